@@ -91,7 +91,9 @@ const says = (status: number, ...failed: string[]) =>
   until(
     async () => {
       const seen = await readyz();
-      return seen.status === status && seen.failed.join() === failed.join() && seen.checks.includes('started');
+      return (
+        seen.status === status && seen.failed.join() === failed.join() && seen.checks.includes('started')
+      );
     },
     { what: `readiness is ${status} for ${failed.join()}` },
   );

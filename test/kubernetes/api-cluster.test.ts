@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ResourceConflict, RestCluster } from '@gwk/api/instances/resource-client';
 
-/** What the API may do, and no more; the chart gives it the same. */
+/** The rights of the API, as the chart grants them. */
 const RULES = [
   { apiGroups: ['gwk.dev'], resources: ['instances'], verbs: ['get', 'create', 'patch', 'delete'] },
 ];
@@ -62,7 +62,7 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
     spec: { account: 'main', ...spec },
   });
 
-  test('creates, reads, changes and deletes, with the rights of its service account alone', async () => {
+  test('creates, reads, changes and deletes with the rights of its service account', async () => {
     const made = await client().apply(manifest({}, { labels: { 'gwk.dev/instance-id': 'ins_1' } }));
     expect(made.metadata.generation).toBe(1);
     expect(made.spec).toMatchObject({ account: 'main', kind: 'web', suspended: false });
@@ -74,7 +74,7 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
     await client().delete(namespace, 'ins-1');
   });
 
-  test('fields of others are left alone', async () => {
+  test('keeps fields of other managers', async () => {
     await client().apply(manifest({ displayName: 'Shop' }));
     const path = `/apis/gwk.dev/v1alpha1/namespaces/${namespace}/instances/ins-1`;
     await cluster().merge(path, { spec: { logLevel: 'debug' } });
@@ -84,7 +84,7 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
     });
   });
 
-  test('one who changed it in between is noticed', async () => {
+  test('rejects a write after a concurrent change', async () => {
     const made = await client().apply(manifest({}));
     const path = `/apis/gwk.dev/v1alpha1/namespaces/${namespace}/instances/ins-1`;
     await cluster().merge(path, { spec: { logLevel: 'debug' } });
@@ -94,7 +94,7 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
     );
   });
 
-  test('a resource of that name made anew is not taken for the former one', async () => {
+  test('does not confuse a new resource with a previous one of the same name', async () => {
     const made = await client().apply(manifest({}));
     await client().delete(namespace, 'ins-1');
     const again = client().apply(manifest({}, { uid: made.metadata.uid }));
@@ -102,10 +102,10 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
     expect(await client().get(namespace, 'ins-1')).toBeNull();
   });
 
-  test('the token of the service account is read again as it rotates', async () => {
+  test('reads the service account token again when it rotates', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gwk-token-'));
     const file = join(folder, 'token');
-    writeFileSync(file, 'a token of before');
+    writeFileSync(file, 'an old token');
     const settings = { token: rotatingSecret('GWK_API_CLUSTER_TOKEN', 'a token') };
     const config = loadConfig(settings, { GWK_API_CLUSTER_TOKEN_FILE: file });
     const one = client(config.token);
@@ -121,12 +121,12 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
     }
   });
 
-  test('what it has no right to is engine-unavailable, and nothing is told of why', async () => {
+  test('reports engine-unavailable without details if a right is missing', async () => {
     await expect(client().get('default', 'ins-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
   });
 });
 
-/** The clock that rotation goes by, set ahead. */
+/** Moves the clock that token rotation uses ahead. */
 function clockAt(value: number): { restore: () => void } {
   const real = performance.now.bind(performance);
   const began = real();

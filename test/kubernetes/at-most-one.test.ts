@@ -8,37 +8,38 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { pause, until } from '../support/wait.js';
 
 /**
- * Never two engines for one number on Kubernetes, whatever fails: every call of the operator to the API server may
- * fail before or after it took effect, come late, or meet a conflict; watches are cut and lag behind, so that the
- * operator decides by what is not so any more; two operators lead in turns; nodes are lost and come back; pods are
- * deleted by force; the internal port fails as well. What is judged is when engines served their numbers, and that
- * no name of a pod was given twice at a time, which is the API server's to see to.
+ * Checks that no instance ever has two engines on Kubernetes, whatever fails. Calls of the operator to the API server
+ * fail before or after they took effect, are late, or conflict. Watches are cut and lag, so that the operator decides
+ * on stale data. Two operators lead in turns. Nodes are lost and return, pods are force-deleted, and the internal API
+ * fails as well.
+ * The test compares the times at which engines held their lease. The API server guarantees that a pod name exists
+ * once.
  */
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 const random = randomFrom(seed);
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
 
 const NAMES = ['a', 'b', 'c', 'd'];
-/** So much is done at least, and until so many engines have served. */
-const DEEDS_AT_LEAST = Number(process.env['DEEDS'] ?? 150);
+/** Minimum number of actions; more are done until SERVED engines have held a lease. */
+const MIN_ACTIONS = Number(process.env['ACTIONS'] ?? 150);
 const SERVED = 12;
 
-/** So that in bad weather it is lost, and taken by the other. */
-const HASTY = { leaseMs: 2_000, deadlineMs: 1_300, retryMs: 200 };
+/** Short, so that under faults one operator loses the lease and the other takes it. */
+const SHORT_LEADER_TIMES = { leaseMs: 2_000, deadlineMs: 1_300, retryMs: 200 };
 
-const API_WEATHER: ApiFaults[] = [
+const API_FAULT_LEVELS: ApiFaults[] = [
   NO_API_FAULTS,
   { before: 0.1, after: 0.1, late: 0.2, conflict: 0.1, lag: 0.2, cut: 0.02 },
   { before: 0.05, after: 0.3, late: 0.3, conflict: 0.05, lag: 0.6, cut: 0.05 },
   { before: 0.3, after: 0.2, late: 0.2, conflict: 0.2, lag: 0.3, cut: 0.1 },
 ];
-const PORT_WEATHER = [
+const INTERNAL_API_FAULT_LEVELS = [
   { before: 0, after: 0, late: 0, stale: 0 },
   { before: 0.1, after: 0.15, late: 0.1, stale: 0.2 },
   { before: 0.3, after: 0.3, late: 0.1, stale: 0.4 },
 ];
 
-describeOnKubernetes('at most one engine for a number', (cluster) => {
+describeOnKubernetes('at most one engine for an instance', (cluster) => {
   let stage: OperatorStage;
   let nodes: FakeNode[];
   let operators: RunningOperator[] = [];
@@ -46,10 +47,10 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
   beforeAll(async () => {
     FakeEngine.history.length = 0;
     stage = await OperatorStage.make(cluster(), seed);
-    stage.port.leaseMs = SHORT_LEASE_MS;
+    stage.internalApi.leaseMs = SHORT_LEASE_MS;
     nodes = [await stage.node(`one-${stage.namespace}`), await stage.node(`two-${stage.namespace}`)];
   });
-  afterAll(() => stage.strike());
+  afterAll(() => stage.stop());
 
   const settled = (work: Promise<unknown>): Promise<void> =>
     work.then(
@@ -60,7 +61,10 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
 
   async function startOperator(): Promise<void> {
     operators.push(
-      await stage.operator({ profiles: { default: { image: image() } }, options: { leaderTimes: HASTY } }),
+      await stage.operator({
+        profiles: { default: { image: image() } },
+        options: { leaderTimes: SHORT_LEADER_TIMES },
+      }),
     );
   }
 
@@ -75,12 +79,12 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
 
   async function loseNode(): Promise<void> {
     const node = pick(nodes);
-    node.mood = 'silent';
-    if (random() < 0.5) for (const holder of node.holders.values()) holder.kill();
-    await node.say('Unknown');
+    node.condition = 'unresponsive';
+    if (random() < 0.5) for (const engine of node.engines.values()) engine.kill();
+    await node.setReady('Unknown');
     await pause(random() * 4000);
-    await node.say('True');
-    node.mood = 'well';
+    await node.setReady('True');
+    node.condition = 'healthy';
   }
 
   async function deletePod(force: boolean): Promise<void> {
@@ -92,11 +96,11 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
     const pods = (await stage.pods()).filter(({ spec }) => spec.nodeName !== undefined);
     const pod = pods.length > 0 ? pick(pods) : null;
     const node = nodes.find(({ name }) => name === pod?.spec.nodeName);
-    if (pod && node?.mood === 'well') await node.crash(pod);
+    if (pod && node?.condition === 'healthy') await node.crash(pod);
   }
 
   let losing: Promise<void> = Promise.resolve();
-  const DEEDS: [weight: number, deed: () => Promise<void> | void][] = [
+  const ACTIONS: [weight: number, action: () => Promise<void> | void][] = [
     [20, () => settled(stage.create(pick(NAMES), {}))],
     [6, () => settled(stage.change(pick(NAMES), { suspended: random() < 0.5 }))],
     [6, () => settled(stage.change(pick(NAMES), { logLevel: pick(['debug', 'info']) }))],
@@ -106,28 +110,28 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
     [2, () => settled(deletePod(true))],
     [3, () => void (losing = losing.then(() => settled(loseNode())))],
     [3, changeOperator],
-    [4, () => stage.api.resetWatches()],
-    [5, () => void (stage.api.faults = pick(API_WEATHER))],
-    [4, () => void (stage.port.faults = pick(PORT_WEATHER))],
+    [4, () => stage.kubernetesApi.resetWatches()],
+    [5, () => void (stage.kubernetesApi.faults = pick(API_FAULT_LEVELS))],
+    [4, () => void (stage.internalApi.faults = pick(INTERNAL_API_FAULT_LEVELS))],
   ];
 
-  async function doSomething(): Promise<void> {
-    let dice = random() * DEEDS.reduce((sum, [weight]) => sum + weight, 0);
-    for (const [weight, deed] of DEEDS) if ((dice -= weight) < 0) return deed();
+  async function runRandomAction(): Promise<void> {
+    let dice = random() * ACTIONS.reduce((sum, [weight]) => sum + weight, 0);
+    for (const [weight, action] of ACTIONS) if ((dice -= weight) < 0) return action();
   }
 
-  test(`whatever fails (SEED=${seed})`, async () => {
+  test(`holds under any fault (SEED=${seed})`, async () => {
     await startOperator();
-    for (let deeds = 0; deeds < DEEDS_AT_LEAST || FakeEngine.history.length < SERVED; deeds++) {
-      await doSomething();
+    for (let actions = 0; actions < MIN_ACTIONS || FakeEngine.history.length < SERVED; actions++) {
+      await runRandomAction();
       await pause(random() * 150);
       expect(overlaps(FakeEngine.history)).toEqual([]);
     }
 
     await losing;
-    stage.api.faults = NO_API_FAULTS;
-    stage.port.faults = PORT_WEATHER[0]!;
-    // Those that have lost their lease would have ended as processes; here they go on, each with a profile of its own.
+    stage.kubernetesApi.faults = NO_API_FAULTS;
+    stage.internalApi.faults = INTERNAL_API_FAULT_LEVELS[0]!;
+    // Operators that lost the leader lease would exit as processes. Here they continue, each with its own profile.
     for (const operator of operators.splice(0)) await stage.end(operator);
     await startOperator();
     for (const name of NAMES) {
@@ -136,7 +140,7 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
           const made = await stage.create(name, { suspended: name === 'a', logLevel: 'info' });
           return made.metadata.deletionTimestamp === undefined;
         },
-        { what: `${name} is there for good` },
+        { what: `${name} exists for good` },
       );
     }
     for (const name of NAMES.slice(1)) await stage.untilIs(name, 'Ready', 'True');

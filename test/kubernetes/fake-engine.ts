@@ -1,23 +1,23 @@
 import type { RawEnginePod } from './fake-node.js';
 
-/** A time in which an engine served its number: from having the lease until its socket was closed. */
+/** An interval in which an engine served its instance: from taking the lease until it closed its socket. */
 export interface Served {
   instance: string;
   engine: string;
   from: number;
-  /** Infinity while it goes on. */
+  /** Infinity while it lasts. */
   to: number;
 }
 
 const RENEW_MS = 200;
-/** The socket is closed this long before the lease ends, whatever comes. */
+/** The engine closes its socket this long before the lease ends. */
 const MARGIN_MS = 500;
 
-/** An engine as far as one number is concerned: takes the lease, serves, renews, and stops by itself in time. */
+/** A fake engine: takes the lease, serves, renews, and stops in time. */
 export class FakeEngine {
   static readonly history: Served[] = [];
   ended = false;
-  readonly #portUrl: string;
+  readonly #apiUrl: string;
   readonly #token: string;
   readonly #engine: string;
   readonly #instance: string;
@@ -25,32 +25,32 @@ export class FakeEngine {
   #leaseEnd = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(portUrl: string, token: string, { metadata }: RawEnginePod) {
-    this.#portUrl = portUrl;
+  constructor(apiUrl: string, token: string, { metadata }: RawEnginePod) {
+    this.#apiUrl = apiUrl;
     this.#token = token;
     this.#engine = metadata.annotations['gwk.dev/engine']!;
     this.#instance = metadata.labels['gwk.dev/instance-id']!;
   }
 
   start(): void {
-    void this.#beat();
+    void this.#renew();
   }
 
-  /** SIGTERM. */
-  async leave(): Promise<void> {
+  /** Like SIGTERM. */
+  async stop(): Promise<void> {
     const held = this.#served !== null;
     this.kill();
     if (held) await this.#call('release');
   }
 
-  /** SIGKILL. */
+  /** Like SIGKILL. */
   kill(): void {
     this.ended = true;
     clearTimeout(this.#timer);
     this.#close();
   }
 
-  async #beat(): Promise<void> {
+  async #renew(): Promise<void> {
     const before = performance.now();
     const { code, leaseMs } = await this.#call(this.#served ? 'renew' : 'acquire');
     if (this.ended) return;
@@ -59,7 +59,7 @@ export class FakeEngine {
       this.#open();
     } else if (code >= 400 && this.#served) return this.kill();
     if (this.#served && performance.now() > this.#leaseEnd - MARGIN_MS) return this.kill();
-    this.#timer = setTimeout(() => void this.#beat(), RENEW_MS);
+    this.#timer = setTimeout(() => void this.#renew(), RENEW_MS);
   }
 
   #open(): void {
@@ -75,7 +75,7 @@ export class FakeEngine {
 
   async #call(route: string): Promise<{ code: number; leaseMs: number }> {
     try {
-      const response = await fetch(new URL(`/engine/${route}`, this.#portUrl), {
+      const response = await fetch(new URL(`/engine/${route}`, this.#apiUrl), {
         method: 'POST',
         headers: { authorization: `Bearer ${this.#token}` },
         body: JSON.stringify({ pod: this.#engine }),
@@ -89,7 +89,7 @@ export class FakeEngine {
   }
 }
 
-/** Pairs that served one instance at the same time: there must be none. */
+/** Pairs that served one instance at the same time; must be empty. */
 export function overlaps(history: Served[]): [Served, Served][] {
   return history.flatMap((one, at) =>
     history

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeEngine } from './fake-engine.js';
 
 /**
- * Plays a node with its kubelet and the scheduler, for a namespace of a Kubernetes without nodes: takes the pods that
- * nobody has, runs a stand-in engine for each, and tells how they fare. Its mood is how it fails.
+ * A fake node with its kubelet and the scheduler, for a namespace of a Kubernetes without nodes. It binds unscheduled
+ * pods, runs a fake engine for each, and reports their status. `condition` selects how it fails.
  */
 export interface RawEnginePod {
   metadata: {
@@ -25,24 +25,24 @@ export interface RawEnginePod {
 }
 
 const POLL_MS = 40;
-/** Told of a pod whose secret is not there yet: its kubelet looks for it again and again. */
+/** Reported for a pod whose Secret does not exist yet. The kubelet retries. */
 const NO_SECRET = 'no secret';
 
 export interface NodeOptions {
   cluster: TestCluster;
   namespace: string;
   name: string;
-  portUrl: string;
-  /** What an image does; a name that is not given runs well. */
+  apiUrl: string;
+  /** Behaviour of an image; others run well. */
   images?: Record<string, 'missing' | 'crashes' | 'hangs'>;
 }
 
 export class FakeNode {
-  /** `silent`: its kubelet is heard no more, and its engines go on. `full`: it takes no new pods. */
-  mood: 'well' | 'silent' | 'full' = 'well';
-  readonly holders = new Map<string, FakeEngine>();
+  /** `unresponsive`: its kubelet reports nothing, and its engines continue. `full`: it accepts no new pods. */
+  condition: 'healthy' | 'unresponsive' | 'full' = 'healthy';
+  readonly engines = new Map<string, FakeEngine>();
   readonly #options: NodeOptions;
-  readonly #told = new Map<string, string>();
+  readonly #reported = new Map<string, string>();
   #stopped = false;
   #running: Promise<void> = Promise.resolve();
 
@@ -57,7 +57,7 @@ export class FakeNode {
   async start(): Promise<this> {
     const { cluster, name } = this.#options;
     await cluster.post('/api/v1/nodes', { metadata: { name } });
-    await this.say('True');
+    await this.setReady('True');
     this.#running = this.#run();
     return this;
   }
@@ -65,22 +65,22 @@ export class FakeNode {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running;
-    for (const holder of this.holders.values()) holder.kill();
+    for (const engine of this.engines.values()) engine.kill();
     await this.#options.cluster.delete(`/api/v1/nodes/${this.name}`);
   }
 
-  /** What the control plane believes of it. */
-  async say(ready: 'True' | 'Unknown'): Promise<void> {
+  /** Sets the Ready condition that the control plane reports. */
+  async setReady(status: 'True' | 'Unknown'): Promise<void> {
     const at = new Date().toISOString();
-    const condition = { type: 'Ready', status: ready, reason: 'Test', lastTransitionTime: at };
+    const ready = { type: 'Ready', status, reason: 'Test', lastTransitionTime: at };
     await this.#options.cluster.merge(`/api/v1/nodes/${this.name}/status`, {
-      status: { conditions: [condition] },
+      status: { conditions: [ready] },
     });
   }
 
-  /** The engine of a pod ends by itself. */
+  /** Lets the engine of a pod exit by itself. */
   async crash(pod: RawEnginePod, code = 1): Promise<void> {
-    this.holders.get(pod.metadata.uid)?.kill();
+    this.engines.get(pod.metadata.uid)?.kill();
     await this.#ended(pod, code, 'something broke');
   }
 
@@ -91,17 +91,17 @@ export class FakeNode {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      if (this.mood !== 'silent') await this.#look().catch(() => undefined);
+      if (this.condition !== 'unresponsive') await this.#poll().catch(() => undefined);
       await sleep(POLL_MS);
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     for (const pod of await this.pods()) {
-      // It fell silent during the look.
-      if (this.mood === 'silent') return;
-      if (pod.spec.nodeName === undefined && this.mood === 'well') await this.#bind(pod);
-      else if (pod.spec.nodeName === this.name) await this.#tend(pod);
+      // It became unresponsive meanwhile.
+      if (this.condition === 'unresponsive') return;
+      if (pod.spec.nodeName === undefined && this.condition === 'healthy') await this.#bind(pod);
+      else if (pod.spec.nodeName === this.name) await this.#sync(pod);
     }
     await this.#reap();
   }
@@ -114,25 +114,25 @@ export class FakeNode {
     });
   }
 
-  async #tend(pod: RawEnginePod): Promise<void> {
+  async #sync(pod: RawEnginePod): Promise<void> {
     const { uid, deletionTimestamp } = pod.metadata;
     if (deletionTimestamp !== undefined) return this.#end(pod);
-    const told = this.#told.get(uid);
-    if (told !== undefined && told !== NO_SECRET) return;
+    const reported = this.#reported.get(uid);
+    if (reported !== undefined && reported !== NO_SECRET) return;
     const image = this.#options.images?.[pod.spec.containers[0]!.image];
-    if (image === 'missing') return this.#tell(pod, 'waiting', WAITING);
+    if (image === 'missing') return this.#report(pod, 'waiting', WAITING);
     const token = await this.#tokenOf(pod);
     if (token === null) {
       const waiting = { waiting: { reason: 'CreateContainerConfigError' } };
-      return told === undefined ? this.#tell(pod, NO_SECRET, waiting) : undefined;
+      return reported === undefined ? this.#report(pod, NO_SECRET, waiting) : undefined;
     }
     if (image === 'crashes') return this.#ended(pod, 1, 'something broke');
-    if (!this.holders.has(uid)) {
-      const holder = new FakeEngine(this.#options.portUrl, token, pod);
-      this.holders.set(uid, holder);
-      if (image !== 'hangs') holder.start();
+    if (!this.engines.has(uid)) {
+      const engine = new FakeEngine(this.#options.apiUrl, token, pod);
+      this.engines.set(uid, engine);
+      if (image !== 'hangs') engine.start();
     }
-    await this.#tell(pod, 'running', { running: { startedAt: new Date().toISOString() } }, 'Running');
+    await this.#report(pod, 'running', { running: { startedAt: new Date().toISOString() } }, 'Running');
   }
 
   async #tokenOf(pod: RawEnginePod): Promise<string | null> {
@@ -144,34 +144,34 @@ export class FakeNode {
     return status === 200 ? Buffer.from(body.data.token, 'base64').toString() : null;
   }
 
-  /** As a kubelet: the engine ends, its status says so, and only then the object goes. */
+  /** Like a kubelet: stop the engine, report its status, then delete the object. */
   async #end(pod: RawEnginePod): Promise<void> {
     const { uid } = pod.metadata;
-    const holder = this.holders.get(uid);
-    if (holder && !holder.ended) await holder.leave();
-    if (this.#told.get(uid) !== 'ended') await this.#ended(pod, 0, '');
+    const engine = this.engines.get(uid);
+    if (engine && !engine.ended) await engine.stop();
+    if (this.#reported.get(uid) !== 'ended') await this.#ended(pod, 0, '');
     const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`;
     await this.#options.cluster.delete(path, { gracePeriodSeconds: 0, preconditions: { uid } });
   }
 
   async #reap(): Promise<void> {
     const pods = await this.pods();
-    if (this.mood === 'silent') return;
-    for (const [uid, holder] of this.holders) {
+    if (this.condition === 'unresponsive') return;
+    for (const [uid, engine] of this.engines) {
       const pod = pods.find((one) => one.metadata.uid === uid);
-      // Its object went by force: a kubelet that hears of it ends the container.
-      if (!pod) holder.kill();
-      else if (holder.ended && this.#told.get(uid) === 'running') await this.#ended(pod, 10, 'fenced');
+      // The pod was force-deleted: the kubelet then kills the container.
+      if (!pod) engine.kill();
+      else if (engine.ended && this.#reported.get(uid) === 'running') await this.#ended(pod, 10, 'fenced');
     }
   }
 
   #ended(pod: RawEnginePod, exitCode: number, message: string): Promise<void> {
     const at = new Date().toISOString();
     const state = { terminated: { exitCode, reason: 'Error', message, startedAt: at, finishedAt: at } };
-    return this.#tell(pod, 'ended', state, exitCode === 0 ? 'Succeeded' : 'Failed');
+    return this.#report(pod, 'ended', state, exitCode === 0 ? 'Succeeded' : 'Failed');
   }
 
-  async #tell(pod: RawEnginePod, what: string, state: object, phase = 'Pending'): Promise<void> {
+  async #report(pod: RawEnginePod, what: string, state: object, phase = 'Pending'): Promise<void> {
     const { name, namespace, uid } = pod.metadata;
     const container = {
       name: 'engine',
@@ -181,17 +181,17 @@ export class FakeNode {
       restartCount: 0,
       state,
     };
-    const before = this.#told.get(uid);
-    // At once: nobody else is to tell of it meanwhile.
-    this.#told.set(uid, what);
+    const before = this.#reported.get(uid);
+    // Set it now, so that nobody else reports it meanwhile.
+    this.#reported.set(uid, what);
     const { status: code } = await this.#options.cluster.merge(
       `/api/v1/namespaces/${namespace}/pods/${name}/status`,
       { metadata: { uid }, status: { phase, containerStatuses: [container] } },
     );
     if (code < 500 && code !== 429) return;
-    // The next look tells it.
-    if (before === undefined) this.#told.delete(uid);
-    else this.#told.set(uid, before);
+    // The next poll reports it.
+    if (before === undefined) this.#reported.delete(uid);
+    else this.#reported.set(uid, before);
   }
 }
 

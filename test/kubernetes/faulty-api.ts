@@ -5,29 +5,29 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Stands between an operator and a real API server, and fails as networks and busy servers do: before a call took
- * effect, after it, late, with a conflict; watches that are cut, lag behind, or go silent.
+ * A proxy between an operator and a real API server. It fails like networks and busy servers: before a call takes
+ * effect, after it, late, or with a conflict. It cuts, delays or mutes watches.
  */
 export interface ApiFaults {
-  /** Chances for one call. */
+  /** Probabilities per call. */
   before: number;
   after: number;
   late: number;
   conflict: number;
-  /** Chance that an event of a watch is held back for a while (and what follows it too). */
+  /** Probability that an event of a watch, and all that follow, are delayed. */
   lag: number;
-  /** Chance that a watch is cut with an event. */
+  /** Probability that a watch is cut at an event. */
   cut: number;
 }
 
 export const NO_API_FAULTS: ApiFaults = { before: 0, after: 0, late: 0, conflict: 0, lag: 0, cut: 0 };
 
-export interface Seen {
+export interface RecordedCall {
   method: string;
   path: string;
   query: URLSearchParams;
   type: string | undefined;
-  /** What the server said; 0 while it has not. */
+  /** The server's answer; 0 until it arrives. */
   code: number;
 }
 
@@ -36,11 +36,11 @@ const LAG_MS = 700;
 
 export class FaultyApi {
   faults: ApiFaults = NO_API_FAULTS;
-  /** Answers in place of the server; undefined: the server answers. */
-  instead: (seen: Seen) => { code: number; body: string } | undefined = () => undefined;
-  /** Watches say nothing any more, and are not ended. */
+  /** Replaces the server's answer; undefined: the server answers. */
+  instead: (seen: RecordedCall) => { code: number; body: string } | undefined = () => undefined;
+  /** Watches deliver nothing, and stay open. */
   mute = false;
-  readonly seen: Seen[] = [];
+  readonly seen: RecordedCall[] = [];
   connections = 0;
   readonly #cluster: TestCluster;
   readonly #random: () => number;
@@ -53,7 +53,7 @@ export class FaultyApi {
     this.#random = random;
     this.#agent = new Agent({ keepAlive: true, ca: cluster.plane.ca });
     this.#server = createServer((incoming, response) => {
-      // The server closed the connection, or is gone: to the operator that is one more call without an answer.
+      // The server closed the connection. For the operator that is another call without an answer.
       this.#serve(incoming, response).catch(() => response.destroy());
     });
     this.#server.on('connection', () => this.connections++);
@@ -80,7 +80,7 @@ export class FaultyApi {
     return this.#watches.size;
   }
 
-  writes(): Seen[] {
+  writes(): RecordedCall[] {
     return this.seen.filter(({ method }) => method !== 'GET');
   }
 
@@ -89,7 +89,7 @@ export class FaultyApi {
     for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
     const url = new URL(incoming.url ?? '/', 'http://api');
     const { method = 'GET' } = incoming;
-    const seen: Seen = {
+    const seen: RecordedCall = {
       method,
       path: url.pathname,
       query: url.searchParams,
@@ -110,9 +110,7 @@ export class FaultyApi {
     let dice = this.#random();
     if ((dice -= before) < 0) return void response.destroy();
     if ((dice -= conflict) < 0 && incoming.method !== 'GET')
-      return void response
-        .writeHead(409)
-        .end(JSON.stringify({ reason: 'Conflict', message: 'as it happens' }));
+      return void response.writeHead(409).end(JSON.stringify({ reason: 'Conflict', message: 'injected' }));
     const broken = (dice -= after) < 0;
     if (!broken && dice < late) await sleep(this.#random() * LATE_MS);
     const answer = await this.#forward(incoming, body);

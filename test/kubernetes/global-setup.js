@@ -3,9 +3,9 @@ import '../support/typescript.js';
 const say = (line) => process.stderr.write(`${line}\n`);
 
 /**
- * jest runs this once, in its main process, before the tiers that need Kubernetes. It builds the programs that are
- * missing (10 minutes at the first time) and starts one control plane for all test files. Suites whose programs cannot
- * be had say so themselves (support/kubernetes/suite.ts).
+ * jest runs this once, in its main process, before the tiers that need Kubernetes. It builds missing programs (10
+ * minutes the first time) and starts one control plane for all test files. A suite whose programs are missing reports
+ * that itself (support/kubernetes/suite.ts).
  */
 export default async function setUp() {
   const { KUBERNETES_VARIABLE, TestCluster } = await import('@gwk/test/support/kubernetes/test-cluster');
@@ -23,7 +23,7 @@ async function havePrograms() {
     ensureDefinitions(say);
     return 'binaries' in (await ensureBinaries(say));
   } catch (error) {
-    say(`the programs of Kubernetes cannot be had: ${error.message}`);
+    say(`Kubernetes programs unavailable: ${error.message}`);
     return false;
   }
 }

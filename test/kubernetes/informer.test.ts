@@ -9,13 +9,13 @@ import { Informer, type KubeObject, type WatchTimes } from '@gwk/operator/cluste
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };
 
-/** Each way in which a watch of a real API server can go wrong, one by one. */
-describeOnKubernetes('a supervised watch', (cluster) => {
+/** Each failure of a watch on a real API server. */
+describeOnKubernetes('an informer', (cluster) => {
   let api: FaultyApi;
   let namespace: string;
   let client: KubeClient;
   let informer: Informer<ConfigMap, string>;
-  let told: string[];
+  let changes: string[];
 
   beforeEach(async () => {
     api = new FaultyApi(cluster());
@@ -27,7 +27,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
       { name: 'admin', token: cluster().plane.token },
     );
     client = new KubeClient(createKubeConfigAccess(kube));
-    told = [];
+    changes = [];
   });
 
   afterEach(async () => {
@@ -59,7 +59,8 @@ describeOnKubernetes('a supervised watch', (cluster) => {
       path: path(),
       log: recordingLog(),
       transform: ({ data }) => data?.['value'] ?? null,
-      onChange: (name, before, after) => told.push(`${name.split('/')[1]} ${before ?? '-'} ${after ?? '-'}`),
+      onChange: (name, before, after) =>
+        changes.push(`${name.split('/')[1]} ${before ?? '-'} ${after ?? '-'}`),
       times: { backoffMs: 20, maxBackoffMs: 100, ...times },
     });
     await informer.start();
@@ -70,7 +71,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
       what: `${JSON.stringify(wanted)} is seen`,
     });
 
-  test('shows what is, in pages, and what becomes of it', async () => {
+  test('lists in pages and follows changes', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await put(name, '1');
     await start({ pageSize: 2 });
     expect(seen()).toEqual({ a: '1', b: '1', c: '1', d: '1', e: '1' });
@@ -78,11 +79,11 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     await put('a', '2');
     await remove('b');
     await shows({ a: '2', c: '1', d: '1', e: '1' });
-    // What is deleted is shown once more as it was at the end.
-    expect(told.slice(-3)).toEqual(['a 1 2', 'b 1 1', 'b 1 -']);
+    // A deletion first reports the final state.
+    expect(changes.slice(-3)).toEqual(['a 1 2', 'b 1 1', 'b 1 -']);
   });
 
-  test('goes on after a TCP reset, from where it was, without a list', async () => {
+  test('resumes after a TCP reset without a list', async () => {
     await start();
     await until(() => api.watches === 1, { what: 'it watches' });
     api.resetWatches();
@@ -92,7 +93,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     expect(informer.failures).toBe(1);
   });
 
-  test('goes on after errors of the server, and lists anew when they last', async () => {
+  test('resumes after server errors, and lists again when they last', async () => {
     await start();
     await until(() => api.watches === 1, { what: 'it watches' });
     let errors = 0;
@@ -107,7 +108,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     expect(informer.relists).toBeGreaterThan(1);
   });
 
-  test('lists anew when its version is too old (410), and notices what was deleted meanwhile', async () => {
+  test('lists again after a 410 and notices deletions', async () => {
     await put('a', '1');
     await put('b', '1');
     await start();
@@ -122,10 +123,10 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     api.mute = false;
     api.resetWatches();
     await shows({ b: '1' });
-    expect(told.at(-1)).toBe('a 1 -');
+    expect(changes.at(-1)).toBe('a 1 -');
   });
 
-  test('lists anew when the same is said in the stream', async () => {
+  test('lists again after a 410 in the stream', async () => {
     await start();
     await until(() => api.watches === 1, { what: 'it watches' });
     const event = {
@@ -143,38 +144,38 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     expect(informer.relists).toBe(2);
   });
 
-  test('a watch that says nothing any more is dead, though its connection is open', async () => {
+  test('restarts a watch that delivers nothing although its connection is open', async () => {
     await start({ idleTimeoutMs: 300 });
     await until(() => api.watches === 1, { what: 'it watches' });
     api.mute = true;
     await put('a', '1');
-    await until(() => informer.failures > 0, { what: 'it gave up on the silent one' });
+    await until(() => informer.failures > 0, { what: 'it gave up on the muted watch' });
     api.mute = false;
     await shows({ a: '1' });
   });
 
-  test('lists anew from time to time: an event that nobody knows was lost is made good', async () => {
+  test('lists again periodically to recover a lost event', async () => {
     await start({ relistMs: 200 });
     await until(() => api.watches === 1, { what: 'it watches' });
     api.mute = true;
     await put('a', '1');
     await until(() => api.seen.length > 1, { what: 'the event is lost' });
     api.mute = false;
-    // The server ends watches in peace every few minutes; here the network does.
+    // The server ends watches every few minutes; here the network does.
     await pause(250);
     api.resetWatches();
     await shows({ a: '1' });
   });
 
-  test('begins as soon as the server is there', async () => {
-    let forbidden = 0;
-    api.instead = () => (refused++ < 4 ? { code: 503, body: 'starting' } : undefined);
+  test('starts as soon as the server is available', async () => {
+    let attempts = 0;
+    api.instead = () => (attempts++ < 4 ? { code: 503, body: 'starting' } : undefined);
     await put('a', '1');
     await start();
     expect(seen()).toEqual({ a: '1' });
   });
 
-  test('an answer to a write of our own is seen before its event, and not taken back by an older one', async () => {
+  test('applies the answer to an own write before its event, and ignores an older one', async () => {
     const first = await put('a', '1');
     await start();
     await until(() => api.watches === 1, { what: 'it watches' });
@@ -186,10 +187,10 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     expect(seen()).toEqual({ a: '2' });
   });
 
-  test('a quiet watch is left in peace', async () => {
+  test('keeps a quiet watch open', async () => {
     await start();
     await until(() => api.watches === 1, { what: 'it watches' });
-    // client-node ends such a one after half a minute.
+    // client-node would end it after 30 s.
     await pause(33_000);
     expect([api.watches, informer.failures, informer.relists]).toEqual([1, 0, 1]);
     await put('a', '1');

@@ -5,7 +5,7 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 import { ROOT } from '../support/program.js';
 
-/** The definition in crds/, as a real API server understands it. */
+/** Tests the definition in crds/ with a real API server. */
 const instance = (spec: object, name = 'shop'): KubeObject => ({
   apiVersion: 'gwk.dev/v1alpha1',
   kind: 'Instance',
@@ -14,9 +14,9 @@ const instance = (spec: object, name = 'shop'): KubeObject => ({
 });
 
 const ACCEPTED: [string, object][] = [
-  ['an account alone is enough', { account: 'main' }],
+  ['an account alone', { account: 'main' }],
   [
-    'everything that can be set',
+    'all fields',
     {
       account: 'main',
       displayName: 'Shop',
@@ -39,7 +39,7 @@ const ACCEPTED: [string, object][] = [
     },
   ],
   [
-    'a policy that sets a key back',
+    'a policy that resets a key',
     { account: 'main', policy: { messages_per_minute: null, mass_block: null } },
   ],
 ];
@@ -49,17 +49,13 @@ const REFUSED: [string, object, RegExp][] = [
   ['an empty account', { account: '' }, /account/],
   ['a name of 81 characters', { account: 'main', displayName: 'x'.repeat(81) }, /displayName/],
   ['a name with NUL', { account: 'main', displayName: 'a\u0000b' }, /displayName/],
-  ['a kind that there is not', { account: 'main', kind: 'phone' }, /kind/],
-  ['a mode that there is not', { account: 'main', interactiveMode: 'fancy' }, /interactiveMode/],
-  ['a log level that there is not', { account: 'main', logLevel: 'trace' }, /logLevel/],
-  ['suspended as a word', { account: 'main', suspended: 'yes' }, /suspended/],
+  ['an unknown kind', { account: 'main', kind: 'phone' }, /kind/],
+  ['an unknown mode', { account: 'main', interactiveMode: 'fancy' }, /interactiveMode/],
+  ['an unknown log level', { account: 'main', logLevel: 'trace' }, /logLevel/],
+  ['suspended as a string', { account: 'main', suspended: 'yes' }, /suspended/],
+  ['a number out of range', { account: 'main', policy: { messages_per_minute: 0 } }, /messages_per_minute/],
   [
-    'a number out of its bounds',
-    { account: 'main', policy: { messages_per_minute: 0 } },
-    /messages_per_minute/,
-  ],
-  [
-    'a time that there is not',
+    'an invalid time',
     { account: 'main', policy: { active_hours: { start: '25:00', end: '18:00', timezone: 'UTC' } } },
     /active_hours/,
   ],
@@ -75,7 +71,7 @@ const REFUSED: [string, object, RegExp][] = [
   ],
 ];
 
-describeOnKubernetes('the definition of Instance', (cluster) => {
+describeOnKubernetes('the Instance definition', (cluster) => {
   let namespace = '';
   beforeEach(async () => {
     namespace = await cluster().namespace();
@@ -89,13 +85,13 @@ describeOnKubernetes('the definition of Instance', (cluster) => {
     expect([status, body.message]).toEqual([201, undefined]);
   });
 
-  test.each(REFUSED)('refuses %s', async (_, spec, word) => {
+  test.each(REFUSED)('rejects %s', async (_, spec, word) => {
     const { status, body } = await create(spec);
     expect(status).toBe(422);
     expect(body.message).toMatch(word);
   });
 
-  test('fills in what is not given', async () => {
+  test('sets defaults', async () => {
     const { body } = await create({ account: 'main' });
     expect(body['spec']).toEqual({
       account: 'main',
@@ -105,7 +101,7 @@ describeOnKubernetes('the definition of Instance', (cluster) => {
     });
   });
 
-  test('a resource defines no profile of its own: what it says of images and placement is dropped', async () => {
+  test('drops images and placement from a resource', async () => {
     const { body } = await create({ account: 'main', engine: { image: 'evil', nodeSelector: { a: 'b' } } });
     expect(body['spec']).toMatchObject({ engine: { profile: 'default' } });
     expect(JSON.stringify(body['spec'])).not.toMatch(/evil|nodeSelector/);
@@ -114,21 +110,21 @@ describeOnKubernetes('the definition of Instance', (cluster) => {
   test.each([
     ['kind', { kind: 'sandbox' }],
     ['account', { account: 'other' }],
-  ])('%s cannot change', async (field, change) => {
+  ])('rejects a change of %s', async (field, change) => {
     await create({ account: 'main' });
     const { status, body } = await cluster().merge(instancePath(namespace, 'shop'), { spec: change });
     expect(status).toBe(422);
     expect(body.message).toContain(`${field} cannot change`);
   });
 
-  test('a name has at most 63 characters', async () => {
+  test('accepts names of at most 63 characters', async () => {
     expect((await create({ account: 'main' }, 'x'.repeat(63))).status).toBe(201);
     const { status, body } = await create({ account: 'main' }, 'x'.repeat(64));
     expect(status).toBe(422);
     expect(body.message).toContain('more than 63 characters');
   });
 
-  test('status is written apart, and a change of it is no new generation', async () => {
+  test('writes the status separately, without a new generation', async () => {
     await create({ account: 'main' });
     const path = instancePath(namespace, 'shop');
     await cluster().merge(path, { status: { state: 'connected' } });
@@ -137,7 +133,7 @@ describeOnKubernetes('the definition of Instance', (cluster) => {
     expect([status, body.metadata.generation, body['status']]).toEqual([200, 1, { state: 'connected' }]);
   });
 
-  test('there is nothing to scale', async () => {
+  test('has no scale subresource', async () => {
     await create({ account: 'main' });
     expect((await cluster().get(`${instancePath(namespace, 'shop')}/scale`)).status).toBe(404);
   });
@@ -171,7 +167,7 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
   });
   const run = (...args: string[]) => kubectl(cluster(), ['-n', namespace, ...args]);
 
-  test.each(['gwi', 'instances', 'gwk'])('get %s shows the columns', (kind) => {
+  test.each(['gwi', 'instances', 'gwk'])('get %s prints the columns', (kind) => {
     const [header, row] = run('get', kind)
       .trim()
       .split('\n')
@@ -180,7 +176,7 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
     expect(row!.slice(0, 6)).toEqual(['shop', 'True', 'connected', '5511999990000', 'native+text', '0.1.0']);
   });
 
-  test('get -o wide shows more', () => {
+  test('get -o wide prints more columns', () => {
     const [header, row] = run('get', 'gwi', '-o', 'wide')
       .trim()
       .split('\n')
@@ -189,7 +185,7 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
     expect(row!.slice(7)).toEqual(['Ready', 'main', 'ins_0195a00000007000800000000000001a', 'n1']);
   });
 
-  test('wait --for=condition=Ready', () => {
+  test('wait --for=condition=Ready succeeds', () => {
     expect(run('wait', '--for=condition=Ready', 'gwi/shop', '--timeout=5s')).toContain('condition met');
   });
 
@@ -197,13 +193,13 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
     ...['', '.spec', '.spec.policy', '.spec.policy.active_hours', '.spec.policy.mass_block'],
     ...['.spec.policy.opt_out', '.spec.engine', '.status', '.status.conditions', '.status.engine'],
   ];
-  test.each(EXPLAINED)('explain gwi%s says what every field is', (path) => {
+  test.each(EXPLAINED)('explain gwi%s describes every field', (path) => {
     const text = run('explain', `gwi${path}`);
     expect(text).toContain('DESCRIPTION:');
     expect(text).not.toContain('<no description>');
   });
 
-  test('describe reads as a page about one number', () => {
+  test('describe prints all about one instance', () => {
     const text = run('describe', 'gwi', 'shop');
     for (const line of [
       /^Name: +shop$/m,
@@ -215,11 +211,11 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
     expect(text).toMatch(/Message: +Ready to send and receive/);
   });
 
-  test('wait for what does not come to be fails in its time', () => {
+  test('wait times out for a condition that does not hold', () => {
     expect(() => run('wait', '--for=condition=Paired', 'gwi/shop', '--timeout=1s')).toThrow(/timed out/);
   });
 
-  test('apply, and apply again', () => {
+  test('apply is idempotent', () => {
     const manifest = JSON.stringify(instance({ account: 'main', displayName: 'Two' }, 'second'));
     const apply = () => kubectl(cluster(), ['-n', namespace, 'apply', '-f', '-'], manifest);
     expect([apply(), apply()]).toEqual([
@@ -228,13 +224,13 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
     ]);
   });
 
-  test('a field that there is not is refused before it is sent', () => {
+  test('rejects an unknown field before sending', () => {
     const manifest = JSON.stringify(instance({ account: 'main', displayname: 'x' }, 'third'));
     expect(() => kubectl(cluster(), ['-n', namespace, 'apply', '-f', '-'], manifest)).toThrow(/displayname/);
   });
 });
 
-test('crds/ is what core says', () => {
+test('crds/ matches the schema in core', () => {
   const done = spawnSync(process.execPath, [join(ROOT, 'scripts/crds.js'), '--check'], { encoding: 'utf8' });
   expect([done.status, done.stderr]).toEqual([0, '']);
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findBinaries } from '../support/kubernetes/binaries.js';
 import type { TestCluster } from '../support/kubernetes/test-cluster.js';
 
-/** kubectl as people use it. @throws Error with what it said, where it fails */
+/** Runs kubectl like a user. @throws Error with its output if it fails */
 export function kubectl({ plane }: TestCluster, args: string[], input?: string): string {
   const found = findBinaries();
   if ('missing' in found) throw new Error(found.missing);
@@ -16,7 +16,7 @@ export function kubectl({ plane }: TestCluster, args: string[], input?: string):
   return done.stdout;
 }
 
-/** A command of the documentation, as printed, with kubectl on the path. @throws Error with what it said */
+/** Runs a command of the documentation as printed, with kubectl on the path. @throws Error with its output */
 export function shell({ plane }: TestCluster, command: string): string {
   const found = findBinaries();
   if ('missing' in found) throw new Error(found.missing);

@@ -7,11 +7,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKubeConfigAccess, createServiceAccountAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient, KubeError, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
-import { LeaderElector, formatMicroTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader-election';
+import {
+  LeaderElector,
+  formatMicroTime,
+  type LeaderTimes,
+} from '@gwk/operator/cluster/kubernetes/leader-election';
 import { recordingLog, temporaryFolder } from '../support/operator/folder.js';
 import { realTime, until } from '../support/wait.js';
 
-test('client-node is of the one version whose traps are known', () => {
+test('uses the version of client-node whose flaws are known', () => {
   const entry = createRequire(import.meta.url).resolve('@kubernetes/client-node');
   const { version } = createRequire(import.meta.url)(join(entry, '../../package.json')) as {
     version: string;
@@ -19,7 +23,7 @@ test('client-node is of the one version whose traps are known', () => {
   expect(version).toBe('2.0.1');
 });
 
-describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
+describeOnKubernetes('the Kubernetes client', (cluster) => {
   let api: FaultyApi;
   let namespace: string;
   let server: string;
@@ -54,7 +58,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
   };
   const maps = () => `/api/v1/namespaces/${namespace}/configmaps`;
 
-  test('the certificate of the server is checked', async () => {
+  test("verifies the server's certificate", async () => {
     await expect(secured().call({ path: maps() })).resolves.toMatchObject({ kind: 'ConfigMapList' });
     const kube = new KubeConfig();
     kube.loadFromClusterAndUser(
@@ -65,13 +69,13 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     await expect(trusting.call({ path: maps() })).rejects.toMatchObject({ code: 0, reason: 'NoAnswer' });
   });
 
-  test('connections are kept between calls', async () => {
+  test('keeps connections between calls', async () => {
     const one = client();
     for (let i = 0; i < 10; i++) await one.call({ path: maps() });
     expect(api.connections).toBeLessThanOrEqual(2);
   });
 
-  test('server-side apply owns its fields under its name and leaves those of others', async () => {
+  test('owns fields by server-side apply and keeps those of others', async () => {
     const apply = (manager: string, data: object) =>
       client().call<{ data: object }>({
         method: 'PATCH',
@@ -86,7 +90,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     expect(api.writes().map(({ type }) => type)).toEqual(Array(3).fill('application/apply-patch+yaml'));
   });
 
-  test('an error carries the code and the reason of the server', async () => {
+  test('reports the code and the reason of an error', async () => {
     await expect(client().call({ path: `${maps()}/nothing` })).rejects.toMatchObject({
       code: 404,
       reason: 'NotFound',
@@ -101,12 +105,12 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     });
   });
 
-  test('an answer that is not JSON is an error with its code', async () => {
+  test('reports the code of an answer that is not JSON', async () => {
     api.instead = () => ({ code: 502, body: '<html>bad gateway</html>' });
     await expect(client().call({ path: maps() })).rejects.toMatchObject({ code: 502, reason: 'Unknown' });
   });
 
-  test('no answer is told apart from an answer: the call may have had its effect', async () => {
+  test('reports code 0 without an answer, when the call may have taken effect', async () => {
     api.faults = { ...api.faults, after: 1 };
     const body = { metadata: { name: 'made' } };
     const call = client().call({ method: 'POST', path: maps(), body });
@@ -115,7 +119,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     expect((await cluster().get(`${maps()}/made`)).status).toBe(200);
   });
 
-  test('the token of the service account is read again as it rotates', async () => {
+  test('reads the token file again when it rotates', async () => {
     const folder = temporaryFolder();
     const tokenFile = join(folder.path, 'token');
     writeFileSync(tokenFile, 'not yet a token');
@@ -133,7 +137,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     }
   });
 
-  test('inside a cluster: the service account, its rotating token, the certificate that is pinned', async () => {
+  test('uses the rotating token and the pinned certificate of the service account', async () => {
     const folder = temporaryFolder();
     const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
     write('token', 'not yet a token');
@@ -156,7 +160,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     }
   });
 
-  test('calls are counted by what they ask for, never by name', async () => {
+  test('counts calls by resource, never by name', async () => {
     const counted: string[] = [];
     const one = client(undefined, counted);
     await one.call({ path: maps() });
@@ -174,20 +178,20 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
   });
 });
 
-describeOnKubernetes('leading', (cluster) => {
-  /** Of such a lease nobody is robbed by a machine, or an API server, that stands still for a while. */
+describeOnKubernetes('leader election', (cluster) => {
+  /** So long that no stall of the machine or the API server ends it. */
   const LONG: LeaderTimes = { leaseMs: realTime(600_000), deadlineMs: realTime(400_000), retryMs: 100 };
   let namespace: string;
   let api: FaultyApi;
-  /** Who leads from then on, and who leads no more. */
-  let told: string[];
+  /** Candidates that became leader or gave up, in order. */
+  let changes: string[];
   const leaders: LeaderElector[] = [];
   const clients: KubeClient[] = [];
 
   beforeEach(async () => {
     namespace = await cluster().namespace();
     api = new FaultyApi(cluster());
-    told = [];
+    changes = [];
   });
   afterEach(async () => {
     for (const leader of leaders.splice(0)) await leader.stop();
@@ -195,7 +199,11 @@ describeOnKubernetes('leading', (cluster) => {
     await api.close().catch(() => undefined);
   });
 
-  async function candidate(identity: string, times: LeaderTimes, through?: FaultyApi): Promise<LeaderElector> {
+  async function candidate(
+    identity: string,
+    times: LeaderTimes,
+    through?: FaultyApi,
+  ): Promise<LeaderElector> {
     const kube = new KubeConfig();
     if (through) {
       const server = await through.listen();
@@ -209,8 +217,8 @@ describeOnKubernetes('leading', (cluster) => {
     const leader = new LeaderElector({ client, namespace, name: 'op', identity, log: recordingLog(), times });
     leaders.push(leader);
     leader.start(
-      () => void told.push(`${identity} leads`),
-      () => void told.push(`${identity} gave up`),
+      () => void changes.push(`${identity} leads`),
+      () => void changes.push(`${identity} gave up`),
     );
     return leader;
   }
@@ -219,42 +227,42 @@ describeOnKubernetes('leading', (cluster) => {
     return (await cluster().get<{ spec: Record<string, unknown> }>(path)).body.spec;
   };
 
-  test('one of several leads, and its lease says who', async () => {
+  test('elects one of several candidates and names it in the lease', async () => {
     const times = { leaseMs: 8_000, deadlineMs: 6_500, retryMs: 100 };
     await Promise.all(['a', 'b', 'c'].map((name) => candidate(name, times)));
     const outlived = async () => {
-      if (told.length === 0) return false;
+      if (changes.length === 0) return false;
       const { acquireTime, renewTime } = await lease();
       return Date.parse(String(renewTime)) - Date.parse(String(acquireTime)) > times.leaseMs;
     };
-    await until(outlived, { what: 'its lease, renewed, has lasted longer than one' });
-    expect(told).toHaveLength(1);
+    await until(outlived, { what: 'its renewed lease has outlived one duration' });
+    expect(changes).toHaveLength(1);
     const { holderIdentity, renewTime, leaseTransitions } = await lease();
-    expect([told, leaseTransitions]).toEqual([[`${String(holderIdentity)} leads`], 0]);
+    expect([changes, leaseTransitions]).toEqual([[`${String(holderIdentity)} leads`], 0]);
     expect(renewTime).toMatch(/\.\d{6}Z$/);
   });
 
-  test('one that stops gives the lease back, and another leads at once', async () => {
+  test('releases the lease on stop, so that another leads at once', async () => {
     const first = await candidate('a', LONG);
     await until(() => first.leading, { what: 'a leads' });
     const second = await candidate('b', LONG);
     await first.stop();
-    // The lease would have lasted longer than anybody waits here.
+    // The lease would last longer than any test waits.
     await until(() => second.leading, { what: 'b leads' });
   });
 
-  test('one that is cut off gives up before another may lead', async () => {
+  test('gives up without the API server before another can lead', async () => {
     const times = { leaseMs: realTime(1500), deadlineMs: realTime(900), retryMs: 100 };
     await candidate('a', times, api);
-    await until(() => told.includes('a leads'), { what: 'a leads' });
+    await until(() => changes.includes('a leads'), { what: 'a leads' });
     await candidate('b', times);
     api.instead = () => ({ code: 503, body: '' });
-    await until(() => told.includes('b leads'), { what: 'b leads' });
-    expect(told.slice(0, 3)).toEqual(['a leads', 'a gave up', 'b leads']);
+    await until(() => changes.includes('b leads'), { what: 'b leads' });
+    expect(changes.slice(0, 3)).toEqual(['a leads', 'a gave up', 'b leads']);
     expect((await lease())['leaseTransitions']).toBe(1);
   });
 
-  test('times have six digits, as the API server demands', () => {
+  test('formats times with six fractional digits', () => {
     expect(formatMicroTime(Date.parse('2026-03-01T12:00:00.123Z'))).toBe('2026-03-01T12:00:00.123000Z');
   });
 });

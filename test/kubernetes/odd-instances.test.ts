@@ -9,13 +9,13 @@ import { pause, until } from '../support/wait.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What people, tools and tenants do to Instances that nobody thought of. */
-describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
+/** Unusual changes of Instances by users, tools and tenants. */
+describeOnKubernetes('unusual Instances', (cluster) => {
   let stage: OperatorStage;
   beforeEach(async () => {
     stage = await OperatorStage.make(cluster());
   });
-  afterEach(() => stage.strike());
+  afterEach(() => stage.stop());
 
   const made = async (name: string, spec: object, metadata: object = {}) => {
     const body = { metadata: { name, ...metadata }, spec: { account: 'main', kind: 'sandbox', ...spec } };
@@ -30,7 +30,7 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
   const left = async () =>
     (await cluster().list(instancePath(stage.namespace))).map(({ metadata }) => metadata.name).sort();
 
-  test('whatever the definition lets in, the operator reads, judges and lets go of', async () => {
+  test('handles and deletes everything that the definition accepts', async () => {
     const odd: [string, object, object?][] = [
       ['flags', { displayName: '🇧🇷'.repeat(40) }],
       ['nulls', { displayName: null, policy: null, engine: null, logLevel: null }],
@@ -51,7 +51,7 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
     for (const [name] of odd) await stage.untilGone(name);
   });
 
-  test("a copy of an engine's pod hides the engine from nobody", async () => {
+  test("ignores a copy of an engine's pod", async () => {
     await stage.node();
     await stage.operator();
     await stage.create('shop');
@@ -67,7 +67,7 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
     await stage.untilIs('shop', 'EngineRunning', 'False/Suspended');
   });
 
-  test('without an operator, what uninstall.md prints lets go of one, and of all that are left', async () => {
+  test('deletes Instances without an operator by the commands of uninstall.md', async () => {
     const first = await stage.operator();
     const names = ['shop', 'second', 'third'];
     for (const name of names) await stage.create(name);
@@ -78,7 +78,7 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
     const [one = '', ...all] = /## Remove an Instance without an operator[^]*?```sh\n([^]*?)\n```/
       .exec(page)![1]!
       .replaceAll('-n messages', `-n ${stage.namespace}`)
-      // Others share this cluster.
+      // Other tests share this cluster.
       .replace('get gwi -A', `get gwi -n ${stage.namespace}`)
       .split('\n');
     shell(cluster(), one);
@@ -87,40 +87,40 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
     expect(await left()).toEqual([]);
   });
 
-  test('deleted while a phone is being paired: the code goes, and nobody asks for another', async () => {
-    stage.port.firstState = 'pending_pair';
-    stage.port.pairingCode = '2@x';
+  test('removes the code and asks for no other when deleted during pairing', async () => {
+    stage.internalApi.firstState = 'pending_pair';
+    stage.internalApi.pairingCode = '2@x';
     await stage.node();
     await stage.operator();
     await stage.create('shop', { kind: 'web' });
     const id = 'forever';
-    const wish = { id, method: 'qr', phone: null, until: '9999-01-01T00:00:00Z' };
-    const annotations = { 'gwk.dev/pairing': JSON.stringify(wish) };
+    const request = { id, method: 'qr', phone: null, until: '9999-01-01T00:00:00Z' };
+    const annotations = { 'gwk.dev/pairing': JSON.stringify(request) };
     await cluster().merge(instancePath(stage.namespace, 'shop'), { metadata: { annotations } });
     const secret = async () =>
       (await cluster().get(`/api/v1/namespaces/${stage.namespace}/secrets/gwk-shop-pairing`)).status;
-    await until(async () => (await secret()) === 200, { what: 'its code is shown' });
+    await until(async () => (await secret()) === 200, { what: 'its code is published' });
     await stage.delete('shop');
     await stage.untilGone('shop');
-    await until(async () => (await secret()) === 404, { what: 'its code is taken down' });
-    const asked = () => stage.port.calls.get('pair') ?? 0;
+    await until(async () => (await secret()) === 404, { what: 'its code is removed' });
+    const asked = () => stage.internalApi.calls.get('pair') ?? 0;
     const before = asked();
-    // Longer than it takes to look for the next code.
+    // Longer than the poll interval for the next code.
     await pause(2500);
     expect(asked()).toBe(before);
   });
 });
 
 describeOnKubernetes(
-  'a namespace whose administrator takes the rights of the operator away',
+  'a namespace that the operator loses access to',
   (cluster) => {
     let stage: OperatorStage;
     beforeEach(async () => {
       stage = await OperatorStage.make(cluster());
     });
-    afterEach(() => stage.strike());
+    afterEach(() => stage.stop());
 
-    test('keeps no other from being served, and is served again once they are back', async () => {
+    test('does not block others, and is served again once access is restored', async () => {
       const { namespace } = stage;
       const tenant = await cluster().namespace('tenant');
       const objects = render({ ...LEAST, operator: { namespaces: [namespace, tenant] } }, { namespace });
@@ -163,7 +163,7 @@ const instance = (namespace: string, name: string): KubeObject => ({
   spec: { account: 'main', kind: 'sandbox' },
 });
 
-/** On a node that nobody plays. */
+/** On a node that no test provides. */
 const HARMLESS = {
   nodeName: 'nowhere',
   automountServiceAccountToken: false,

@@ -6,15 +6,15 @@ import type { RawEnginePod } from './fake-node.js';
 import { overlaps, FakeEngine } from './fake-engine.js';
 import { pause, realTime, until } from '../support/wait.js';
 
-/** What goes wrong around engines, and how an upgrade goes through them. */
-describeOnKubernetes('the operator in trouble', (cluster) => {
+/** Failures around engines, and upgrades. */
+describeOnKubernetes('failures of the operator', (cluster) => {
   let stage: OperatorStage;
   beforeEach(async () => {
     FakeEngine.history.length = 0;
     stage = await OperatorStage.make(cluster());
   });
   afterEach(async () => {
-    await stage.strike();
+    await stage.stop();
     expect(overlaps(FakeEngine.history)).toEqual([]);
   });
 
@@ -27,17 +27,17 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
       { what: `${name} has another pod` },
     );
 
-  test('a node that is lost with its engine: Unknown, then elsewhere, once the lease has ended', async () => {
-    stage.port.leaseMs = SHORT_LEASE_MS;
+  test('moves the engine of a lost node once its lease has ended', async () => {
+    stage.internalApi.leaseMs = SHORT_LEASE_MS;
     const lost = await stage.node(`lost-${stage.namespace}`);
     await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
     const before = (await stage.pod('shop'))!;
-    lost.mood = 'silent';
+    lost.condition = 'unresponsive';
     await stage.node(`spare-${stage.namespace}`);
-    for (const holder of lost.holders.values()) holder.kill();
-    await lost.say('Unknown');
+    for (const engine of lost.engines.values()) engine.kill();
+    await lost.setReady('Unknown');
 
     await stage.untilIs('shop', 'Ready', 'Unknown/NodeUnreachable');
     const after = await other('shop', before);
@@ -46,57 +46,57 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     expect((await stage.pod('shop'))!.spec.nodeName).toBe(`spare-${stage.namespace}`);
   });
 
-  test('a node whose kubelet alone is lost: its engine serves on, and none is started elsewhere', async () => {
-    stage.port.leaseMs = SHORT_LEASE_MS;
+  test('starts no other engine while the engine on an unreachable node serves', async () => {
+    stage.internalApi.leaseMs = SHORT_LEASE_MS;
     const lost = await stage.node(`lost-${stage.namespace}`);
     await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
     const before = (await stage.pod('shop'))!;
-    lost.mood = 'silent';
+    lost.condition = 'unresponsive';
     await stage.node(`spare-${stage.namespace}`);
-    await lost.say('Unknown');
+    await lost.setReady('Unknown');
     await stage.untilIs('shop', 'Ready', 'Unknown/NodeUnreachable');
     // Longer than a lease and its margin.
     await pause(realTime(5_000));
     expect((await stage.pod('shop'))!.metadata.uid).toBe(before.metadata.uid);
     expect(FakeEngine.history.filter(({ to }) => to === Infinity)).toHaveLength(1);
-    await lost.say('True');
-    lost.mood = 'well';
+    await lost.setReady('True');
+    lost.condition = 'healthy';
     await stage.untilIs('shop', 'Ready', 'True');
   });
 
-  test('a deletion is not held up by a lost node whose engine serves on: its row goes, and so it ends', async () => {
-    stage.port.leaseMs = SHORT_LEASE_MS;
+  test('deletes an instance on a lost node', async () => {
+    stage.internalApi.leaseMs = SHORT_LEASE_MS;
     const lost = await stage.node(`lost-${stage.namespace}`);
     await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
-    lost.mood = 'silent';
-    await lost.say('Unknown');
+    lost.condition = 'unresponsive';
+    await lost.setReady('Unknown');
     await stage.untilIs('shop', 'Ready', 'Unknown/NodeUnreachable');
     await stage.delete('shop');
-    for (const holder of lost.holders.values()) holder.kill();
+    for (const engine of lost.engines.values()) engine.kill();
     await stage.untilGone('shop');
   });
 
-  test('an engine that does not end keeps its resource for a documented time only', async () => {
-    stage.port.leaseMs = SHORT_LEASE_MS;
+  test('limits how long an engine that does not end blocks a deletion', async () => {
+    stage.internalApi.leaseMs = SHORT_LEASE_MS;
     const node = await stage.node();
     await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
-    node.mood = 'silent';
+    node.condition = 'unresponsive';
     await stage.delete('shop');
     await until(async () => (await stage.pod('shop'))?.metadata.deletionTimestamp !== undefined, {
       what: 'it is asked to end',
     });
-    for (const holder of node.holders.values()) holder.kill();
+    for (const engine of node.engines.values()) engine.kill();
     await stage.untilGone('shop');
     expect((await stage.pod('shop'))?.metadata.deletionTimestamp).toBeDefined();
   });
 
-  test('an engine that hangs without its lease is replaced', async () => {
+  test('replaces an engine that hangs without its lease', async () => {
     await stage.node(undefined, { 'engine:1': 'hangs' });
     await stage.operator();
     await stage.create('shop');
@@ -104,7 +104,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     await other('shop', before);
   });
 
-  test('an upgrade goes through engines one at a time, each connected before the next', async () => {
+  test('upgrades engines one at a time, each connected before the next', async () => {
     await stage.node();
     const former = await stage.operator({ profiles: { default: { image: 'engine:1' } } });
     const names = ['a', 'b', 'c'];
@@ -130,7 +130,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     expect((await stage.instance('a'))!.status!.engine!.version).toBe('2');
   });
 
-  test('a version that does not work takes one number off the air and no more, and mending it goes on', async () => {
+  test('pauses an upgrade to a broken version after one engine, and resumes once it is fixed', async () => {
     await stage.node(undefined, { 'engine:bad': 'missing' });
     const former = await stage.operator({ profiles: { default: { image: 'engine:1' } } });
     const names = ['a', 'b', 'c'];
@@ -139,53 +139,60 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     await stage.end(former);
 
     const bad = await stage.operator({ profiles: { default: { image: 'engine:bad' } } });
-    const hurt = async () => {
+    const countFailed = async () => {
       const states = await Promise.all(names.map((name) => stage.condition(name, 'EngineRunning')));
       return states.filter((state) => state?.reason === 'ImagePullFailed').length;
     };
-    await until(async () => (await hurt()) === 1, { what: 'one is off the air' });
+    await until(async () => (await countFailed()) === 1, { what: 'one is offline' });
     await pause(3000);
-    expect(await hurt()).toBe(1);
+    expect(await countFailed()).toBe(1);
     await stage.end(bad);
 
     await stage.operator({ profiles: { default: { image: 'engine:1' } } });
     for (const name of names) await stage.untilIs(name, 'Ready', 'True');
   });
 
-  test('of two operators one leads; when it goes the other takes over, and no engine notices', async () => {
+  test('fails over to the second operator without touching engines', async () => {
     await stage.node();
     const first = await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
     const before = (await stage.pod('shop'))!;
     const next = await stage.operator();
-    await told(first, { leads: 1, watches: true });
-    // Nobody asks the API for one that waits: it is not behind.
-    await told(next, { leads: 0, watches: false });
+    await expectMetrics(first, { leads: 1, watches: true });
+    // A standby operator does not call the API, so it does not count as behind.
+    await expectMetrics(next, { leads: 0, watches: false });
     await stage.end(first);
     await stage.create('second');
     await stage.untilIs('second', 'Ready', 'True');
     expect((await stage.pod('shop'))!.metadata.uid).toBe(before.metadata.uid);
-    await told(next, { leads: 1, watches: true });
+    await expectMetrics(next, { leads: 1, watches: true });
   });
 
-  test('an operator that leads and is cut off gives up before another one may lead', async () => {
+  test('gives up leadership without the API server before another can lead', async () => {
     await stage.node();
     let lostAt = 0;
     const cut = await stage.operator({ options: { ...LEADING, lost: () => void (lostAt = Date.now()) } });
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
     const cutAt = Date.now();
-    stage.api.instead = ({ path }) => (path.includes('/leases') ? { code: 503, body: 'busy' } : undefined);
+    stage.kubernetesApi.instead = ({ path }) =>
+      path.includes('/leases') ? { code: 503, body: 'busy' } : undefined;
     await until(() => lostAt > 0, { what: 'it gives up' });
     expect(lostAt - cutAt).toBeLessThan(LEADING.leaderTimes.leaseMs);
-    stage.api.instead = () => undefined;
+    stage.kubernetesApi.instead = () => undefined;
     await stage.end(cut);
   });
 });
 
-/** What alerts ask of each operator, whether it leads or waits; it exports what the catalogue says, and no more. */
-async function told({ port }: { port: number }, { leads, watches }: { leads: number; watches: boolean }) {
+/**
+ * Checks the metrics that alerts use, on a leader or a standby operator, and that it exports exactly the documented
+ * metrics.
+ */
+async function expectMetrics(
+  { port }: { port: number },
+  { leads, watches }: { leads: number; watches: boolean },
+) {
   const seen = await Exposition.of(port);
   expect(seen.value('gwk_operator_leader')).toBe(leads);
   expect(seen.value('gwk_operator_api_unresponsive_seconds')).toBeLessThan(leads ? 60 : 0.001);
@@ -195,9 +202,9 @@ async function told({ port }: { port: number }, { leads, watches }: { leads: num
   expect(new Map(exported)).toEqual(new Map(described.map((metric) => [metric.name, metric.type])));
 }
 
-/** How many engines served then, of all that there were; an end is no more a time of serving. */
+/** Number of engines that served at a time; an interval excludes its end. */
 const servingAt = (time: number): number =>
   FakeEngine.history.filter(({ from, to }) => from <= time && (time < to || to === Infinity)).length;
 
-/** So far apart that a busy machine, which is late with the one, does not come to the other. */
+/** Far apart, so that a slow machine that misses one does not reach the other. */
 const LEADING = { leaderTimes: { leaseMs: realTime(8_000), deadlineMs: realTime(3_000), retryMs: 200 } };

@@ -6,7 +6,7 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { until } from '../support/wait.js';
 
-/** The operator and the API with the rights that the chart gives them, and no others. */
+/** Tests the operator and the API with exactly the rights that the chart grants. */
 describeOnKubernetes(
   'the rights of the operator',
   (cluster) => {
@@ -14,7 +14,7 @@ describeOnKubernetes(
     beforeEach(async () => {
       stage = await OperatorStage.make(cluster());
     });
-    afterEach(() => stage.strike());
+    afterEach(() => stage.stop());
 
     async function operatorToken(values: object = {}): Promise<string> {
       const { namespace } = stage;
@@ -24,17 +24,17 @@ describeOnKubernetes(
       return token;
     }
 
-    test('are enough for a life: made, upgraded, crashed, drained, lost with its node, deleted', async () => {
+    test('suffice to create, upgrade, restart, drain, move and delete an engine', async () => {
       const kube = stage.kube(await operatorToken());
-      stage.port.leaseMs = SHORT_LEASE_MS;
+      stage.internalApi.leaseMs = SHORT_LEASE_MS;
       const node = await stage.node(`lost-${stage.namespace}`);
       const first = await stage.operator({ options: { kube } });
-      await cluster().applied(podOfSomebodyElse(stage.namespace));
+      await cluster().applied(foreignPod(stage.namespace));
       await stage.create('taken');
       await stage.create('shop');
       await stage.untilIs('shop', 'Ready', 'True');
-      await until(async () => (await stage.events('shop')).length > 0, { what: 'its story is told' });
-      // It wants an engine and gets none: an upgrade of the others would wait for it.
+      await until(async () => (await stage.events('shop')).length > 0, { what: 'its events are recorded' });
+      // It needs an engine and gets none, so an upgrade of the others would wait for it.
       await stage.delete('taken');
       await stage.untilGone('taken');
       const crashed = (await stage.pod('shop'))!;
@@ -53,10 +53,10 @@ describeOnKubernetes(
         what: 'it is upgraded',
       });
       await stage.untilIs('shop', 'Ready', 'True');
-      node.mood = 'silent';
-      for (const holder of node.holders.values()) holder.kill();
+      node.condition = 'unresponsive';
+      for (const engine of node.engines.values()) engine.kill();
       await stage.node(`spare-${stage.namespace}`);
-      await node.say('Unknown');
+      await node.setReady('Unknown');
       await until(async () => (await stage.pod('shop'))?.spec.nodeName === `spare-${stage.namespace}`, {
         what: 'it is moved',
       });
@@ -65,7 +65,7 @@ describeOnKubernetes(
       await stage.untilGone('shop');
 
       expect(stage.refused()).toEqual([]);
-      // Of Instances that were deleted through the API of gwk, which this stage has not.
+      // Used only for Instances deleted through the API, which this test does not do.
       expect(unused(stage)).toEqual(['delete instances']);
     });
   },
@@ -73,7 +73,7 @@ describeOnKubernetes(
 );
 
 describeOnKubernetes(
-  'the rights of the operator, from without',
+  'limits of the rights of the operator',
   (cluster) => {
     let namespace: string;
     let token: string;
@@ -93,7 +93,7 @@ describeOnKubernetes(
       ['POST', '/api/v1/namespaces/gwk-namespace/pods/gwk-shop/exec'],
       ['POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/gwk-namespace/roles'],
       ['POST', '/apis/gwk.dev/v1alpha1/namespaces/gwk-namespace/instances'],
-    ])('do not reach as far as %s %s', async (method, path) => {
+    ])('do not include %s %s', async (method, path) => {
       const { status } = await cluster().call(method, path.replace('gwk-namespace', namespace), {
         token,
         ...(method === 'POST' && { body: { metadata: { name: 'x' } } }),
@@ -104,8 +104,8 @@ describeOnKubernetes(
   { chart: true },
 );
 
-/** Has the name that an engine would have: the secret made for that is removed, and the pod looked at. */
-function podOfSomebodyElse(namespace: string): KubeObject {
+/** Has the name of an engine's pod: the operator then removes the Secret it created and reads the pod. */
+function foreignPod(namespace: string): KubeObject {
   const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
   return {
     apiVersion: 'v1',
@@ -118,11 +118,11 @@ function podOfSomebodyElse(namespace: string): KubeObject {
   };
 }
 
-/** What the chart grants and this operator, in all that it has been through, has not made use of. */
+/** Rights that the chart grants and this operator never used. */
 function unused(stage: OperatorStage): string[] {
   const verbs: Record<string, string> = { POST: 'create', PATCH: 'patch', DELETE: 'delete' };
   const used = new Set(
-    stage.api.seen.map(({ method, path, query }) => {
+    stage.kubernetesApi.seen.map(({ method, path, query }) => {
       const { resource, name } = resourceOf(path);
       const reading = query.get('watch') === 'true' ? 'watch' : name === undefined ? 'list' : 'get';
       return `${verbs[method] ?? reading} ${resource}`;
@@ -158,7 +158,7 @@ describeOnKubernetes(
       granted.done();
     });
 
-    test('are enough to make, read, change and delete an Instance, as the API does', async () => {
+    test('suffice to create, read, change and delete an Instance', async () => {
       const { url, ca } = cluster().plane;
       const rest = new RestCluster({ url, ca, token: () => token });
       const manifest = (displayName: string) => ({
@@ -180,7 +180,7 @@ describeOnKubernetes(
       ['GET', '/api/v1/namespaces/HERE/secrets/gwk'],
       ['GET', '/api/v1/namespaces/HERE/pods'],
       ['POST', '/api/v1/namespaces/HERE/pods'],
-    ])('do not reach as far as %s %s', async (method, path) => {
+    ])('do not include %s %s', async (method, path) => {
       const { status } = await cluster().call(method, path.replace('HERE', namespace), {
         token,
         ...(method !== 'GET' && {
@@ -195,17 +195,17 @@ describeOnKubernetes(
 );
 
 describeOnKubernetes(
-  'the operator beside the controllers of Kubernetes',
+  'the operator with the controllers of Kubernetes',
   (cluster) => {
     let stage: OperatorStage;
     beforeEach(async () => {
       stage = await OperatorStage.make(cluster());
     });
-    afterEach(() => stage.strike());
+    afterEach(() => stage.stop());
 
     const secrets = () => cluster().list(`/api/v1/namespaces/${stage.namespace}/secrets`);
 
-    test('the secret of an engine is collected with its pod', async () => {
+    test('deletes the Secret of an engine with its pod', async () => {
       const node = await stage.node();
       await stage.operator();
       await stage.create('shop');
@@ -221,7 +221,7 @@ describeOnKubernetes(
       );
     });
 
-    test('a namespace that is deleted takes its Instances with it, engines first', async () => {
+    test('deletes Instances with their namespace, engines first', async () => {
       await stage.node();
       await stage.operator();
       await stage.create('shop');
@@ -231,7 +231,7 @@ describeOnKubernetes(
       await until(async () => (await stage.pods()).length === 0, { what: 'its pod is gone' });
     });
 
-    test('deleted in the foreground, it goes all the same', async () => {
+    test('deletes an Instance with foreground propagation', async () => {
       await stage.node();
       await stage.operator();
       await stage.create('shop');

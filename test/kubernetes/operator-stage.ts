@@ -14,50 +14,50 @@ import { FaultyApi } from './faulty-api.js';
 import { FakeNode, type NodeOptions, type RawEnginePod } from './fake-node.js';
 import { instancePath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 
-/** Nobody waits for its end but tests that say so, and no stall of this machine ends it. */
+/** Only tests that say so wait for its end, and no stall of the machine ends it. */
 const LONG_LEASE_MS = 30_000;
-/** Of engines that are lost: their lease is waited for. */
+/** For lost engines: the operator waits for the end of their lease. */
 export const SHORT_LEASE_MS = realTime(3_000);
 
-/** A namespace of a real API server, with operators, nodes played by a few lines, and an internal port likewise. */
+/** A namespace of a real API server, with real operators, fake nodes and a fake internal API. */
 export class OperatorStage {
   readonly logs: string[] = [];
-  readonly port: FakeInternalApi;
-  readonly api: FaultyApi;
+  readonly internalApi: FakeInternalApi;
+  readonly kubernetesApi: FaultyApi;
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-operator-stage-'));
   readonly #operators: RunningOperator[] = [];
   readonly #nodes: FakeNode[] = [];
-  #portUrl = '';
-  #apiUrl = '';
+  #internalUrl = '';
+  #kubernetesUrl = '';
 
   private constructor(
     readonly cluster: TestCluster,
     readonly namespace: string,
     random: () => number,
   ) {
-    this.port = new FakeInternalApi(random);
-    this.port.leaseMs = LONG_LEASE_MS;
-    this.api = new FaultyApi(cluster, random);
+    this.internalApi = new FakeInternalApi(random);
+    this.internalApi.leaseMs = LONG_LEASE_MS;
+    this.kubernetesApi = new FaultyApi(cluster, random);
   }
 
   static async make(cluster: TestCluster, seed = 1): Promise<OperatorStage> {
     const stage = new OperatorStage(cluster, await cluster.namespace(), randomFrom(seed));
-    stage.#portUrl = await stage.port.listen();
-    stage.#apiUrl = await stage.api.listen();
+    stage.#internalUrl = await stage.internalApi.listen();
+    stage.#kubernetesUrl = await stage.kubernetesApi.listen();
     return stage;
   }
 
-  async strike(): Promise<void> {
+  async stop(): Promise<void> {
     for (const operator of this.#operators.splice(0)) await operator.stop();
     for (const node of this.#nodes.splice(0)) await node.stop();
-    await this.port.close();
-    await this.api.close();
+    await this.internalApi.close();
+    await this.kubernetesApi.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
   async node(name = `node-${this.namespace}`, images: NodeOptions['images'] = {}): Promise<FakeNode> {
     const { cluster, namespace } = this;
-    const node = new FakeNode({ cluster, namespace, name, portUrl: this.#portUrl, images });
+    const node = new FakeNode({ cluster, namespace, name, apiUrl: this.#internalUrl, images });
     this.#nodes.push(node);
     return node.start();
   }
@@ -74,7 +74,7 @@ export class OperatorStage {
     writeFileSync(file, stringify(profiles));
     const config = loadConfig(operatorSettings, {
       GWK_OPERATOR_TOKEN: 'x'.repeat(32),
-      GWK_OPERATOR_INTERNAL_URL: this.#portUrl,
+      GWK_OPERATOR_INTERNAL_URL: this.#internalUrl,
       GWK_OPERATOR_HOST: '127.0.0.1',
       GWK_OPERATOR_PORT: '0',
       GWK_OPERATOR_CLUSTER: 'kubernetes',
@@ -88,17 +88,17 @@ export class OperatorStage {
     return operator;
   }
 
-  /** Stopped by the test itself. */
+  /** Stops an operator within the test. */
   async end(operator: RunningOperator): Promise<void> {
     this.#operators.splice(this.#operators.indexOf(operator), 1);
     await operator.stop();
   }
 
-  /** Through what fails at will. */
+  /** Access through the faulty proxy. */
   kube(token = this.cluster.plane.token): KubeConfig {
     const kube = new KubeConfig();
     kube.loadFromOptions({
-      clusters: [{ name: 'test', server: this.#apiUrl, skipTLSVerify: true }],
+      clusters: [{ name: 'test', server: this.#kubernetesUrl, skipTLSVerify: true }],
       users: [{ name: 'admin', token }],
       contexts: [{ name: 'test', cluster: 'test', user: 'admin', namespace: this.namespace }],
       currentContext: 'test',
@@ -108,7 +108,9 @@ export class OperatorStage {
 
   /** Calls of the operators that the API server has forbidden. */
   refused(): string[] {
-    return this.api.seen.filter(({ code }) => code === 403).map(({ method, path }) => `${method} ${path}`);
+    return this.kubernetesApi.seen
+      .filter(({ code }) => code === 403)
+      .map(({ method, path }) => `${method} ${path}`);
   }
 
   #log(): Logger {
@@ -141,7 +143,7 @@ export class OperatorStage {
     return (await this.instance(name))?.status?.conditions.find((condition) => condition.type === type);
   }
 
-  /** `status/reason` of a condition comes to be what is wanted. */
+  /** Waits until a condition is `status` or `status/reason`. */
   async untilIs(name: string, type: string, wanted: string): Promise<Condition> {
     let last: Condition | undefined;
     try {
@@ -153,8 +155,8 @@ export class OperatorStage {
         { what: `${type} of ${name} is ${wanted}` },
       );
     } catch (error) {
-      const said = this.logs.slice(-15).join('');
-      throw new Error(`${(error as Error).message}; it is ${JSON.stringify(last)}\n${said}`, {
+      const lines = this.logs.slice(-15).join('');
+      throw new Error(`${(error as Error).message}; it is ${JSON.stringify(last)}\n${lines}`, {
         cause: error,
       });
     }
@@ -202,13 +204,13 @@ export type Shown = KubeObject & {
   };
 };
 
-/** Tests wait for what happens, not for how long it takes. */
+/** Short times, since tests wait for results, not for time to pass. */
 const FAST: KubernetesOptions = {
   leaseTimeoutMs: realTime(2_000),
   stuckMs: realTime(1_500),
   callTimeoutMs: realTime(2_000),
   backoff: { firstMs: 100, maxMs: 1_000, random: Math.random },
-  // Who stops gives its lease back: none is waited for, and none is lost to a stall of the API server.
+  // Operators release the lease on stop, so no test waits for it, and no stall of the API server ends it.
   leaderTimes: { leaseMs: 30_000, deadlineMs: 20_000, retryMs: 200 },
   watchTimes: { backoffMs: 50, maxBackoffMs: 500 },
   lost: () => undefined,

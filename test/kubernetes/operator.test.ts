@@ -3,23 +3,23 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath } from '../support/kubernetes/test-cluster.js';
 import { pause, until } from '../support/wait.js';
 
-/** The life of Instances on a real API server: operator and API server are real, the nodes are played. */
+/** The lifecycle of Instances on a real API server, with fake nodes. */
 describeOnKubernetes('the operator on Kubernetes', (cluster) => {
   let stage: OperatorStage;
   beforeEach(async () => {
     stage = await OperatorStage.make(cluster());
   });
-  afterEach(() => stage.strike());
+  afterEach(() => stage.stop());
 
   const notCreated = async (): Promise<string> => {
-    const told = await until(
+    const found = await until(
       async () => (await stage.events('shop')).find(({ reason }) => reason === 'EngineNotCreated'),
-      { what: 'that no pod could be made is told' },
+      { what: 'the failed creation of the pod is recorded' },
     );
-    return told.message;
+    return found.message;
   };
 
-  test('an Instance gets its one pod, and says that it is ready', async () => {
+  test('creates one pod for an Instance and reports it as ready', async () => {
     await stage.node();
     await stage.operator();
     await stage.create('shop');
@@ -42,36 +42,36 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     ]);
   });
 
-  test('its story is told in order, for describe', async () => {
+  test('records its events for describe', async () => {
     await stage.node();
     await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
-    const told = await until(
+    const found = await until(
       async () => {
         const reasons = (await stage.events('shop')).map(({ reason }) => reason);
         return reasons.includes('Connected') && reasons;
       },
-      { what: 'the story is told' },
+      { what: 'the events are recorded' },
     );
-    expect(told).toEqual(expect.arrayContaining(['EngineCreated', 'Connected']));
+    expect(found).toEqual(expect.arrayContaining(['EngineCreated', 'Connected']));
   });
 
-  test('nothing is written while nothing happens', async () => {
+  test('writes nothing at rest', async () => {
     await stage.node();
     await stage.operator({ env: { GWK_OPERATOR_LEASE: 'quiet' } });
     for (const name of ['a', 'b', 'c']) await stage.create(name);
     for (const name of ['a', 'b', 'c']) await stage.untilIs(name, 'Ready', 'True');
     const leases = /\/leases/;
-    const writes = () => stage.api.writes().filter(({ path }) => !leases.test(path)).length;
-    // What the last events set off is over when the number stands still for a second.
+    const writes = () => stage.kubernetesApi.writes().filter(({ path }) => !leases.test(path)).length;
+    // The cluster is quiet once the count stays the same for a second.
     let before = -1;
-    await until(() => before === (before = writes()), { what: 'peace', everyMs: 1000 });
+    await until(() => before === (before = writes()), { what: 'the cluster is quiet', everyMs: 1000 });
     await pause(3000);
     expect(writes()).toBe(before);
   });
 
-  test('deleted: the engine ends, the row goes, then the resource', async () => {
+  test('stops the engine, removes the row, then the resource on deletion', async () => {
     await stage.node();
     await stage.operator();
     const { metadata } = await stage.create('shop');
@@ -79,10 +79,10 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     await stage.delete('shop');
     await stage.untilGone('shop');
     expect(await stage.pods()).toEqual([]);
-    expect(stage.port.factsOf(metadata.uid!)).toBeUndefined();
+    expect(stage.internalApi.factsOf(metadata.uid!)).toBeUndefined();
   });
 
-  test('suspended: the engine ends and the resource stays', async () => {
+  test('stops the engine and keeps the resource on suspend', async () => {
     await stage.node();
     await stage.operator();
     await stage.create('shop');
@@ -94,7 +94,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     await stage.untilIs('shop', 'Ready', 'True');
   });
 
-  test('an engine that crashes is replaced, and its lease is freed at once', async () => {
+  test('replaces a crashed engine and frees its lease at once', async () => {
     const node = await stage.node();
     await stage.operator();
     await stage.create('shop');
@@ -112,13 +112,13 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect(second.metadata.annotations['gwk.dev/engine']).not.toBe(
       first.metadata.annotations['gwk.dev/engine'],
     );
-    const told = async () => (await stage.events('shop')).map(({ message }) => message).join();
-    await until(async () => (await told()).includes('exit code 1: something broke'), {
-      what: 'why the first one ended is told',
+    const messages = async () => (await stage.events('shop')).map(({ message }) => message).join();
+    await until(async () => (await messages()).includes('exit code 1: something broke'), {
+      what: 'the reason of the first exit is recorded',
     });
   });
 
-  test('a crash loop is told, and waited out', async () => {
+  test('reports a crash loop and applies the backoff', async () => {
     await stage.node(undefined, { 'engine:1': 'crashes' });
     await stage.operator();
     await stage.create('shop');
@@ -127,7 +127,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect((await stage.instance('shop'))!.status!.lastError).toContain('exit code 1');
   });
 
-  test('an image that cannot be had is told', async () => {
+  test('reports an image that cannot be pulled', async () => {
     await stage.node(undefined, { 'engine:1': 'missing' });
     await stage.operator();
     await stage.create('shop');
@@ -136,7 +136,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     await stage.untilIs('shop', 'Ready', 'False/ImagePullFailed');
   });
 
-  test('a profile that the configuration does not have is told, and no pod is made', async () => {
+  test('reports an unknown profile and creates no pod', async () => {
     await stage.node();
     await stage.operator();
     await stage.create('shop', { engine: { profile: 'huge' } });
@@ -144,9 +144,9 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect(await stage.pods()).toEqual([]);
   });
 
-  test('an account closed to the namespace: AccountNotAllowed, and no pod', async () => {
+  test('reports AccountNotAllowed and creates no pod', async () => {
     await stage.node();
-    stage.port.refuse = () => 'AccountNotAllowed';
+    stage.internalApi.refuse = () => 'AccountNotAllowed';
     await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Accepted', 'False/AccountNotAllowed');
@@ -154,7 +154,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect(await stage.pods()).toEqual([]);
   });
 
-  test("somebody else's pod of that name is neither touched nor taken for an engine", async () => {
+  test('neither touches nor adopts a foreign pod with the name', async () => {
     await stage.node();
     const path = `/api/v1/namespaces/${stage.namespace}/pods`;
     const foreign = await cluster().post(path, { metadata: { name: 'gwk-shop' }, spec: FOREIGN });
@@ -167,12 +167,12 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     await stage.untilIs('shop', 'Ready', 'True');
   });
 
-  test('a pod taken by a drain is made anew elsewhere', async () => {
+  test('recreates a drained pod on another node', async () => {
     const first = await stage.node('drained-node');
     await stage.operator();
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
-    first.mood = 'full';
+    first.condition = 'full';
     await stage.node('spare-node');
     const pod = (await stage.pod('shop'))!;
     const evicted = await cluster().post(`/api/v1/namespaces/${stage.namespace}/pods/gwk-shop/eviction`, {
@@ -189,11 +189,11 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
       { what: 'it is on the spare node' },
     );
     await stage.untilIs('shop', 'Ready', 'True');
-    // A drain is nobody's failure.
+    // A drain does not count as a failure.
     expect((await stage.instance('shop'))!.status!.lastError).toBeUndefined();
   });
 
-  test('what the API refuses a pod for is told in the story, and leaves no secret behind', async () => {
+  test('records why the API server rejects a pod, and leaves no Secret behind', async () => {
     const image = { image: 'engine:1', runtimeClassName: 'nothing-of-the-kind' };
     await stage.operator({ profiles: { default: image } });
     await stage.create('shop');
@@ -202,7 +202,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     await until(async () => (await secrets()).length === 0, { what: 'no secret is left' });
   });
 
-  test('the secret of an engine belongs to its pod, and holds its token alone', async () => {
+  test('makes the pod the owner of its Secret, which holds only the token', async () => {
     await stage.node();
     await stage.operator();
     await stage.create('shop');
@@ -215,7 +215,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect(Object.keys(secrets[0]!['data'] as object)).toEqual(['token']);
   });
 
-  test('a resource whose finalizers others hold too goes when they let go', async () => {
+  test('deletes a resource once foreign finalizers are removed', async () => {
     await stage.node();
     await stage.operator();
     await stage.create('shop');
@@ -225,7 +225,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     await stage.delete('shop');
     await until(
       async () => (await stage.instance('shop'))?.metadata.finalizers?.join() === 'example.com/other',
-      { what: 'only the other holds it' },
+      { what: 'only the foreign finalizer is left' },
     );
     await cluster().merge(path, { metadata: { finalizers: [] } });
     await stage.untilGone('shop');

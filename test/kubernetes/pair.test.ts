@@ -9,19 +9,19 @@ import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 import { writeKubeconfig } from '../support/kubernetes/control-plane.js';
 
-/** `gwk pair` with the credentials of kubectl, against a real API server; the network's side is the port's. */
+/** Tests `gwk pair` with the credentials of kubectl on a real API server. The fake internal API plays the network. */
 describeOnKubernetes('gwk pair', (cluster) => {
   let stage: OperatorStage;
   let operator: RunningOperator;
   beforeEach(async () => {
     stage = await OperatorStage.make(cluster());
-    stage.port.firstState = 'pending_pair';
+    stage.internalApi.firstState = 'pending_pair';
     await stage.node();
     operator = await stage.operator();
     await stage.create('shop', { kind: 'web' });
     await stage.untilIs('shop', 'Paired', 'False/NeverPaired');
   });
-  afterEach(() => stage.strike());
+  afterEach(() => stage.stop());
 
   function pair(args: string[] = [], kubeconfig = cluster().plane.kubeconfig) {
     const child = spawn(
@@ -29,17 +29,17 @@ describeOnKubernetes('gwk pair', (cluster) => {
       [join(ROOT, 'bin/gwk.js'), 'pair', 'shop', '-n', stage.namespace, ...args],
       { env: { PATH: process.env['PATH'], KUBECONFIG: kubeconfig } },
     );
-    const heard = { out: '', err: '' };
-    child.stdout.on('data', (chunk: Buffer) => (heard.out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (heard.err += chunk.toString()));
+    const output = { out: '', err: '' };
+    child.stdout.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
     const code = new Promise<number | null>((resolve) => child.once('close', resolve));
-    const says = (text: string) => until(() => heard.out.includes(text), { what: `it says ${text}` });
-    return { child, heard, code, says };
+    const says = (text: string) => until(() => output.out.includes(text), { what: `it says ${text}` });
+    return { child, output, code, says };
   }
 
   const factsOf = async () => {
     const { metadata } = (await stage.instance('shop'))!;
-    return stage.port.factsOf(metadata.uid!)!;
+    return stage.internalApi.factsOf(metadata.uid!)!;
   };
   async function phonePairs(): Promise<void> {
     const facts = await factsOf();
@@ -52,82 +52,82 @@ describeOnKubernetes('gwk pair', (cluster) => {
   }
   const secret = () =>
     cluster().get(`/api/v1/namespaces/${stage.namespace}/secrets/${pairingSecretName('shop')}`);
-  const wish = async () =>
+  const readRequest = async () =>
     ((await stage.instance('shop'))!.metadata['annotations'] as Record<string, string> | undefined)?.[
       'gwk.dev/pairing'
     ];
 
-  test('the condition names the command', async () => {
+  test('is named in the condition', async () => {
     const { message } = await stage.untilIs('shop', 'Paired', 'False/NeverPaired');
     expect(message).toContain(`gwk pair shop -n ${stage.namespace}`);
   });
 
-  test('shows each QR, and ends when a phone has paired; nothing of it is left', async () => {
-    stage.port.pairingCode = '2@first';
-    const { heard, code, says } = pair();
+  test('shows each QR code, ends when a phone has paired, and leaves nothing behind', async () => {
+    stage.internalApi.pairingCode = '2@first';
+    const { output, code, says } = pair();
     await says('scan this');
-    const first = heard.out;
+    const first = output.out;
     expect(first).toMatch(/[\u2580\u2584\u2588]{3}/);
-    stage.port.pairingCode = '2@second, and another QR';
-    await until(() => heard.out.slice(first.length).includes('scan this'), { what: 'the next is shown' });
+    stage.internalApi.pairingCode = '2@second, and another QR';
+    await until(() => output.out.slice(first.length).includes('scan this'), { what: 'the next is shown' });
     await phonePairs();
     expect(await code).toBe(0);
-    expect(heard.out).toContain('shop is paired as 5511999990000');
-    expect(heard.err).toBe('');
+    expect(output.out).toContain('shop is paired as 5511999990000');
+    expect(output.err).toBe('');
     await until(async () => (await secret()).status === 404, { what: 'the secret is gone' });
-    expect(await wish()).toBeUndefined();
+    expect(await readRequest()).toBeUndefined();
     expect(JSON.stringify(await stage.instance('shop'))).not.toContain('2@');
     expect(stage.logs.join('')).not.toContain('2@');
   });
 
-  test('a code to type in place of the QR', async () => {
-    stage.port.pairingCode = 'ABCD1234';
+  test('shows a code to type with --method code', async () => {
+    stage.internalApi.pairingCode = 'ABCD1234';
     const { code, says } = pair(['--method', 'code', '--phone', '+55 11 99999-0000']);
     await says('ABCD-1234');
     await phonePairs();
     expect(await code).toBe(0);
   });
 
-  test('one that is paired already is told so', async () => {
+  test('reports an Instance that is already paired', async () => {
     await phonePairs();
     await stage.untilIs('shop', 'Paired', 'True');
-    const { heard, code } = pair();
+    const { output, code } = pair();
     expect(await code).toBe(0);
-    expect(heard.out).toContain('is paired as 5511999990000 already');
+    expect(output.out).toContain('is already paired as 5511999990000');
   });
 
-  test('interrupted, it takes its wish back', async () => {
-    stage.port.pairingCode = '2@first';
+  test('withdraws its request when interrupted', async () => {
+    stage.internalApi.pairingCode = '2@first';
     const { child, code, says } = pair();
     await says('scan this');
     child.kill('SIGINT');
     expect(await code).toBe(1);
-    expect(await wish()).toBeUndefined();
+    expect(await readRequest()).toBeUndefined();
     await until(async () => (await secret()).status === 404, { what: 'the secret is gone' });
   });
 
-  test('another operator goes on with it', async () => {
+  test('continues with another operator', async () => {
     await stage.operator();
-    stage.port.pairingCode = '2@first';
-    const { heard, code, says } = pair();
+    stage.internalApi.pairingCode = '2@first';
+    const { output, code, says } = pair();
     await says('scan this');
     await stage.end(operator);
-    stage.port.pairingCode = '2@second';
-    const shown = heard.out.length;
-    await until(() => heard.out.slice(shown).includes('scan this'), { what: 'the next is shown' });
+    stage.internalApi.pairingCode = '2@second';
+    const shown = output.out.length;
+    await until(() => output.out.slice(shown).includes('scan this'), { what: 'the next is shown' });
     await phonePairs();
     expect(await code).toBe(0);
   });
 
-  test('a name that there is not', async () => {
+  test('reports an unknown name', async () => {
     await stage.delete('shop');
     await stage.untilGone('shop');
-    const { heard, code } = pair();
+    const { output, code } = pair();
     expect(await code).toBe(1);
-    expect(heard.err).toContain('There is no such Instance');
+    expect(output.err).toContain('No such Instance');
   });
 
-  test('the rights that it takes: to change the Instance, and to get one Secret', async () => {
+  test('needs only the rights to change the Instance and to get one Secret', async () => {
     const { plane } = cluster();
     const token = await tokenWith([
       { apiGroups: ['gwk.dev'], resources: ['instances'], verbs: ['get', 'patch'] },
@@ -135,24 +135,24 @@ describeOnKubernetes('gwk pair', (cluster) => {
     ]);
     const file = join(plane.folder, `kubeconfig-${stage.namespace}`);
     writeKubeconfig(file, { url: plane.url, ca: plane.ca, token });
-    stage.port.pairingCode = '2@first';
+    stage.internalApi.pairingCode = '2@first';
     const { code, says } = pair([], file);
     await says('scan this');
     await phonePairs();
     expect(await code).toBe(0);
   });
 
-  test('who may not read the Secret is told what is missing', async () => {
+  test('names the Secret that the user may not read', async () => {
     const { plane } = cluster();
     const token = await tokenWith([
       { apiGroups: ['gwk.dev'], resources: ['instances'], verbs: ['get', 'patch'] },
     ]);
     const file = join(plane.folder, `kubeconfig-${stage.namespace}`);
     writeKubeconfig(file, { url: plane.url, ca: plane.ca, token });
-    const { heard, code } = pair([], file);
+    const { output, code } = pair([], file);
     expect(await code).toBe(1);
-    expect(heard.err).toContain('Secret gwk-shop-pairing');
-    expect(await wish()).toBeUndefined();
+    expect(output.err).toContain('Secret gwk-shop-pairing');
+    expect(await readRequest()).toBeUndefined();
   });
 
   async function tokenWith(rules: object[]): Promise<string> {

@@ -217,12 +217,7 @@ const RESTARTS: Case[] = [
 
 const DELETION: Case[] = [
   ['first stops the engine', deleting(), 'Deleting', [`delete-pod ${POD}`]],
-  [
-    'waits for a stopping engine',
-    deleting({ pod: livePod('ending') }),
-    'EngineStopping',
-    [],
-  ],
+  ['waits for a stopping engine', deleting({ pod: livePod('ending') }), 'EngineStopping', []],
   ['then removes the row', deleting({ pod: absent }), 'Deleting', ['remove-row']],
   [
     'removes the row even if the API never accepted it',

@@ -106,7 +106,12 @@ const STUCK: Case[] = [
     [],
     10_000,
   ],
-  ['starts no other engine for a resource that is not deleted', { pod: ending(minutes(60)) }, 'EngineStopping', []],
+  [
+    'starts no other engine for a resource that is not deleted',
+    { pod: ending(minutes(60)) },
+    'EngineStopping',
+    [],
+  ],
 ];
 
 const former = template({ revision: 'r0' });
@@ -163,12 +168,7 @@ const WAITING: Case[] = [
     'Unschedulable',
     [],
   ],
-  [
-    'starts no engine with an unknown profile',
-    { pod: absent, template: null },
-    'ProfileUnknown',
-    [],
-  ],
+  ['starts no engine with an unknown profile', { pod: absent, template: null }, 'ProfileUnknown', []],
   ['keeps a running engine with an unknown profile', { template: null }, 'EngineRunning', []],
 ];
 

@@ -121,10 +121,7 @@ describe('observing', () => {
     ['another holder', { lease: heldBy('ins-1-second') }],
     ['another epoch', { lease: { ...heldBy('ins-1-first'), epoch: 5 } }],
     ['a released lease', { lease: free }],
-    [
-      'an expired lease',
-      { lease: { ...heldBy('ins-1-first'), expires_at: new Date(NOW).toISOString() } },
-    ],
+    ['an expired lease', { lease: { ...heldBy('ins-1-first'), expires_at: new Date(NOW).toISOString() } }],
   ])('reports %s', async (_, special) => {
     expect(await observe(special)).toEqual([KEY]);
     expect(await observe(special)).toEqual([]);

@@ -113,7 +113,11 @@ const CASES: Case[] = [
   [
     'reports Connected as unknown if no engine holds the lease',
     { pod: endedPod() },
-    { EngineRunning: 'False EngineExited', Connected: 'Unknown EngineNotRunning', Ready: 'False EngineExited' },
+    {
+      EngineRunning: 'False EngineExited',
+      Connected: 'Unknown EngineNotRunning',
+      Ready: 'False EngineExited',
+    },
   ],
   [
     'reports an engine without a lease as starting',

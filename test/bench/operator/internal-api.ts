@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The internal port for very many instances that are all well: engines hold their lease from the moment they run. */
+/** A fake internal API for many healthy instances: engines hold their lease as soon as they run. */
 export class BenchInternalApi {
   readonly calls = new Map<string, number>();
   readonly #byUid = new Map<string, InstanceFacts>();
@@ -25,7 +25,7 @@ export class BenchInternalApi {
     this.#server.closeAllConnections();
   }
 
-  /** The engine of a pod runs, and has its number. */
+  /** Marks the engine of a pod as running with its lease. */
   runs(instanceId: string, engine: string): void {
     const facts = this.#byId.get(instanceId);
     if (!facts) return;
@@ -33,7 +33,7 @@ export class BenchInternalApi {
     facts.state = 'connected';
   }
 
-  /** Away from the network or back, in turn. @returns where it is now */
+  /** Toggles between connected and disconnected. @returns the new state */
   move(uid: string): InstanceFacts['state'] {
     const facts = this.#byUid.get(uid)!;
     facts.state = facts.state === 'connected' ? 'disconnected' : 'connected';

@@ -65,11 +65,11 @@ async function converge(bench: OperatorBench, say: Say): Promise<void> {
 
 async function sayCalls(bench: OperatorBench, say: Say): Promise<void> {
   const calls = [...(await bench.calls())].sort((a, b) => b[1] - a[1]);
-  const passes = await bench.passes();
+  const reconciles = await bench.reconciles();
   const total = sum(calls.map(([, count]) => count));
-  const inside = sum([...bench.port.calls.values()]);
+  const inside = sum([...bench.api.calls.values()]);
   say(
-    `  calls of the Kubernetes API: ${(total / COUNT).toFixed(1)} for an Instance, ${(total / passes).toFixed(1)} for a reconcile (${passes} of them); of the internal port: ${(inside / passes).toFixed(1)}`,
+    `  calls of the Kubernetes API: ${(total / COUNT).toFixed(1)} for an Instance, ${(total / reconciles).toFixed(1)} for a reconcile (${reconciles} of them); of the internal API: ${(inside / reconciles).toFixed(1)}`,
   );
   for (const [name, count] of calls) say(`    ${name}: ${count}`);
 }
@@ -130,7 +130,7 @@ async function anotherLeads(bench: OperatorBench, say: Say): Promise<void> {
   await bench.stopOperator();
   const began = performance.now();
   await bench.startOperator();
-  await until(async () => (await bench.passes()) >= COUNT, waitingFor(bench, 'all were looked at'));
+  await until(async () => (await bench.reconciles()) >= COUNT, waitingFor(bench, 'all were looked at'));
   const took = seconds(performance.now() - began);
   say(`another operator has looked at all of them ${took} after its start: ${memory(bench.usage())}`);
 }

@@ -22,14 +22,14 @@ export interface Usage {
   cpu: number;
 }
 
-/** A real API server, a real operator as a process of its own, and pods that are told to run by a few lines. */
+/** A real API server, a real operator process, and a fake kubelet. */
 export class OperatorBench {
-  readonly port = new BenchInternalApi();
+  readonly api = new BenchInternalApi();
   readonly readyNames = new Set<string>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-bench-operator-'));
   #operatorPort = 0;
   #internalUrl = '';
-  #heard: (name: string, resource: InstanceResource | null) => void = () => undefined;
+  #onInstance: (name: string, resource: InstanceResource | null) => void = () => undefined;
   namespace = '';
   #client!: KubeClient;
   #program!: Program;
@@ -45,7 +45,7 @@ export class OperatorBench {
     kube.loadFromFile(bench.cluster.plane.kubeconfig);
     bench.#client = new KubeClient(createKubeConfigAccess(kube));
     await bench.#watch();
-    bench.#internalUrl = await bench.port.listen();
+    bench.#internalUrl = await bench.api.listen();
     await bench.startOperator();
     return bench;
   }
@@ -54,7 +54,7 @@ export class OperatorBench {
     await this.#program.stop();
     for (const watch of this.#watches) await watch.stop();
     await this.#client.close();
-    this.port.close();
+    this.api.close();
     await this.cluster.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -77,7 +77,7 @@ export class OperatorBench {
     return this.#program.lastLines();
   }
 
-  /** From the change of a resource until its status speaks of it. */
+  /** Time from a change of a resource until its status reflects it. */
   async changeSeen(name: string): Promise<number> {
     const { generation } = this.#present(name).metadata;
     return this.#seen(
@@ -91,14 +91,14 @@ export class OperatorBench {
     );
   }
 
-  /** From a move of a number, as its engine reports it, until its status says so. */
+  /** Time from a state change reported by an engine until the status reflects it. */
   async moveSeen(name: string): Promise<number> {
     const { uid } = this.#present(name).metadata;
     let state = '';
     return this.#seen(
       name,
       ({ status }) => status?.state === state,
-      async () => void (state = this.port.move(uid)),
+      async () => void (state = this.api.move(uid)),
     );
   }
 
@@ -109,7 +109,7 @@ export class OperatorBench {
   ): Promise<number> {
     const began = performance.now();
     const seen = new Promise<void>((resolve) => {
-      this.#heard = (changed, resource) => {
+      this.#onInstance = (changed, resource) => {
         if (changed === name && resource && isSeen(resource)) resolve();
       };
     });
@@ -120,11 +120,11 @@ export class OperatorBench {
 
   #present(name: string): InstanceResource {
     const resource = this.#instances.get(`${this.namespace}/${name}`);
-    if (!resource) throw new Error(`there is no Instance ${name}`);
+    if (!resource) throw new Error(`no Instance ${name}`);
     return resource;
   }
 
-  /** Under so much load a call may remain without an answer, and have had its effect. */
+  /** Under load, a call without an answer may have taken effect. */
   async #repeated(call: KubeCall): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -137,7 +137,7 @@ export class OperatorBench {
     }
   }
 
-  /** Bytes resident now, at most so far, and not pages of files; seconds of processor so far. */
+  /** Resident bytes now, at most, and anonymous; CPU seconds so far. */
   usage(): Usage {
     const { pid } = this.#program;
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
@@ -147,7 +147,7 @@ export class OperatorBench {
     return { rss: bytes('VmRSS'), peak: bytes('VmHWM'), own: bytes('RssAnon'), cpu };
   }
 
-  /** What of its memory is objects in use, and what is kept outside of the heap (megabytes). */
+  /** Heap and external memory in MB. */
   async heap(): Promise<{ used: number; total: number; external: number }> {
     const text = await this.#metrics();
     const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? NaN) / 1e6;
@@ -162,8 +162,8 @@ export class OperatorBench {
     return (await fetch(`http://127.0.0.1:${this.#operatorPort}/metrics`)).text();
   }
 
-  /** Looks at one Instance so far. */
-  async passes(): Promise<number> {
+  /** Reconciles so far. */
+  async reconciles(): Promise<number> {
     return [...(await this.#metrics()).matchAll(PASS)].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
@@ -182,7 +182,7 @@ export class OperatorBench {
     await this.#program.stop();
   }
 
-  /** A process of its own; `env` on top of what an operator needs. */
+  /** Starts the operator process; `env` adds to its settings. */
   async startOperator(env: Record<string, string> = {}): Promise<void> {
     const file = (name: string) => join(this.#folder, name);
     writeFileSync(file('profiles.yaml'), 'default: { image: "engine:1" }\n');
@@ -240,10 +240,10 @@ export class OperatorBench {
   #instanceChanged(name: string, resource: InstanceResource | null): void {
     const ready = resource?.status?.conditions.find(({ type }) => type === 'Ready');
     if (ready?.status === 'True') this.readyNames.add(name);
-    this.#heard(name, resource);
+    this.#onInstance(name, resource);
   }
 
-  /** As a scheduler and a kubelet would say. */
+  /** Reports what a scheduler and a kubelet would report. */
   async #run({ namespace, podName, instanceId, engine }: EnginePod): Promise<void> {
     const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
     const target = { apiVersion: 'v1', kind: 'Node', name: 'bench' };
@@ -257,7 +257,7 @@ export class OperatorBench {
       type: PATCH_TYPES.merge,
       body: { status: { phase: 'Running', containerStatuses: [container] } },
     });
-    this.port.runs(instanceId, engine);
+    this.api.runs(instanceId, engine);
   }
 }
 

@@ -5,22 +5,27 @@ import { join } from 'node:path';
 import { pickPort } from '../../support/ports.js';
 import { ROOT } from '../../support/program.js';
 import { InstancesClient } from '@gwk/operator/cli/instances/client';
-import { FakeInternalApi, NO_FAULTS, randomFrom, type Faults } from '../../support/operator/fake-internal-api.js';
+import {
+  FakeInternalApi,
+  NO_FAULTS,
+  randomFrom,
+  type Faults,
+} from '../../support/operator/fake-internal-api.js';
 import { temporaryFolder } from '../../support/operator/folder.js';
 import { manifest } from '../../support/operator/local-rest.js';
 import { pause, until } from '../../support/wait.js';
 
 /**
- * Never two engines for one instance, whatever fails: a real operator is killed and started, engines are killed,
- * hang, crash and refuse to leave, the API fails before, after and late in every call, people change and remove
- * manifests. Whether two engines were alive at once is not judged by us: each candidates a name of the kernel's, which
- * one living process can have.
+ * Checks that no instance ever has two engines, whatever fails. A real operator is killed and started. Engines are
+ * killed, hang, crash and refuse to exit. Calls to the API fail before, after and late. Manifests are changed and
+ * removed.
+ * The kernel judges: each engine claims an abstract socket name that only one living process can have.
  */
 const PROGRAM = join(ROOT, 'test/dist/support/operator/operator-process.js');
 const TOKEN = 'a-token-of-the-local-cluster-for-tests';
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
-/** So much is done at least, and until so many engines have been started. */
-const DEEDS_AT_LEAST = 250;
+/** Minimum number of actions; more are done until ENGINES engines have started. */
+const MIN_ACTIONS = 250;
 const ENGINES = 30;
 
 interface Note {
@@ -36,16 +41,16 @@ const random = randomFrom(seed);
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
 
 let folder: ReturnType<typeof temporaryFolder>;
-let port: FakeInternalApi;
-let portUrl: string;
+let api: FakeInternalApi;
+let apiUrl: string;
 let restPort: number;
 let operator: ChildProcess | undefined;
 let client: InstancesClient;
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  port = new FakeInternalApi(random);
-  portUrl = await port.listen();
+  api = new FakeInternalApi(random);
+  apiUrl = await api.listen();
   restPort = await pickPort();
   client = new InstancesClient({ url: `http://127.0.0.1:${restPort}`, token: TOKEN });
 });
@@ -53,7 +58,7 @@ beforeAll(async () => {
 afterAll(async () => {
   operator?.kill('SIGKILL');
   await until(() => engines().length === 0, { what: 'no engine is left' });
-  await port.close();
+  await api.close();
   folder.remove();
 });
 
@@ -66,14 +71,14 @@ function startOperator(): void {
     env: {
       PATH: process.env['PATH'],
       GWK_OPERATOR_TOKEN: 'x'.repeat(32),
-      GWK_OPERATOR_INTERNAL_URL: portUrl,
+      GWK_OPERATOR_INTERNAL_URL: apiUrl,
       GWK_OPERATOR_HOST: '127.0.0.1',
       GWK_OPERATOR_PORT: String(restPort),
       GWK_OPERATOR_LOCAL_FOLDER: path('instances'),
       GWK_OPERATOR_LOCAL_TOKEN: TOKEN,
       GWK_EXIT_WITH_PARENT: 'on',
-      STAND_IN_HISTORY: path('history'),
-      STAND_IN_SCOPE: folder.path,
+      FAKE_ENGINE_HISTORY: path('history'),
+      FAKE_ENGINE_SCOPE: folder.path,
     },
   });
   closeSync(log);
@@ -95,8 +100,8 @@ function history(): Note[] {
 }
 
 /**
- * Engines of this test that are alive, as the machine says. Only what has written itself down is looked at: this
- * process answers the operator's calls too, and reading all of /proc holds them up.
+ * Living engines of this test, according to /proc. Reads only recorded pids: this process also answers the operator's
+ * calls, and scanning all of /proc would delay them.
  */
 function engines(): { pid: number; pod: string }[] {
   const noted = new Map(history().map(({ pid, pod }) => [`${pid} ${pod}`, { pid, pod }]));
@@ -104,7 +109,7 @@ function engines(): { pid: number; pod: string }[] {
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] === pod;
     } catch {
-      return false; // it has ended
+      return false; // it has exited
     }
   });
 }
@@ -131,12 +136,12 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended this moment.
+    // It has just exited.
   }
 }
 
-/** How well the API is doing. */
-const WEATHER: Faults[] = [
+/** Fault levels of the API. */
+const FAULT_LEVELS: Faults[] = [
   NO_FAULTS,
   NO_FAULTS,
   { before: 0.1, after: 0.15, late: 0.15, stale: 0.3 },
@@ -145,8 +150,8 @@ const WEATHER: Faults[] = [
   { before: 1, after: 0, late: 0, stale: 0 },
 ];
 
-/** What people, machines and bad luck do, by weight. */
-const DEEDS: [weight: number, deed: () => Promise<void> | void][] = [
+/** Random actions by weight. */
+const ACTIONS: [weight: number, action: () => Promise<void> | void][] = [
   [20, () => apply({})],
   [8, () => apply({ suspended: true })],
   [6, () => apply({ logLevel: pick(['debug', 'info']) })],
@@ -159,7 +164,7 @@ const DEEDS: [weight: number, deed: () => Promise<void> | void][] = [
   [3, () => signalEngine('SIGTERM')],
   [3, () => endOperator('SIGKILL').then(startOperator)],
   [1, () => endOperator('SIGTERM').then(startOperator)],
-  [4, () => void (port.faults = pick(WEATHER))],
+  [4, () => void (api.faults = pick(FAULT_LEVELS))],
 ];
 
 function writeByHand(name: string): void {
@@ -168,12 +173,12 @@ function writeByHand(name: string): void {
     writeFileSync(path(`instances/${name}.yaml`), JSON.stringify(manifest(name, spec)));
 }
 
-async function doSomething(): Promise<void> {
-  const total = DEEDS.reduce((sum, [weight]) => sum + weight, 0);
+async function runRandomAction(): Promise<void> {
+  const total = ACTIONS.reduce((sum, [weight]) => sum + weight, 0);
   let dice = random() * total;
-  for (const [weight, deed] of DEEDS) {
+  for (const [weight, action] of ACTIONS) {
     dice -= weight;
-    if (dice < 0) return deed();
+    if (dice < 0) return action();
   }
 }
 
@@ -192,10 +197,10 @@ const condition = ({ status }: InstanceResource, type: string) =>
   status?.conditions.find((item) => item.type === type)?.status;
 
 async function chaos(): Promise<void> {
-  port.behaviour = () => pick(behaviours);
+  api.behaviour = () => pick(behaviours);
   startOperator();
-  for (let deeds = 0; deeds < DEEDS_AT_LEAST || started() < ENGINES; deeds++) {
-    await doSomething();
+  for (let actions = 0; actions < MIN_ACTIONS || started() < ENGINES; actions++) {
+    await runRandomAction();
     await pause(random() * 80);
     if (operator!.exitCode !== null) startOperator();
   }
@@ -203,14 +208,14 @@ async function chaos(): Promise<void> {
 
 const started = (): number => history().filter(({ what }) => what === 'start').length;
 
-async function peace(): Promise<void> {
-  port.faults = NO_FAULTS;
-  port.behaviour = () => ({});
+async function recover(): Promise<void> {
+  api.faults = NO_FAULTS;
+  api.behaviour = () => ({});
   for (const { pid } of engines()) kill(pid, 'SIGCONT');
   await until(() => client.list(null), { what: 'the operator answers' });
 }
 
-/** An instance that is still being deleted is applied anew until there is a new one. */
+/** Applies repeatedly, while an instance is still being deleted, until a new one exists. */
 async function applyForGood(name: string, spec: object): Promise<void> {
   const wanted = manifest(name, { account: 'main', kind: 'sandbox', ...spec });
   const isThere = ({ metadata }: InstanceResource) => metadata.deletionTimestamp === undefined;
@@ -227,40 +232,40 @@ async function runningNames(): Promise<string> {
     .join();
 }
 
-function atLast(what: string, look: () => Promise<boolean>): Promise<boolean> {
+function eventually(what: string, look: () => Promise<boolean>): Promise<boolean> {
   return until(look, { what }).catch(async (error: Error) => {
-    throw new Error(`${error.message}: ${await scene()}`);
+    throw new Error(`${error.message}: ${await describeState()}`);
   });
 }
 
 const manifests = (): string[] => readdirSync(path('instances')).filter((file) => file.endsWith('.yaml'));
 
-/** What there is, for whom it did not become what it should. */
-async function scene(): Promise<string> {
+/** Describes the state for a failed expectation. */
+async function describeState(): Promise<string> {
   const { items } = await client.list(null);
-  const told = items.map(({ metadata, status }) => {
+  const instances = items.map(({ metadata, status }) => {
     const conditions = status?.conditions.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`);
     return `${metadata.name} (deleted ${metadata.deletionTimestamp ?? 'never'}): ${conditions?.join(', ')}`;
   });
   const alive = engines().map(({ pid, pod }) => `${pod} is ${pid}`);
   const log = readFileSync(path('operator.log'), 'utf8').trim().split('\n').slice(-40);
-  return [...told, ...alive, ...log].join('\n');
+  return [...instances, ...alive, ...log].join('\n');
 }
 
-/** What is alive is read from /proc, and the kernel's names are Linux's. */
+/** Needs /proc and Linux's abstract socket names. */
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-onLinux(`never two engines for one instance (SEED=${seed})`, async () => {
+onLinux(`never runs two engines for one instance (SEED=${seed})`, async () => {
   await chaos();
-  await peace();
+  await recover();
 
   for (const name of NAMES) await applyForGood(name, { suspended: name === 'a' });
   const asWanted = async () => (await runningNames()) === 'b,c,d,e' && engines().length === 4;
-  await atLast('all but the suspended one run', asWanted);
+  await eventually('all but the suspended one run', asWanted);
 
   const spare = manifests().length - NAMES.length;
   for (const name of NAMES) await client.delete('default', name);
-  // Where hands have written two files of one, the other stands in for the one that was deleted: as another resource.
+  // If two files define one name, the second replaces the deleted one as another resource.
   const deleted = new Set<string>();
   const gone = async () => {
     const { items } = await client.list(null);
@@ -271,7 +276,7 @@ onLinux(`never two engines for one instance (SEED=${seed})`, async () => {
     }
     return items.length === 0 && manifests().length === 0;
   };
-  await atLast('all are gone', gone);
+  await eventually('all are gone', gone);
   expect(deleted.size).toBe(spare);
   expect(engines()).toEqual([]);
   const left = ['pods', 'resources', 'status'].flatMap((kind) =>

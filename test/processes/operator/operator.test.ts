@@ -11,32 +11,32 @@ import { baseEnvironment, GWK } from '../../support/program.js';
 import { realTime, until } from '../../support/wait.js';
 
 /**
- * The whole operator on one machine against an API of its own, with stand-ins for engines, which are processes. What it
- * decides, and by which times, is tested beside the controller.
+ * Tests the whole operator on one machine with its own fake API and fake engines as processes. Its decisions and
+ * their timing are tested beside the controller.
  */
 const TOKEN = 'a-token-of-the-local-cluster-for-tests';
 
 let folder: ReturnType<typeof temporaryFolder>;
-let port: FakeInternalApi;
-let portUrl: string;
+let api: FakeInternalApi;
+let apiUrl: string;
 let operator: RunningOperator | undefined;
 let client: InstancesClient;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  port = new FakeInternalApi(randomFrom(1));
-  port.leaseMs = 600_000;
-  portUrl = await port.listen();
-  process.env['STAND_IN_HISTORY'] = join(folder.path, 'history');
-  process.env['STAND_IN_SCOPE'] = folder.path;
+  api = new FakeInternalApi(randomFrom(1));
+  api.leaseMs = 600_000;
+  apiUrl = await api.listen();
+  process.env['FAKE_ENGINE_HISTORY'] = join(folder.path, 'history');
+  process.env['FAKE_ENGINE_SCOPE'] = folder.path;
 });
 
 afterEach(async () => {
-  delete process.env['STAND_IN_HISTORY'];
-  delete process.env['STAND_IN_SCOPE'];
+  delete process.env['FAKE_ENGINE_HISTORY'];
+  delete process.env['FAKE_ENGINE_SCOPE'];
   await operator?.stop();
   operator = undefined;
-  await port.close();
+  await api.close();
   folder.remove();
 });
 
@@ -46,7 +46,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       logLevel: 'error',
       exitWithParent: false,
       operatorToken: 'x'.repeat(32),
-      internalUrl: portUrl,
+      internalUrl: apiUrl,
       internalCa: undefined,
       host: '127.0.0.1',
       port: 0,
@@ -109,12 +109,12 @@ const acts = (): string =>
     .join();
 const untilActs = (wanted: string) => until(() => acts() === wanted, { what: `engines did ${wanted}` });
 
-test('a manifest becomes an engine that holds its number; health names its checks, metrics count', async () => {
+test('starts an engine from a manifest, and serves health and metrics', async () => {
   const { port: listening } = await start();
   await apply('shop');
   await isReady('shop');
   const { metadata, status } = await get('shop');
-  const { id } = port.factsOf(metadata.uid)!;
+  const { id } = api.factsOf(metadata.uid)!;
   expect(metadata.finalizers).toEqual(['gwk.dev/engine']);
   expect(status).toMatchObject({
     id: `ins_${id.replaceAll('-', '')}`,
@@ -136,7 +136,7 @@ test('a manifest becomes an engine that holds its number; health names its check
   expect(metrics).toMatch(/gwk_operator_reconciles_total\{result="done"\} \d+/);
 });
 
-test('an engine that is killed is reported and started anew', async () => {
+test('reports a killed engine and restarts it', async () => {
   await start();
   await apply('shop');
   await isReady('shop');
@@ -145,14 +145,14 @@ test('an engine that is killed is reported and started anew', async () => {
   await untilActs('start,start');
   await isReady('shop');
   expect((await get('shop')).status!.engine!.pod).toBe(history()[1]!.pod);
-  expect(port.calls.get('engine-ended')).toBe(1);
+  expect(api.calls.get('engine-ended')).toBe(1);
   const events = await client.events('default', 'shop');
   expect(events.find(({ reason }) => reason === 'EngineExited')?.message).toContain('ended by SIGKILL');
 });
 
-test('an engine that hangs is replaced once its lease has long ended', async () => {
-  port.leaseMs = realTime(3_000);
-  // An engine that boots is silent too: the limit is several times what a boot takes beside other tests.
+test('replaces a hanging engine after the lease timeout', async () => {
+  api.leaseMs = realTime(3_000);
+  // A booting engine has no lease either: the timeout is several times the boot time beside other tests.
   await start({ leaseTimeoutMs: realTime(15_000), graceMs: realTime(500) });
   await apply('shop');
   await isReady('shop');
@@ -167,7 +167,7 @@ test('an engine that hangs is replaced once its lease has long ended', async () 
   expect(reasons).toContain('EngineUnresponsive');
 });
 
-test('suspending in the manifest stops the engine, resuming starts it, removing the manifest ends both', async () => {
+test('follows suspend, resume and removal of the manifest', async () => {
   await start();
   await apply('shop');
   await isReady('shop');
@@ -190,7 +190,7 @@ test('suspending in the manifest stops the engine, resuming starts it, removing 
   expect(acts()).toBe('start,end,start,end');
 });
 
-test('an operator that stops ends its engines and frees their leases; the next one starts them anew', async () => {
+test('stops engines and frees their leases on stop; the next operator restarts them', async () => {
   const first = await start();
   await apply('shop');
   await isReady('shop');
@@ -198,13 +198,13 @@ test('an operator that stops ends its engines and frees their leases; the next o
   await first.stop();
   operator = undefined;
   expect(acts()).toBe('start,end');
-  expect(port.factsOf(uid)!.lease.pod).toBeNull();
+  expect(api.factsOf(uid)!.lease.pod).toBeNull();
   await start();
   await untilActs('start,end,start');
   await isReady('shop');
 });
 
-test('two hundred instances at once', async () => {
+test('starts 200 instances at once', async () => {
   const instances = join(folder.path, 'instances');
   mkdirSync(instances);
   const names = Array.from({ length: 200 }, (_, i) => `n${i}`);
@@ -214,7 +214,7 @@ test('two hundred instances at once', async () => {
       JSON.stringify(manifest(name, { account: 'main', kind: 'sandbox' })),
     );
   }
-  // So many Node processes would be a test of the machine: these print a line and leave when their input closes.
+  // 200 Node processes would test the machine. These print a line and exit when their input closes.
   const { port: listening } = await start({
     engineCommand: ['/bin/sh', '-c', 'echo "{}"; read line'],
   });
@@ -223,10 +223,10 @@ test('two hundred instances at once', async () => {
       'gwk_operator_pods{phase="running"} 200',
     );
   await until(running, { what: 'all run' });
-  expect(port.calls.get('issue-token')).toBe(200);
+  expect(api.calls.get('issue-token')).toBe(200);
 });
 
-test('gwk instances: standard input, tables, exit codes', async () => {
+test('serves gwk instances: standard input, tables, exit codes', async () => {
   const { port: listening } = await start();
   const run = async (args: string[], input = '') => {
     const url = `http://127.0.0.1:${listening}`;

@@ -59,19 +59,21 @@ function plan(pods: Pods, special: Partial<PodPlan> = {}): PodPlan {
   };
 }
 
-const standIn = (behaviour: object): Record<string, string> => ({ STAND_IN: JSON.stringify(behaviour) });
+const behaviour = (special: object): Record<string, string> => ({
+  FAKE_ENGINE_BEHAVIOUR: JSON.stringify(special),
+});
 const phase = (pods: Pods, key = KEY) => pods.of(key).phase;
 const hasEnded = (pods: Pods, key = KEY) =>
   until(() => phase(pods, key) === 'ended', { what: `${key} has ended` });
 const runs = (pods: Pods, key = KEY) => until(() => phase(pods, key) === 'running', { what: `${key} runs` });
-/** Whole records only: a file that begins with a dot is still being written. */
+/** Complete records only: a file with a leading dot is still being written. */
 const records = (): PodRecord[] =>
   readdirSync(join(folder.path, 'pods'))
     .filter((file) => !file.startsWith('.'))
     .map((file) => JSON.parse(readFileSync(join(folder.path, 'pods', file), 'utf8')) as PodRecord);
 const written = () => until(() => records()[0]?.process, { what: 'its pid is written' });
 
-test('a pod starts, runs, is asked to end, has ended, and is forgotten', async () => {
+test('starts, runs, stops and forgets a pod', async () => {
   const pods = await podsWith();
   const one = plan(pods);
   await pods.create(one);
@@ -87,7 +89,7 @@ test('a pod starts, runs, is asked to end, has ended, and is forgotten', async (
   expect(records()).toEqual([]);
 });
 
-test('an engine gets its own settings and none of its operator', async () => {
+test("passes an engine its own settings and none of the operator's", async () => {
   process.env['GWK_OPERATOR_TOKEN'] = 'not for engines';
   process.env['DATABASE_URL'] = 'postgresql://not-for-engines';
   const printer = 'console.log(JSON.stringify({ level: "info", env: process.env, argv: process.argv }))';
@@ -122,8 +124,8 @@ test('an engine gets its own settings and none of its operator', async () => {
   expect(readFileSync(join(folder.path, 'pods', `${one.name}.json`), 'utf8')).not.toContain('secret-token');
 });
 
-test('an engine that does not leave when asked is killed after its grace', async () => {
-  const pods = await podsWith(standIn({ stubborn: true }));
+test('kills an engine that does not exit within the grace period', async () => {
+  const pods = await podsWith(behaviour({ stubborn: true }));
   const one = plan(pods);
   await pods.create(one);
   await runs(pods);
@@ -135,16 +137,16 @@ test('an engine that does not leave when asked is killed after its grace', async
   expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: true });
 });
 
-test('an engine that ends by itself says how, with its last complaint', async () => {
-  const complaint = JSON.stringify({ level: 'error', msg: 'the token is refused' });
-  const pods = await podsWith(standIn({ exitCode: 3, print: complaint }));
+test('describes an exit with the last error', async () => {
+  const line = JSON.stringify({ level: 'error', msg: 'the token is refused' });
+  const pods = await podsWith(behaviour({ exitCode: 3, print: line }));
   await pods.create(plan(pods));
   await hasEnded(pods);
   expect(pods.of(KEY)).toMatchObject({ requested: false, how: 'exit code 3: the token is refused' });
 });
 
-test('what an engine prints goes on as it is when it is a log line, and wrapped when it is not', async () => {
-  const pods = await podsWith(standIn({ exitCode: 1, print: 'Segmentation fault' }));
+test('passes log lines of an engine through, and wraps other output', async () => {
+  const pods = await podsWith(behaviour({ exitCode: 1, print: 'Segmentation fault' }));
   await pods.create(plan(pods));
   await hasEnded(pods);
   expect(printed).toEqual([]);
@@ -154,41 +156,41 @@ test('what an engine prints goes on as it is when it is a log line, and wrapped 
   expect((pods.of(KEY) as EndedPod).how).toBe('exit code 1: Segmentation fault');
 });
 
-test('a program that cannot be started has ended', async () => {
+test('reports a program that cannot start as ended', async () => {
   const pods = await podsWith(
     {},
     { launch: { command: ['/nowhere/engine'], settings: {}, print: () => undefined } },
   );
   await pods.create(plan(pods));
   await hasEnded(pods);
-  expect((pods.of(KEY) as EndedPod).how).toContain('could not be started');
+  expect((pods.of(KEY) as EndedPod).how).toContain('could not start');
 });
 
 describe('the mutex', () => {
-  test('no second pod for a key, nor for an instance under another key, while one is there', async () => {
+  test('refuses a second pod for the same key or instance', async () => {
     const pods = await podsWith();
     const one = plan(pods);
     await pods.create(one);
-    await expect(pods.create(plan(pods))).rejects.toThrow(`pod ${one.name} is still there`);
-    await expect(pods.create(plan(pods, { key: 'default/other' }))).rejects.toThrow('is still there');
+    await expect(pods.create(plan(pods))).rejects.toThrow(`pod ${one.name} still exists`);
+    await expect(pods.create(plan(pods, { key: 'default/other' }))).rejects.toThrow('still exists');
     await runs(pods);
     await pods.delete(one.name);
-    await expect(pods.create(plan(pods))).rejects.toThrow('is still there');
+    await expect(pods.create(plan(pods))).rejects.toThrow('still exists');
     await hasEnded(pods);
-    await expect(pods.create(plan(pods))).rejects.toThrow('is still there');
+    await expect(pods.create(plan(pods))).rejects.toThrow('still exists');
     await pods.delete(one.name);
     await pods.create(plan(pods));
     expect(pods.count).toBe(1);
   });
 
-  test('of many creations at once one succeeds', async () => {
+  test('lets one of many concurrent creations succeed', async () => {
     const pods = await podsWith();
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => pods.create(plan(pods))));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(records()).toHaveLength(1);
   });
 
-  test('a pod whose record cannot be written is never started', async () => {
+  test('never starts a pod without a record', async () => {
     const pods = await podsWith();
     const one = plan(pods, { name: 'no/such/folder' });
     await expect(pods.create(one)).rejects.toThrow('ENOENT');
@@ -197,8 +199,8 @@ describe('the mutex', () => {
   });
 });
 
-test('only so many start at the same moment; one stopped before its turn never starts', async () => {
-  // It runs once the test has made the file of its name.
+test('limits concurrent starts, and never starts a pod stopped before its turn', async () => {
+  // It becomes ready once the test has created the file with its name.
   const program = `const { existsSync } = require('node:fs');
     console.error(process.env.GWK_ENGINE_POD);
     setInterval(() => existsSync(process.env.GATES + process.env.GWK_ENGINE_POD) && console.log('{}'), 20);`;
@@ -231,8 +233,8 @@ test('only so many start at the same moment; one stopped before its turn never s
   expect(begun()).toEqual([one.name, three.name]);
 });
 
-test('closing ends all, those that wait for their turn as well, and starts none any more', async () => {
-  const pods = await podsWith(standIn({ farewellMs: 50 }), { maxConcurrentStarts: 1 });
+test('stops all pods on close, including waiting ones, and starts no more', async () => {
+  const pods = await podsWith(behaviour({ farewellMs: 50 }), { maxConcurrentStarts: 1 });
   for (const n of [1, 2, 3, 4]) {
     await pods.create(
       plan(pods, { key: `default/${n}`, instanceId: `0195a000-0000-7000-8000-00000000000${n}` }),
@@ -246,8 +248,8 @@ test('closing ends all, those that wait for their turn as well, and starts none 
   ).rejects.toThrow('stopping');
 });
 
-describe('after an operator that was killed', () => {
-  /** A process as an operator left it: its record says so. */
+describe('after a killed operator', () => {
+  /** A process left by a killed operator, with its record. */
   async function orphan(
     script: string,
     special: (record: PodRecord) => Partial<PodRecord> = () => ({}),
@@ -271,26 +273,26 @@ describe('after an operator that was killed', () => {
   }
 
   const stays = 'console.log(1); setTimeout(() => {}, 9e5)';
-  const goesWithInput = 'console.log(1); process.stdin.on("end", () => process.exit()).resume()';
+  const exitsWithInput = 'console.log(1); process.stdin.on("end", () => process.exit()).resume()';
 
-  test('an engine that has ended is known to have ended, so that its lease can be freed', async () => {
+  test('reports an exited engine as ended, so that its lease can be freed', async () => {
     const child = await orphan(stays);
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('exit', resolve));
     const pods = await podsWith();
-    expect(pods.of(KEY)).toMatchObject({ phase: 'ended', requested: true, how: 'its operator went' });
+    expect(pods.of(KEY)).toMatchObject({ phase: 'ended', requested: true, how: 'its operator exited' });
   });
 
-  test('an engine that is still leaving holds its place until it has left', async () => {
-    const child = await orphan(goesWithInput);
+  test('keeps the slot of an engine that is still stopping', async () => {
+    const child = await orphan(exitsWithInput);
     const pods = await podsWith({}, { graceMs: 60_000 });
     expect(phase(pods)).toBe('ending');
-    await expect(pods.create(plan(pods))).rejects.toThrow('is still there');
+    await expect(pods.create(plan(pods))).rejects.toThrow('still exists');
     child.stdin!.end();
     await hasEnded(pods);
   });
 
-  test('one that does not leave is requested, and then killed', async () => {
+  test('terminates and then kills an engine that does not exit', async () => {
     await orphan('process.on("SIGTERM", () => {}); ' + stays);
     const pods = await podsWith({}, { graceMs: 300 });
     const began = Date.now();
@@ -298,41 +300,41 @@ describe('after an operator that was killed', () => {
     expect(Date.now() - began).toBeGreaterThanOrEqual(250);
   });
 
-  test('a start that was cut off before its pid was written is found by its name', async () => {
-    const child = await orphan(goesWithInput, () => ({ process: null }));
+  test('finds a process by its name if its pid was never written', async () => {
+    const child = await orphan(exitsWithInput, () => ({ process: null }));
     const pods = await podsWith({}, { graceMs: 60_000 });
     expect(phase(pods)).toBe('ending');
     child.stdin!.end();
     await hasEnded(pods);
   });
 
-  test('a start that was cut off before there was a process has ended', async () => {
+  test('reports a pod without a process as ended', async () => {
     const child = await orphan(stays, () => ({ process: null }));
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('exit', resolve));
     expect(phase(await podsWith())).toBe('ended');
   });
 
-  test('a stranger that has the pid by now is left alone', async () => {
+  test('ignores another process with the same pid', async () => {
     const child = await orphan(stays, ({ process: name }) => ({
       process: { pid: name!.pid, startedAt: 'another time' },
     }));
     const pods = await podsWith({}, { graceMs: 50 });
     expect(phase(pods)).toBe('ended');
-    // Long after the grace.
+    // Long after the grace period.
     await pause(150);
     expect(child.exitCode).toBeNull();
     expect(child.signalCode).toBeNull();
   });
 
-  test('a record that is not what was written stops the start, and says what to do', async () => {
+  test('fails the start on a corrupt record, and says what to do', async () => {
     await podsWith();
     writeFileSync(join(folder.path, 'pods', 'x.json'), '{');
-    await expect(podsWith()).rejects.toThrow('See that no engine of that name runs');
+    await expect(podsWith()).rejects.toThrow('Check that no engine of that name runs');
   });
 });
 
-test('pid and start are written down, and removed with the pod', async () => {
+test('records pid and start time, and removes them with the pod', async () => {
   const pods = await podsWith();
   const one = plan(pods);
   await pods.create(one);

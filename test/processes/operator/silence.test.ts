@@ -6,21 +6,21 @@ import { listen, type Listening } from '@gwk/operator/http/server';
 import { watchChanges } from '@gwk/operator/http/watch';
 import { realTime } from '../../support/wait.js';
 
-/** Node's own timer of a socket. Longer than this process stands still between a connection and its request. */
+/** Node's socket timeout. Longer than this process may stall between a connection and its request. */
 const SILENCE_MS = realTime(1_000);
-/** More than the machine keeps for somebody who does not read. */
+/** More than the socket buffers of a client that does not read. */
 const LARGE = 64 * 1024 * 1024;
-const tellers: ((change: Change) => void)[] = [];
+const listeners: ((change: Change) => void)[] = [];
 const entries = {
   all: () => [],
-  listen: (tell: (change: Change) => void) => {
-    tellers.push(tell);
+  subscribe: (listener: (change: Change) => void) => {
+    listeners.push(listener);
     return () => undefined;
   },
 } as unknown as Entries;
 
 const asking = new EventEmitter();
-let letGo: Promise<unknown>;
+let disconnected: Promise<unknown>;
 let server: Listening;
 beforeAll(async () => {
   server = await listen(
@@ -29,7 +29,7 @@ beforeAll(async () => {
       (exchange) => {
         if (exchange.path === '/watch') watchChanges(exchange, entries, () => true);
         else {
-          letGo = once(exchange.response, 'close');
+          disconnected = once(exchange.response, 'close');
           asking.emit('large');
           exchange.response.end(Buffer.alloc(LARGE));
         }
@@ -48,29 +48,31 @@ function ask(path: string): Socket {
   return client;
 }
 
-async function asksAndReadsNothing(): Promise<Socket> {
+async function requestWithoutReading(): Promise<Socket> {
   const asked = once(asking, 'large');
   const client = ask('/large').pause();
-  const closed = once(client, 'close').then(() => Promise.reject(new Error('closed before it was heard')));
+  const closed = once(client, 'close').then(() =>
+    Promise.reject(new Error('closed before the request arrived')),
+  );
   await Promise.race([asked, closed]);
-  await letGo;
+  await disconnected;
   return client;
 }
 
-test('who asks and reads nothing is let go', async () => {
-  const client = await asksAndReadsNothing();
+test('disconnects a client that does not read', async () => {
+  const client = await requestWithoutReading();
   let taken = 0;
   client.on('data', (chunk: Buffer) => (taken += chunk.length)).resume();
   await once(client, 'close');
   expect(taken).toBeLessThan(LARGE);
 });
 
-test('a watch may say nothing for as long as nothing changes', async () => {
+test('keeps a watch open while nothing changes', async () => {
   const client = ask('/watch');
   await once(client, 'data');
-  // Whoever came later and reads nothing has been let go by then.
-  await asksAndReadsNothing();
-  tellers[0]!({ type: 'ADDED', version: 1, resource: { kind: 'Instance' } as Change['resource'] });
+  // A later client that reads nothing is disconnected by then.
+  await requestWithoutReading();
+  listeners[0]!({ type: 'ADDED', version: 1, resource: { kind: 'Instance' } as Change['resource'] });
   const [said] = (await once(client, 'data')) as [Buffer];
   expect(said.toString()).toContain('ADDED');
   client.destroy();

@@ -5,7 +5,7 @@ import { readEngineChoice } from '@gwk/operator/controller/decide';
 import { NO_HISTORY } from '@gwk/operator/controller/history';
 import type { KnownInstance, Observed, ProjectionResult } from '@gwk/operator/controller/observed';
 
-/** Builders for tables of cases: each gives the ordinary thing, and takes what is special about it. */
+/** Builders for test cases: each returns the default object with the given overrides. */
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 export const UID = '7e0c1a8e-0000-4000-8000-000000000001';
 export const ID = '0195a000-0000-7000-8000-000000000001';
@@ -58,11 +58,17 @@ export const heldBy = (pod: string): InstanceFacts['lease'] => ({
 });
 export const free: InstanceFacts['lease'] = { pod: null, epoch: 4, expires_at: null };
 
-export function known(special: Partial<InstanceFacts> = {}, rest: Partial<KnownInstance> = {}): KnownInstance {
+export function known(
+  special: Partial<InstanceFacts> = {},
+  rest: Partial<KnownInstance> = {},
+): KnownInstance {
   return { facts: facts(special), observedAt: NOW - 500, pairingSeenAt: null, leaseFreeSince: null, ...rest };
 }
 
-export function accepted(special: Partial<InstanceFacts> = {}, rest: Partial<KnownInstance> = {}): ProjectionResult {
+export function accepted(
+  special: Partial<InstanceFacts> = {},
+  rest: Partial<KnownInstance> = {},
+): ProjectionResult {
   return { kind: 'accepted', generation: 1, known: known(special, rest) };
 }
 
@@ -87,10 +93,17 @@ export function livePod(phase: LivePod['phase'], special: Partial<LivePod> = {})
 }
 
 export function endedPod(special: Partial<EndedPod> = {}): EndedPod {
-  return { ...identity, phase: 'ended', endedAt: NOW - 100, requested: false, how: 'exit code 1', ...special };
+  return {
+    ...identity,
+    phase: 'ended',
+    endedAt: NOW - 100,
+    requested: false,
+    how: 'exit code 1',
+    ...special,
+  };
 }
 
-/** A web instance, paired and connected, with its engine. */
+/** A paired and connected web instance with its engine. */
 export function observed(special: Partial<Observed> = {}): Observed {
   const shown = special.resource === undefined ? resource() : special.resource;
   return {

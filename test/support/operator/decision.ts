@@ -3,7 +3,7 @@ import { decide, type Action } from '@gwk/operator/controller/decide';
 import type { Observed } from '@gwk/operator/controller/observed';
 import { at, NOW, observed, resource } from './build.js';
 
-/** A case of the decision: in this world, it finds this and does that. */
+/** One decision case: these overrides lead to this reason and these actions. */
 export type Case = [
   sentence: string,
   special: Partial<Observed>,
@@ -12,22 +12,26 @@ export type Case = [
   recheckMs?: number | null,
 ];
 
-/** What it would say, in the shape of the case. */
+/** The actual decision, in the shape of the case. */
 export function decided([, special, , , recheckMs]: Case): {
   reason: string;
   actions: string[];
   recheckMs?: number | null;
 } {
   const decision = decide(observed(special));
-  const actions = decision.actions.map(inWords);
-  return { reason: decision.reason, actions, ...(recheckMs !== undefined && { recheckMs: decision.recheckMs }) };
+  const actions = decision.actions.map(describeAction);
+  return {
+    reason: decision.reason,
+    actions,
+    ...(recheckMs !== undefined && { recheckMs: decision.recheckMs }),
+  };
 }
 
 export function wanted([, , reason, actions, recheckMs]: Case): ReturnType<typeof decided> {
   return { reason, actions, ...(recheckMs !== undefined && { recheckMs }) };
 }
 
-function inWords(action: Action): string {
+function describeAction(action: Action): string {
   return 'name' in action ? `${action.do} ${action.name}` : action.do;
 }
 

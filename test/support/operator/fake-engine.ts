@@ -2,35 +2,35 @@ import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /**
- * Stands in for `gwk engine` in tests of the operator: a real process that takes its lease, renews it and leaves
- * like one. How it misbehaves is said in STAND_IN, as JSON, or by the port's answer to `acquire`.
+ * A fake `gwk engine` for tests of the operator: a real process that takes its lease, renews it and releases it. Its
+ * misbehaviour comes as JSON in FAKE_ENGINE_BEHAVIOUR, or in the answer to `acquire`.
  */
 interface Behaviour {
-  /** Ends with this code, after so long. */
+  /** Exits with this code after `exitAfterMs`. */
   exitCode?: number;
   exitAfterMs?: number;
-  /** Takes so long to leave. */
+  /** Delay before it exits. */
   farewellMs?: number;
-  /** Only a kill ends it. */
+  /** Ignores SIGTERM. */
   stubborn?: boolean;
-  /** Printed first, as it is. */
+  /** First line of its output. */
   print?: string;
 }
 
-const { GWK_ENGINE_INTERNAL_URL: port = '', GWK_ENGINE_TOKEN: token, GWK_ENGINE_POD: pod = '' } = process.env;
+const { GWK_ENGINE_INTERNAL_URL: url = '', GWK_ENGINE_TOKEN: token, GWK_ENGINE_POD: pod = '' } = process.env;
 const instance = pod.slice(0, pod.lastIndexOf('-'));
-let behaviour = JSON.parse(process.env['STAND_IN'] ?? '{}') as Behaviour;
+let behaviour = JSON.parse(process.env['FAKE_ENGINE_BEHAVIOUR'] ?? '{}') as Behaviour;
 let leaving = false;
 
 function note(what: string): void {
-  const file = process.env['STAND_IN_HISTORY'];
+  const file = process.env['FAKE_ENGINE_HISTORY'];
   if (file !== undefined)
     appendFileSync(file, `${JSON.stringify({ what, pod, instance, pid: process.pid, at: Date.now() })}\n`);
 }
 
-/** The kernel lets one living process have the name: a second engine for the instance finds it taken. */
+/** Claims an abstract socket name, which only one living process can have, to detect a second engine. */
 function claimInstance(): void {
-  const scope = process.env['STAND_IN_SCOPE'];
+  const scope = process.env['FAKE_ENGINE_SCOPE'];
   if (scope === undefined) return note('start');
   const server = createServer();
   server.once('error', () => note('second'));
@@ -39,7 +39,7 @@ function claimInstance(): void {
 
 async function call(route: string): Promise<number> {
   try {
-    const response = await fetch(new URL(`/engine/${route}`, port), {
+    const response = await fetch(new URL(`/engine/${route}`, url), {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
       body: JSON.stringify({ pod }),
@@ -68,12 +68,12 @@ claimInstance();
 process.on('SIGTERM', () => void leave());
 process.stdin.on('end', () => void leave());
 process.stdin.resume();
-process.stdout.write(`${behaviour.print ?? JSON.stringify({ level: 'info', msg: 'stand-in', pod })}\n`);
+process.stdout.write(`${behaviour.print ?? JSON.stringify({ level: 'info', msg: 'fake engine', pod })}\n`);
 
-if (port !== '') while ((await call('acquire')) !== 200 && !leaving) await sleep(100);
+if (url !== '') while ((await call('acquire')) !== 200 && !leaving) await sleep(100);
 if (behaviour.exitCode !== undefined) {
   await sleep(behaviour.exitAfterMs ?? 0);
   note('end');
   process.exit(behaviour.exitCode);
 }
-setInterval(() => void (port !== '' && call('renew')), 500);
+setInterval(() => void (url !== '' && call('renew')), 500);

@@ -4,7 +4,10 @@ import {
   type OperatorClient,
 } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
-import { createInternalApiClient, type InternalApiClient } from '@gwk/operator/controller/internal-api-client';
+import {
+  createInternalApiClient,
+  type InternalApiClient,
+} from '@gwk/operator/controller/internal-api-client';
 import type { RejectionReason } from '@gwk/operator/controller/observed';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -12,11 +15,11 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 
 /**
- * The API's internal port, played by a few lines, for operators and stand-in engines. It fails like a real one at
- * bad times: before a call took effect, after it, late, or with an answer that was true a while ago.
+ * A fake internal API for operators and fake engines. It fails like a real one: before a call takes effect, after it,
+ * late, or with stale data.
  */
 export interface Faults {
-  /** Chance of each for one call of the operator. */
+  /** Probability of each fault per call of the operator. */
   before: number;
   after: number;
   late: number;
@@ -29,7 +32,7 @@ const LATE_MS = 900;
 interface Row {
   uid: string;
   facts: InstanceFacts;
-  /** As it was a while ago. */
+  /** Earlier, stale facts. */
   former: InstanceFacts;
   token: string | null;
 }
@@ -39,15 +42,15 @@ type Reply = { code: number; body: unknown };
 
 export class FakeInternalApi {
   faults: Faults = NO_FAULTS;
-  /** Why a resource is not accepted. */
+  /** Reason for rejecting a resource; null accepts it. */
   refuse: (resource: InstanceResource) => RejectionReason | null = () => null;
-  /** On display while a pairing session is open. */
+  /** Code returned while a pairing session is open. */
   pairingCode: string | null = null;
-  /** Of a new row; one that is not paired stays so when its engine runs. */
+  /** State of a new row. An unpaired one stays unpaired when its engine runs. */
   firstState: InstanceFacts['state'] = 'connecting';
-  /** Long where no test waits for its end: a machine that is busy ends no engine then. */
+  /** Long in tests that do not wait for its end, so that a slow machine loses no lease. */
   leaseMs = 3000;
-  /** Told of a removal before it is judged. */
+  /** Called before a removal is decided. */
   removing: (facts: InstanceFacts) => void = () => undefined;
   /** Sent to engines with their lease. */
   behaviour: () => object = () => ({});
@@ -73,12 +76,12 @@ export class FakeInternalApi {
     });
   }
 
-  /** What the row of a resource of this name says. */
+  /** Facts of the row of a resource. */
   factsOf(uid: string): InstanceFacts | undefined {
     return this.rows.get(uid)?.facts;
   }
 
-  /** The operator's calls, without a network between. @throws InternalApiUnreachable, InternalApiRefusal */
+  /** The operator's calls without a network. @throws InternalApiUnreachable, InternalApiRefusal */
   inProcess(): InternalApiClient {
     const call = (route: string, body: Body): Promise<unknown> => {
       this.#count(route);
@@ -92,7 +95,7 @@ export class FakeInternalApi {
     return createInternalApiClient({ call } as unknown as OperatorClient);
   }
 
-  /** A call of an engine. */
+  /** A call by an engine. */
   engine(route: string, token: string, body: { pod: string }): Reply {
     this.#count(route);
     return this.#engine(route, token, body);
@@ -122,7 +125,7 @@ export class FakeInternalApi {
       work();
       return void response.destroy();
     }
-    // The caller has given up by then, and the call takes effect all the same.
+    // The caller has given up by then, but the call takes effect.
     if (dice < before + after + late)
       await new Promise((resolve) => setTimeout(resolve, this.#random() * LATE_MS));
     send(response, work());
@@ -135,7 +138,7 @@ export class FakeInternalApi {
       case 'observe': {
         const ids = body['ids'] as string[];
         const rows = [...this.rows.values()].filter((row) => ids.includes(row.facts.id));
-        return ok({ instances: rows.map((row) => this.#seen(row)) });
+        return ok({ instances: rows.map((row) => this.#readFacts(row)) });
       }
       case 'issue-token':
         return this.#createState(body['instance_id'] as string, body['pod'] as string);
@@ -150,7 +153,7 @@ export class FakeInternalApi {
     }
   }
 
-  /** What a pairing shows; a phone that scans sets the state. */
+  /** State of a pairing. The test sets the state when a phone scans. */
   #pair(instanceId: string, open: unknown): Reply {
     const facts = [...this.rows.values()].find((row) => row.facts.id === instanceId)?.facts;
     if (!facts) return { code: 404, body: { error: 'gone' } };
@@ -170,7 +173,7 @@ export class FakeInternalApi {
     const heldByOther =
       facts.lease.pod !== null && facts.lease.pod !== pod && Date.parse(facts.lease.expires_at!) > Date.now();
     if (heldByOther) return { code: 409, body: { error: 'lease-held' } };
-    // A lease that was taken away is not renewed: it is acquired anew, or not at all.
+    // A lease that was taken away cannot be renewed, only acquired again.
     if (route === 'renew' && facts.lease.pod !== pod) return { code: 409, body: { error: 'fenced' } };
     row.former = structuredClone(facts);
     if (route === 'release') facts.lease = freed(facts);
@@ -187,7 +190,7 @@ export class FakeInternalApi {
   #project(resource: InstanceResource): Reply {
     const reason = this.refuse(resource);
     if (reason !== null) return ok({ accepted: false, reason, message: `refused: ${reason}`, facts: null });
-    return ok({ accepted: true, facts: this.#seen(this.#buildRow(resource)) });
+    return ok({ accepted: true, facts: this.#readFacts(this.#buildRow(resource)) });
   }
 
   #buildRow({ metadata: { uid } }: InstanceResource): Row {
@@ -209,7 +212,7 @@ export class FakeInternalApi {
     return fresh;
   }
 
-  #seen(row: Row): InstanceFacts {
+  #readFacts(row: Row): InstanceFacts {
     return this.#random() < this.faults.stale ? row.former : row.facts;
   }
 
@@ -241,7 +244,7 @@ function send(response: ServerResponse, { code, body }: Reply): void {
   response.end(JSON.stringify(body));
 }
 
-/** The same numbers for the same seed. */
+/** The same sequence for the same seed. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -9,12 +9,12 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Log lines, kept. */
+/** A logger that keeps its lines. */
 export function recordingLog(lines: string[] = []): Logger {
   return createLogger('operator', 'debug', { write: (line) => void lines.push(line) });
 }
 
-/** The compiled stand-in: what tests start is a program like any other. */
+/** Command of the compiled fake engine, a program like any other. */
 export const FAKE_ENGINE: [string, string] = [
   process.execPath,
   join(ROOT, 'test/dist/support/operator/fake-engine.js'),

@@ -14,12 +14,12 @@ export interface Answer {
   headers: Headers;
 }
 
-/** A local cluster with its REST, and nobody who reconciles. */
+/** A local cluster with its HTTP API, without a controller. */
 export class LocalRest {
   readonly changed: string[] = [];
   readonly logs: string[] = [];
   readonly cluster: LocalCluster;
-  /** By which files are missing; it stands still. */
+  /** Clock for missing files; it does not advance by itself. */
   now = Date.now();
   #listening!: Listening;
 
@@ -54,13 +54,13 @@ export class LocalRest {
     return rest;
   }
 
-  /** Reads the folder, and does what follows from it. */
+  /** Reads the folder and completes the resulting work. */
   async read(): Promise<void> {
     await this.cluster.sync.syncNow();
     await this.cluster.store.idle();
   }
 
-  /** What has been missing until now has been missing for long enough. */
+  /** Reads once more after advancing the clock past the delay for missing files. */
   async readMuchLater(): Promise<void> {
     await this.read();
     this.now += 60_000;

@@ -4,7 +4,7 @@ import { onShutdown } from '@gwk/core/lifecycle';
 import { startOperator } from '@gwk/operator/program';
 import { FAKE_ENGINE } from './folder.js';
 
-/** `gwk operator` with stand-ins for engines, as a process that tests may kill. */
+/** `gwk operator` with fake engines, as a process that tests may kill. */
 const config = loadConfig(operatorSettings, process.env);
 const operator = await startOperator(config, {
   engineCommand: FAKE_ENGINE,

@@ -21,14 +21,14 @@ const LEASE_MS = 86_400_000;
 
 type Present = LivePod | EndedPod;
 
-/** The controller with a cluster and an API in memory: its engines are entries of a map, and live by timers. */
+/** The controller with a cluster and an API in memory. Engines are map entries that live by timers. */
 export class World {
   readonly api = new FakeInternalApi(() => 0);
-  /** What an engine does once it has booted; text: it ends so. */
+  /** Behaviour of an engine after its boot; `end` exits with that description. */
   engine: 'serve' | 'hang' | { end: string } = 'serve';
-  /** The cluster refuses to forget pods. */
+  /** The cluster refuses to delete pods. */
   keepsPods = false;
-  /** What was done to engines and resources, in order. */
+  /** Actions on engines and resources, in order. */
   readonly done: string[] = [];
   readonly events: InstanceEvent[] = [];
   readonly controller: Controller;
@@ -60,7 +60,7 @@ export class World {
     keys: () => [...new Set([...this.#resources.keys(), ...this.#pods.keys()])],
     resource: (key) => this.#resources.get(key),
     pod: (key) => this.#pods.get(key) ?? { phase: 'absent' },
-    // As from a watch: what is written comes back, and makes another pass.
+    // Like a watch: a write comes back and causes another reconcile.
     setStatus: ({ key }, status) => this.#put(key, { status }, 'status'),
     setFinalizers: ({ key }, finalizers) => this.#setFinalizers(key, finalizers),
     deleteResource: async ({ key }) => this.delete(key),
@@ -96,12 +96,12 @@ export class World {
     await this.#setFinalizers(key, metadata.finalizers ?? []);
   }
 
-  /** An engine ends without being requested. */
+  /** An engine exits without a request. */
   kill(name: string, how = 'ended by SIGKILL'): void {
     this.#end(this.#pods.get(`default/${name}`)!, how, false);
   }
 
-  /** An engine goes on and renews its lease no longer. */
+  /** An engine stops renewing its lease but keeps running. */
   hang(name: string): void {
     this.facts(name)!.lease.expires_at = new Date().toISOString();
   }
@@ -176,7 +176,7 @@ export class World {
   }
 }
 
-/** A test with a controller that has started, in time that the test moves. */
+/** A test with a started controller in fake time. */
 export function inWorld(
   work: (world: World, pass: PassTime) => Promise<void>,
   options: Partial<ControllerOptions> = {},

@@ -26,7 +26,13 @@ const CASES: [string, InstanceResource, InstanceResource | undefined, object | n
     { spec: before.spec, metadata: { ...dying, resourceVersion: '2' } },
     false,
   ],
-  ['with its metadata if it was never supported and is being deleted', newer(dying), undefined, { metadata: dying }, false],
+  [
+    'with its metadata if it was never supported and is being deleted',
+    newer(dying),
+    undefined,
+    { metadata: dying },
+    false,
+  ],
 ];
 
 test.each(CASES)('reads a resource %s', (...[, raw, known, expected, understood]) => {

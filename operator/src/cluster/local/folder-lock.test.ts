@@ -13,9 +13,7 @@ afterEach(() => folder.remove());
 test('lets one operator lock a folder, and releases it', () => {
   const unlock = lockFolder(folder.path);
   expect(() => lockFolder(folder.path)).toThrow(FolderTaken);
-  expect(() => lockFolder(folder.path)).toThrow(
-    `another operator (pid ${process.pid}) uses ${folder.path}`,
-  );
+  expect(() => lockFolder(folder.path)).toThrow(`another operator (pid ${process.pid}) uses ${folder.path}`);
   unlock();
   lockFolder(folder.path)();
 });

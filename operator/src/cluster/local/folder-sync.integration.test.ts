@@ -347,16 +347,12 @@ describe('a crash between two writes', () => {
     await rest.stop();
     const good = readFileSync(state('shop'), 'utf8');
     writeFileSync(state('shop'), 'x');
-    await expect(LocalRest.start(folder.path)).rejects.toThrow(
-      'default@shop.json is corrupt',
-    );
+    await expect(LocalRest.start(folder.path)).rejects.toThrow('default@shop.json is corrupt');
     writeFileSync(state('shop'), good);
     rest = await LocalRest.start(folder.path);
   });
 });
 
 test('refuses a second operator on the same folder', async () => {
-  await expect(LocalRest.start(folder.path)).rejects.toThrow(
-    `another operator (pid ${process.pid}) uses`,
-  );
+  await expect(LocalRest.start(folder.path)).rejects.toThrow(`another operator (pid ${process.pid}) uses`);
 });
