@@ -4,9 +4,9 @@ import { localSettings } from '@gwk/core/config/local';
 export function register(program: Command): void {
   program
     .command('local')
-    .description('the gateway on one machine')
+    .description('run the gateway on one machine')
     .command('up')
-    .description('start everything here, Postgres and Redis included, and stop it at Ctrl-C (make run)')
+    .description('start all programs with Postgres and Redis, until Ctrl-C (make run)')
     .addHelpText('after', settingsHelp)
     .action(async () => {
       const { up } = await import('./supervisor/up.js');
@@ -21,6 +21,7 @@ function settingsHelp(): string {
     const value = absent.ok && absent.value !== undefined ? ` [${absent.value}]` : '';
     return `  ${env.padEnd(25)} ${doc}${value}`;
   });
-  const more = 'GWK_API_, GWK_WORKER_ and GWK_OPERATOR_ settings are passed on (docs/configuration.md).';
+  const more =
+    'GWK_API_, GWK_WORKER_ and GWK_OPERATOR_ settings are passed to the programs (docs/configuration.md).';
   return ['', 'Environment variables:', ...lines, '', more].join('\n');
 }

@@ -96,7 +96,7 @@ async function instanceNames(): Promise<string[]> {
   }
 }
 
-test('a first run makes a key and says it once; a stop leaves nothing; a later run goes on with the same', async () => {
+test('prints a new key once, stops everything, and keeps the key for later runs', async () => {
   const first = await new Run().ready();
   const { base_url, api_key } = readAccess();
   expect(base_url).toBe(`http://127.0.0.1:${settings['GWK_LOCAL_API_PORT']}`);
@@ -123,24 +123,24 @@ test('a first run makes a key and says it once; a stop leaves nothing; a later r
   expect(await instanceNames()).toEqual(['kept']);
 });
 
-test('a second one at the same time says so, and whose', async () => {
+test('refuses a second run and names the first', async () => {
   const first = await new Run().ready();
   const second = new Run();
   expect(await second.ended).toBe(1);
-  expect(second.output).toContain(`make run is running already (pid ${first.child.pid})`);
+  expect(second.output).toContain(`make run is already running (pid ${first.child.pid})`);
   expect(await instanceNames()).toEqual(['kept']);
 });
 
-test('a program that is killed is started again, and that is said', async () => {
+test('restarts a killed program and logs it', async () => {
   const run = await new Run().ready();
   for (const name of PROGRAMS) process.kill(run.program(name)!, 'SIGKILL');
   const back = () => PROGRAMS.every((name) => run.output.split(`${name} is ready`).length > 2);
   await until(back, { what: 'all are back', timeoutMs: realTime(30_000) });
-  for (const name of PROGRAMS) expect(run.output).toContain(`${name} ended (ended by SIGKILL)`);
+  for (const name of PROGRAMS) expect(run.output).toContain(`${name} exited (ended by SIGKILL)`);
   expect(await instanceNames()).toEqual(['kept']);
 });
 
-test('killed itself, it takes everything with it, and the next one starts', async () => {
+test('ends all processes when killed, and starts again', async () => {
   const first = await new Run().ready();
   const all = first.descendants();
   expect(all.length).toBeGreaterThan(5);
@@ -151,21 +151,21 @@ test('killed itself, it takes everything with it, and the next one starts', asyn
   expect(await instanceNames()).toEqual(['kept']);
 });
 
-test('a port that is taken is named, with the setting to change; nothing is started', async () => {
+test('reports a port in use with the setting to change, and starts nothing', async () => {
   const port = settings['GWK_LOCAL_OPERATOR_PORT']!;
   const other = createServer().listen(Number(port), '127.0.0.1');
   await once(other, 'listening');
   try {
     const run = new Run();
     expect(await run.ended).toBe(1);
-    expect(run.output).toMatch(new RegExp(`port ${port} is taken.*GWK_LOCAL_OPERATOR_PORT=`));
+    expect(run.output).toMatch(new RegExp(`port ${port} is in use.*GWK_LOCAL_OPERATOR_PORT=`));
     expect(run.output).not.toContain('is ready');
   } finally {
     other.close();
   }
 });
 
-test('a part that cannot start is named with the end of its log, and everything stops', async () => {
+test('reports a component that cannot start with the end of its log, and stops everything', async () => {
   const run = new Run({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: 'soon' });
   let all: number[] = [];
   const watching = setInterval(() => (all = [...new Set([...all, ...run.descendants()])]), 50);
@@ -176,7 +176,7 @@ test('a part that cannot start is named with the end of its log, and everything 
   await until(() => alive(all).length === 0, { what: 'nothing is left' });
 });
 
-test('a stop while it starts leaves nothing either', async () => {
+test('stops everything during the start', async () => {
   const run = new Run();
   await until(() => run.output.includes('postgres is ready'), { what: 'half started' });
   const all = run.descendants();

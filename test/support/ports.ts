@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { portIsFree } from '@gwk/local/servers/process';
+import { isPortFree } from '@gwk/local/servers/process';
 
 /**
  * Ports below those that the kernel gives to outgoing connections: one stays free while the program that listens
@@ -17,7 +17,7 @@ const HIGHEST = 29_999;
  */
 export async function pickPort(): Promise<number> {
   for (const port of fromAnywhere()) {
-    if ((await hold(port)) && (await portIsFree(port))) return port;
+    if ((await hold(port)) && (await isPortFree(port))) return port;
   }
   throw new Error(`no port from ${LOWEST} to ${HIGHEST} is free`);
 }

@@ -1,31 +1,31 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { works } from './process.js';
+import { commandSucceeds } from './process.js';
 
-/** Also what is installed is downloaded: it may be where this user cannot reach it. */
+/** Installed packages are downloaded again, because this user may not reach the installed files. */
 const DOWNLOAD = ['--download-only', '--reinstall', '--no-install-recommends'];
 
-export interface Unpacking {
-  /** False: the packages alone. */
+export interface UnpackOptions {
+  /** False: without dependencies. */
   dependencies?: boolean;
-  /** The names are of packages that hold nothing and depend on those of the version that the system offers. */
+  /** True: the packages are empty and depend on the version that the system offers. */
   versioned?: boolean;
 }
 
 /**
- * Fetches packages of Debian or Ubuntu, with what they depend on and the system lacks, and unpacks all of it into
- * `<folder>/root`. An ordinary user cannot install, but can do this: apt gets folders of its own for it.
- * @returns false where apt cannot
+ * Downloads Debian or Ubuntu packages with their missing dependencies, and unpacks them into `<folder>/root`. This
+ * needs no root: apt uses its own folders for it.
+ * @returns false if apt cannot
  */
-export function unpackDebianPackages(names: string[], folder: string, how: Unpacking = {}): boolean {
+export function unpackDebianPackages(names: string[], folder: string, how: UnpackOptions = {}): boolean {
   const [state, cache] = [join(folder, 'state'), join(folder, 'cache')];
   const archives = join(cache, 'archives');
   try {
     for (const each of [join(state, 'lists/partial'), join(archives, 'partial')])
       mkdirSync(each, { recursive: true });
   } catch {
-    return false; // nobody may write there
+    return false; // the folder is not writable
   }
   const settings = {
     'Dir::State': state,
@@ -46,8 +46,8 @@ interface Apt {
   archives: string;
 }
 
-function fetch(names: string[], how: Unpacking, { options, archives }: Apt): boolean {
-  const apt = (...args: string[]) => works(['apt-get', ...options, '-q', '-y', ...args], archives);
+function fetch(names: string[], how: UnpackOptions, { options, archives }: Apt): boolean {
+  const apt = (...args: string[]) => commandSucceeds(['apt-get', ...options, '-q', '-y', ...args], archives);
   if (!apt('update')) return false;
   const wanted = how.versioned ? names.flatMap((name) => dependenciesOf(name, options)) : names;
   const verb = how.dependencies === false ? ['download'] : ['install', ...DOWNLOAD];
@@ -56,7 +56,7 @@ function fetch(names: string[], how: Unpacking, { options, archives }: Apt): boo
 
 function unpack(archives: string, root: string): boolean {
   const files = readdirSync(archives).filter((file) => file.endsWith('.deb'));
-  return files.every((file) => works(['dpkg', '-x', join(archives, file), root]));
+  return files.every((file) => commandSucceeds(['dpkg', '-x', join(archives, file), root]));
 }
 
 function dependenciesOf(name: string, options: string[]): string[] {

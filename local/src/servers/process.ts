@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 
 const SHOWN_LINES = 20;
 
-/** A server of this machine, as those who use it see it. */
+/** A running server on this machine. */
 export interface RunningServer {
   url: string;
   process: ServerProcess;
@@ -14,12 +14,12 @@ export interface RunningServer {
 export interface Launch {
   command: string;
   args: string[];
-  /** What the kernel sends it when the process that started it ends, kill -9 included. */
-  lastWill?: 'INT' | 'TERM';
-  /** Command that runs the server as another user. */
+  /** Signal from the kernel when the parent process ends, even by SIGKILL. */
+  parentDeathSignal?: 'INT' | 'TERM';
+  /** Command prefix that runs the server as another user. */
   as?: string[];
   logFile: string;
-  /** Text for its standard input, or `held`: it stays open until the process that started it ends. */
+  /** Text for its standard input. `held` keeps it open until the parent process ends. */
   input?: string | { held: true };
   cwd?: string;
   env?: NodeJS.ProcessEnv;
@@ -27,12 +27,12 @@ export interface Launch {
 
 export interface ServerProcess {
   readonly pid: number;
-  /** Resolves when the process has ended, with how. */
+  /** Resolves with a description when the process has exited. */
   readonly ended: Promise<string>;
   hasEnded(): boolean;
-  /** What it has written since it was started, the last lines of it. */
-  endOfLog(): string;
-  /** Sends the signal, and SIGKILL after the grace. */
+  /** Last lines it has logged since its start. */
+  tailLog(): string;
+  /** Sends the signal, and SIGKILL after the grace period. */
   stop(signal: NodeJS.Signals, graceMs: number): Promise<void>;
 }
 
@@ -40,37 +40,37 @@ export function launch(options: Launch): ServerProcess {
   const logged = sizeOf(options.logFile);
   const log = openSync(options.logFile, 'a', 0o600);
   const stdio: StdioOptions = [options.input === undefined ? 'ignore' : 'pipe', log, log];
-  // The parent-death signal does not survive a change of user, so it is set after that.
-  const tether = options.lastWill ? tetherTo(options.lastWill) : [];
-  const [command, ...args] = [...(options.as ?? []), ...tether, options.command, ...options.args];
+  // Set after the change of user, which would reset it.
+  const deathSignal = options.parentDeathSignal ? buildDeathSignal(options.parentDeathSignal) : [];
+  const [command, ...args] = [...(options.as ?? []), ...deathSignal, options.command, ...options.args];
   const child = spawn(command!, args, {
     stdio,
     env: options.env ?? process.env,
     ...(options.cwd !== undefined && { cwd: options.cwd }),
-    // Ctrl-C at a terminal reaches a whole group of processes: this one stops when its user says so.
+    // Own process group, so that Ctrl-C does not reach it directly.
     detached: true,
   });
   closeSync(log);
   if (typeof options.input === 'string') child.stdin!.end(options.input);
-  return watch(child, () => endOf(options.logFile, logged));
+  return watch(child, () => readTail(options.logFile, logged));
 }
 
-function watch(child: ChildProcess, endOfLog: () => string): ServerProcess {
-  let over = false;
+function watch(child: ChildProcess, tailLog: () => string): ServerProcess {
+  let exited = false;
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `exit code ${code}`));
   }).then((how) => {
-    over = true;
+    exited = true;
     return how;
   });
   return {
     pid: child.pid ?? 0,
     ended,
-    hasEnded: () => over,
-    endOfLog,
+    hasEnded: () => exited,
+    tailLog,
     async stop(signal, graceMs) {
-      if (over) return;
+      if (exited) return;
       child.kill(signal);
       const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
       await ended;
@@ -81,30 +81,30 @@ function watch(child: ChildProcess, endOfLog: () => string): ServerProcess {
 
 let setprivWorks: boolean | undefined;
 
-function tetherTo(signal: string): string[] {
-  setprivWorks ??= works(['setpriv', '--pdeathsig', 'TERM', 'true']);
+function buildDeathSignal(signal: string): string[] {
+  setprivWorks ??= commandSucceeds(['setpriv', '--pdeathsig', 'TERM', 'true']);
   return setprivWorks ? ['setpriv', '--pdeathsig', signal] : [];
 }
 
-export function works([command, ...args]: string[], cwd?: string): boolean {
+export function commandSucceeds([command, ...args]: string[], cwd?: string): boolean {
   const options = { stdio: 'ignore', env: process.env, ...(cwd !== undefined && { cwd }) } as const;
   return spawnSync(command!, args, options).status === 0;
 }
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
-function endOf(file: string, from: number): string {
+function readTail(file: string, from: number): string {
   const text = sizeOf(file) > from ? readFileSync(file).subarray(from).toString() : '';
   const lines = text.trimEnd().split('\n').slice(-SHOWN_LINES);
-  return `the end of ${file}:\n${lines.join('\n') || '(nothing)'}`;
+  return `last lines of ${file}:\n${lines.join('\n') || '(empty)'}`;
 }
 
-/** A port that was free a moment ago; whoever binds it must still be ready to lose the race. */
-export function freePort(): Promise<number> {
+/** Returns a currently free port. Another process may take it before the caller binds it. */
+export function findFreePort(): Promise<number> {
   return bind(0);
 }
 
-export async function portIsFree(port: number): Promise<boolean> {
+export async function isPortFree(port: number): Promise<boolean> {
   return bind(port).then(
     () => true,
     () => false,
@@ -123,10 +123,10 @@ function bind(port: number): Promise<number> {
 }
 
 /**
- * Tries until the attempt succeeds.
- * @throws Error with the end of the log, where the server ended or the time is over
+ * Retries the attempt until it succeeds.
+ * @throws Error with the end of the log, if the server has exited or the time is over
  */
-export async function untilReady(
+export async function waitUntilReady(
   server: ServerProcess,
   attempt: () => Promise<void>,
   limitMs: number,
@@ -141,7 +141,7 @@ export async function untilReady(
         continue;
       }
       const why = server.hasEnded() ? await server.ended : `not ready after ${limitMs / 1000} s`;
-      throw new Error(`${why}; ${server.endOfLog()}`, { cause: error });
+      throw new Error(`${why}; ${server.tailLog()}`, { cause: error });
     }
   }
 }

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { unpackDebianPackages } from './debian-package.js';
-import { works } from './process.js';
+import { commandSucceeds } from './process.js';
 
-/** How to start a server that reads its settings from standard input. */
+/** Command of a server that reads its configuration from standard input. */
 export interface RedisCommand {
   command: string;
   args: string[];
@@ -14,31 +14,33 @@ export interface RedisCommand {
 
 export interface RedisSearch {
   dataDir: string;
-  /** Where a fetched server is kept. */
+  /** Cache folder for a downloaded server. */
   cacheDir: string;
-  /** Told before anything is fetched. */
-  say?: (line: string) => void;
+  /** Called before a download. */
+  log?: (line: string) => void;
 }
 
 const SERVERS = ['redis-server', 'valkey-server'];
-/** Debian's package of the server would also start a service; the tools hold the same binary under another name. */
+/**
+ * Debian's server package would also start a service. The tools package contains the same binary under another name.
+ */
 const DEBIAN_PACKAGE = 'redis-tools';
 const DEBIAN_BINARY = 'redis-check-rdb';
 const IMAGE = 'redis:7';
 
-const NOT_TO_BE_HAD =
-  'no server is on this machine and none could be fetched. Do one of these and try again:\n' +
-  '  - install redis-server or valkey-server with the package manager of this machine\n' +
-  '  - set REDIS_URL to a Redis or Valkey of your own';
+const NOT_AVAILABLE =
+  'no Redis server found, and none could be downloaded. Do one of these and try again:\n' +
+  '  - install redis-server or valkey-server with the package manager\n' +
+  '  - set REDIS_URL to your own Redis or Valkey';
 
-/** @throws Error with the cures, where none is to be had */
+/** @throws Error with possible fixes, if no server is available */
 export function findRedis(search: RedisSearch, port: number): RedisCommand {
   const found = onPath(SERVERS) ?? debianTool(search.cacheDir) ?? unpacked(search.cacheDir);
   if (found) return found;
-  search.say?.('fetching Redis (once)');
+  search.log?.('downloading Redis (once)');
   const fetched =
     installed(search.cacheDir) ?? downloaded(search.cacheDir) ?? container(search.dataDir, port);
-  if (!fetched) throw new Error(NOT_TO_BE_HAD);
+  if (!fetched) throw new Error(NOT_AVAILABLE);
   return fetched;
 }
 
@@ -66,11 +68,11 @@ function isExecutable(path: string): boolean {
 
 function debianTool(cacheDir: string): RedisCommand | undefined {
   const tool = pathOf(DEBIAN_BINARY);
-  return tool === undefined ? undefined : underItsName(tool, cacheDir);
+  return tool === undefined ? undefined : linkAsServer(tool, cacheDir);
 }
 
-/** The binary is a server when it is called by that name. */
-function underItsName(tool: string, cacheDir: string, env?: NodeJS.ProcessEnv): RedisCommand | undefined {
+/** The binary runs as a server when it is called by that name. */
+function linkAsServer(tool: string, cacheDir: string, env?: NodeJS.ProcessEnv): RedisCommand | undefined {
   const command = join(cacheDir, 'redis-server');
   mkdirSync(cacheDir, { recursive: true });
   rmSync(command, { force: true });
@@ -85,7 +87,7 @@ function installed(cacheDir: string): RedisCommand | undefined {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const apt = (args: string[]) => spawnSync('apt-get', args, { stdio: 'ignore', env }).status === 0;
   const install = ['install', '-y', '-q', '--no-install-recommends', DEBIAN_PACKAGE];
-  // The lists of packages may be missing or old: then the first try fails.
+  // The package lists may be missing or outdated, so the first attempt may fail.
   return apt(install) || (apt(['update', '-q']) && apt(install)) ? debianTool(cacheDir) : undefined;
 }
 
@@ -99,17 +101,18 @@ function unpacked(cacheDir: string): RedisCommand | undefined {
   const tool = join(root, 'usr/bin', DEBIAN_BINARY);
   if (!existsSync(tool)) return undefined;
   const libraries = join(root, 'usr/lib');
-  // Where the system has all that it needs, only the binary is unpacked.
+  // If the system has all dependencies, only the binary is unpacked.
   const inside = existsSync(libraries) ? readdirSync(libraries) : [];
   const folders = [libraries, ...inside.map((name) => join(libraries, name))];
-  return underItsName(tool, cacheDir, { ...process.env, LD_LIBRARY_PATH: folders.join(':') });
+  return linkAsServer(tool, cacheDir, { ...process.env, LD_LIBRARY_PATH: folders.join(':') });
 }
 
 function container(dataDir: string, port: number): RedisCommand | undefined {
-  if (pathOf('docker') === undefined || !works(['docker', 'pull', '--quiet', IMAGE])) return undefined;
+  if (pathOf('docker') === undefined || !commandSucceeds(['docker', 'pull', '--quiet', IMAGE]))
+    return undefined;
   const name = `gwk-redis-${port}`;
-  // One is left over where the client was killed before it could pass the signal on.
-  works(['docker', 'rm', '--force', name]);
+  // Remove the container of a client that was killed.
+  commandSucceeds(['docker', 'rm', '--force', name]);
   const user = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
   const options = ['--interactive', '--rm', '--name', name, '--user', user, '--volume', `${dataDir}:/data`];
   const publish = ['--publish', `127.0.0.1:${port}:6379`];

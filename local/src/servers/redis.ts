@@ -1,19 +1,19 @@
 import { mkdirSync } from 'node:fs';
 import { createClient } from 'redis';
-import { freePort, launch, untilReady, type RunningServer, type ServerProcess } from './process.js';
+import { findFreePort, launch, waitUntilReady, type RunningServer, type ServerProcess } from './process.js';
 import { findRedis } from './redis-binary.js';
 
 export interface RedisOptions {
   dataDir: string;
   logFile: string;
   password: string;
-  /** Where a fetched server is kept. */
+  /** Cache folder for a downloaded server. */
   cacheDir: string;
-  /** A free one when not given. */
+  /** A free port by default. */
   port?: number;
-  /** For tests only: nothing is written to disk. */
+  /** For tests only: writes nothing to disk. */
   inMemory?: boolean;
-  say?: (line: string) => void;
+  log?: (line: string) => void;
 }
 
 const START_LIMIT_MS = 30_000;
@@ -21,18 +21,22 @@ const STOP_GRACE_MS = 10_000;
 
 export async function startRedis(options: RedisOptions): Promise<RunningServer> {
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
-  const port = options.port ?? (await freePort());
+  const port = options.port ?? (await findFreePort());
   const { inContainer, ...command } = findRedis(options, port);
   const server = launch({
     ...command,
-    // The settings come in on standard input: the password is not to be read in the list of processes.
+    // Pass the settings on standard input, so that the process list does not show the password.
     input: settings(port, options, inContainer),
-    lastWill: 'TERM',
+    parentDeathSignal: 'TERM',
     logFile: options.logFile,
   });
   const url = `redis://default:${encodeURIComponent(options.password)}@127.0.0.1:${port}`;
   try {
-    await untilReady(server, () => greet(url, inContainer ? undefined : server.pid), START_LIMIT_MS);
+    await waitUntilReady(
+      server,
+      () => checkServer(url, inContainer ? undefined : server.pid),
+      START_LIMIT_MS,
+    );
   } catch (error) {
     await stop(server);
     throw error;
@@ -40,12 +44,12 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
   return { url, process: server, stop: () => stop(server) };
 }
 
-/** On SIGTERM Redis writes what it holds and ends. */
+/** On SIGTERM, Redis saves its data and exits. */
 const stop = (server: ServerProcess) => server.stop('SIGTERM', STOP_GRACE_MS);
 
 function settings(port: number, options: RedisOptions, inContainer: boolean): string {
   const lines = [
-    // What a container publishes reaches 127.0.0.1 only, too.
+    // The container's port is published on 127.0.0.1 only.
     ...(inContainer
       ? ['bind 0.0.0.0', 'port 6379', 'dir /data']
       : ['bind 127.0.0.1', `port ${port}`, `dir "${options.dataDir}"`]),
@@ -58,12 +62,12 @@ function settings(port: number, options: RedisOptions, inContainer: boolean): st
   return `${lines.join('\n')}\n`;
 }
 
-async function greet(url: string, pid: number | undefined): Promise<void> {
+async function checkServer(url: string, pid: number | undefined): Promise<void> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 1000 } });
   client.on('error', () => {});
   try {
     await client.connect();
-    // Where the port belongs to another server, that one may answer before this one has given up.
+    // If the port belongs to another server, that one may answer first.
     const [, answering] = /^process_id:(\d+)/m.exec(await client.info('server')) ?? [];
     if (pid !== undefined && Number(answering) !== pid)
       throw new Error('another server answers on this port');

@@ -1,13 +1,13 @@
-export const FIRST_DELAY_MS = 1_000;
-export const LONGEST_DELAY_MS = 30_000;
-/** What ran this long was well: the next end is a first one again. */
-export const WELL_AFTER_MS = 60_000;
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 30_000;
+/** After a run of this length, the next exit counts as the first. */
+const STABLE_AFTER_MS = 60_000;
 
-/** How long to wait before a part is started again, after so many ends in a row. */
-export function restartDelay(endsInARow: number): number {
-  return Math.min(FIRST_DELAY_MS * 2 ** (endsInARow - 1), LONGEST_DELAY_MS);
+/** Delay before the next restart. */
+export function getRestartDelay(exitsInARow: number): number {
+  return Math.min(FIRST_DELAY_MS * 2 ** (exitsInARow - 1), MAX_DELAY_MS);
 }
 
-export function endsInARow(before: number, ranMs: number): number {
-  return ranMs >= WELL_AFTER_MS ? 1 : before + 1;
+export function countExitsInARow(before: number, ranMs: number): number {
+  return ranMs >= STABLE_AFTER_MS ? 1 : before + 1;
 }

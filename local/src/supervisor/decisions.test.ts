@@ -1,24 +1,26 @@
 import { ConfigError } from '@gwk/core/config/load';
-import { endsInARow, restartDelay } from './backoff.js';
+import { countExitsInARow, getRestartDelay } from './backoff.js';
 import { commandEnvironment, programEnvironment, type Wiring } from './environments.js';
-import { neededPorts } from './ports.js';
+import { listRequiredPorts } from './ports.js';
 import { loadLocalConfig, type ProgramName } from './settings.js';
 
-describe('starting again', () => {
-  test('waits 1 s, then longer, never more than 30 s', () => {
-    expect([1, 2, 3, 4, 5, 6, 20].map(restartDelay)).toEqual([1000, 2000, 4000, 8000, 16000, 30000, 30000]);
+describe('restart delays', () => {
+  test('grow from 1 s to 30 s', () => {
+    expect([1, 2, 3, 4, 5, 6, 20].map(getRestartDelay)).toEqual([
+      1000, 2000, 4000, 8000, 16000, 30000, 30000,
+    ]);
   });
 
-  test('counts from one again after a minute of running', () => {
-    expect(endsInARow(4, 59_999)).toBe(5);
-    expect(endsInARow(4, 60_000)).toBe(1);
+  test('start over after a minute of running', () => {
+    expect(countExitsInARow(4, 59_999)).toBe(5);
+    expect(countExitsInARow(4, 60_000)).toBe(1);
   });
 });
 
 const wiring = (env: Record<string, string> = {}): Wiring => ({
   config: loadLocalConfig(env),
   secrets: {
-    sealingKey: 'sealing-key',
+    encryptionKey: 'encryption-key',
     operatorToken: 'operator-token',
     clusterToken: 'cluster-token',
     postgresPassword: 'postgres-password',
@@ -42,7 +44,7 @@ describe('environments', () => {
     GWK_LOG_LEVEL: 'debug',
   };
 
-  test('the operator, and so its engines, has no database, no Redis and no sealing key', () => {
+  test('give the operator and its engines no database, Redis or encryption key', () => {
     const env = programEnvironment('operator', wiring(), user);
     expect(Object.keys(env).filter((name) => !name.startsWith('GWK_OPERATOR_'))).toEqual([
       'PATH',
@@ -52,7 +54,7 @@ describe('environments', () => {
     ]);
   });
 
-  test('the operator is told of a simulated network, for its engines', () => {
+  test('give the operator the address of a simulated network', () => {
     const network = { url: 'ws://127.0.0.1:8090/ws/chat', root: 'ab', media_ca: '/ca.pem' };
     expect(programEnvironment('operator', { ...wiring(), network }, user)).toMatchObject({
       GWK_OPERATOR_NETWORK_URL: network.url,
@@ -61,7 +63,7 @@ describe('environments', () => {
     });
   });
 
-  test('each program gets its own settings of the user, none of the others, and never an open address', () => {
+  test('give each program only its own settings, and never a public address', () => {
     const api = programEnvironment('api', wiring(), user);
     expect(api).toMatchObject({
       GWK_API_REQUESTS_PER_MINUTE: '5',
@@ -74,37 +76,37 @@ describe('environments', () => {
     expect(Object.values({ ...api, ...worker })).not.toContain('of the user');
   });
 
-  test('a collector of traces is told to all, and Prometheus to the worker alone', () => {
+  test('give the trace collector to all, and Prometheus to the worker only', () => {
     const seen = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
       PROMETHEUS_URL: 'http://127.0.0.1:9090',
     };
-    const told = (name: ProgramName) =>
+    const received = (name: ProgramName) =>
       Object.keys(programEnvironment(name, wiring(), { ...user, ...seen })).filter((each) => each in seen);
-    expect(told('api')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT']);
-    expect(told('operator')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT']);
-    expect(told('worker')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT', 'PROMETHEUS_URL']);
+    expect(received('api')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT']);
+    expect(received('operator')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT']);
+    expect(received('worker')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT', 'PROMETHEUS_URL']);
   });
 
-  test('commands get the database and the sealing key', () => {
+  test('give commands the database and the encryption key', () => {
     expect(commandEnvironment(wiring(), user)).toEqual({
       PATH: '/bin',
       NODE_ENV: 'production',
       DATABASE_URL: 'postgresql://database',
-      GWK_ENCRYPTION_KEYS: 'sealing-key',
+      GWK_ENCRYPTION_KEYS: 'encryption-key',
     });
   });
 
-  test('a setting of make run that does not exist is refused', () => {
+  test('reject an unknown setting of make run', () => {
     expect(() => loadLocalConfig({ GWK_LOCAL_API_PROT: '9000' })).toThrow(ConfigError);
     expect(() => loadLocalConfig({ GWK_LOCAL_API_PORT: 'many' })).toThrow(/GWK_LOCAL_API_PORT/);
   });
 });
 
-test('the ports of a simulated network are needed only where there is one', () => {
+test('requires the ports of a simulated network only if it runs', () => {
   const needed = (env: Record<string, string>) =>
-    neededPorts(loadLocalConfig(env)).filter((name) => name.startsWith('network'));
+    listRequiredPorts(loadLocalConfig(env)).filter((name) => name.startsWith('network'));
   expect(needed({})).toEqual([]);
   expect(needed({ NETWORK: 'simulated' })).toEqual(['networkPort', 'networkControlPort', 'networkMediaPort']);
-  expect(() => needed({ NETWORK: 'dreamt' })).toThrow(ConfigError);
+  expect(() => needed({ NETWORK: 'unknown' })).toThrow(ConfigError);
 });

@@ -1,6 +1,6 @@
-import type { NetworkFound } from './network.js';
+import type { NetworkAddress } from './network.js';
 import type { Secrets } from './secrets.js';
-import { passedOn, type Environment, type LocalConfig, type ProgramName } from './settings.js';
+import { selectSettings, type Environment, type LocalConfig, type ProgramName } from './settings.js';
 
 export interface Wiring {
   config: LocalConfig;
@@ -10,28 +10,28 @@ export interface Wiring {
   instances: string;
   /** Folder of uploaded and received files. */
   media: string;
-  /** A simulated network, in place of the real one. */
-  network?: NetworkFound;
+  /** A simulated network that replaces the real one. */
+  network?: NetworkAddress;
 }
 
 const HOST = '127.0.0.1';
-/** What programs need beside their settings. Nothing else of the user's environment reaches an engine. */
+/** Environment variables that every program needs. Engines see no other variables of the user. */
 const COMMON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_EXTRA_CA_CERTS'];
 
 export const baseUrl = (config: LocalConfig) => `http://${HOST}:${config.apiPort}`;
 
-/** The environment of a program. What makes the parts find each other is not for the user to change. */
+/** Environment of a program. The user cannot override the settings that connect the programs. */
 export function programEnvironment(name: ProgramName, wiring: Wiring, user: NodeJS.ProcessEnv): Environment {
   const fixed = { api: apiSettings, worker: workerSettings, operator: operatorSettings }[name](wiring);
-  return { ...common(user), ...passedOn(name, user), GWK_EXIT_WITH_PARENT: 'on', ...fixed };
+  return { ...common(user), ...selectSettings(name, user), GWK_EXIT_WITH_PARENT: 'on', ...fixed };
 }
 
-/** The environment of `gwk` commands that use the database. */
+/** Environment of `gwk` commands that use the database. */
 export function commandEnvironment(wiring: Wiring, user: NodeJS.ProcessEnv): Environment {
   return {
     ...common(user),
     DATABASE_URL: wiring.databaseUrl,
-    GWK_ENCRYPTION_KEYS: wiring.secrets.sealingKey,
+    GWK_ENCRYPTION_KEYS: wiring.secrets.encryptionKey,
   };
 }
 
@@ -45,7 +45,7 @@ const stores = ({ config, databaseUrl, redisUrl, secrets, media }: Wiring): Envi
   GWK_MEDIA_URL: baseUrl(config),
   DATABASE_URL: databaseUrl,
   REDIS_URL: redisUrl,
-  GWK_ENCRYPTION_KEYS: secrets.sealingKey,
+  GWK_ENCRYPTION_KEYS: secrets.encryptionKey,
 });
 
 const apiSettings = (wiring: Wiring): Environment => ({

@@ -11,7 +11,7 @@ const ACCOUNT = 'local';
 const UNAUTHORIZED = 401;
 
 /**
- * The key for scripts. A new one is made where there is none, or where the database does not know it (another
+ * Returns the API key for scripts. Creates one if none exists, or if the database does not know it (another
  * DATABASE_URL than last time).
  */
 export async function ensureAccess(
@@ -20,7 +20,7 @@ export async function ensureAccess(
 ): Promise<{ access: Access; isNew: boolean }> {
   const kept = readJson(file) as Access | undefined;
   const base_url = baseUrl(wiring.config);
-  if (kept && (await isKnown(base_url, kept.api_key))) {
+  if (kept && (await isValidKey(base_url, kept.api_key))) {
     if (kept.base_url !== base_url) writePrivateJson(file, { ...kept, base_url });
     return { access: { ...kept, base_url }, isNew: false };
   }
@@ -29,7 +29,7 @@ export async function ensureAccess(
   return { access, isNew: true };
 }
 
-async function isKnown(base: string, key: string): Promise<boolean> {
+async function isValidKey(base: string, key: string): Promise<boolean> {
   const answer = await fetch(`${base}/v1/instances?limit=1`, { headers: { authorization: `Bearer ${key}` } });
   await answer.body?.cancel();
   return answer.status !== UNAUTHORIZED;
@@ -44,7 +44,7 @@ async function createKey(wiring: Wiring): Promise<string> {
   return key.api_key;
 }
 
-/** Runs a command that prints JSON. */
+/** Runs a `gwk` command and parses its JSON output. */
 async function gwk(wiring: Wiring, ...args: string[]): Promise<unknown> {
   return JSON.parse(await runGwk(args, commandEnvironment(wiring, process.env)));
 }

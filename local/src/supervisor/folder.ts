@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
 
-/** The folder of one local gateway: nobody else may enter it. */
+/** The folder of one local gateway, closed to other users. */
 export class Folder {
   readonly path: string;
   readonly lock: string;
@@ -30,7 +30,7 @@ export class Folder {
     chmodSync(path, 0o700);
   }
 
-  /** The log of a part; a long one makes way for a new one. */
+  /** Log file of a component. A file above the limit is rotated. */
   log(name: string): string {
     const file = join(this.path, 'log', `${name}.log`);
     if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT) renameSync(file, `${file}.1`);
@@ -43,11 +43,11 @@ export function readJson(file: string): unknown {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${file} is not readable: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** Whole or not at all, and for its owner only. */
+/** Writes the file atomically, readable by its owner only. */
 export function writePrivateJson(file: string, value: unknown): void {
   const unfinished = `${file}.new`;
   writeFileSync(unfinished, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });

@@ -5,18 +5,18 @@ import { commandEnvironment, programEnvironment, type Wiring } from './environme
 import { ensureAccess } from './first-key.js';
 import type { Folder } from './folder.js';
 import { runGwk } from './gwk.js';
-import { networkIn, networkPart, type NetworkFound } from './network.js';
-import { Part, type PartSpec, type Running } from './part.js';
-import { programPart } from './programs.js';
-import { welcome, type Progress } from './progress.js';
+import { readNetworkAddress, createNetworkComponent, type NetworkAddress } from './network.js';
+import { Component, type ComponentSpec, type Running } from './component.js';
+import { createProgramComponent } from './programs.js';
+import { renderWelcome, type Progress } from './progress.js';
 import { loadSecrets, type Secrets } from './secrets.js';
 import { REDIS_CACHE, type LocalConfig, type ProgramName } from './settings.js';
 
-/** Everything that `make run` runs. */
+/** The components that `make run` starts. */
 export class LocalGateway {
   readonly #secrets: Secrets;
-  /** In the order of starting; stopped in the reverse one. */
-  readonly #parts: Part[] = [];
+  /** In start order; stopped in reverse order. */
+  readonly #components: Component[] = [];
 
   constructor(
     readonly config: LocalConfig,
@@ -26,36 +26,36 @@ export class LocalGateway {
     this.#secrets = loadSecrets(folder.secrets);
   }
 
-  /** Resolves when all parts are ready; from then on those that end are started again. */
-  async start(asked: AbortSignal): Promise<void> {
-    this.progress.say('starting');
+  /** Starts all components and supervises them. Resolves when all are ready. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.progress.log('starting');
     const wiring = await this.#startStores();
-    asked.throwIfAborted();
-    await this.#migrate(wiring, asked);
-    asked.throwIfAborted();
+    signal.throwIfAborted();
+    await this.#migrate(wiring, signal);
+    signal.throwIfAborted();
     const simulated = this.config.network === 'simulated';
     await this.#startPrograms(simulated ? { ...wiring, network: await this.#startNetwork() } : wiring);
-    asked.throwIfAborted();
+    signal.throwIfAborted();
     const { access, isNew } = await ensureAccess(this.folder.access, wiring);
-    asked.throwIfAborted();
-    for (const part of this.#parts) part.keep();
+    signal.throwIfAborted();
+    for (const component of this.#components) component.supervise();
     const { seconds, print } = this.progress;
-    print(welcome({ access, isNew, seconds, accessFile: this.folder.access, simulated }));
+    print(renderWelcome({ access, isNew, seconds, accessFile: this.folder.access, simulated }));
   }
 
   async stop(): Promise<void> {
-    if (this.#parts.length === 0) return;
-    this.progress.say('stopping');
-    for (const part of this.#parts.toReversed()) await part.stop();
-    this.progress.say('all stopped');
+    if (this.#components.length === 0) return;
+    this.progress.log('stopping');
+    for (const component of this.#components.toReversed()) await component.stop();
+    this.progress.log('all stopped');
   }
 
   async #startStores(): Promise<Wiring> {
     let { databaseUrl, redisUrl } = this.config;
-    const parts: Part[] = [];
-    if (databaseUrl === undefined) parts.push(this.#part(this.#postgres((url) => (databaseUrl = url))));
-    if (redisUrl === undefined) parts.push(this.#part(this.#redis((url) => (redisUrl = url))));
-    await Promise.all(parts.map((part) => part.start()));
+    const components: Component[] = [];
+    if (databaseUrl === undefined) components.push(this.#add(this.#postgres((url) => (databaseUrl = url))));
+    if (redisUrl === undefined) components.push(this.#add(this.#redis((url) => (redisUrl = url))));
+    await Promise.all(components.map((component) => component.start()));
     return {
       config: this.config,
       secrets: this.#secrets,
@@ -66,7 +66,7 @@ export class LocalGateway {
     };
   }
 
-  #postgres(ready: (url: string) => void): PartSpec {
+  #postgres(ready: (url: string) => void): ComponentSpec {
     const logFile = this.folder.log('postgres');
     const start = () =>
       startPostgres({
@@ -76,10 +76,10 @@ export class LocalGateway {
         port: this.config.postgresPort,
         database: 'gwk',
       });
-    return { name: 'postgres', start: () => asPart(start(), ready) };
+    return { name: 'postgres', start: () => runServer(start(), ready) };
   }
 
-  #redis(ready: (url: string) => void): PartSpec {
+  #redis(ready: (url: string) => void): ComponentSpec {
     const logFile = this.folder.log('redis');
     const start = () =>
       startRedis({
@@ -88,43 +88,45 @@ export class LocalGateway {
         password: this.#secrets.redisPassword,
         cacheDir: REDIS_CACHE,
         port: this.config.redisPort,
-        say: this.progress.say,
+        log: this.progress.log,
       });
-    return { name: 'redis', start: () => asPart(start(), ready) };
+    return { name: 'redis', start: () => runServer(start(), ready) };
   }
 
-  async #migrate(wiring: Wiring, asked: AbortSignal): Promise<void> {
-    await runGwk(['migrate'], commandEnvironment(wiring, process.env), asked);
-    this.progress.say('migrations applied');
+  async #migrate(wiring: Wiring, signal: AbortSignal): Promise<void> {
+    await runGwk(['migrate'], commandEnvironment(wiring, process.env), signal);
+    this.progress.log('migrations applied');
   }
 
-  /** Before the programs: an engine must find it. */
-  async #startNetwork(): Promise<NetworkFound> {
+  /** Started before the programs, because engines connect to it. */
+  async #startNetwork(): Promise<NetworkAddress> {
     const { config, folder } = this;
-    const part = this.#part(networkPart({ config, folder: folder.path, logFile: folder.log('network') }));
-    await part.start();
-    return networkIn(folder.path);
+    const component = this.#add(
+      createNetworkComponent({ config, folder: folder.path, logFile: folder.log('network') }),
+    );
+    await component.start();
+    return readNetworkAddress(folder.path);
   }
 
   async #startPrograms(wiring: Wiring): Promise<void> {
     const { apiPort, workerPort, operatorPort } = this.config;
     const ports = { api: apiPort, worker: workerPort, operator: operatorPort };
-    const parts = Object.entries(ports).map(([key, port]) => {
+    const components = Object.entries(ports).map(([key, port]) => {
       const name = key as ProgramName;
       const env = programEnvironment(name, wiring, process.env);
-      return this.#part(programPart({ name, port, env, logFile: this.folder.log(name) }));
+      return this.#add(createProgramComponent({ name, port, env, logFile: this.folder.log(name) }));
     });
-    await Promise.all(parts.map((part) => part.start()));
+    await Promise.all(components.map((component) => component.start()));
   }
 
-  #part(spec: PartSpec): Part {
-    const part = new Part(spec, this.progress.say);
-    this.#parts.push(part);
-    return part;
+  #add(spec: ComponentSpec): Component {
+    const component = new Component(spec, this.progress.log);
+    this.#components.push(component);
+    return component;
   }
 }
 
-async function asPart(starting: Promise<RunningServer>, ready: (url: string) => void): Promise<Running> {
+async function runServer(starting: Promise<RunningServer>, ready: (url: string) => void): Promise<Running> {
   const server = await starting;
   ready(server.url);
   return { ended: server.process.ended, stop: () => server.stop() };

@@ -8,7 +8,7 @@ export class GwkFailed extends Error {
   override name = 'GwkFailed';
 }
 
-/** Runs a `gwk` command to its end and gives what it printed. */
+/** Runs a `gwk` command and returns its output. */
 export async function runGwk(args: string[], env: Environment, signal?: AbortSignal): Promise<string> {
   try {
     const { stdout } = await run(process.execPath, [GWK, ...args], {

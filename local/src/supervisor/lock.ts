@@ -1,15 +1,15 @@
 import { LockHeldError, acquireProcessLock, type ProcessLock } from '@gwk/core/process-lock';
 
-/** Another one runs. */
+/** Another `make run` is running. */
 export class AlreadyRunning extends Error {
   override name = 'AlreadyRunning';
   constructor(readonly pid: number) {
-    super(`make run is running already (pid ${pid}). Stop it first, or use the gateway that it started.`);
+    super(`make run is already running (pid ${pid}). Stop it first, or use its gateway.`);
   }
 }
 
 /** @throws AlreadyRunning */
-export function takeLock(file: string): ProcessLock {
+export function acquireLock(file: string): ProcessLock {
   try {
     return acquireProcessLock(file);
   } catch (error) {

@@ -1,52 +1,52 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PartSpec } from './part.js';
-import { gwkPart } from './programs.js';
+import type { ComponentSpec } from './component.js';
+import { createGwkComponent } from './programs.js';
 import type { LocalConfig } from './settings.js';
 
 export interface NetworkSpec {
   config: Pick<LocalConfig, 'networkPort' | 'networkControlPort' | 'networkMediaPort'>;
-  /** Where it keeps its people and says where it is. */
+  /** Folder of its state and its address file. */
   folder: string;
   logFile: string;
 }
 
 const STOP_GRACE_MS = 10_000;
 
-/** `gwk network start` as a part, of this machine only. */
-export function networkPart({ config, folder, logFile }: NetworkSpec): PartSpec {
+/** `gwk network start` as a component, on this machine only. */
+export function createNetworkComponent({ config, folder, logFile }: NetworkSpec): ComponentSpec {
   const ports = {
     '--port': config.networkPort,
     '--control-port': config.networkControlPort,
     '--media-port': config.networkMediaPort,
   };
   const args = Object.entries(ports).flatMap(([name, port]) => [name, String(port)]);
-  return gwkPart({
+  return createGwkComponent({
     name: 'network',
     args: ['network', 'start', '--folder', folder, ...args],
     logFile,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, GWK_EXIT_WITH_PARENT: 'on' },
     stopGraceMs: STOP_GRACE_MS,
-    ready: () => askStatus(config.networkControlPort),
+    ready: () => checkStatus(config.networkControlPort),
   });
 }
 
-async function askStatus(port: number): Promise<void> {
+async function checkStatus(port: number): Promise<void> {
   const signal = AbortSignal.timeout(2000);
   const answer = await fetch(`http://127.0.0.1:${port}/status`, { method: 'POST', signal });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`the network answers ${answer.status}`);
 }
 
-/** What engines need to find a simulated network and to believe it. */
-export interface NetworkFound {
+/** Address of a simulated network, and the certificates that engines must trust. */
+export interface NetworkAddress {
   url: string;
   root: string;
-  /** Certificate of its media hosts, a file. */
+  /** File with the certificate of its media hosts. */
   media_ca: string;
 }
 
-/** Of a network that has started in this folder. */
-export function networkIn(folder: string): NetworkFound {
-  return JSON.parse(readFileSync(join(folder, 'network.json'), 'utf8')) as NetworkFound;
+/** Reads the address of a network started in this folder. */
+export function readNetworkAddress(folder: string): NetworkAddress {
+  return JSON.parse(readFileSync(join(folder, 'network.json'), 'utf8')) as NetworkAddress;
 }

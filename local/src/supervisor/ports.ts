@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { portIsFree } from '../servers/process.js';
+import { isPortFree } from '../servers/process.js';
 import { localSettings } from '@gwk/core/config/local';
 import type { LocalConfig } from './settings.js';
 
@@ -8,8 +8,8 @@ type PortSetting = { [K in keyof LocalConfig]: LocalConfig[K] extends number ? K
 const POLL_MS = 100;
 const NETWORK_PORTS = ['networkPort', 'networkControlPort', 'networkMediaPort'] as const;
 
-/** The ports that this run will listen on, by the setting that names them. */
-export function neededPorts(config: LocalConfig): PortSetting[] {
+/** Settings of the ports that this run listens on. */
+export function listRequiredPorts(config: LocalConfig): PortSetting[] {
   return [
     'apiPort',
     'internalPort',
@@ -21,35 +21,35 @@ export function neededPorts(config: LocalConfig): PortSetting[] {
   ];
 }
 
-/** What is wrong with the ports and how to mend it; undefined where all are free within the time. */
-export async function portFaults(
+/** Describes port conflicts and their fix; undefined if all ports are free within the time. */
+export async function findPortConflicts(
   config: LocalConfig,
-  patienceMs: number,
+  timeoutMs: number,
   pause: () => Promise<unknown> = () => sleep(POLL_MS),
 ): Promise<string | undefined> {
-  const end = Date.now() + patienceMs;
+  const end = Date.now() + timeoutMs;
   for (;;) {
-    const faults = [...doubled(config), ...(await taken(config))];
-    if (faults.length === 0) return undefined;
-    if (Date.now() >= end) return faults.join('\n');
+    const conflicts = [...findDuplicates(config), ...(await findUsed(config))];
+    if (conflicts.length === 0) return undefined;
+    if (Date.now() >= end) return conflicts.join('\n');
     await pause();
   }
 }
 
-function doubled(config: LocalConfig): string[] {
-  const names = neededPorts(config);
+function findDuplicates(config: LocalConfig): string[] {
+  const names = listRequiredPorts(config);
   return names
     .filter((name, at) => names.findIndex((other) => config[other] === config[name]) < at)
-    .map((name) => `port ${config[name]} is named twice; change ${localSettings[name].env}`);
+    .map((name) => `port ${config[name]} is used twice; change ${localSettings[name].env}`);
 }
 
-async function taken(config: LocalConfig): Promise<string[]> {
-  const names = neededPorts(config);
-  const free = await Promise.all(names.map((name) => portIsFree(config[name])));
+async function findUsed(config: LocalConfig): Promise<string[]> {
+  const names = listRequiredPorts(config);
+  const free = await Promise.all(names.map((name) => isPortFree(config[name])));
   return names
     .filter((_, at) => !free[at])
     .map((name) => {
       const other = `${localSettings[name].env}=${(config[name] % 65000) + 100} make run`;
-      return `port ${config[name]} is taken. Stop what listens there, or choose another: ${other}`;
+      return `port ${config[name]} is in use. Stop the other program, or choose another port: ${other}`;
     });
 }

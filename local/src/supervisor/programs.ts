@@ -1,27 +1,27 @@
-import { launch, untilReady } from '../servers/process.js';
-import type { PartSpec } from './part.js';
+import { launch, waitUntilReady } from '../servers/process.js';
+import type { ComponentSpec } from './component.js';
 import { GWK, ROOT, type Environment, type ProgramName } from './settings.js';
 
 export interface ProgramSpec {
   name: ProgramName;
   logFile: string;
   env: Environment;
-  /** Where it answers /readyz. */
+  /** Port of /readyz. */
   port: number;
 }
 
 const START_LIMIT_MS = 60_000;
 const STOP_GRACE_MS = 30_000;
 
-/** `gwk api`, `gwk worker` or `gwk operator` as a part. */
-export function programPart({ name, logFile, env, port }: ProgramSpec): PartSpec {
-  const ready = () => askReady(port);
-  return gwkPart({ name, args: [name], logFile, env, stopGraceMs: STOP_GRACE_MS, ready });
+/** `gwk api`, `gwk worker` or `gwk operator` as a component. */
+export function createProgramComponent({ name, logFile, env, port }: ProgramSpec): ComponentSpec {
+  const ready = () => checkReady(port);
+  return createGwkComponent({ name, args: [name], logFile, env, stopGraceMs: STOP_GRACE_MS, ready });
 }
 
 export interface GwkSpec {
   name: string;
-  /** Of `gwk`. */
+  /** Arguments of `gwk`. */
   args: string[];
   logFile: string;
   env: NodeJS.ProcessEnv;
@@ -30,8 +30,8 @@ export interface GwkSpec {
   ready: () => Promise<void>;
 }
 
-/** A `gwk` command as a part. It ends with this process: its standard input does. */
-export function gwkPart({ name, args, logFile, env, stopGraceMs, ready }: GwkSpec): PartSpec {
+/** A `gwk` command as a component. It exits with this process, because its standard input closes. */
+export function createGwkComponent({ name, args, logFile, env, stopGraceMs, ready }: GwkSpec): ComponentSpec {
   return {
     name,
     async start(signal) {
@@ -47,7 +47,7 @@ export function gwkPart({ name, args, logFile, env, stopGraceMs, ready }: GwkSpe
       const giveUp = () => void stop();
       signal.addEventListener('abort', giveUp, { once: true });
       try {
-        await untilReady(child, ready, START_LIMIT_MS);
+        await waitUntilReady(child, ready, START_LIMIT_MS);
       } catch (error) {
         await stop();
         throw error;
@@ -59,7 +59,7 @@ export function gwkPart({ name, args, logFile, env, stopGraceMs, ready }: GwkSpe
   };
 }
 
-async function askReady(port: number): Promise<void> {
+async function checkReady(port: number): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2000) });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`/readyz answers ${answer.status}`);

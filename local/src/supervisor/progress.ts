@@ -1,7 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import type { Access } from './first-key.js';
 
-/** Lines for the person who waits, with the seconds since the start. */
+/** Prints progress lines with the seconds since the start. */
 export class Progress {
   readonly #began = performance.now();
 
@@ -11,7 +11,7 @@ export class Progress {
     return ((performance.now() - this.#began) / 1000).toFixed(1);
   }
 
-  say = (text: string): void => {
+  log = (text: string): void => {
     this.print(`[${this.seconds.padStart(5)} s] ${text}`);
   };
 }
@@ -20,14 +20,14 @@ export interface Welcome {
   access: Access;
   isNew: boolean;
   seconds: string;
-  /** Where the key is kept. */
+  /** File of the API key. */
   accessFile: string;
-  /** There is a simulated network beside it. */
+  /** Whether a simulated network runs too. */
   simulated: boolean;
 }
 
-const PLAYING = [
-  'The messaging network is simulated. Play its phones and contacts:',
+const NETWORK_HELP = [
+  'The messaging network is simulated. Control its phones and contacts:',
   '',
   '  npx gwk network scan <instance>',
   '  npx gwk network say 5511988887777 "oi"',
@@ -35,8 +35,8 @@ const PLAYING = [
   '',
 ];
 
-/** What a person sees when all is ready. */
-export function welcome({ access, isNew, seconds, accessFile, simulated }: Welcome): string {
+/** Text printed once everything is ready. */
+export function renderWelcome({ access, isNew, seconds, accessFile, simulated }: Welcome): string {
   const near = relative(process.cwd(), accessFile);
   const file = near.startsWith('..') || isAbsolute(near) ? accessFile : near;
   const key = isNew ? `${access.api_key}   (shown this once; kept in ${file})` : `in ${file}`;
@@ -48,14 +48,12 @@ export function welcome({ access, isNew, seconds, accessFile, simulated }: Welco
     `  address   ${access.base_url}`,
     `  API key   ${key}`,
     '',
-    isNew
-      ? 'Try it: a number that is simulated, pairs by itself and sends nothing to anybody'
-      : 'Your instances:',
+    isNew ? 'Create a sandbox instance, which pairs by itself and sends nothing:' : 'List your instances:',
     '',
     `  curl -s ${access.base_url}/v1/instances \\`,
     ...(isNew ? [`    -H 'Content-Type: application/json' -d '{"name":"first","kind":"sandbox"}' \\`] : []),
     `    -H "Authorization: Bearer ${bearer}"`,
     '',
-    ...(simulated ? PLAYING : []),
+    ...(simulated ? NETWORK_HELP : []),
   ].join('\n');
 }

@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto';
 import { readJson, writePrivateJson } from './folder.js';
 
 export interface Secrets {
-  sealingKey: string;
+  encryptionKey: string;
   operatorToken: string;
   clusterToken: string;
   postgresPassword: string;
   redisPassword: string;
 }
 
-/** Made once: the database is sealed with them, and the servers were set up with them. */
+/** Loads the secrets, created at the first run. The database is encrypted with them, and the servers use them. */
 export function loadSecrets(file: string): Secrets {
-  const kept = readJson(file) as Partial<Secrets> | undefined;
+  const stored = readJson(file) as Partial<Secrets> | undefined;
   const secrets: Secrets = {
-    sealingKey: kept?.sealingKey ?? randomBytes(32).toString('base64'),
-    operatorToken: kept?.operatorToken ?? token(),
-    clusterToken: kept?.clusterToken ?? token(),
-    postgresPassword: kept?.postgresPassword ?? token(),
-    redisPassword: kept?.redisPassword ?? token(),
+    encryptionKey: stored?.encryptionKey ?? randomBytes(32).toString('base64'),
+    operatorToken: stored?.operatorToken ?? token(),
+    clusterToken: stored?.clusterToken ?? token(),
+    postgresPassword: stored?.postgresPassword ?? token(),
+    redisPassword: stored?.redisPassword ?? token(),
   };
-  if (JSON.stringify(kept) !== JSON.stringify(secrets)) writePrivateJson(file, secrets);
+  if (JSON.stringify(stored) !== JSON.stringify(secrets)) writePrivateJson(file, secrets);
   return secrets;
 }
 

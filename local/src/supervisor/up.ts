@@ -2,14 +2,14 @@ import { ConfigError } from '@gwk/core/config/load';
 import { Folder } from './folder.js';
 import { LocalGateway } from './gateway.js';
 import { GwkFailed } from './gwk.js';
-import { AlreadyRunning, takeLock } from './lock.js';
-import { PartFailed } from './part.js';
-import { portFaults } from './ports.js';
+import { AlreadyRunning, acquireLock } from './lock.js';
+import { ComponentFailed } from './component.js';
+import { findPortConflicts } from './ports.js';
 import { Progress } from './progress.js';
 import { loadLocalConfig } from './settings.js';
 
-/** What a killed run has left behind is gone within this time. */
-const ABANDONED_PATIENCE_MS = 30_000;
+/** Maximum time until the processes of a killed run have exited. */
+const ABANDONED_TIMEOUT_MS = 30_000;
 /** Ctrl-C may arrive twice: from the terminal and from make. */
 const SAME_REQUEST_MS = 1000;
 
@@ -17,16 +17,16 @@ class PortsTaken extends Error {
   override name = 'PortsTaken';
 }
 
-/** `make run`: starts everything, keeps it running until SIGINT, SIGTERM or SIGHUP, and stops everything. */
+/** `make run`: starts everything, runs until SIGINT, SIGTERM or SIGHUP, and stops everything. */
 export async function up(): Promise<void> {
-  const asked = askedToStop();
-  // Whoever read the output may be gone.
+  const stopping = onStopSignal();
+  // The reader of the output may have exited.
   process.stdout.on('error', () => undefined);
   try {
-    await runUntil(asked);
+    await runUntil(stopping);
   } catch (error) {
-    if (asked.aborted) return;
-    const expected = [ConfigError, AlreadyRunning, PartFailed, PortsTaken, GwkFailed].some(
+    if (stopping.aborted) return;
+    const expected = [ConfigError, AlreadyRunning, ComponentFailed, PortsTaken, GwkFailed].some(
       (kind) => error instanceof kind,
     );
     const text = expected ? (error as Error).message : ((error as Error).stack ?? String(error));
@@ -35,8 +35,8 @@ export async function up(): Promise<void> {
   }
 }
 
-/** Aborted at the first signal. A second one ends this process, and with it all that it started. */
-function askedToStop(): AbortSignal {
+/** Aborted at the first signal. A second one exits this process and with it all that it started. */
+function onStopSignal(): AbortSignal {
   const controller = new AbortController();
   let since: number | undefined;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -49,20 +49,20 @@ function askedToStop(): AbortSignal {
   return controller.signal;
 }
 
-async function runUntil(asked: AbortSignal): Promise<void> {
+async function runUntil(stopping: AbortSignal): Promise<void> {
   const progress = new Progress((text) => process.stdout.write(`${text}\n`));
   const config = loadLocalConfig(process.env);
   const folder = new Folder(config.folder);
-  const lock = takeLock(folder.lock);
-  const over = new Promise<void>((resolve) =>
-    asked.addEventListener('abort', () => resolve(), { once: true }),
+  const lock = acquireLock(folder.lock);
+  const stopped = new Promise<void>((resolve) =>
+    stopping.addEventListener('abort', () => resolve(), { once: true }),
   );
   const gateway = new LocalGateway(config, folder, progress);
   try {
-    const faults = await portFaults(config, lock.wasAbandoned ? ABANDONED_PATIENCE_MS : 0);
-    if (faults !== undefined) throw new PortsTaken(faults);
-    await Promise.race([gateway.start(asked), over]);
-    await over;
+    const conflicts = await findPortConflicts(config, lock.wasAbandoned ? ABANDONED_TIMEOUT_MS : 0);
+    if (conflicts !== undefined) throw new PortsTaken(conflicts);
+    await Promise.race([gateway.start(stopping), stopped]);
+    await stopped;
   } finally {
     await gateway.stop();
     lock.release();

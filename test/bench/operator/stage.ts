@@ -10,7 +10,7 @@ import { Informer } from '@gwk/operator/cluster/kubernetes/informer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@gwk/local/servers/process';
+import { findFreePort } from '@gwk/local/servers/process';
 import { TestCluster, instancePath } from '../../support/kubernetes/test-cluster.js';
 import { baseEnvironment, GWK, Program } from '../../support/program.js';
 import { BenchInternalApi } from './internal-api.js';
@@ -186,7 +186,7 @@ export class OperatorBench {
   async startOperator(env: Record<string, string> = {}): Promise<void> {
     const file = (name: string) => join(this.#folder, name);
     writeFileSync(file('profiles.yaml'), 'default: { image: "engine:1" }\n');
-    this.#operatorPort = await freePort();
+    this.#operatorPort = await findFreePort();
     const ready = `http://127.0.0.1:${this.#operatorPort}/readyz`;
     this.#program = new Program({
       name: 'operator',

@@ -13,13 +13,13 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a machine without apt-get has no packages, and nothing is left of the try', () => {
+test('returns false without apt-get and leaves nothing behind', () => {
   process.env['PATH'] = folder;
   expect(unpackDebianPackages(['hello'], join(folder, 'cache'))).toBe(false);
   expect(readdirSync(join(folder, 'cache'))).toEqual([]);
 });
 
-test('a folder that cannot be made is no error either', () => {
+test('returns false if the folder cannot be created', () => {
   writeFileSync(join(folder, 'file'), '');
   expect(unpackDebianPackages(['hello'], join(folder, 'file/cache'))).toBe(false);
 });

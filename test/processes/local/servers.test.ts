@@ -7,7 +7,7 @@ import pg from 'pg';
 import { createClient } from 'redis';
 import { pickPort } from '../../support/ports.js';
 import { until } from '../../support/wait.js';
-import { portIsFree, type RunningServer } from '@gwk/local/servers/process';
+import { isPortFree, type RunningServer } from '@gwk/local/servers/process';
 import { startPostgres, type PostgresOptions } from '@gwk/local/servers/postgres';
 import { startRedis, type RedisOptions } from '@gwk/local/servers/redis';
 
@@ -105,13 +105,13 @@ describe('Postgres', () => {
     expect(statSync(join(folder, 'postgres')).mode & 0o77).toBe(0);
   });
 
-  test('syncs to disk unless a test says otherwise', async () => {
+  test('syncs to disk by default', async () => {
     const server = await postgres();
     expect(await sql(server.url, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
     expect(await sql(server.url, 'SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'on' }]);
   });
 
-  test('starts over a postmaster.pid whose number belongs to another program', async () => {
+  test('starts despite a postmaster.pid with the pid of another program', async () => {
     await (await postgres()).stop();
     writeFileSync(
       join(folder, 'postgres/postmaster.pid'),
@@ -122,7 +122,7 @@ describe('Postgres', () => {
 
   const isRoot = process.getuid?.() === 0;
   (isRoot ? test : test.skip)(
-    'runs as root where namespaces are forbidden, and changes its ways later',
+    'runs as root without namespaces, and as another user later',
     async () => {
       const path = process.env['PATH'];
       const forbidden = join(folder, 'unshare');
@@ -142,7 +142,7 @@ describe('Postgres', () => {
     },
   );
 
-  test('says why it could not start', async () => {
+  test('reports why it could not start', async () => {
     const other = await postgres();
     const options = { ...postgresOptions(), dataDir: join(folder, 'second'), port: portOf(other) };
     await expect(startPostgres(options)).rejects.toThrow(/exit code 1[^]*Address already in use/);
@@ -164,23 +164,23 @@ describe('Redis', () => {
     expect(await withRedis(second.url, (client) => client.get('kept'))).toBe('42');
   });
 
-  test('says why it could not start', async () => {
+  test('reports why it could not start', async () => {
     const other = await redis();
     const options = { ...redisOptions(), port: portOf(other) };
     await expect(startRedis(options)).rejects.toThrow(/exit code 1[^]*Address already in use/);
   });
 
-  test('shows its password to no list of processes', async () => {
+  test('does not show its password in the process list', async () => {
     const { process: server } = await redis();
     expect(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')).not.toContain('word');
   });
 });
 
-describe('when the process that started them is killed', () => {
+describe('when their parent process is killed', () => {
   let parent: ChildProcess | undefined;
   afterEach(() => parent?.kill('SIGKILL'));
 
-  test('both end by themselves, and start again on the same data', async () => {
+  test('both exit, and start again on the same data', async () => {
     const ports = [await pickPort(), await pickPort()];
     const program = `
       const { startPostgres } = await import('${built}postgres.js');
@@ -196,9 +196,9 @@ describe('when the process that started them is killed', () => {
       parent!.stdout!.once('data', () => resolve());
       parent!.once('exit', () => reject(new Error('the parent ended')));
     });
-    expect(await Promise.all(ports.map(portIsFree))).toEqual([false, false]);
+    expect(await Promise.all(ports.map(isPortFree))).toEqual([false, false]);
     parent.kill('SIGKILL');
-    await until(async () => (await Promise.all(ports.map(portIsFree))).every(Boolean), {
+    await until(async () => (await Promise.all(ports.map(isPortFree))).every(Boolean), {
       what: 'both have ended',
     });
     await Promise.all([postgres(), redis()]);

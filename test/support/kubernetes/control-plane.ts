@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, launch, untilReady, type ServerProcess } from '@gwk/local/servers/process';
+import { findFreePort, launch, waitUntilReady, type ServerProcess } from '@gwk/local/servers/process';
 import type { Binaries } from './binaries.js';
 import { realTime } from '../wait.js';
 import { call } from './rest.js';
@@ -69,7 +69,7 @@ interface Started {
 async function withPort(start: (port: number) => Promise<Started>): Promise<Started> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await start(await freePort());
+      return await start(await findFreePort());
     } catch (error) {
       if (attempt === ATTEMPTS) throw error;
     }
@@ -78,7 +78,7 @@ async function withPort(start: (port: number) => Promise<Started>): Promise<Star
 
 async function startEtcd({ binaries, folder }: ControlPlaneOptions, port: number): Promise<Started> {
   const url = `http://127.0.0.1:${port}`;
-  const peer = `http://127.0.0.1:${await freePort()}`;
+  const peer = `http://127.0.0.1:${await findFreePort()}`;
   const server = launch({
     command: join(binaries.folder, 'etcd'),
     args: [
@@ -91,7 +91,7 @@ async function startEtcd({ binaries, folder }: ControlPlaneOptions, port: number
       '--unsafe-no-fsync',
       '--log-level=warn',
     ],
-    lastWill: 'TERM',
+    parentDeathSignal: 'TERM',
     logFile: join(folder, 'etcd.log'),
   });
   return ready(server, url, async () => {
@@ -127,7 +127,7 @@ async function startApiServer(
         ? ['--endpoint-reconciler-type=none']
         : ['--kubelet-preferred-address-types=InternalIP', '--allow-privileged=true']),
     ],
-    lastWill: 'TERM',
+    parentDeathSignal: 'TERM',
     logFile: file('kube-apiserver.log'),
   });
   // The name that its certificate is for.
@@ -141,7 +141,7 @@ async function startApiServer(
 
 async function ready(process: ServerProcess, url: string, attempt: () => Promise<void>): Promise<Started> {
   try {
-    await untilReady(process, attempt, START_LIMIT_MS);
+    await waitUntilReady(process, attempt, START_LIMIT_MS);
   } catch (error) {
     await process.stop('SIGKILL', STOP_GRACE_MS);
     throw error;
@@ -164,7 +164,7 @@ function startControllers({ binaries, folder }: ControlPlaneOptions, kubeconfig:
       // Nodes in tests are objects that somebody sets the status of; how long silence takes is the test's to say.
       '--node-monitor-grace-period=20s',
     ],
-    lastWill: 'TERM',
+    parentDeathSignal: 'TERM',
     logFile: join(folder, 'kube-controller-manager.log'),
   });
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, launch, type ServerProcess } from '@gwk/local/servers/process';
+import { findFreePort, launch, type ServerProcess } from '@gwk/local/servers/process';
 import { until } from '../../wait.js';
 import { startControlPlane, type ControlPlane } from '../control-plane.js';
 import { TestCluster } from '../test-cluster.js';
@@ -118,7 +118,7 @@ export class NodeCluster {
   /** One for all nodes: they are one machine. */
   async #startProxy(node: string, kubeconfig: string): Promise<void> {
     const config = join(this.folder, 'proxy.json');
-    const ports = { metrics: await freePort(), health: await freePort() };
+    const ports = { metrics: await findFreePort(), health: await findFreePort() };
     writeFileSync(config, proxyConfig(kubeconfig, ports));
     this.#serve('kube-proxy', this.programs.kubernetes, [
       `--config=${config}`,
@@ -134,7 +134,7 @@ export class NodeCluster {
 
   #serve(program: string, folder: string, args: string[]): void {
     const logFile = join(this.folder, `${program}.log`);
-    this.#servers.push(launch({ command: join(folder, program), args, lastWill: 'TERM', logFile }));
+    this.#servers.push(launch({ command: join(folder, program), args, parentDeathSignal: 'TERM', logFile }));
   }
 
   /** What the logs of its parts say is kept for whoever looks why something failed. */

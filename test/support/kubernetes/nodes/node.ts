@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort, launch, untilReady, type ServerProcess } from '@gwk/local/servers/process';
+import { findFreePort, launch, waitUntilReady, type ServerProcess } from '@gwk/local/servers/process';
 import { until } from '../../wait.js';
 import { endAll, makeCgroup, processesIn, processesNaming, removeCgroup, unmountBelow } from './machine.js';
 import type { NodePrograms } from './programs.js';
@@ -47,11 +47,11 @@ export class ClusterNode {
     this.#containerd = launch({
       command: join(programs.containerd, 'containerd'),
       args: ['-c', config],
-      lastWill: 'TERM',
+      parentDeathSignal: 'TERM',
       logFile: join(folder, 'containerd.log'),
       env: { ...process.env, PATH: `${programs.containerd}:${process.env['PATH']}` },
     });
-    await untilReady(this.#containerd, () => this.ctr('version').then(() => undefined), START_LIMIT_MS);
+    await waitUntilReady(this.#containerd, () => this.ctr('version').then(() => undefined), START_LIMIT_MS);
   }
 
   async ctr(...args: string[]): Promise<string> {
@@ -74,7 +74,7 @@ export class ClusterNode {
   async startKubelet(): Promise<void> {
     const { folder, programs, kubeconfig, address, name } = this.#options;
     makeCgroup(this.#cgroup);
-    const ports = { kubelet: await freePort(), health: await freePort() };
+    const ports = { kubelet: await findFreePort(), health: await findFreePort() };
     const config = join(folder, 'kubelet.json');
     writeFileSync(config, kubeletConfig(this.#socket, this.#cgroup, ports));
     this.#kubelet = launch({
@@ -88,11 +88,11 @@ export class ClusterNode {
         `--node-ip=${address}`,
         `--node-labels=gwk.test/node=${name}`,
       ],
-      lastWill: 'TERM',
+      parentDeathSignal: 'TERM',
       logFile: join(folder, 'kubelet.log'),
     });
     const health = `http://127.0.0.1:${ports.health}/healthz`;
-    await untilReady(
+    await waitUntilReady(
       this.#kubelet,
       async () => {
         if (!(await fetch(health)).ok) throw new Error('not healthy yet');

@@ -1,8 +1,8 @@
 import { inFakeTime } from '@gwk/test/support/fake-time';
-import { Part, PartFailed, type PartSpec, type Running } from './part.js';
+import { Component, ComponentFailed, type ComponentSpec, type Running } from './component.js';
 
-/** A part that the test ends and lets start as it likes. */
-class Scripted implements PartSpec {
+/** A component that the test ends and lets start as needed. */
+class Scripted implements ComponentSpec {
   readonly name = 'thing';
   starts = 0;
   stops = 0;
@@ -27,23 +27,23 @@ class Scripted implements PartSpec {
   }
 }
 
-test('a first start that fails names the part and the reason', async () => {
+test('reports a failed start with the name and the reason', async () => {
   const thing = new Scripted();
   thing.failing = 1;
-  const part = new Part(thing, () => undefined);
-  await expect(part.start()).rejects.toThrow(PartFailed);
-  await part.stop();
+  const component = new Component(thing, () => undefined);
+  await expect(component.start()).rejects.toThrow(ComponentFailed);
+  await component.stop();
   expect(thing.stops).toBe(0);
 });
 
 test(
-  'what ends by itself is started again, also when that fails at first, and it is said',
+  'restarts after an exit, also after a failed restart, and logs it',
   inFakeTime(async (pass) => {
     const thing = new Scripted();
-    const said: string[] = [];
-    const part = new Part(thing, (line) => said.push(line));
-    await part.start();
-    part.keep();
+    const lines: string[] = [];
+    const component = new Component(thing, (line) => lines.push(line));
+    await component.start();
+    component.supervise();
     thing.failing = 1;
     thing.end('ended by SIGKILL');
     await pass(999);
@@ -53,37 +53,37 @@ test(
     await pass(1_999);
     expect(thing.starts).toBe(2);
     await pass(1);
-    expect(said).toEqual([
+    expect(lines).toEqual([
       'thing is ready',
-      'thing ended (ended by SIGKILL); starting it again in 1 s',
-      'thing did not start: no luck\ntrying again in 2 s',
+      'thing exited (ended by SIGKILL); restarting in 1 s',
+      'thing did not start: no luck\nretrying in 2 s',
       'thing is ready',
     ]);
-    await part.stop();
+    await component.stop();
     expect([thing.starts, thing.stops]).toEqual([3, 1]);
   }),
 );
 
 test(
-  'what is stopped stays so, also between two tries',
+  'does not restart after a stop',
   inFakeTime(async (pass) => {
     const thing = new Scripted();
-    const part = new Part(thing, () => undefined);
-    await part.start();
-    part.keep();
+    const component = new Component(thing, () => undefined);
+    await component.start();
+    component.supervise();
     thing.end('exit code 1');
     await pass(500);
-    await part.stop();
+    await component.stop();
     await pass(60_000);
     expect(thing.starts).toBe(1);
   }),
 );
 
-test('a start under way when it is stopped is waited for, and undone', async () => {
+test('completes and reverts a start in progress on stop', async () => {
   const thing = new Scripted();
-  const part = new Part(thing, () => undefined);
-  const starting = part.start();
-  await part.stop();
+  const component = new Component(thing, () => undefined);
+  const starting = component.start();
+  await component.stop();
   await starting;
   expect([thing.starts, thing.stops]).toEqual([1, 1]);
 });
