@@ -56,7 +56,7 @@ async function ofWorkerAndApi(): Promise<string> {
 async function ofOperator(): Promise<string> {
   const cluster = { keys: () => [] };
   const controller = { queue: { depth: 0 }, rollout: { moving: 0, waiting: 0 }, leaseTimeoutMs: 0, crashLoops: 0 };
-  return createOperatorMetrics({ cluster, controller, unreadable: () => 0 } as unknown as MetricsSources).metrics();
+  return createOperatorMetrics({ cluster, controller, invalidManifests: () => 0 } as unknown as MetricsSources).metrics();
 }
 
 async function ofEngine(): Promise<string> {
