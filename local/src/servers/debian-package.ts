@@ -6,7 +6,7 @@ import { commandSucceeds } from './process.js';
 /** Installed packages are downloaded again, because this user may not reach the installed files. */
 const DOWNLOAD = ['--download-only', '--reinstall', '--no-install-recommends'];
 
-export interface UnpackOptions {
+interface UnpackOptions {
   /** False: without dependencies. */
   dependencies?: boolean;
   /** True: the packages are empty and depend on the version that the system offers. */

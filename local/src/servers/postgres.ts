@@ -30,7 +30,7 @@ export interface PostgresOptions {
   withoutSync?: boolean;
 }
 
-export interface PostgresPrograms {
+interface PostgresPrograms {
   initdb: string;
   postgres: string;
   env?: NodeJS.ProcessEnv;

@@ -11,7 +11,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-export interface Launch {
+interface Launch {
   command: string;
   args: string[];
   /** Signal from the kernel when the parent process ends, even by SIGKILL. */

@@ -5,14 +5,14 @@ import { unpackDebianPackages } from './debian-package.js';
 import { commandSucceeds } from './process.js';
 
 /** Command of a server that reads its configuration from standard input. */
-export interface RedisCommand {
+interface RedisCommand {
   command: string;
   args: string[];
   env?: NodeJS.ProcessEnv;
   inContainer: boolean;
 }
 
-export interface RedisSearch {
+interface RedisSearch {
   dataDir: string;
   /** Cache folder for a downloaded server. */
   cacheDir: string;

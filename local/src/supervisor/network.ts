@@ -4,7 +4,7 @@ import type { ComponentSpec } from './component.js';
 import { createGwkComponent } from './programs.js';
 import type { LocalConfig } from './settings.js';
 
-export interface NetworkSpec {
+interface NetworkSpec {
   config: Pick<LocalConfig, 'networkPort' | 'networkControlPort' | 'networkMediaPort'>;
   /** Folder of its state and its address file. */
   folder: string;

@@ -2,7 +2,7 @@ import { launch, waitUntilReady } from '../servers/process.js';
 import type { ComponentSpec } from './component.js';
 import { GWK, ROOT, type Environment, type ProgramName } from './settings.js';
 
-export interface ProgramSpec {
+interface ProgramSpec {
   name: ProgramName;
   logFile: string;
   env: Environment;
@@ -19,7 +19,7 @@ export function createProgramComponent({ name, logFile, env, port }: ProgramSpec
   return createGwkComponent({ name, args: [name], logFile, env, stopGraceMs: STOP_GRACE_MS, ready });
 }
 
-export interface GwkSpec {
+interface GwkSpec {
   name: string;
   /** Arguments of `gwk`. */
   args: string[];

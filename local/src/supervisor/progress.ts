@@ -16,7 +16,7 @@ export class Progress {
   };
 }
 
-export interface Welcome {
+interface Welcome {
   access: Access;
   isNew: boolean;
   seconds: string;

@@ -27,7 +27,7 @@ interface Place {
   status: boolean;
 }
 
-export interface ResourceAccess {
+interface ResourceAccess {
   token: string | undefined;
   /** While resources are loading, a list would look empty. */
   isLoaded: () => boolean;

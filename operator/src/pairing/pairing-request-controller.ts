@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Target } from '../cluster/cluster.js';
 import type { InternalApiClient } from '../controller/internal-api-client.js';
 
-export interface PairingRequestControllerOptions {
+interface PairingRequestControllerOptions {
   api: Pick<InternalApiClient, 'pair'>;
   /** Publishes the state of a pairing; null removes it. Idempotent. */
   publish: (target: Target, view: PairingView | null) => Promise<void>;

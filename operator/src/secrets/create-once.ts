@@ -3,7 +3,7 @@ import { FIELD_MANAGERS } from '../cluster/kubernetes/names.js';
 import type { SecretSpec } from './secret-specs.js';
 
 /** The existing Secret lacks a key, and this command never changes an existing Secret. */
-export class IncompleteSecret extends Error {
+class IncompleteSecret extends Error {
   override name = 'IncompleteSecret';
 }
 

@@ -12,7 +12,7 @@ export interface PairCluster {
   view(): Promise<PairingView | null>;
 }
 
-export interface PairTerminal {
+interface PairTerminal {
   cluster: PairCluster;
   print: (text: string) => void;
   /** Renders a QR code as text. */

@@ -50,7 +50,7 @@ function renderQr(code: string): Promise<string> {
   return encodeQr(code, { type: 'terminal', small: true, errorCorrectionLevel: 'L' });
 }
 
-export function pairCluster(client: KubeClient, namespace: string, name: string): PairCluster {
+function pairCluster(client: KubeClient, namespace: string, name: string): PairCluster {
   const instance = `/apis/${MANIFEST_API_VERSION}/namespaces/${namespace}/instances/${name}`;
   const secret = `/api/v1/namespaces/${namespace}/secrets/${pairingSecretName(name)}`;
   return {

@@ -30,7 +30,7 @@ export const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
 } as const;
 
-export interface KubeClientOptions {
+interface KubeClientOptions {
   timeoutMs?: number;
   /** For metrics. `code` 0: no answer. */
   onCall?: (verb: string, resource: string, code: number) => void;

@@ -11,7 +11,7 @@ import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from
 import type { Profile, Profiles } from './profiles.js';
 import { Informer, type WatchTimes } from './informer.js';
 
-export interface EnginePodsOptions {
+interface EnginePodsOptions {
   client: KubeClient;
   /** Null: all namespaces. */
   namespaces: string[] | null;

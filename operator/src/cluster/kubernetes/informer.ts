@@ -6,7 +6,7 @@ export interface KubeObject {
   metadata: { name: string; namespace?: string; uid: string; resourceVersion: string };
 }
 
-export interface InformerOptions<Raw extends KubeObject, Cached> {
+interface InformerOptions<Raw extends KubeObject, Cached> {
   client: KubeClient;
   /** Path of the list. */
   path: string;

@@ -17,7 +17,7 @@ import { readResource } from './read-resource.js';
 import { EventRecorder } from './event-recorder.js';
 import { Informer, type WatchTimes } from './informer.js';
 
-export interface KubernetesClusterOptions {
+interface KubernetesClusterOptions {
   client: KubeClient;
   /** Null: all namespaces. */
   namespaces: string[] | null;

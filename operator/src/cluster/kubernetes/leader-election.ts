@@ -10,7 +10,7 @@ export interface LeaderTimes {
   retryMs: number;
 }
 
-export interface LeaderElectorOptions {
+interface LeaderElectorOptions {
   client: KubeClient;
   namespace: string;
   name: string;

@@ -5,7 +5,7 @@ import { addGauge } from '../../metrics.js';
 import type { KubernetesCluster } from './kubernetes.js';
 import type { LeaderElector } from './leader-election.js';
 
-export interface KubernetesMetrics {
+interface KubernetesMetrics {
   count: (verb: string, resource: string, code: number) => void;
   register: (registry: Registry, informer: { cluster: KubernetesCluster; leader: LeaderElector }) => void;
 }

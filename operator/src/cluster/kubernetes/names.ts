@@ -33,7 +33,7 @@ export const FIELD_MANAGERS = {
 /** Name of the only pod of a resource. The API server gives a name once, so it is the mutex. */
 export const buildPodName = (resourceName: string): string => `gwk-${resourceName}`;
 
-export interface ResourceName {
+interface ResourceName {
   namespace: string;
   name: string;
 }

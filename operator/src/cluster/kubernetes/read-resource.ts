@@ -1,6 +1,6 @@
 import { InstanceResource, InstanceSpec } from '@gwk/core/resources/manifest';
 
-export interface Reading {
+interface Reading {
   /** Null: unreadable, and no earlier version is known. */
   resource: InstanceResource | null;
   /** Why the resource is not the current one; null: it is. */

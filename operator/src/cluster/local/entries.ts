@@ -16,7 +16,7 @@ export interface Entry {
   resource: InstanceResource;
 }
 
-export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
+type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 export interface Change {
   type: ChangeType;

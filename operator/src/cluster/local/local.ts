@@ -18,7 +18,7 @@ import { Pods } from './pods.js';
 import { Store } from './store.js';
 import { FolderSync, type SyncTimes } from './folder-sync.js';
 
-export interface LocalClusterOptions {
+interface LocalClusterOptions {
   folder: string;
   launch: EngineLaunch;
   /** Version of the engines. */

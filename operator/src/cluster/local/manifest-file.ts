@@ -32,7 +32,7 @@ function parse(text: string): Parsed[] {
   return documents;
 }
 
-export function isJson(file: string): boolean {
+function isJson(file: string): boolean {
   return file.endsWith('.json');
 }
 

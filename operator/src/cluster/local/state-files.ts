@@ -27,7 +27,7 @@ export interface Source {
 }
 
 /** State that the operator can rebuild after a loss. */
-export interface VolatileState {
+interface VolatileState {
   uid: string;
   status?: InstanceResourceStatus;
   events: EventList;

@@ -28,7 +28,7 @@ import { applyFields, replaceFields, type Applied, type Writer } from './server-
 import { StateFiles, type ResourceState, type Source } from './state-files.js';
 import { appendEvent } from './event-list.js';
 
-export interface Preconditions {
+interface Preconditions {
   uid?: string;
   resourceVersion?: string;
 }
