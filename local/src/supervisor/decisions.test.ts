@@ -1,5 +1,5 @@
 import { ConfigError } from '@gwk/core/config/load';
-import { countExitsInARow, getRestartDelay } from './backoff.js';
+import { countExitsInARow, getRestartDelay } from './component.js';
 import { commandEnvironment, programEnvironment, type Wiring } from './environments.js';
 import { listRequiredPorts } from './ports.js';
 import { loadLocalConfig, type ProgramName } from './settings.js';
