@@ -135,9 +135,9 @@ function podEnding(observed: Observed): Decision | null {
 }
 
 /**
- * An engine that does not end must not block the deletion of its resource for ever. The operator removes the row, so
- * that the API refuses every call of the engine. Once its lease has ended, the finalizer goes too. The pod itself may
- * stay.
+ * An engine that does not end must not block the deletion of its resource forever. The operator removes the row, so
+ * that the API refuses every call of the engine. Once its lease has ended, the operator removes the finalizer too.
+ * The pod itself may stay.
  */
 function forceRemoval(observed: Observed, since: number | null): Decision | null {
   const { resource, now, limits } = observed;
@@ -340,7 +340,7 @@ export function readEngineChoice({ spec }: InstanceResource): Omit<PodTemplate, 
 
 /**
  * Time until the instance counts as idle. Null: it is paired or being paired; 0: it is idle. A new sandbox connects
- * by itself and is never idle.
+ * by itself, so it does not count as unpaired.
  */
 function untilIdle({ now, known, limits }: WithRow): number | null {
   const { facts, observedAt, pairingSeenAt } = known;

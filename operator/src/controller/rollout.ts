@@ -15,20 +15,20 @@ const TIMEOUT_MS = 300_000;
  * start or a crash of the new version too. A new leader therefore rebuilds this state from what it observes. It
  * grants nothing before it has reconciled every instance once.
  *
- * A version that does not work keeps its turns. At most `width` instances go offline, and the upgrade pauses until
+ * A version that does not work keeps its turns. At most `limit` instances go offline, and the upgrade pauses until
  * somebody fixes the version (metric gwk_operator_rollout). An instance that was broken before must not block the
  * others, so a replacement without a granted turn counts for `timeoutMs` only.
  */
 export class Rollout {
-  readonly #width: number;
+  readonly #limit: number;
   readonly #timeoutMs: number;
   readonly #now: () => number;
   readonly #moving = new Map<string, Replacement>();
   readonly #waiting = new Set<string>();
   #open = false;
 
-  constructor(width: number, timeoutMs = TIMEOUT_MS, now: () => number = Date.now) {
-    this.#width = width;
+  constructor(limit: number, timeoutMs = TIMEOUT_MS, now: () => number = Date.now) {
+    this.#limit = limit;
     this.#timeoutMs = timeoutMs;
     this.#now = now;
   }
@@ -76,7 +76,7 @@ export class Rollout {
   #free(): number {
     const since = this.#now() - this.#timeoutMs;
     const counted = [...this.#moving.values()].filter((one) => one.granted || one.since > since);
-    return this.#width - counted.length;
+    return this.#limit - counted.length;
   }
 
   #next(): string[] {

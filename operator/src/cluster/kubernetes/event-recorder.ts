@@ -5,7 +5,7 @@ import type { InstanceEvent, Target } from '../cluster.js';
 import { PATCH_TYPES, type KubeClient } from './client.js';
 import { MANAGED_BY, parseKey } from './names.js';
 
-/** An Event object written before, which repetitions are counted on. */
+/** An Event object already written. Repetitions increase its count. */
 interface WrittenEvent {
   namespace: string;
   event: string;
