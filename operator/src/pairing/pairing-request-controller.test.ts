@@ -43,7 +43,7 @@ describe('the published view', () => {
   test.each(CASES)('%s', (_, special, expected) => {
     const step = buildPairingView(request(), seen(special));
     if (expected === 'paired') expect(step).toBe('paired');
-    else expect(step).toMatchObject({ view: { wish: 'first', ...expected } });
+    else expect(step).toMatchObject({ view: { request: 'first', ...expected } });
   });
 });
 
@@ -129,8 +129,8 @@ describe('a pairing request', () => {
       expect(stage.shown).toHaveLength(1);
       stage.sees(request({ id: 'second' }));
       await pass(POLL_MS);
-      expect(stage.shown.at(-1)?.wish).toBe('second');
-      expect(stage.shown.map((view) => view && view.wish)).toEqual(['first', null, 'second']);
+      expect(stage.shown.at(-1)?.request).toBe('second');
+      expect(stage.shown.map((view) => view && view.request)).toEqual(['first', null, 'second']);
     }),
   );
 

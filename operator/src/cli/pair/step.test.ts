@@ -22,7 +22,7 @@ function shop(
 }
 
 const view = (special: Partial<PairingView> = {}): PairingView => ({
-  wish: 'mine',
+  request: 'mine',
   method: 'qr',
   code: '2@x',
   expiresAt: at(NOW + 15_000),
@@ -68,7 +68,7 @@ test.each<Case>([
     null,
     { do: 'wait', say: 'Waiting for the engine (no capacity)' },
   ],
-  ['ignores the code of another request', shop(UNPAIRED), view({ wish: 'other' }), { do: 'wait' }],
+  ['ignores the code of another request', shop(UNPAIRED), view({ request: 'other' }), { do: 'wait' }],
   ['shows a code', shop(UNPAIRED), view(), { do: 'show', code: '2@x', seconds: 15 }],
   ['waits for the next code after one expired', shop(UNPAIRED), view({ code: null }), { do: 'wait' }],
   [

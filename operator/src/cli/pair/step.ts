@@ -30,7 +30,7 @@ export function decideStep({ now, instance, view, request }: PairingState): Step
   if (accepted?.status === 'False') return { do: 'give-up', say: `${accepted.reason}: ${accepted.message}` };
   if (instance.spec.suspended)
     return { do: 'give-up', say: `${name} is suspended: set spec.suspended to false` };
-  if (!view || view.wish !== request) return { do: 'wait', say: describeWait(running) };
+  if (!view || view.request !== request) return { do: 'wait', say: describeWait(running) };
   return decideFromView(view, now);
 }
 
