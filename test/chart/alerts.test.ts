@@ -66,8 +66,8 @@ describeChart('the alerts that the chart makes', () => {
     [['*'], 'namespace=~".*"'],
   ])('look for engines in the namespaces that are served: %s', (namespaces, selector) => {
     const groups = groupsOf(watched({ operator: { namespaces } }));
-    expect(ruleIn(groups, 'GwkNumberBanned').expr).toContain(`{${selector},`);
-    expect(ruleIn(groups, 'GwkNumbersDown').expr).toContain('{namespace="messages"}');
+    expect(ruleIn(groups, 'GwkInstanceBanned').expr).toContain(`{${selector},`);
+    expect(ruleIn(groups, 'GwkInstancesDown').expr).toContain('{namespace="messages"}');
   });
 
   test.each<[string, string[], object, string?]>([
@@ -82,16 +82,16 @@ describeChart('the alerts that the chart makes', () => {
     ['a bucket', [], { media: { s3: { bucket: 'files' } } }],
   ])('watch the volumes that there are, and no other: %s', (_, claims, values, name = 'gwk') => {
     const objects = render(watched(values), { namespace: 'messages' });
-    const rule = ruleIn(groupsOf(watched(values), name), 'GwkVolumeFills') as Rule | undefined;
+    const rule = ruleIn(groupsOf(watched(values), name), 'GwkVolumeAlmostFull') as Rule | undefined;
     const watching = /persistentvolumeclaim=~"([^"]*)"/.exec(rule?.expr ?? '')?.[1]!.split('|') ?? [];
     expect(watching).toEqual(claims);
     expect(watching.sort()).toEqual(claimsOf(objects).sort());
   });
 
   test('can be left out one by one, and all be labelled for their routing', () => {
-    const rules = { disabled: ['GwkNumberBanned'], alertLabels: { team: 'messages' } };
+    const rules = { disabled: ['GwkInstanceBanned'], alertLabels: { team: 'messages' } };
     const made = groupsOf(watched({}, rules)).flatMap((group) => group.rules);
-    expect(made.map(({ alert }) => alert)).not.toContain('GwkNumberBanned');
+    expect(made.map(({ alert }) => alert)).not.toContain('GwkInstanceBanned');
     expect(made.length).toBe(readRules().length - 1);
     for (const { labels } of made) expect(labels).toEqual({ severity: labels.severity, team: 'messages' });
   });
@@ -106,7 +106,7 @@ describeChart('the alerts that the chart makes', () => {
         ALERT_CASES.findIndex((each) => each.alert === alert && each.fires.length > 0) === index,
     );
     /** Of the alerts that tell what is not there. */
-    const OF_NOTHING = ['GwkApiGone', 'GwkWorkerGone', 'GwkOperatorWithoutLeader'];
+    const OF_NOTHING = ['GwkApiDown', 'GwkWorkerDown', 'GwkOperatorWithoutLeader'];
 
     test('tell all that befalls their own', () => {
       expect(
@@ -131,8 +131,8 @@ describeChart('the alerts that the chart makes', () => {
     const failed = 'gwk_message_statuses_total{status="failed",code="timeout"}';
     const sent = 'gwk_message_statuses_total{status="sent",code=""}';
     test.each<[string, string, Record<string, string>, Record<string, string>]>([
-      ['GwkApiGone', 'without an API', {}, { 'gwk_http_requests_in_flight{pod="a"}': '1x30' }],
-      ['GwkWorkerGone', 'without a worker', {}, { 'gwk_worker_sweeps_total{pod="w"}': '1x30' }],
+      ['GwkApiDown', 'without an API', {}, { 'gwk_http_requests_in_flight{pod="a"}': '1x30' }],
+      ['GwkWorkerDown', 'without a worker', {}, { 'gwk_worker_sweeps_total{pod="w"}': '1x30' }],
       ['GwkOperatorWithoutLeader', 'without operators', {}, { 'gwk_operator_leader{pod="o"}': '1x30' }],
       [
         'GwkOperatorWithoutLeader',
@@ -147,7 +147,7 @@ describeChart('the alerts that the chart makes', () => {
         { [answered]: '0+90000x30' },
       ],
       [
-        'GwkSendsFail',
+        'GwkSendsFailing',
         'that fails each tenth message, beside a busier one,',
         { [sent]: '0+90x30', [failed]: '0+10x30' },
         { [sent]: '0+90000x30' },

@@ -52,7 +52,7 @@ describe('pages ask a pod that is not ready', () => {
 
   test('three at least', () => {
     expect(questions.map(([file]) => file)).toEqual(
-      expect.arrayContaining(['GwkApiErrors.md', 'GwkApiGone.md', 'GwkMediaStoreAway.md']),
+      expect.arrayContaining(['GwkApiErrors.md', 'GwkApiDown.md', 'GwkMediaStoreUnavailable.md']),
     );
   });
 

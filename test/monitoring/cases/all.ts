@@ -1,12 +1,12 @@
 import type { AlertCase } from './alert-case.js';
 import { MESSAGES } from './messages.js';
-import { NUMBERS } from './numbers.js';
+import { INSTANCES } from './instances.js';
 import { PROGRAMS } from './programs.js';
 import { STORES } from './stores.js';
 import { WEBHOOKS } from './webhooks.js';
 
 export const ALERT_CASES: readonly AlertCase[] = [
-  ...NUMBERS,
+  ...INSTANCES,
   ...MESSAGES,
   ...WEBHOOKS,
   ...PROGRAMS,

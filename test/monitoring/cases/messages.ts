@@ -6,28 +6,28 @@ const sent = 'gwk_message_statuses_total{status="sent",code=""}';
 export const MESSAGES: AlertCase[] = [
   {
     name: 'scheduled messages stay',
-    alert: 'GwkScheduledLate',
+    alert: 'GwkScheduledSendsOverdue',
     series: { 'gwk_scheduled_late_seconds{pod="w1"}': '0+60x20' },
     at: '12m',
     fires: [{ description: 'The oldest was to be released 12m 0s ago.' }],
   },
   {
     name: 'many scheduled messages are released within two minutes',
-    alert: 'GwkScheduledLate',
+    alert: 'GwkScheduledSendsOverdue',
     series: { 'gwk_scheduled_late_seconds{pod="w1"}': '0 30 90 110 40 0x15' },
     at: '12m',
     ...quiet,
   },
   {
     name: 'a number stands still',
-    alert: 'GwkSendQueueOld',
+    alert: 'GwkSendQueueDelayed',
     series: { 'gwk_send_stalled_age_seconds{pod="w1"}': '0 0+60x30' },
     at: '17m',
     fires: [{ description: 'It has sent and claimed nothing for 16m 0s.' }],
   },
   {
     name: 'the last messages of a campaign wait for an hour, one leaves each minute',
-    alert: 'GwkSendQueueOld',
+    alert: 'GwkSendQueueDelayed',
     series: {
       'gwk_send_queue_age_seconds{pod="w1"}': '0+60x60',
       'gwk_send_stalled_age_seconds{pod="w1"}': '55x60',
@@ -37,21 +37,21 @@ export const MESSAGES: AlertCase[] = [
   },
   {
     name: 'a number stands still for eleven minutes',
-    alert: 'GwkSendQueueOld',
+    alert: 'GwkSendQueueDelayed',
     series: { 'gwk_send_stalled_age_seconds{pod="w1"}': '0+60x13 0x20' },
     at: '15m',
     ...quiet,
   },
   {
     name: 'one message in ten times out',
-    alert: 'GwkSendsFail',
+    alert: 'GwkSendsFailing',
     series: { [failed]: '0+10x30', [sent]: '0+90x30' },
     at: '25m',
     fires: [{ description: '10% of the messages that ended in the last 15 minutes.' }],
   },
   {
     name: 'messages fail for reasons of their own',
-    alert: 'GwkSendsFail',
+    alert: 'GwkSendsFailing',
     series: {
       'gwk_message_statuses_total{status="failed",code="recipient_not_on_whatsapp"}': '0+50x30',
       [sent]: '0+50x30',
@@ -61,21 +61,21 @@ export const MESSAGES: AlertCase[] = [
   },
   {
     name: 'a single message fails at night',
-    alert: 'GwkSendsFail',
+    alert: 'GwkSendsFailing',
     series: { [failed]: '0 1 1 1 1 1 1 1 1 1 1 1 1 1 1', [sent]: '0x14' },
     at: '14m',
     ...quiet,
   },
   {
     name: 'a file has not been prepared for half an hour',
-    alert: 'GwkPreparationOld',
+    alert: 'GwkMediaPreparationDelayed',
     series: { 'gwk_preparation_age_seconds{pod="w1"}': '1800x10' },
     at: '6m',
     fires: [{ description: 'The oldest has waited for 30m 0s.' }],
   },
   {
     name: 'a large file takes its time',
-    alert: 'GwkPreparationOld',
+    alert: 'GwkMediaPreparationDelayed',
     series: { 'gwk_preparation_age_seconds{pod="w1"}': '0+60x14 0x20' },
     at: '20m',
     ...quiet,

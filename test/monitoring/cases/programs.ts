@@ -18,7 +18,7 @@ const ready = (pod: string, values: string) => ({
 export const PROGRAMS: AlertCase[] = [
   {
     name: 'a loop of one of two workers does not come back',
-    alert: 'GwkWorkerLoopStuck',
+    alert: 'GwkWorkerJobStuck',
     series: {
       'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="release"}': '0 0+60x30',
       'gwk_worker_sweep_overdue_seconds{pod="w2",sweep="release"}': '0x31',
@@ -33,14 +33,14 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'a pass takes ten minutes',
-    alert: 'GwkWorkerLoopStuck',
+    alert: 'GwkWorkerJobStuck',
     series: { 'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="partitions"}': '0+60x10 0x20' },
     at: '14m',
     ...quiet,
   },
   {
     name: 'an engine fell silent, and Prometheus did not answer the worker',
-    alert: 'GwkSignsUnread',
+    alert: 'GwkLivenessUnreadable',
     series: {
       'gwk_availability_sign_reads_total{source="prometheus",result="error"}': '0x10 1x30',
       'gwk_availability_sign_reads_total{source="prometheus",result="ok"}': '0x41',
@@ -56,7 +56,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'one read failed, and others did not',
-    alert: 'GwkSignsUnread',
+    alert: 'GwkLivenessUnreadable',
     series: {
       'gwk_availability_sign_reads_total{source="prometheus",result="error"}': '0x10 1x30',
       'gwk_availability_sign_reads_total{source="prometheus",result="ok"}': '0x20 1x20',
@@ -66,7 +66,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'no API is seen',
-    alert: 'GwkApiGone',
+    alert: 'GwkApiDown',
     series: { 'gwk_http_requests_in_flight{pod="a"}': '1 1 _x20' },
     at: '15m',
     fires: [
@@ -77,7 +77,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'one of two replicas is seen',
-    alert: 'GwkApiGone',
+    alert: 'GwkApiDown',
     series: {
       'gwk_http_requests_in_flight{pod="a"}': '1 _x20',
       'gwk_http_requests_in_flight{pod="b"}': '1x20',
@@ -160,7 +160,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'no worker is seen',
-    alert: 'GwkWorkerGone',
+    alert: 'GwkWorkerDown',
     series: { 'gwk_worker_sweeps_total{pod="w",sweep="resend",result="ok"}': '1 2 _x20' },
     at: '15m',
     fires: [
@@ -172,7 +172,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'one of two workers is seen',
-    alert: 'GwkWorkerGone',
+    alert: 'GwkWorkerDown',
     series: {
       'gwk_worker_sweeps_total{pod="w1",sweep="resend",result="ok"}': '1 2 _x20',
       'gwk_worker_sweeps_total{pod="w2",sweep="resend",result="ok"}': '1+1x22',
@@ -182,7 +182,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'a loop fails every minute',
-    alert: 'GwkWorkerLoopFails',
+    alert: 'GwkWorkerJobFailing',
     series: { 'gwk_worker_sweeps_total{pod="w",sweep="retention",result="error"}': '0+1x30' },
     at: '25m',
     fires: [
@@ -194,21 +194,21 @@ export const PROGRAMS: AlertCase[] = [
   },
   ...['12m', '34m', '38m', '48m'].map((at) => ({
     name: `Postgres is away and comes back, after ${at}`,
-    alert: 'GwkWorkerLoopFails',
+    alert: 'GwkWorkerJobFailing',
     series: AWAY,
     at,
     ...quiet,
   })),
   {
     name: 'Postgres is away for half an hour',
-    alert: 'GwkWorkerLoopStuck',
+    alert: 'GwkWorkerJobStuck',
     series: AWAY,
     at: '34m',
     ...quiet,
   },
   {
     name: 'Postgres stutters, never for as long as two minutes',
-    alert: 'GwkWorkerLoopFails',
+    alert: 'GwkWorkerJobFailing',
     series: {
       'gwk_database_size_bytes{pod="w1"}': '1000 NaN '.repeat(15).trim(),
       'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0+1x30',
@@ -220,7 +220,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'a loop fails now and then',
-    alert: 'GwkWorkerLoopFails',
+    alert: 'GwkWorkerJobFailing',
     series: {
       'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0 1 1 1 1 2 2 2 3 3 3 3x10',
     },
@@ -267,7 +267,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'engines end again and again',
-    alert: 'GwkEnginesEnd',
+    alert: 'GwkEnginesExiting',
     series: {
       'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
       'gwk_operator_instances{pod="o1"}': '40x30',
@@ -277,7 +277,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'of two thousand engines one ends each minute',
-    alert: 'GwkEnginesEnd',
+    alert: 'GwkEnginesExiting',
     series: {
       'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
       'gwk_operator_instances{pod="o1"}': '2000x30',
@@ -301,7 +301,7 @@ export const PROGRAMS: AlertCase[] = [
   },
   {
     name: 'engines are ended by an upgrade',
-    alert: 'GwkEnginesEnd',
+    alert: 'GwkEnginesExiting',
     series: {
       'gwk_operator_engine_ends_total{pod="o1",asked="true"}': '0+1x30',
       'gwk_operator_instances{pod="o1"}': '40x30',

@@ -5,7 +5,7 @@ const claim = 'persistentvolumeclaim="gwk-media"';
 export const STORES: AlertCase[] = [
   {
     name: 'Postgres does not answer the worker',
-    alert: 'GwkPostgresAway',
+    alert: 'GwkPostgresUnavailable',
     series: { 'gwk_database_size_bytes{pod="w1"}': '1000 NaN NaN NaN NaN NaN NaN NaN NaN' },
     at: '5m',
     fires: [
@@ -17,14 +17,14 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'Postgres answers',
-    alert: 'GwkPostgresAway',
+    alert: 'GwkPostgresUnavailable',
     series: { 'gwk_database_size_bytes{pod="w1"}': '1000x10' },
     at: '9m',
     ...quiet,
   },
   {
     name: 'Redis does not answer one of the programs',
-    alert: 'GwkRedisAway',
+    alert: 'GwkRedisUnavailable',
     series: {
       'gwk_redis_ping_seconds{pod="a"}': 'NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN',
       'gwk_redis_ping_seconds{pod="b"}': '0.001x10',
@@ -38,7 +38,7 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'Redis answers',
-    alert: 'GwkRedisAway',
+    alert: 'GwkRedisUnavailable',
     series: { 'gwk_redis_ping_seconds{pod="a"}': '0.9x10' },
     at: '5m',
     ...quiet,
@@ -82,7 +82,7 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'one of two programs cannot write files',
-    alert: 'GwkMediaStoreAway',
+    alert: 'GwkMediaStoreUnavailable',
     series: { 'gwk_media_store_writable{pod="a"}': '1 0x10', 'gwk_media_store_writable{pod="b"}': '1x10' },
     at: '8m',
     fires: [
@@ -91,7 +91,7 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'the store of files was away for a moment',
-    alert: 'GwkMediaStoreAway',
+    alert: 'GwkMediaStoreUnavailable',
     series: { 'gwk_media_store_writable{pod="a"}': '1 0 0 1 1 1 1 1 1 1' },
     at: '9m',
     ...quiet,
@@ -117,21 +117,21 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'contents outlive their time by an hour, between two passes',
-    alert: 'GwkRetentionLate',
+    alert: 'GwkRetentionOverdue',
     series: { 'gwk_retention_late_seconds{pod="w1"}': '0+60x60 0x30' },
     at: '60m',
     ...quiet,
   },
   {
     name: 'contents outlive their time',
-    alert: 'GwkRetentionLate',
+    alert: 'GwkRetentionOverdue',
     series: { 'gwk_retention_late_seconds{pod="w1"}': '10800x30' },
     at: '20m',
     fires: [{ description: 'Contents of messages have outlived their time by 3h 0m 0s.' }],
   },
   {
     name: 'days whose time is over stay',
-    alert: 'GwkPartitionsStay',
+    alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x800' },
     at: '725m',
     fires: [
@@ -143,14 +143,14 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'days whose time is over stay while a backup is made',
-    alert: 'GwkPartitionsStay',
+    alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x800' },
     at: '715m',
     ...quiet,
   },
   {
     name: 'days whose time is over stay, and once nobody could look',
-    alert: 'GwkPartitionsStay',
+    alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x400 NaN 2x400' },
     at: '725m',
     fires: [
@@ -162,21 +162,21 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'days whose time is over go one by one',
-    alert: 'GwkPartitionsStay',
+    alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '249-6x41 0x800' },
     at: '765m',
     ...quiet,
   },
   {
     name: 'days whose time is over stay for most of the night',
-    alert: 'GwkPartitionsStay',
+    alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x690 0x800' },
     at: '730m',
     ...quiet,
   },
   {
     name: 'a volume is nearly full',
-    alert: 'GwkVolumeFills',
+    alert: 'GwkVolumeAlmostFull',
     series: {
       [`kubelet_volume_stats_available_bytes{${claim}}`]: '5x20',
       [`kubelet_volume_stats_capacity_bytes{${claim}}`]: '100x20',
@@ -186,7 +186,7 @@ export const STORES: AlertCase[] = [
   },
   {
     name: 'a volume has room, and one of others has none',
-    alert: 'GwkVolumeFills',
+    alert: 'GwkVolumeAlmostFull',
     series: {
       [`kubelet_volume_stats_available_bytes{${claim}}`]: '50x20',
       [`kubelet_volume_stats_capacity_bytes{${claim}}`]: '100x20',

@@ -27,7 +27,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'more destinations fail than work',
-    alert: 'GwkWebhooksFail',
+    alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '12x30',
       'gwk_webhook_endpoints{pod="w1",state="enabled"}': '3x30',
@@ -37,7 +37,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'some of many destinations fail',
-    alert: 'GwkWebhooksFail',
+    alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '12x30',
       'gwk_webhook_endpoints{pod="w1",state="enabled"}': '12x30',
@@ -47,7 +47,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'the only destination is down for five hours',
-    alert: 'GwkWebhooksFail',
+    alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '0x70 1x300 0x20',
       'gwk_webhook_endpoints{pod="w1",state="enabled"}': '1x70 0x300 1x20',
@@ -57,7 +57,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'the only destination is down for longer',
-    alert: 'GwkWebhooksFail',
+    alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '0x10 1x400',
       'gwk_webhook_endpoints{pod="w1",state="enabled"}': '1x10 0x400',
@@ -67,7 +67,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'a destination has just been disabled',
-    alert: 'GwkDestinationDisabled',
+    alert: 'GwkWebhookEndpointDisabled',
     series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x60' },
     at: '40m',
     fires: [
@@ -76,7 +76,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'a destination was disabled, and then the worker was replaced',
-    alert: 'GwkDestinationDisabled',
+    alert: 'GwkWebhookEndpointDisabled',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x5 _x40',
       'gwk_webhook_endpoints{pod="w2",state="disabled_by_gwk"}': '_x34 4x60',
@@ -88,7 +88,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'a destination is enabled again, as one of two workers says a moment before the other',
-    alert: 'GwkDestinationDisabled',
+    alert: 'GwkWebhookEndpointDisabled',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '4x30 3x29',
       'gwk_webhook_endpoints{pod="w2",state="disabled_by_gwk"}': '4x31 3x28',
@@ -98,7 +98,7 @@ export const WEBHOOKS: AlertCase[] = [
   },
   {
     name: 'destinations were disabled long ago',
-    alert: 'GwkDestinationDisabled',
+    alert: 'GwkWebhookEndpointDisabled',
     series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x90' },
     at: '80m',
     ...quiet,

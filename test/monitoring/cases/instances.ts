@@ -9,10 +9,10 @@ const lost = (pod: string, name: string): string =>
   `gwk_instances{namespace="shop",pod="${pod}",state="${name}"}`;
 const shop = (name: string) => ({ namespace: 'shop', state: name });
 
-export const NUMBERS: AlertCase[] = [
+export const INSTANCES: AlertCase[] = [
   {
     name: 'a number is banned for a minute',
-    alert: 'GwkNumberBanned',
+    alert: 'GwkInstanceBanned',
     series: { [state('banned')]: '0 1x10', [state('connected')]: '1 0x10' },
     at: '3m',
     fires: [
@@ -24,7 +24,7 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'a number without its name is told by its pod',
-    alert: 'GwkNumberBanned',
+    alert: 'GwkInstanceBanned',
     series: { [state('banned', pod)]: '1x10' },
     at: '3m',
     fires: [
@@ -36,14 +36,14 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'a number is connected',
-    alert: 'GwkNumberBanned',
+    alert: 'GwkInstanceBanned',
     series: { [state('banned')]: '0x10' },
     at: '5m',
     ...quiet,
   },
   {
     name: 'a number was logged out',
-    alert: 'GwkNumberLoggedOut',
+    alert: 'GwkInstanceLoggedOut',
     series: { [state('logged_out')]: '1x10' },
     at: '2m',
     fires: [
@@ -52,14 +52,14 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'a number has not been paired yet',
-    alert: 'GwkNumberLoggedOut',
+    alert: 'GwkInstanceLoggedOut',
     series: { [state('logged_out')]: '0x10', [state('pending_pair')]: '1x10' },
     at: '9m',
     ...quiet,
   },
   {
     name: 'a number is banned for good, which ends its engine, and then the worker is replaced',
-    alert: 'GwkNumbersLost',
+    alert: 'GwkInstancesLost',
     series: {
       [state('banned')]: '0 0 _x40',
       [lost('w1', 'banned')]: '2 2 3x10 _x30',
@@ -74,7 +74,7 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'two numbers were logged out, and their engines have ended',
-    alert: 'GwkNumbersLost',
+    alert: 'GwkInstancesLost',
     series: { [lost('w1', 'logged_out')]: '0 2x40', [lost('w1', 'banned')]: '5x40' },
     at: '25m',
     fires: [
@@ -86,7 +86,7 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'numbers were banned long ago, one of them was deleted, and another gateway has fewer',
-    alert: 'GwkNumbersLost',
+    alert: 'GwkInstancesLost',
     series: {
       [lost('w1', 'banned')]: '3x70 2x30',
       'gwk_instances{namespace="staging",pod="w",state="banned"}': '0x100',
@@ -96,21 +96,21 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'one of two workers has looked a moment before the other',
-    alert: 'GwkNumbersLost',
+    alert: 'GwkInstancesLost',
     series: { [lost('w1', 'banned')]: '4x30 3x29', [lost('w2', 'banned')]: '4x31 3x28' },
     at: '31m',
     ...quiet,
   },
   {
     name: 'Postgres was away for an hour',
-    alert: 'GwkNumbersLost',
+    alert: 'GwkInstancesLost',
     series: { [lost('w1', 'banned')]: `3 ${'NaN '.repeat(70)}3 3 3 3 3 3 3` },
     at: '76m',
     ...quiet,
   },
   {
     name: 'a number connects and is dropped for over five minutes',
-    alert: 'GwkNumberDisconnected',
+    alert: 'GwkInstanceDisconnected',
     series: {
       [state('disconnected')]: '1 0 1 0 1 0 1 0 1',
       [state('connecting')]: '0 1 0 1 0 1 0 1 0',
@@ -126,14 +126,14 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'a number is out for a moment, again and again',
-    alert: 'GwkNumberDisconnected',
+    alert: 'GwkInstanceDisconnected',
     series: { [state('disconnected')]: '1 1 0 1 1 0 1 1 0 1 1', [lease()]: '31x10' },
     at: '10m',
     ...quiet,
   },
   {
     name: "engines without a lease are the database's or the API's outage, not each number's",
-    alert: 'GwkNumberDisconnected',
+    alert: 'GwkInstanceDisconnected',
     series: Object.fromEntries(
       [
         { of: 'a', left: '31x10' },
@@ -157,7 +157,7 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'a number without its name is disconnected, and its engine has a lease',
-    alert: 'GwkNumberDisconnected',
+    alert: 'GwkInstanceDisconnected',
     series: { [state('disconnected', pod)]: '1x10', [lease()]: '31x10' },
     at: '6m',
     fires: [
@@ -169,7 +169,7 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'two numbers are out, as each of two workers says',
-    alert: 'GwkNumbersDown',
+    alert: 'GwkInstancesDown',
     series: { 'gwk_instances_down{pod="w1"}': '0 2x10', 'gwk_instances_down{pod="w2"}': '0 2x10' },
     at: '4m',
     fires: [
@@ -178,7 +178,7 @@ export const NUMBERS: AlertCase[] = [
   },
   {
     name: 'Postgres does not say how many are out',
-    alert: 'GwkNumbersDown',
+    alert: 'GwkInstancesDown',
     series: { 'gwk_instances_down{pod="w1"}': 'NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN' },
     at: '9m',
     ...quiet,
