@@ -101,7 +101,7 @@ const fleet = dashboard({
     [
       lines('Redis answers in', { '{{pod}}': `max by (pod) (gwk_redis_ping_seconds${OF})` }, SECONDS),
       lines('Database', { size: total('gwk_database_size_bytes') }, BYTES),
-      lines('Content beyond its time', { late: `max(gwk_retention_late_seconds${OF})` }, SECONDS),
+      lines('Content beyond its time', { late: `max(gwk_retention_overdue_seconds${OF})` }, SECONDS),
       lines('Days beyond their time', { 'to be dropped': total('gwk_partitions_expired') }),
     ],
   ],
@@ -149,7 +149,7 @@ const instance = dashboard({
     [
       lines(
         'Messages by how they ended here',
-        { '{{conclusion}}': `sum by (conclusion) (rate(gwk_engine_messages_total${OWN}[5m])${ITS})` },
+        { '{{result}}': `sum by (result) (rate(gwk_engine_messages_total${OWN}[5m])${ITS})` },
         PER_SECOND,
       ),
       lines(
@@ -161,16 +161,16 @@ const instance = dashboard({
         SECONDS,
       ),
       lines('Sent again for want of an answer', {
-        doubts: `sum(increase(gwk_engine_doubts_total${OWN}[15m])${ITS})`,
+        doubts: `sum(increase(gwk_engine_resends_total${OWN}[15m])${ITS})`,
       }),
     ],
     [
-      lines('Lanes in use', { lanes: `max(gwk_engine_lanes${OWN}${ITS})` }),
+      lines('Lanes in use', { lanes: `max(gwk_engine_active_conversations${OWN}${ITS})` }),
       lines(
         'Bells of Redis heard after',
         {
-          p50: quantile(0.5, 'gwk_engine_bell_seconds', OWN, ITS),
-          p99: quantile(0.99, 'gwk_engine_bell_seconds', OWN, ITS),
+          p50: quantile(0.5, 'gwk_engine_notify_seconds', OWN, ITS),
+          p99: quantile(0.99, 'gwk_engine_notify_seconds', OWN, ITS),
         },
         SECONDS,
       ),
@@ -199,7 +199,7 @@ const webhooks = dashboard({
   variables: [namespaces('gwk_webhook_calls_in_flight')],
   rows: [
     [
-      number('Late by', `max(gwk_webhook_queue_age_seconds${of('destination="healthy"')})`, SECONDS),
+      number('Late by', `max(gwk_webhook_queue_age_seconds${of('endpoint="healthy"')})`, SECONDS),
       number('Not ended', total('gwk_webhook_queue_deliveries')),
       number('Failing', total('gwk_webhook_endpoints', of('state="failing"')), NONE_IS_GOOD),
       number('Disabled by gwk', total('gwk_webhook_endpoints', of('state="disabled_by_gwk"')), NONE_IS_GOOD),
@@ -207,7 +207,7 @@ const webhooks = dashboard({
     [
       lines(
         'Attempts',
-        { '{{verdict}}': `sum by (verdict) (rate(gwk_webhook_attempts_total${OF}[5m]))` },
+        { '{{result}}': `sum by (result) (rate(gwk_webhook_attempts_total${OF}[5m]))` },
         PER_SECOND,
       ),
       lines(
@@ -224,7 +224,7 @@ const webhooks = dashboard({
       lines('Backlog', { deliveries: total('gwk_webhook_queue_deliveries') }),
       lines(
         'Late by',
-        { '{{destination}}': `max by (destination) (gwk_webhook_queue_age_seconds${OF})` },
+        { '{{endpoint}}': `max by (endpoint) (gwk_webhook_queue_age_seconds${OF})` },
         SECONDS,
       ),
       lines('Calls in flight', { '{{pod}}': `sum by (pod) (gwk_webhook_calls_in_flight${OF})` }),
@@ -232,13 +232,13 @@ const webhooks = dashboard({
     [
       lines('Destinations', { '{{state}}': totalByState('gwk_webhook_endpoints') }),
       lines('Loops that failed', {
-        '{{sweep}}': `sum by (sweep) (increase(gwk_worker_sweeps_total${of('result="error"')}[15m]))`,
-        '{{sweep}} of {{pod}} overdue (s)': `max by (sweep, pod) (gwk_worker_sweep_overdue_seconds${OF}) > 60`,
+        '{{job}}': `sum by (job) (increase(gwk_worker_job_runs_total${of('result="error"')}[15m]))`,
+        '{{job}} of {{pod}} overdue (s)': `max by (job, pod) (gwk_worker_job_overdue_seconds${OF}) > 60`,
       }),
       lines('Files', {
         '{{result}}': `sum by (result) (rate(gwk_preparations_total${OF}[5m]))`,
         'oldest waits (s)': `max(gwk_preparation_age_seconds${OF})`,
-        'scheduled ones late by (s)': `max(gwk_scheduled_late_seconds${OF})`,
+        'scheduled ones late by (s)': `max(gwk_scheduled_overdue_seconds${OF})`,
       }),
     ],
   ],

@@ -132,7 +132,7 @@ describeChart('the alerts that the chart makes', () => {
     const sent = 'gwk_message_statuses_total{status="sent",code=""}';
     test.each<[string, string, Record<string, string>, Record<string, string>]>([
       ['GwkApiDown', 'without an API', {}, { 'gwk_http_requests_in_flight{pod="a"}': '1x30' }],
-      ['GwkWorkerDown', 'without a worker', {}, { 'gwk_worker_sweeps_total{pod="w"}': '1x30' }],
+      ['GwkWorkerDown', 'without a worker', {}, { 'gwk_worker_job_runs_total{pod="w"}': '1x30' }],
       ['GwkOperatorWithoutLeader', 'without operators', {}, { 'gwk_operator_leader{pod="o"}': '1x30' }],
       [
         'GwkOperatorWithoutLeader',

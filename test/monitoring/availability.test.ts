@@ -68,7 +68,7 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
   const looks = async (): Promise<number> => {
     const port = Number(stage.gateway.workers[0]!.options.env['GWK_WORKER_PORT']);
     const seen = await Exposition.of(port);
-    return seen.value('gwk_worker_sweeps_total', { sweep: 'engine-silence', result: 'ok' }) ?? 0;
+    return seen.value('gwk_worker_job_runs_total', { job: 'engine-silence', result: 'ok' }) ?? 0;
   };
 
   test('Prometheus, Redis and the worker are away for longer than a lease: no instance is out', async () => {

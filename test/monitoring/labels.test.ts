@@ -107,6 +107,6 @@ test('a state, a destination and a code that are no more are noticed', () => {
   const values = (series: string) =>
     samples.filter(({ name }) => name === series).map(({ labels }) => labels);
   expect(values('gwk_instance_state').map(({ state }) => state)).toEqual(INSTANCE_STATES);
-  expect(values('gwk_webhook_queue_age_seconds').map(({ destination }) => destination)).not.toContain('well');
+  expect(values('gwk_webhook_queue_age_seconds').map(({ endpoint }) => endpoint)).not.toContain('well');
   expect(values('gwk_message_statuses_total').map(({ code }) => code)).not.toContain('lost');
 });

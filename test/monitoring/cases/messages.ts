@@ -7,14 +7,14 @@ export const MESSAGES: AlertCase[] = [
   {
     name: 'scheduled messages stay',
     alert: 'GwkScheduledSendsOverdue',
-    series: { 'gwk_scheduled_late_seconds{pod="w1"}': '0+60x20' },
+    series: { 'gwk_scheduled_overdue_seconds{pod="w1"}': '0+60x20' },
     at: '12m',
     fires: [{ description: 'The oldest was to be released 12m 0s ago.' }],
   },
   {
     name: 'many scheduled messages are released within two minutes',
     alert: 'GwkScheduledSendsOverdue',
-    series: { 'gwk_scheduled_late_seconds{pod="w1"}': '0 30 90 110 40 0x15' },
+    series: { 'gwk_scheduled_overdue_seconds{pod="w1"}': '0 30 90 110 40 0x15' },
     at: '12m',
     ...quiet,
   },

@@ -3,8 +3,8 @@ import { quiet, type AlertCase } from './alert-case.js';
 /** Postgres is away from the 5th minute to the 35th. */
 const AWAY = {
   'gwk_database_size_bytes{pod="w1"}': `1000x4 ${'NaN '.repeat(30)}1000x30`,
-  'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0x4 0+6x30 180x30',
-  'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="release"}': '0x4 0+60x30 0x30',
+  'gwk_worker_job_runs_total{pod="w1",job="release",result="error"}': '0x4 0+6x30 180x30',
+  'gwk_worker_job_overdue_seconds{pod="w1",job="release"}': '0x4 0+60x30 0x30',
 };
 
 const DATABASE = 'gwk_database_size_bytes{pod="w"}';
@@ -20,13 +20,13 @@ export const PROGRAMS: AlertCase[] = [
     name: 'a loop of one of two workers does not come back',
     alert: 'GwkWorkerJobStuck',
     series: {
-      'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="release"}': '0 0+60x30',
-      'gwk_worker_sweep_overdue_seconds{pod="w2",sweep="release"}': '0x31',
+      'gwk_worker_job_overdue_seconds{pod="w1",job="release"}': '0 0+60x30',
+      'gwk_worker_job_overdue_seconds{pod="w2",job="release"}': '0x31',
     },
     at: '18m',
     fires: [
       {
-        labels: { pod: 'w1', sweep: 'release' },
+        labels: { pod: 'w1', job: 'release' },
         description: 'The loop release of w1 was to have ended a pass 17m 0s ago.',
       },
     ],
@@ -34,7 +34,7 @@ export const PROGRAMS: AlertCase[] = [
   {
     name: 'a pass takes ten minutes',
     alert: 'GwkWorkerJobStuck',
-    series: { 'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="partitions"}': '0+60x10 0x20' },
+    series: { 'gwk_worker_job_overdue_seconds{pod="w1",job="partitions"}': '0+60x10 0x20' },
     at: '14m',
     ...quiet,
   },
@@ -42,8 +42,8 @@ export const PROGRAMS: AlertCase[] = [
     name: 'an engine fell silent, and Prometheus did not answer the worker',
     alert: 'GwkLivenessUnreadable',
     series: {
-      'gwk_availability_sign_reads_total{source="prometheus",result="error"}': '0x10 1x30',
-      'gwk_availability_sign_reads_total{source="prometheus",result="ok"}': '0x41',
+      'gwk_availability_liveness_reads_total{source="prometheus",result="error"}': '0x10 1x30',
+      'gwk_availability_liveness_reads_total{source="prometheus",result="ok"}': '0x41',
     },
     at: '30m',
     fires: [
@@ -58,8 +58,8 @@ export const PROGRAMS: AlertCase[] = [
     name: 'one read failed, and others did not',
     alert: 'GwkLivenessUnreadable',
     series: {
-      'gwk_availability_sign_reads_total{source="prometheus",result="error"}': '0x10 1x30',
-      'gwk_availability_sign_reads_total{source="prometheus",result="ok"}': '0x20 1x20',
+      'gwk_availability_liveness_reads_total{source="prometheus",result="error"}': '0x10 1x30',
+      'gwk_availability_liveness_reads_total{source="prometheus",result="ok"}': '0x20 1x20',
     },
     at: '40m',
     ...quiet,
@@ -161,7 +161,7 @@ export const PROGRAMS: AlertCase[] = [
   {
     name: 'no worker is seen',
     alert: 'GwkWorkerDown',
-    series: { 'gwk_worker_sweeps_total{pod="w",sweep="resend",result="ok"}': '1 2 _x20' },
+    series: { 'gwk_worker_job_runs_total{pod="w",job="resend",result="ok"}': '1 2 _x20' },
     at: '15m',
     fires: [
       {
@@ -174,8 +174,8 @@ export const PROGRAMS: AlertCase[] = [
     name: 'one of two workers is seen',
     alert: 'GwkWorkerDown',
     series: {
-      'gwk_worker_sweeps_total{pod="w1",sweep="resend",result="ok"}': '1 2 _x20',
-      'gwk_worker_sweeps_total{pod="w2",sweep="resend",result="ok"}': '1+1x22',
+      'gwk_worker_job_runs_total{pod="w1",job="resend",result="ok"}': '1 2 _x20',
+      'gwk_worker_job_runs_total{pod="w2",job="resend",result="ok"}': '1+1x22',
     },
     at: '15m',
     ...quiet,
@@ -183,11 +183,11 @@ export const PROGRAMS: AlertCase[] = [
   {
     name: 'a loop fails every minute',
     alert: 'GwkWorkerJobFailing',
-    series: { 'gwk_worker_sweeps_total{pod="w",sweep="retention",result="error"}': '0+1x30' },
+    series: { 'gwk_worker_job_runs_total{pod="w",job="retention",result="error"}': '0+1x30' },
     at: '25m',
     fires: [
       {
-        labels: { sweep: 'retention' },
+        labels: { job: 'retention' },
         description: 'The loop retention has failed 15 times in 15 minutes.',
       },
     ],
@@ -211,18 +211,18 @@ export const PROGRAMS: AlertCase[] = [
     alert: 'GwkWorkerJobFailing',
     series: {
       'gwk_database_size_bytes{pod="w1"}': '1000 NaN '.repeat(15).trim(),
-      'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0+1x30',
+      'gwk_worker_job_runs_total{pod="w1",job="release",result="error"}': '0+1x30',
     },
     at: '25m',
     fires: [
-      { labels: { sweep: 'release' }, description: 'The loop release has failed 15 times in 15 minutes.' },
+      { labels: { job: 'release' }, description: 'The loop release has failed 15 times in 15 minutes.' },
     ],
   },
   {
     name: 'a loop fails now and then',
     alert: 'GwkWorkerJobFailing',
     series: {
-      'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0 1 1 1 1 2 2 2 3 3 3 3x10',
+      'gwk_worker_job_runs_total{pod="w1",job="release",result="error"}': '0 1 1 1 1 2 2 2 3 3 3 3x10',
     },
     at: '20m',
     ...quiet,
@@ -251,7 +251,7 @@ export const PROGRAMS: AlertCase[] = [
   {
     name: 'the operator does not hear the API',
     alert: 'GwkOperatorBehind',
-    series: { 'gwk_operator_api_silent_seconds{pod="o1"}': '200x20' },
+    series: { 'gwk_operator_api_unresponsive_seconds{pod="o1"}': '200x20' },
     at: '12m',
     fires: [{ description: 'Changes of Instances are late.' }],
   },
@@ -260,7 +260,7 @@ export const PROGRAMS: AlertCase[] = [
     alert: 'GwkOperatorBehind',
     series: {
       'gwk_operator_queue_depth{pod="o1"}': '2000-250x8 0x10',
-      'gwk_operator_api_silent_seconds{pod="o1"}': '5x18',
+      'gwk_operator_api_unresponsive_seconds{pod="o1"}': '5x18',
     },
     at: '15m',
     ...quiet,
@@ -269,7 +269,7 @@ export const PROGRAMS: AlertCase[] = [
     name: 'engines end again and again',
     alert: 'GwkEnginesExiting',
     series: {
-      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
+      'gwk_operator_engine_exits_total{pod="o1",requested="false"}': '0+1x30',
       'gwk_operator_instances{pod="o1"}': '40x30',
     },
     at: '25m',
@@ -279,7 +279,7 @@ export const PROGRAMS: AlertCase[] = [
     name: 'of two thousand engines one ends each minute',
     alert: 'GwkEnginesExiting',
     series: {
-      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
+      'gwk_operator_engine_exits_total{pod="o1",requested="false"}': '0+1x30',
       'gwk_operator_instances{pod="o1"}': '2000x30',
     },
     at: '25m',
@@ -303,7 +303,7 @@ export const PROGRAMS: AlertCase[] = [
     name: 'engines are ended by an upgrade',
     alert: 'GwkEnginesExiting',
     series: {
-      'gwk_operator_engine_ends_total{pod="o1",asked="true"}': '0+1x30',
+      'gwk_operator_engine_exits_total{pod="o1",requested="true"}': '0+1x30',
       'gwk_operator_instances{pod="o1"}': '40x30',
     },
     at: '25m',

@@ -118,14 +118,14 @@ export const STORES: AlertCase[] = [
   {
     name: 'contents outlive their time by an hour, between two passes',
     alert: 'GwkRetentionOverdue',
-    series: { 'gwk_retention_late_seconds{pod="w1"}': '0+60x60 0x30' },
+    series: { 'gwk_retention_overdue_seconds{pod="w1"}': '0+60x60 0x30' },
     at: '60m',
     ...quiet,
   },
   {
     name: 'contents outlive their time',
     alert: 'GwkRetentionOverdue',
-    series: { 'gwk_retention_late_seconds{pod="w1"}': '10800x30' },
+    series: { 'gwk_retention_overdue_seconds{pod="w1"}': '10800x30' },
     at: '20m',
     fires: [{ description: 'Contents of messages have outlived their time by 3h 0m 0s.' }],
   },

@@ -4,14 +4,14 @@ export const WEBHOOKS: AlertCase[] = [
   {
     name: 'deliveries are late',
     alert: 'GwkWebhookBacklog',
-    series: { 'gwk_webhook_queue_age_seconds{pod="w1",destination="healthy"}': '300x10' },
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1",endpoint="healthy"}': '300x10' },
     at: '6m',
     fires: [{ description: 'The oldest due delivery is 5m 0s late.' }],
   },
   {
     name: 'deliveries are late for a minute',
     alert: 'GwkWebhookBacklog',
-    series: { 'gwk_webhook_queue_age_seconds{pod="w1",destination="healthy"}': '0 0 300 300 0 0 0' },
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1",endpoint="healthy"}': '0 0 300 300 0 0 0' },
     at: '6m',
     ...quiet,
   },
@@ -19,8 +19,8 @@ export const WEBHOOKS: AlertCase[] = [
     name: 'what waits for one destination that fails is late for days',
     alert: 'GwkWebhookBacklog',
     series: {
-      'gwk_webhook_queue_age_seconds{pod="w1",destination="failing"}': '90000x60',
-      'gwk_webhook_queue_age_seconds{pod="w1",destination="healthy"}': '1x60',
+      'gwk_webhook_queue_age_seconds{pod="w1",endpoint="failing"}': '90000x60',
+      'gwk_webhook_queue_age_seconds{pod="w1",endpoint="healthy"}': '1x60',
     },
     at: '60m',
     ...quiet,
