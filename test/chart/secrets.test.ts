@@ -52,7 +52,7 @@ describeOnKubernetes(
     test('makes all that the pods of the chart mount', async () => {
       expect(await run()).toMatchObject({ status: 0 });
       const gateway = await secret('gwk');
-      expect(Buffer.from(gateway['sealing-keys']!, 'base64')).toHaveLength(32);
+      expect(Buffer.from(gateway['encryption-keys']!, 'base64')).toHaveLength(32);
       expect(gateway['operator-token']).toMatch(/^[0-9a-f]{64}$/);
       const tls = await secret('gwk-internal-tls');
       expect(new X509Certificate(tls['tls.crt']!).checkHost(`gwk-internal.${namespace}.svc`)).toBeDefined();
@@ -79,13 +79,13 @@ describeOnKubernetes(
     test('one that is there and lacks a key is named and left as it is', async () => {
       await cluster().post(`/api/v1/namespaces/${namespace}/secrets`, {
         metadata: { name: 'gwk' },
-        stringData: { 'sealing-keys': 'mine' },
+        stringData: { 'encryption-keys': 'mine' },
       });
       expect(await run()).toEqual({
         status: 1,
         output: expect.stringContaining('the Secret gwk has no operator-token') as string,
       });
-      expect(await secret('gwk')).toEqual({ 'sealing-keys': 'mine' });
+      expect(await secret('gwk')).toEqual({ 'encryption-keys': 'mine' });
     });
 
     test.each([

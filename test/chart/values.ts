@@ -30,7 +30,7 @@ export const WAYS: Record<string, object> = {
   },
   'secrets of its own': {
     ...LEAST,
-    secrets: { existingSecret: 'own', sealingKeysKey: 'keys', operatorTokenKey: 'token' },
+    secrets: { existingSecret: 'own', encryptionKeysKey: 'keys', operatorTokenKey: 'token' },
     internal: { tls: { existingSecret: 'own-tls' } },
   },
   'plain HTTP inside': { ...LEAST, internal: { tls: { enabled: false } } },

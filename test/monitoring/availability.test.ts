@@ -31,7 +31,7 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
 
   beforeAll(async () => {
     prometheus = await PrometheusServer.at(folder);
-    const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_RENEW_MS: String(RENEW_MS) };
+    const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_LEASE_RENEW_MS: String(RENEW_MS) };
     const worker = { PROMETHEUS_URL: prometheus.url };
     stage = await openStage('seen', { ownRedis: true, settings: { api, worker } });
     db = openDatabase({ url: stage.gateway.settings.databaseUrl, poolSize: 2, program: 'test' });

@@ -137,7 +137,7 @@ readinessProbe:
 {{- $v := .Values -}}
 {{- $s := dict "GWK_LOG_LEVEL" $v.logLevel -}}
 {{- $_ := set $s "REDIS_URL_FILE" "/var/run/gwk/secrets/redis-url" -}}
-{{- $_ := set $s "GWK_SEALING_KEYS_FILE" "/var/run/gwk/secrets/sealing-keys" -}}
+{{- $_ := set $s "GWK_ENCRYPTION_KEYS_FILE" "/var/run/gwk/secrets/encryption-keys" -}}
 {{- $_ := set $s "GWK_REDIS_PREFIX" $v.redis.prefix -}}
 {{- $_ := set $s "GWK_MEDIA_URL" (include "gwk.mediaUrl" .) -}}
 {{- if include "gwk.hasCa" .Values.redis -}}{{- $_ := set $s "GWK_REDIS_CA_FILE" "/var/run/gwk/secrets/redis-ca.crt" -}}{{- end -}}
@@ -205,7 +205,7 @@ readinessProbe:
       {{- include "gwk.caSource" (dict "tls" $v.redis.tls "path" "redis-ca.crt") | nindent 6 }}
       {{- end }}
       {{- if has "sealing" .with }}
-      - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.sealingKeysKey }}, path: sealing-keys }] }
+      - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.encryptionKeysKey }}, path: encryption-keys }] }
       {{- end }}
       {{- if has "operator" .with }}
       - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.operatorTokenKey }}, path: operator-token }] }
@@ -257,7 +257,7 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 - name: wait-for-migrations
   image: {{ include "gwk.image" . }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-  args: [migrate, --wait, --patience, {{ .root.Values.migrations.patienceSeconds | quote }}]
+  args: [migrate, --wait, --patience, {{ .root.Values.migrations.timeoutSeconds | quote }}]
   terminationMessagePolicy: FallbackToLogsOnError
   env:
     {{- include "gwk.env" (include "gwk.databaseSettings" .root | fromJson) | nindent 4 }}
