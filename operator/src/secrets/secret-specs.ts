@@ -35,9 +35,9 @@ export function listSecretSpecs({
     specs.push({
       name: gateway,
       type: 'Opaque',
-      keys: ['sealing-keys', 'operator-token'],
+      keys: ['encryption-keys', 'operator-token'],
       generate: () => ({
-        'sealing-keys': randomBytes(ENCRYPTION_KEY_BYTES).toString('base64'),
+        'encryption-keys': randomBytes(ENCRYPTION_KEY_BYTES).toString('base64'),
         'operator-token': randomBytes(TOKEN_BYTES).toString('hex'),
       }),
     });
