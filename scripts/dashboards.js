@@ -1,4 +1,4 @@
-// Writes the dashboards for Grafana (charts/gwk/dashboards) from their description.
+// Writes the Grafana dashboards in charts/gwk/dashboards (make dashboards).
 import { writeFileSync } from 'node:fs';
 import { DASHBOARDS } from './dashboards/dashboards.js';
 

@@ -2,11 +2,11 @@ import { BYTES, dashboard, lines, NONE_IS_GOOD, number, PER_SECOND, quantile, SE
 
 const OF = '{namespace=~"$namespace"}';
 const of = (more) => `{namespace=~"$namespace",${more}}`;
-/** Each replica of a gateway says the same of all of it; NaN, which is left out, where its Postgres does not answer. */
+/** Every replica exports the value of its whole gateway. `>= 0` removes NaN, which means that Postgres is unavailable. */
 const total = (metric, selector = OF) => `sum(max by (namespace) (${metric}${selector}) >= 0)`;
 const totalByState = (metric) => `sum by (state) (max by (namespace, state) (${metric}${OF}) >= 0)`;
-/** In 15 minutes. A series begins with its first event, which increase() does not see. */
-const grown = (counter) =>
+/** Increase over 15 minutes, including the first event of a series, which increase() does not see. */
+const increaseOf = (counter) =>
   `(${counter} unless last_over_time(${counter}[15m] offset 15m)) or increase(${counter}[15m])`;
 const namespaces = (metric) => ({
   name: 'namespace',
@@ -19,19 +19,19 @@ const namespaces = (metric) => ({
 const fleet = dashboard({
   uid: 'gwk-fleet',
   title: 'gwk: fleet',
-  description: 'All numbers, the way of messages, and the programs that carry them.',
+  description: 'All instances, message flow, and the programs of the gateway.',
   variables: [namespaces('gwk_http_requests_in_flight')],
   rows: [
     [
-      number('Connected', total('gwk_instances', of('state="connected"'))),
-      number('Down for over 5 minutes', total('gwk_instances_down'), NONE_IS_GOOD),
-      number('Banned', total('gwk_instances', of('state="banned"')), NONE_IS_GOOD),
-      number('Oldest message that may leave', `max(gwk_send_queue_age_seconds${OF})`, SECONDS),
+      number('Connected instances', total('gwk_instances', of('state="connected"'))),
+      number('Offline for over 5 minutes', total('gwk_instances_down'), NONE_IS_GOOD),
+      number('Banned instances', total('gwk_instances', of('state="banned"')), NONE_IS_GOOD),
+      number('Oldest message ready to send', `max(gwk_send_queue_age_seconds${OF})`, SECONDS),
     ],
     [
-      lines('Numbers by state', { '{{state}}': totalByState('gwk_instances') }),
+      lines('Instances by state', { '{{state}}': totalByState('gwk_instances') }),
       lines(
-        'Messages',
+        'Messages per second',
         {
           accepted: `sum(rate(gwk_messages_accepted_total${OF}[5m]))`,
           '{{status}}': `sum by (status) (rate(gwk_message_statuses_total${OF}[5m]))`,
@@ -47,7 +47,7 @@ const fleet = dashboard({
     ],
     [
       lines(
-        'Accepted to sent',
+        'Time from accepted to sent',
         {
           p50: quantile(0.5, 'gwk_message_sent_seconds', OF),
           p99: quantile(0.99, 'gwk_message_sent_seconds', OF),
@@ -55,14 +55,14 @@ const fleet = dashboard({
         SECONDS,
       ),
       lines(
-        'Sent to delivered',
+        'Time from sent to delivered',
         {
           p50: quantile(0.5, 'gwk_message_delivered_seconds', OF),
           p90: quantile(0.9, 'gwk_message_delivered_seconds', OF),
         },
         SECONDS,
       ),
-      lines('Messages that have not left', {
+      lines('Send queue', {
         '{{state}}': totalByState('gwk_send_queue_messages'),
       }),
     ],
@@ -73,11 +73,11 @@ const fleet = dashboard({
         PER_SECOND,
       ),
       lines(
-        'Time of requests',
+        'Request duration',
         {
           p50: quantile(0.5, 'gwk_http_request_duration_seconds', OF),
           p99: quantile(0.99, 'gwk_http_request_duration_seconds', OF),
-          'p99 of engines and operator': quantile(0.99, 'gwk_internal_call_duration_seconds', OF),
+          'p99 internal API': quantile(0.99, 'gwk_internal_call_duration_seconds', OF),
         },
         SECONDS,
       ),
@@ -88,21 +88,25 @@ const fleet = dashboard({
     ],
     [
       lines('Lost connections by reason', {
-        // Of all namespaces: those of engines are not those of the API, by which one is chosen here.
-        '{{reason}}': `sum by (reason) (${grown('gwk_engine_disconnections_total')})`,
+        // Without a namespace filter: the variable lists namespaces of the API, and engines may run in others.
+        '{{reason}}': `sum by (reason) (${increaseOf('gwk_engine_disconnections_total')})`,
       }),
-      lines('Engines by phase of their pod', { '{{phase}}': `sum by (phase) (gwk_operator_pods${OF})` }),
+      lines('Engine pods by phase', { '{{phase}}': `sum by (phase) (gwk_operator_pods${OF})` }),
       lines('Operator', {
-        'Instances waiting': total('gwk_operator_queue_depth'),
-        leaders: `sum(gwk_operator_leader${OF})`,
-        'engines waiting for an upgrade': total('gwk_operator_rollout', of('state="waiting"')),
+        'Instances in the queue': total('gwk_operator_queue_depth'),
+        Leaders: `sum(gwk_operator_leader${OF})`,
+        'Engines waiting for an upgrade': total('gwk_operator_rollout', of('state="waiting"')),
       }),
     ],
     [
-      lines('Redis answers in', { '{{pod}}': `max by (pod) (gwk_redis_ping_seconds${OF})` }, SECONDS),
-      lines('Database', { size: total('gwk_database_size_bytes') }, BYTES),
-      lines('Content beyond its time', { late: `max(gwk_retention_overdue_seconds${OF})` }, SECONDS),
-      lines('Days beyond their time', { 'to be dropped': total('gwk_partitions_expired') }),
+      lines('Redis write latency', { '{{pod}}': `max by (pod) (gwk_redis_ping_seconds${OF})` }, SECONDS),
+      lines('Database size', { size: total('gwk_database_size_bytes') }, BYTES),
+      lines(
+        'Message content past retention',
+        { overdue: `max(gwk_retention_overdue_seconds${OF})` },
+        SECONDS,
+      ),
+      lines('Expired partitions', { 'not dropped': total('gwk_partitions_expired') }),
     ],
   ],
 });
@@ -110,15 +114,15 @@ const fleet = dashboard({
 const OWN = '{namespace=~"$namespace",pod=~"$pod"}';
 const NAMED = '{namespace=~"$namespace",pod=~"$pod",instance_id=~"$instance_id"}';
 /**
- * Of series that do not name their number: those of the pods that did just now. A name of a pod is that of another
- * number, too, in another namespace.
+ * Restricts series without instance_id to pods that exported the selected instance in the last 15 minutes. A pod of the
+ * same name may run another instance in another namespace.
  */
 const ITS = ` and on (namespace, pod, instance) last_over_time(gwk_instance_connected${NAMED}[15m])`;
 
 const instance = dashboard({
   uid: 'gwk-instance',
-  title: 'gwk: one number',
-  description: 'What the engine of one number does.',
+  title: 'gwk: instance',
+  description: 'The engine of one instance.',
   variables: [
     namespaces('gwk_instance_connected'),
     {
@@ -136,47 +140,51 @@ const instance = dashboard({
   rows: [
     [
       number('Connected', `max(gwk_instance_connected${NAMED})`),
-      number('Lease ends in', `max(gwk_engine_lease_seconds${OWN}${ITS})`, SECONDS),
-      number('Messages in hand', `sum(gwk_engine_held_messages${OWN}${ITS})`),
+      number('Lease remaining', `max(gwk_engine_lease_seconds${OWN}${ITS})`, SECONDS),
+      number('Claimed messages', `sum(gwk_engine_held_messages${OWN}${ITS})`),
       number('Resident memory', `max(process_resident_memory_bytes${OWN}${ITS})`, BYTES),
     ],
     [
       lines('State', { '{{state}}': `max by (state) (gwk_instance_state${NAMED})` }, { max: 1, min: 0 }),
       lines('Lost connections by reason', {
-        '{{reason}}': `sum by (reason) ((${grown(`gwk_engine_disconnections_total${OWN}`)})${ITS})`,
+        '{{reason}}': `sum by (reason) ((${increaseOf(`gwk_engine_disconnections_total${OWN}`)})${ITS})`,
       }),
     ],
     [
       lines(
-        'Messages by how they ended here',
+        'Messages by result',
         { '{{result}}': `sum by (result) (rate(gwk_engine_messages_total${OWN}[5m])${ITS})` },
         PER_SECOND,
       ),
       lines(
-        'Claim to conclusion',
+        'Time from claim to result',
         {
           p50: quantile(0.5, 'gwk_engine_message_seconds', OWN, ITS),
           p99: quantile(0.99, 'gwk_engine_message_seconds', OWN, ITS),
         },
         SECONDS,
       ),
-      lines('Sent again for want of an answer', {
-        doubts: `sum(increase(gwk_engine_resends_total${OWN}[15m])${ITS})`,
+      lines('Resends without acknowledgement', {
+        resends: `sum(increase(gwk_engine_resends_total${OWN}[15m])${ITS})`,
       }),
     ],
     [
-      lines('Lanes in use', { lanes: `max(gwk_engine_active_conversations${OWN}${ITS})` }),
+      lines('Active conversations', { conversations: `max(gwk_engine_active_conversations${OWN}${ITS})` }),
       lines(
-        'Bells of Redis heard after',
+        'Redis notification latency',
         {
           p50: quantile(0.5, 'gwk_engine_notify_seconds', OWN, ITS),
           p99: quantile(0.99, 'gwk_engine_notify_seconds', OWN, ITS),
         },
         SECONDS,
       ),
-      lines('Received', { messages: `sum(rate(gwk_engine_received_total${OWN}[5m])${ITS})` }, PER_SECOND),
       lines(
-        'Keys stored in',
+        'Received messages',
+        { messages: `sum(rate(gwk_engine_received_total${OWN}[5m])${ITS})` },
+        PER_SECOND,
+      ),
+      lines(
+        'Session write duration',
         {
           p50: quantile(0.5, 'gwk_engine_session_write_seconds', OWN, ITS),
           p99: quantile(0.99, 'gwk_engine_session_write_seconds', OWN, ITS),
@@ -195,23 +203,31 @@ const instance = dashboard({
 const webhooks = dashboard({
   uid: 'gwk-webhooks',
   title: 'gwk: webhooks',
-  description: 'Deliveries, their destinations, and the worker that makes them.',
+  description: 'Webhook deliveries, their endpoints, and the jobs of the worker.',
   variables: [namespaces('gwk_webhook_calls_in_flight')],
   rows: [
     [
-      number('Late by', `max(gwk_webhook_queue_age_seconds${of('endpoint="healthy"')})`, SECONDS),
-      number('Not ended', total('gwk_webhook_queue_deliveries')),
-      number('Failing', total('gwk_webhook_endpoints', of('state="failing"')), NONE_IS_GOOD),
-      number('Disabled by gwk', total('gwk_webhook_endpoints', of('state="disabled_by_gwk"')), NONE_IS_GOOD),
+      number(
+        'Oldest due delivery',
+        `max(gwk_webhook_queue_age_seconds${of('endpoint_state="healthy"')})`,
+        SECONDS,
+      ),
+      number('Open deliveries', total('gwk_webhook_queue_deliveries')),
+      number('Failing endpoints', total('gwk_webhook_endpoints', of('state="failing"')), NONE_IS_GOOD),
+      number(
+        'Endpoints disabled by gwk',
+        total('gwk_webhook_endpoints', of('state="disabled_by_gwk"')),
+        NONE_IS_GOOD,
+      ),
     ],
     [
       lines(
-        'Attempts',
+        'Attempts by result',
         { '{{result}}': `sum by (result) (rate(gwk_webhook_attempts_total${OF}[5m]))` },
         PER_SECOND,
       ),
       lines(
-        'Destinations answer in',
+        'Endpoint latency',
         {
           p50: quantile(0.5, 'gwk_webhook_latency_seconds', OF),
           p90: quantile(0.9, 'gwk_webhook_latency_seconds', OF),
@@ -223,26 +239,26 @@ const webhooks = dashboard({
     [
       lines('Backlog', { deliveries: total('gwk_webhook_queue_deliveries') }),
       lines(
-        'Late by',
-        { '{{endpoint}}': `max by (endpoint) (gwk_webhook_queue_age_seconds${OF})` },
+        'Oldest due delivery by endpoint state',
+        { '{{endpoint_state}}': `max by (endpoint_state) (gwk_webhook_queue_age_seconds${OF})` },
         SECONDS,
       ),
       lines('Calls in flight', { '{{pod}}': `sum by (pod) (gwk_webhook_calls_in_flight${OF})` }),
     ],
     [
-      lines('Destinations', { '{{state}}': totalByState('gwk_webhook_endpoints') }),
-      lines('Loops that failed', {
-        '{{job}}': `sum by (job) (increase(gwk_worker_job_runs_total${of('result="error"')}[15m]))`,
-        '{{job}} of {{pod}} overdue (s)': `max by (job, pod) (gwk_worker_job_overdue_seconds${OF}) > 60`,
+      lines('Endpoints by state', { '{{state}}': totalByState('gwk_webhook_endpoints') }),
+      lines('Worker jobs that failed or are overdue', {
+        '{{job_name}} failures': `sum by (job_name) (increase(gwk_worker_job_runs_total${of('result="error"')}[15m]))`,
+        '{{job_name}} of {{pod}} overdue (s)': `max by (job_name, pod) (gwk_worker_job_overdue_seconds${OF}) > 60`,
       }),
-      lines('Files', {
+      lines('Media preparation and schedules', {
         '{{result}}': `sum by (result) (rate(gwk_preparations_total${OF}[5m]))`,
-        'oldest waits (s)': `max(gwk_preparation_age_seconds${OF})`,
-        'scheduled ones late by (s)': `max(gwk_scheduled_overdue_seconds${OF})`,
+        'oldest preparation (s)': `max(gwk_preparation_age_seconds${OF})`,
+        'oldest scheduled message (s)': `max(gwk_scheduled_overdue_seconds${OF})`,
       }),
     ],
   ],
 });
 
-/** By the name of their file in charts/gwk/dashboards. */
+/** Dashboards by file name in charts/gwk/dashboards. */
 export const DASHBOARDS = { fleet, instance, webhooks };

@@ -1,22 +1,22 @@
-// From rows of panels to what Grafana imports.
+// Converts rows of panels to the JSON that Grafana imports.
 
 const COLUMNS = 24;
 const HEIGHT = 8;
 const SOURCE = { type: 'prometheus', uid: '${datasource}' };
 
-/** A panel of lines. Queries by the text of their legend. @param {object} [look] of its `fieldConfig.defaults` */
+/** A time series panel. @param {object} queries by legend @param {object} [look] its `fieldConfig.defaults` */
 export const lines = (title, queries, look = {}) => ({ type: 'timeseries', title, queries, look });
 
-/** One number of now. */
+/** A panel with the current value. */
 export const number = (title, query, look = {}) => ({ type: 'stat', title, queries: { '': query }, look });
 
-/** @param rows arrays of panels, each row as wide as the page */
+/** @param rows arrays of panels; the panels of a row share the width of the page */
 export function dashboard({ uid, title, description, variables, rows }) {
   let id = 0;
   const panels = rows.flatMap((row, index) => {
     const w = Math.floor(COLUMNS / row.length);
     return row.map((panel, place) => ({
-      ...drawn(panel),
+      ...renderPanel(panel),
       id: (id += 1),
       gridPos: { x: place * w, y: index * HEIGHT, w, h: HEIGHT },
     }));
@@ -37,7 +37,7 @@ export function dashboard({ uid, title, description, variables, rows }) {
 
 const DATA_SOURCE = { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' };
 
-/** @param any put in where all are chosen; else all that are offered are */
+/** @param any regular expression that "All" stands for; by default "All" lists the offered values */
 function variable({ name, label, query, all = false, any }) {
   return {
     name,
@@ -54,7 +54,7 @@ function variable({ name, label, query, all = false, any }) {
   };
 }
 
-function drawn({ type, title, queries, look }) {
+function renderPanel({ type, title, queries, look }) {
   return {
     type,
     title,
@@ -73,7 +73,7 @@ function drawn({ type, title, queries, look }) {
 export const SECONDS = { unit: 's' };
 export const BYTES = { unit: 'bytes' };
 export const PER_SECOND = { unit: 'ops' };
-/** Red from the first one. */
+/** Red from 1 on. */
 export const NONE_IS_GOOD = {
   thresholds: {
     mode: 'absolute',
@@ -84,6 +84,6 @@ export const NONE_IS_GOOD = {
   },
 };
 
-/** @param {string} histogram name without its suffix @param {string} [among] narrows its series down */
+/** @param {string} histogram metric name without suffix @param {string} [among] PromQL that narrows its series down */
 export const quantile = (share, histogram, selector, among = '') =>
   `histogram_quantile(${share}, sum by (le) (rate(${histogram}_bucket${selector}[5m])${among}))`;

@@ -5,7 +5,7 @@ import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { describeWithPrometheus } from '../support/prometheus/programs.js';
 import type { AlertCase } from '../monitoring/cases/alert-case.js';
 import { ALERT_CASES } from '../monitoring/cases/all.js';
-import { judged } from '../monitoring/promtool.js';
+import { runRuleTests } from '../monitoring/promtool.js';
 import { readGroups, readRules, type Rule, type RuleGroup } from '../monitoring/rules.js';
 
 /** The rules as a release in the namespace `messages` has them. */
@@ -110,21 +110,21 @@ describeChart('the alerts that the chart makes', () => {
 
     test('tell all that befalls their own', () => {
       expect(
-        judged(
+        runRuleTests(
           firing.map((each) => testOf(each, inNamespace('messages', each.series), each.fires.length)),
           { groups },
         ),
-      ).toBe('well');
+      ).toBe('ok');
     });
 
     test('tell nothing of what befalls the other one', () => {
       const elsewhere = firing.filter(({ alert }) => !OF_NOTHING.includes(alert));
       expect(
-        judged(
+        runRuleTests(
           elsewhere.map((each) => testOf(each, inNamespace('staging', each.series), 0)),
           { groups },
         ),
-      ).toBe('well');
+      ).toBe('ok');
     });
 
     const answered = 'gwk_http_request_duration_seconds_count{operation="send",status="202"}';
@@ -154,7 +154,7 @@ describeChart('the alerts that the chart makes', () => {
       ],
     ])('%s: a gateway %s is told beside one that is well', (alert, _, own, other) => {
       const series = { ...inNamespace('messages', own), ...inNamespace('staging', other) };
-      expect(judged([testOf({ alert, at: '30m' }, series, 1)], { groups })).toBe('well');
+      expect(runRuleTests([testOf({ alert, at: '30m' }, series, 1)], { groups })).toBe('ok');
     });
   });
 });

@@ -5,8 +5,8 @@ import { ROOT } from '../support/program.js';
 import { describeWithPrometheus } from '../support/prometheus/programs.js';
 import type { AlertCase } from './cases/alert-case.js';
 import { ALERT_CASES } from './cases/all.js';
-import { judged, promtool } from './promtool.js';
-import { isOfOthers, metricsIn, readRules, RULES_FILE } from './rules.js';
+import { promtool, runRuleTests } from './promtool.js';
+import { isForeignMetric, metricsIn, readRules, RULES_FILE } from './rules.js';
 
 const rules = readRules();
 const configuration = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
@@ -19,71 +19,72 @@ const known = new Set(
     ),
 );
 
-const says = ({ fires }: AlertCase): string => (fires.length > 0 ? 'fires' : 'is quiet');
+const expectation = ({ fires }: AlertCase): string => (fires.length > 0 ? 'fires' : 'is quiet');
 
-describe.each(rules)('$alert', ({ alert, expr }) => {
-  test('names metrics that exist', () => {
+describe.each(rules)('$alert', ({ alert, expr, labels }) => {
+  test('uses metrics that exist', () => {
     const named = metricsIn(expr);
     expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((metric) => !known.has(metric) && !isOfOthers(metric))).toEqual([]);
+    expect(named.filter((metric) => !known.has(metric) && !isForeignMetric(metric))).toEqual([]);
   });
 
-  test('looks at one gateway, and tells which', () => {
+  test('selects by namespace and keeps the namespace label', () => {
     const selected = expr.match(/\b(?:(?:gwk|kubelet)_\w+|ALERTS)(\{namespace=~"\.\*")?/g)!;
     expect(selected.filter((series) => !series.endsWith('{namespace=~".*"'))).toEqual([]);
     const aggregates = expr.match(/\b(sum|max|min|count|avg)\b( by \(\w+)?/g) ?? [];
     expect(aggregates.filter((aggregate) => !aggregate.endsWith(' by (namespace'))).toEqual([]);
   });
 
-  test('has a page for whoever is woken by it', () => {
+  test('has a runbook that names its severity', () => {
     const page = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
     const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual([alert, 'Symptom', 'Impact', 'Diagnosis', 'Cure']);
+    expect(headings).toEqual([alert, 'Meaning', 'Impact', 'Diagnosis', 'Fix']);
+    expect(page).toContain(`\nSeverity: ${labels.severity}\n`);
     expect(page).toMatch(/```sh\n[^`]+```/);
   });
 
-  test('its page names metrics and settings that exist', () => {
+  test('has a runbook whose metrics and settings exist', () => {
     const page = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
-    // What is called is a function of the database, which test/monitoring/runbooks.test.ts tries.
+    // Names followed by ( are database functions; test/monitoring/runbooks.test.ts calls them.
     const metrics = page.match(/gwk_[a-z_]+(?![a-z_(])/g) ?? [];
     expect(metrics.filter((metric) => !known.has(metric))).toEqual([]);
     const settings = page.match(/GWK_[A-Z_]+/g) ?? [];
     expect(settings.filter((setting) => !configuration.includes(`\`${setting}\``))).toEqual([]);
   });
 
-  test('has a case in which it fires, and one in which it is quiet', () => {
+  test('has a case in which it fires and one in which it is quiet', () => {
     const cases = ALERT_CASES.filter((each) => each.alert === alert);
-    expect(new Set(cases.map(says))).toEqual(new Set(['fires', 'is quiet']));
+    expect(new Set(cases.map(expectation))).toEqual(new Set(['fires', 'is quiet']));
   });
 });
 
-test('no page is without its alert', () => {
+test('every runbook has an alert', () => {
   const pages = readdirSync(RUNBOOKS).filter((file) => file !== 'README.md');
   expect(pages.sort()).toEqual(rules.map(({ alert }) => `${alert}.md`).sort());
 });
 
-test('a name that no program exports is seen', () => {
-  expect(metricsIn('sum by (pod) (rate(gwk_gone_total{a="gwk_b"}[5m])) / on() gwk_x > 0')).toEqual([
-    'gwk_gone_total',
+test('metricsIn finds metric names that no program exports', () => {
+  expect(metricsIn('sum by (pod) (rate(gwk_missing_total{a="gwk_b"}[5m])) / on() gwk_x > 0')).toEqual([
+    'gwk_missing_total',
     'gwk_x',
   ]);
 });
 
-describeWithPrometheus('the alerts, as promtool judges them', () => {
-  test('are rules', () => {
-    expect(promtool('check', 'rules', RULES_FILE)).toBe('well');
+describeWithPrometheus('the alerts in promtool', () => {
+  test('are valid rules', () => {
+    expect(promtool('check', 'rules', RULES_FILE)).toBe('ok');
   });
 
-  test.each(ALERT_CASES.map((each) => [`${each.name}: ${each.alert} ${says(each)}`, each] as const))(
+  test.each(ALERT_CASES.map((each) => [`${each.name}: ${each.alert} ${expectation(each)}`, each] as const))(
     '%s',
     (_, each) => {
-      expect(judged([testOf(each)], RULES_FILE)).toBe('well');
+      expect(runRuleTests([ruleTest(each)], RULES_FILE)).toBe('ok');
     },
   );
 });
 
-/** As `promtool test rules` reads it. */
-function testOf({ alert, series, at, fires }: AlertCase): object {
+/** The case in the format of `promtool test rules`. */
+function ruleTest({ alert, series, at, fires }: AlertCase): object {
   const rule = rules.find((each) => each.alert === alert)!;
   return {
     interval: '1m',

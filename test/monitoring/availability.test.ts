@@ -22,7 +22,7 @@ interface Engine {
   port: number;
 }
 
-describeWithPrometheus('availability, with a Prometheus that scrapes the engines', () => {
+describeWithPrometheus('availability with a Prometheus that scrapes the engines', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-availability-'));
   let prometheus: PrometheusServer;
   let stage: Stage;
@@ -38,7 +38,7 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     await stage.customer.client.connectedInstance('second');
     engines = await findEngines(stage);
     await prometheus.start(engines.map(({ port }) => port));
-    // From here on nobody starts an engine again, and nobody sees one end.
+    // Without the operator no engine restarts, and no exit is noticed.
     await stage.gateway.operator.kill('SIGSTOP');
   });
   afterAll(async () => {
@@ -57,21 +57,21 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
   };
   const states = ({ uuid }: Engine) =>
     db.instanceState.findMany({ where: { instanceId: uuid }, orderBy: [{ since: 'asc' }, { id: 'asc' }] });
-  /** What there was before the first connection is no outage. */
-  const wentOut = async (engine: Engine) => {
+  /** States after the first connection. Earlier ones are no outage. */
+  const outagesOf = async (engine: Engine) => {
     const all = await states(engine);
     return all.slice(all.findIndex(({ state }) => state === 'connected') + 1);
   };
-  const silence = (engine: Engine) =>
-    until(async () => (await wentOut(engine))[0], { what: 'its silence is written' });
-  /** Looks of a worker at leases; absence counts once it has looked for longer than one of them lasts. */
-  const looks = async (): Promise<number> => {
+  const storedOutage = (engine: Engine) =>
+    until(async () => (await outagesOf(engine))[0], { what: 'the outage is stored' });
+  /** Runs of the worker job that checks leases. It declares an engine unresponsive after watching for a whole lease. */
+  const leaseChecks = async (): Promise<number> => {
     const port = Number(stage.gateway.workers[0]!.options.env['GWK_WORKER_PORT']);
     const seen = await Exposition.of(port);
-    return seen.value('gwk_worker_job_runs_total', { job: 'engine-silence', result: 'ok' }) ?? 0;
+    return seen.value('gwk_worker_job_runs_total', { job_name: 'engine-silence', result: 'ok' }) ?? 0;
   };
 
-  test('Prometheus, Redis and the worker are away for longer than a lease: no instance is out', async () => {
+  test('records no outage while Prometheus, Redis and the worker are down for longer than a lease', async () => {
     const { gateway } = stage;
     await prometheus.value('count(gwk_instance_connected == 1)', (count) => count === 2);
     await Promise.all([prometheus.kill(), gateway.redis.kill('SIGKILL')]);
@@ -79,32 +79,32 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     const since = Date.now();
     await until(() => Date.now() - since > LEASE_MS * 1.2, { what: 'a lease has passed', everyMs: 500 });
     await gateway.workers[0]!.kill('SIGCONT');
-    const before = await looks();
-    await until(async () => (await looks()) > before + (LEASE_MS / 1000) * 1.2, {
-      what: 'the worker has looked for longer than a lease',
+    const before = await leaseChecks();
+    await until(async () => (await leaseChecks()) > before + (LEASE_MS / 1000) * 1.2, {
+      what: 'the worker has checked leases for longer than a lease',
       everyMs: 500,
     });
-    for (const engine of engines) expect(await wentOut(engine)).toEqual([]);
+    for (const engine of engines) expect(await outagesOf(engine)).toEqual([]);
     await gateway.redis.start();
     await prometheus.start(engines.map(({ port }) => port));
   });
 
-  test('an engine is killed: its interval ends when Prometheus last saw it connected', async () => {
+  test('ends the interval of a killed engine at its last scrape by Prometheus', async () => {
     const [engine] = engines as [Engine, Engine];
     const sample = `timestamp(gwk_instance_connected{instance_id="${engine.instance.id}"})`;
-    // Late after a renewal, so that the lease alone would say something else.
+    // Wait until long after a renewal, so that scrape time and lease time differ.
     const { seen } = await until(
       async () => {
         const renewed = await renewedAt(engine);
         const at = (await prometheus.value(sample, (value) => value > 0)) * 1000;
         return at - renewed > 2_000 && { seen: at };
       },
-      { what: 'it was scraped long after it renewed' },
+      { what: 'a scrape long after a renewal' },
     );
     process.kill(engine.process.pid, 'SIGKILL');
     const killed = Date.now();
     const lease = await renewedAt(engine);
-    const { state, reason, since } = await silence(engine);
+    const { state, reason, since } = await storedOutage(engine);
     expect({ state, reason }).toEqual({ state: 'disconnected', reason: 'engine_silent' });
     expect(since.getTime()).toBeGreaterThanOrEqual(Math.max(lease, seen - 1_000));
     expect(since.getTime()).toBeLessThanOrEqual(killed + 1_000);
@@ -113,11 +113,11 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     expect(await outages(engines[1]!)).toEqual([]);
   });
 
-  test('an engine is killed while Prometheus is away: its interval ends with its last renewal', async () => {
+  test('ends the interval of a killed engine at its last renewal while Prometheus is down', async () => {
     const engine = engines[1]!;
     await prometheus.kill();
     process.kill(engine.process.pid, 'SIGKILL');
-    const { state, reason, since } = await silence(engine);
+    const { state, reason, since } = await storedOutage(engine);
     expect({ state, reason }).toEqual({ state: 'disconnected', reason: 'engine_silent' });
     expect(since.getTime()).toBe(await renewedAt(engine));
     const log = stage.gateway.workers[0]!.log();
@@ -125,7 +125,7 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
   });
 });
 
-/** The engines of a stage, by what they tell in the log of their operator. */
+/** The engines of a stage, found by the ports in the log of their operator. */
 async function findEngines({ gateway, customer }: Stage): Promise<Engine[]> {
   const instances = (await customer.client.expect<{ data: InstanceOut[] }>(200, 'GET', '/v1/instances')).data;
   return Promise.all(

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { METRICS } from '@gwk/core/metrics/page';
 import { ROOT } from '../support/program.js';
 import { describeWithPrometheus } from '../support/prometheus/programs.js';
-import { judged } from './promtool.js';
-import { isOfOthers, metricsIn } from './rules.js';
+import { runRuleTests } from './promtool.js';
+import { isForeignMetric, metricsIn } from './rules.js';
 
 interface Panel {
   title: string;
@@ -29,10 +29,10 @@ const metrics = new Map(
 );
 const metricOf = (series: string) =>
   metrics.get(series) ?? metrics.get(series.replace(/_(bucket|sum|count)$/, ''));
-/** What Prometheus adds to the series of every pod. */
+/** Labels that Prometheus adds to the series of every pod. */
 const TARGET_LABELS = ['namespace', 'pod', 'le'];
 
-test('the dashboards are what their description makes (make dashboards writes them)', async () => {
+test('the files match scripts/dashboards (make dashboards writes them)', async () => {
   const source = join(ROOT, 'scripts/dashboards/dashboards.js');
   const { DASHBOARDS } = (await import(source)) as { DASHBOARDS: Record<string, object> };
   expect(names.sort()).toEqual(Object.keys(DASHBOARDS).sort());
@@ -44,27 +44,24 @@ const panels = dashboards.flatMap((dashboard) =>
   dashboard.panels.map((panel) => [`${dashboard.uid}: ${panel.title}`, panel, dashboard] as const),
 );
 
-test.each(panels)(
-  '%s asks for series that exist, by labels and variables that they have',
-  (_, panel, dashboard) => {
-    const variables = dashboard.templating.list.map(({ name }) => name);
-    for (const { expr, legendFormat = '' } of panel.targets) {
-      const series = metricsIn(expr);
-      expect(series.length).toBeGreaterThan(0);
-      expect(series.filter((name) => !metricOf(name) && !isOfOthers(name))).toEqual([]);
-      const labels = [...series.flatMap((name) => metricOf(name)?.labelNames ?? []), ...TARGET_LABELS];
-      const used = [...expr.matchAll(/([a-z_]+)(?:=~?|!=)"/g), ...legendFormat.matchAll(/\{\{(\w+)\}\}/g)];
-      const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(/,\s*/));
-      expect(
-        [...used.map(([, label]) => label!), ...grouped].filter((label) => !labels.includes(label)),
-      ).toEqual([]);
-      expect([...expr.matchAll(/\$(\w+)/g)].filter(([, name]) => !variables.includes(name!))).toEqual([]);
-    }
-  },
-);
+test.each(panels)('%s uses series, labels and variables that exist', (_, panel, dashboard) => {
+  const variables = dashboard.templating.list.map(({ name }) => name);
+  for (const { expr, legendFormat = '' } of panel.targets) {
+    const series = metricsIn(expr);
+    expect(series.length).toBeGreaterThan(0);
+    expect(series.filter((name) => !metricOf(name) && !isForeignMetric(name))).toEqual([]);
+    const labels = [...series.flatMap((name) => metricOf(name)?.labelNames ?? []), ...TARGET_LABELS];
+    const used = [...expr.matchAll(/([a-z_]+)(?:=~?|!=)"/g), ...legendFormat.matchAll(/\{\{(\w+)\}\}/g)];
+    const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(/,\s*/));
+    expect(
+      [...used.map(([, label]) => label!), ...grouped].filter((label) => !labels.includes(label)),
+    ).toEqual([]);
+    expect([...expr.matchAll(/\$(\w+)/g)].filter(([, name]) => !variables.includes(name!))).toEqual([]);
+  }
+});
 
 test.each(dashboards.map((each) => [each.uid, each] as const))(
-  '%s offers variables of series that exist',
+  'the variables of %s use series that exist',
   (_, each) => {
     for (const { name, query } of each.templating.list) {
       if (typeof query === 'string') continue;
@@ -75,7 +72,7 @@ test.each(dashboards.map((each) => [each.uid, each] as const))(
 );
 
 test.each(dashboards.map((each) => [each.uid, each.panels] as const))(
-  'panels of %s lie side by side',
+  'the panels of %s do not overlap',
   (_, given) => {
     const cells = given.flatMap(({ gridPos: { x, y, w } }) =>
       Array.from({ length: w }, (__, column) => `${x + column} ${y}`),
@@ -85,7 +82,7 @@ test.each(dashboards.map((each) => [each.uid, each.panels] as const))(
   },
 );
 
-test('where all are chosen Grafana puts the offered ones in; of namespaces any, also those of none', () => {
+test('only the namespace variable matches every value when all are selected', () => {
   const variables = dashboards.flatMap(({ templating }) => templating.list);
   const any = variables.filter(({ allValue }) => allValue !== undefined);
   expect(new Set(any.map(({ name, allValue }) => `${name} ${allValue}`))).toEqual(new Set(['namespace .*']));
@@ -99,8 +96,8 @@ const samples = (expr: string, exp_samples: object[]) => ({
   eval_time: '20m',
   exp_samples,
 });
-const judgedWith = (series: Record<string, string>, promql_expr_test: object[]) =>
-  judged([
+const checkQueries = (series: Record<string, string>, promql_expr_test: object[]) =>
+  runRuleTests([
     {
       interval: '1m',
       input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
@@ -108,16 +105,16 @@ const judgedWith = (series: Record<string, string>, promql_expr_test: object[]) 
     },
   ]);
 
-/** What a panel asks, of this metric where it asks for several. */
+/** The query of a panel. @param metric selects the query if the panel has several */
 const exprOf = (uid: string, title: string, metric = '') =>
   dashboards
     .find((each) => each.uid === uid)!
     .panels.find((panel) => panel.title === title)!
     .targets.find(({ expr }) => expr.includes(metric))!.expr;
 
-describeWithPrometheus('the dashboard of one number, as promtool judges it', () => {
-  const ofNumber = dashboards.find(({ uid }) => uid === 'gwk-instance')!.panels;
-  /** What an engine exports, all of it growing. */
+describeWithPrometheus('the instance dashboard in promtool', () => {
+  const instancePanels = dashboards.find(({ uid }) => uid === 'gwk-instance')!.panels;
+  /** All series of one engine, each of them increasing. */
   const seriesOf = (pod: string, id: string): Record<string, string> =>
     Object.fromEntries(
       [...Object.values(METRICS['`gwk engine`']!), { name: 'process_resident_memory_bytes', labelNames: [] }]
@@ -132,38 +129,38 @@ describeWithPrometheus('the dashboard of one number, as promtool judges it', () 
         }),
     );
 
-  test('no panel shows anything of a pod of the same name elsewhere, or of another number', () => {
+  test('no panel shows other instances, or a pod of the same name in another namespace', () => {
     const foreign = {
       ...seriesOf('namespace="staging",pod="gwk-a"', 'ins_b'),
       ...seriesOf('namespace="shop",pod="gwk-b"', 'ins_b'),
       'process_resident_memory_bytes{namespace="shop",pod="gwk-a-exporter"}': '1x30',
     };
-    const exprs = ofNumber.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const exprs = instancePanels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     expect(
-      judgedWith(
+      checkQueries(
         foreign,
         exprs.map((expr) => samples(expr, [])),
       ),
-    ).toBe('well');
+    ).toBe('ok');
   });
 
   test.each([
     ['Connected', 120],
-    ['Messages in hand', 120],
+    ['Claimed messages', 120],
     ['Resident memory', 120],
-    ['Received', 0.1],
-    ['Lanes in use', 120],
-  ])('%s is that of the number', (title, value) => {
+    ['Received messages', 0.1],
+    ['Active conversations', 120],
+  ])('%s shows the selected instance only', (title, value) => {
     const both = {
       ...seriesOf('namespace="shop",pod="gwk-a"', 'ins_a'),
       ...seriesOf('namespace="staging",pod="gwk-a"', 'ins_b'),
       ...seriesOf('namespace="shop",pod="gwk-b"', 'ins_b'),
     };
-    const { expr } = ofNumber.find((panel) => panel.title === title)!.targets[0]!;
-    expect(judgedWith(both, [samples(expr, [{ labels: '{}', value }])])).toBe('well');
+    const { expr } = instancePanels.find((panel) => panel.title === title)!.targets[0]!;
+    expect(checkQueries(both, [samples(expr, [{ labels: '{}', value }])])).toBe('ok');
   });
 
-  test('a connection that an engine loses for the first time is counted, and its next ones', () => {
+  test('counts the first lost connection of an engine and later ones', () => {
     const lost = (pod: string) => `namespace="shop",pod="${pod}"`;
     const begun = (pod: string) => `gwk_engine_disconnections_total{${lost(pod)},reason="connection_lost"}`;
     const own = `gwk_instance_connected{${lost('gwk-a')},instance_id="ins_a"}`;
@@ -171,7 +168,7 @@ describeWithPrometheus('the dashboard of one number, as promtool judges it', () 
       [own]: '1x30',
       [begun('gwk-a')]: '_x15 1x15',
       [begun('gwk-b')]: '_x15 1 1 3x13',
-      // What was lost long ago is not lost again.
+      // Losses from long ago do not count again.
       [begun('gwk-c')]: '7x30',
     };
     const expr = (uid: string) => exprOf(uid, 'Lost connections by reason');
@@ -180,30 +177,30 @@ describeWithPrometheus('the dashboard of one number, as promtool judges it', () 
       samples(expr('gwk-fleet'), [{ labels, value: 4 }]),
       samples(expr('gwk-instance'), [{ labels, value: 1 }]),
     ];
-    expect(judgedWith(series, tests)).toBe('well');
+    expect(checkQueries(series, tests)).toBe('ok');
   });
 });
 
-describeWithPrometheus('the dashboards of several gateways, as promtool judges them', () => {
+describeWithPrometheus('the dashboards of several gateways in promtool', () => {
   const COUNTED: [string, string, string, string][] = [
-    ['gwk-fleet', 'Connected', 'gwk_instances', 'connected'],
-    ['gwk-fleet', 'Down for over 5 minutes', 'gwk_instances_down', ''],
-    ['gwk-fleet', 'Banned', 'gwk_instances', 'banned'],
-    ['gwk-fleet', 'Numbers by state', 'gwk_instances', 'connected'],
-    ['gwk-fleet', 'Messages that have not left', 'gwk_send_queue_messages', 'waiting'],
+    ['gwk-fleet', 'Connected instances', 'gwk_instances', 'connected'],
+    ['gwk-fleet', 'Offline for over 5 minutes', 'gwk_instances_down', ''],
+    ['gwk-fleet', 'Banned instances', 'gwk_instances', 'banned'],
+    ['gwk-fleet', 'Instances by state', 'gwk_instances', 'connected'],
+    ['gwk-fleet', 'Send queue', 'gwk_send_queue_messages', 'waiting'],
     ['gwk-fleet', 'Operator', 'gwk_operator_queue_depth', ''],
     ['gwk-fleet', 'Operator', 'gwk_operator_rollout', 'waiting'],
-    ['gwk-fleet', 'Database', 'gwk_database_size_bytes', ''],
-    ['gwk-fleet', 'Days beyond their time', 'gwk_partitions_expired', ''],
-    ['gwk-webhooks', 'Not ended', 'gwk_webhook_queue_deliveries', ''],
-    ['gwk-webhooks', 'Failing', 'gwk_webhook_endpoints', 'failing'],
-    ['gwk-webhooks', 'Disabled by gwk', 'gwk_webhook_endpoints', 'disabled_by_gwk'],
+    ['gwk-fleet', 'Database size', 'gwk_database_size_bytes', ''],
+    ['gwk-fleet', 'Expired partitions', 'gwk_partitions_expired', ''],
+    ['gwk-webhooks', 'Open deliveries', 'gwk_webhook_queue_deliveries', ''],
+    ['gwk-webhooks', 'Failing endpoints', 'gwk_webhook_endpoints', 'failing'],
+    ['gwk-webhooks', 'Endpoints disabled by gwk', 'gwk_webhook_endpoints', 'disabled_by_gwk'],
     ['gwk-webhooks', 'Backlog', 'gwk_webhook_queue_deliveries', ''],
-    ['gwk-webhooks', 'Destinations', 'gwk_webhook_endpoints', 'failing'],
+    ['gwk-webhooks', 'Endpoints by state', 'gwk_webhook_endpoints', 'failing'],
   ];
 
   test.each(COUNTED)(
-    '%s: %s is what all of them have, each replica of one telling it',
+    '%s: %s sums gateways and counts the replicas of each gateway once',
     (uid, title, metric, state) => {
       const of = (target: string) => `${metric}{${target}${state ? `,state="${state}"` : ''}}`;
       const series = {
@@ -214,7 +211,7 @@ describeWithPrometheus('the dashboards of several gateways, as promtool judges t
       };
       const expr = exprOf(uid, title, metric);
       const labels = expr.startsWith('sum by (state)') ? `{state="${state}"}` : '{}';
-      expect(judgedWith(series, [samples(expr, [{ labels, value: 5 }])])).toBe('well');
+      expect(checkQueries(series, [samples(expr, [{ labels, value: 5 }])])).toBe('ok');
     },
   );
 });

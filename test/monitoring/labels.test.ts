@@ -3,6 +3,7 @@ import { openDatabase, type Database } from '@gwk/api/database/database';
 import { messageMetrics } from '@gwk/api/platform/metrics/messages';
 import { databaseSizeReader, readBacklog } from '@gwk/api/jobs/backlog';
 import { WorkerMetrics } from '@gwk/api/jobs/metrics';
+import { METRICS } from '@gwk/core/metrics/page';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
 import { classifyDisconnect } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
 import { EngineMetrics } from '@gwk/engine-pod/metrics';
@@ -11,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/servers/databa
 import { Exposition } from '../support/exposition.js';
 import { readRules } from './rules.js';
 
-/** What rules ask of labels is said by the programs: a state that is renamed would silence an alert for ever. */
+/** Compares label values in the rules with those that programs export: a renamed state would disable an alert silently. */
 
 let database: TestDatabase;
 let db: Database;
@@ -46,7 +47,7 @@ async function ofWorkerAndApi(): Promise<string> {
   for (const errorCode of FAILURE_CODES)
     messageMetrics.advanced(waiting, { ...waiting, failedAt: at, errorCode });
   const ofWorker = await registry.metrics();
-  // Both have the metrics of the process.
+  // Worker and API both register the process metrics.
   registry.clear();
   const api = new Metrics(registry, () => 0);
   for (const status of [202, 500, 503]) api.observe({} as Parameters<Metrics['observe']>[0], status, 1);
@@ -81,32 +82,45 @@ async function ofEngine(): Promise<string> {
   return metrics.text();
 }
 
-/** Of other programs, and of Prometheus itself. */
-const NOT_OURS = ['namespace', 'persistentvolumeclaim', 'alertname', 'alertstate'];
+/** Labels that other programs and Prometheus set. */
+const FOREIGN = ['namespace', 'persistentvolumeclaim', 'alertname', 'alertstate'];
 
-const asked = readRules().flatMap(({ alert, expr }) =>
+/** Labels that Prometheus and a PodMonitor set on every scraped series. */
+const TARGET_LABELS = ['job', 'instance', 'namespace', 'pod', 'container', 'endpoint'];
+
+const used = readRules().flatMap(({ alert, expr }) =>
   [...expr.matchAll(/\b(\w+)\{([^}]*)\}/g)].flatMap(([, series, matchers]) =>
     [...matchers!.matchAll(/(\w+)=~?"([^"]*)"/g)]
-      .filter(([, label]) => !NOT_OURS.includes(label!))
+      .filter(([, label]) => !FOREIGN.includes(label!))
       .flatMap(([, label, values]) =>
         values!.split('|').map((value) => ({ alert, series: series!, label: label!, value })),
       ),
   ),
 );
 
-test('rules ask for labels', () => {
-  expect(asked.length).toBeGreaterThan(20);
+test('the rules use label values', () => {
+  expect(used.length).toBeGreaterThan(20);
 });
 
-test.each(asked)('$alert: $series is exported with $label="$value"', ({ series, label, value }) => {
+test.each(used)('$alert: programs export $series with $label="$value"', ({ series, label, value }) => {
   const values = samples.filter(({ name }) => name === series).map(({ labels }) => labels[label] ?? '');
   expect(values).toContainEqual(expect.stringMatching(new RegExp(`^(?:${value})$`)));
 });
 
-test('a state, a destination and a code that are no more are noticed', () => {
+test.each(Object.values(METRICS).flat())(
+  '$name has no label that Prometheus sets on targets',
+  ({ labelNames }) => {
+    // A label of such a name arrives as exported_<name>, and rules that select it match nothing.
+    for (const label of TARGET_LABELS) expect(labelNames).not.toContain(label);
+  },
+);
+
+test('notices values that no program exports', () => {
   const values = (series: string) =>
     samples.filter(({ name }) => name === series).map(({ labels }) => labels);
   expect(values('gwk_instance_state').map(({ state }) => state)).toEqual(INSTANCE_STATES);
-  expect(values('gwk_webhook_queue_age_seconds').map(({ endpoint }) => endpoint)).not.toContain('well');
+  expect(values('gwk_webhook_queue_age_seconds').map(({ endpoint_state }) => endpoint_state)).not.toContain(
+    'unknown',
+  );
   expect(values('gwk_message_statuses_total').map(({ code }) => code)).not.toContain('lost');
 });

@@ -8,7 +8,7 @@ import { neededPrograms } from '../support/prometheus/programs.js';
 
 const SCRAPE_SECONDS = 1;
 
-/** A real Prometheus that scrapes what it is told to. Not started again when it dies. */
+/** A real Prometheus server that scrapes given ports. It is not restarted when it dies. */
 export class PrometheusServer {
   readonly #folder: string;
   readonly #port: number;
@@ -19,7 +19,7 @@ export class PrometheusServer {
     this.#port = port;
   }
 
-  /** Chooses its address; it runs once it is started. */
+  /** Picks a port. The server runs after start(). */
   static async at(folder: string): Promise<PrometheusServer> {
     mkdirSync(folder, { recursive: true });
     return new PrometheusServer(folder, await pickPort());
@@ -29,7 +29,7 @@ export class PrometheusServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** @param ports of this machine that it scrapes, each every second */
+  /** @param ports local ports to scrape every second */
   async start(ports: readonly number[]): Promise<void> {
     const file = join(this.#folder, 'prometheus.yaml');
     const every = `${SCRAPE_SECONDS}s`;
@@ -61,16 +61,16 @@ export class PrometheusServer {
     await this.#program?.stop();
   }
 
-  /** The value of the only series that an expression gives, once it gives one that will do. */
-  async value(expression: string, will: (value: number) => boolean): Promise<number> {
+  /** Waits until the first series of an expression has an accepted value, and returns it. */
+  async value(expression: string, accepts: (value: number) => boolean): Promise<number> {
     const { value } = await until(
       async () => {
         const answer = await fetch(`${this.url}/api/v1/query?query=${encodeURIComponent(expression)}`);
         const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
         const value = Number(data.result[0]?.value[1] ?? Number.NaN);
-        return will(value) && { value };
+        return accepts(value) && { value };
       },
-      { what: `Prometheus says so of ${expression}`, everyMs: 100 },
+      { what: `an accepted value of ${expression}`, everyMs: 100 },
     );
     return value;
   }

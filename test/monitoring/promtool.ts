@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { neededPrograms } from '../support/prometheus/programs.js';
 
-/** @returns 'well', or what promtool complains of */
+/** @returns 'ok', or the error output of promtool */
 export function promtool(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(neededPrograms().promtool, args, { encoding: 'utf8' });
-  return status === 0 ? 'well' : stdout + stderr;
+  return status === 0 ? 'ok' : stdout + stderr;
 }
 
-/** What `promtool test rules` says of tests in its notation. @param rules a file of theirs, or what is in one */
-export function judged(tests: object[], rules?: string | object): string {
+/** Runs `promtool test rules`. @param rules path of a rule file, or its content @returns 'ok', or its error output */
+export function runRuleTests(tests: object[], rules?: string | object): string {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-rules-'));
   try {
     const own = join(folder, 'rules.yaml');

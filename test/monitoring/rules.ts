@@ -23,16 +23,16 @@ export const readGroups = (): RuleGroup[] =>
 
 export const readRules = (): Rule[] => readGroups().flatMap(({ rules }) => rules);
 
-/** Metrics of others that rules and panels may name: of Prometheus itself, of the kubelet, of Node.js. */
-const OTHERS = /^(up|ALERTS|kubelet_volume_stats_[a-z_]+|process_[a-z_]+|nodejs_[a-z_]+)$/;
-/** What PromQL consists of beside names of metrics and labels. */
-const WORDS = new Set(
+/** Metrics of other exporters that rules and panels may use: Prometheus, kubelet and Node.js. */
+const FOREIGN = /^(up|ALERTS|kubelet_volume_stats_[a-z_]+|process_[a-z_]+|nodejs_[a-z_]+)$/;
+/** Functions and keywords of PromQL. */
+const KEYWORDS = new Set(
   'sum max min avg count rate increase delta absent by without on ignoring and or unless vector histogram_quantile le min_over_time max_over_time last_over_time clamp_min topk'.split(
     ' ',
   ),
 );
 
-/** The metrics that an expression of PromQL names. Labels and their values are left out with their braces. */
+/** The metric names in a PromQL expression, without labels and their values. */
 export function metricsIn(expression: string): string[] {
   const bare = expression
     .replaceAll(/\{[^}]*\}/g, ' ')
@@ -41,7 +41,7 @@ export function metricsIn(expression: string): string[] {
     .replaceAll(/\boffset\s+\w+/g, ' ')
     .replaceAll(/"[^"]*"/g, ' ');
   const names = bare.match(/[a-zA-Z_][a-zA-Z0-9_]*/g) ?? [];
-  return [...new Set(names.filter((name) => !WORDS.has(name)))];
+  return [...new Set(names.filter((name) => !KEYWORDS.has(name)))];
 }
 
-export const isOfOthers = (metric: string): boolean => OTHERS.test(metric);
+export const isForeignMetric = (metric: string): boolean => FOREIGN.test(metric);

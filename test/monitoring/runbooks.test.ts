@@ -10,13 +10,13 @@ import { ROOT } from '../support/program.js';
 
 const RUNBOOKS = join(ROOT, 'docs/runbooks');
 
-/** Each `node -e '...'` of the pages that asks for readiness, by its page. */
+/** Every `node -e '...'` in the runbooks that reads /readyz, with its page. */
 const questions = readdirSync(RUNBOOKS).flatMap((file) => {
   const page = readFileSync(join(RUNBOOKS, file), 'utf8');
   return [...page.matchAll(/\bnode -e '([^']*readyz[^']*)'/g)].map(([, script]) => [file, script!] as const);
 });
 
-/** Each `psql "$DATABASE_URL" -c ...` of the pages, by its page. */
+/** Every `psql "$DATABASE_URL" -c ...` in the runbooks, with its page. */
 const queries = readdirSync(RUNBOOKS).flatMap((file) => {
   const page = readFileSync(join(RUNBOOKS, file), 'utf8');
   return [...page.matchAll(/^psql "\$DATABASE_URL" -c (["'])(.*?)\1/gm)].map(
@@ -36,27 +36,27 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('pages ask Postgres', () => {
+test('runbooks contain SQL queries', () => {
   expect(queries.length).toBeGreaterThan(10);
 });
 
-test.each(queries)('%s asks Postgres what it can answer: %s', async (_, sql) => {
+test.each(queries)('%s has a query that Postgres accepts: %s', async (_, sql) => {
   await expect(client.query(sql)).resolves.toMatchObject({ command: 'SELECT' });
 });
 
-describe('pages ask a pod that is not ready', () => {
+describe('readiness scripts against a pod that is not ready', () => {
   const checks = JSON.stringify({ postgres: 'unreachable', process: 'ok' });
   const pod = createServer((req, res) => res.writeHead(req.url === '/readyz' ? 503 : 404).end(checks));
   beforeAll(() => new Promise<void>((resolve) => pod.listen(0, '127.0.0.1', resolve)));
   afterAll(() => pod.close());
 
-  test('three at least', () => {
+  test('three runbooks have one', () => {
     expect(questions.map(([file]) => file)).toEqual(
       expect.arrayContaining(['GwkApiErrors.md', 'GwkApiDown.md', 'GwkMediaStoreUnavailable.md']),
     );
   });
 
-  test.each(questions)('%s: and are told which check is red', async (_, script) => {
+  test.each(questions)('%s prints the failing check', async (_, script) => {
     const asked = script.replace('localhost:8080', `localhost:${(pod.address() as AddressInfo).port}`);
     expect(asked).not.toBe(script);
     const { stdout } = await promisify(execFile)(process.execPath, ['-e', asked]);

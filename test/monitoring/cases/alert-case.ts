@@ -1,10 +1,10 @@
-/** What Prometheus sees (in its notation: one value a minute), and what it is to alert of at a time. */
+/** Input series in promtool notation (one value a minute), and the alerts expected at one time. */
 export interface AlertCase {
   name: string;
   alert: string;
   series: Record<string, string>;
   at: string;
-  /** None: quiet. */
+  /** Expected alerts. Empty: the alert must not fire. */
   fires: { labels?: Record<string, string>; description: string }[];
 }
 

@@ -1,9 +1,9 @@
 import { quiet, type AlertCase } from './alert-case.js';
 
 const pod = 'namespace="shop",pod="gwk-a"';
-const number = `${pod},instance_id="ins_a"`;
-const numberLabels = { namespace: 'shop', pod: 'gwk-a', instance_id: 'ins_a' };
-const state = (name: string, labels = number): string => `gwk_instance_state{${labels},state="${name}"}`;
+const instance = `${pod},instance_id="ins_a"`;
+const instanceLabels = { namespace: 'shop', pod: 'gwk-a', instance_id: 'ins_a' };
+const state = (name: string, labels = instance): string => `gwk_instance_state{${labels},state="${name}"}`;
 const lease = (labels = pod): string => `gwk_engine_lease_seconds{${labels}}`;
 const lost = (pod: string, name: string): string =>
   `gwk_instances{namespace="shop",pod="${pod}",state="${name}"}`;
@@ -11,81 +11,84 @@ const shop = (name: string) => ({ namespace: 'shop', state: name });
 
 export const INSTANCES: AlertCase[] = [
   {
-    name: 'a number is banned for a minute',
+    name: 'an instance is banned for a minute',
     alert: 'GwkInstanceBanned',
     series: { [state('banned')]: '0 1x10', [state('connected')]: '1 0x10' },
     at: '3m',
     fires: [
       {
-        labels: numberLabels,
-        description: 'ins_a is banned: nothing leaves it, and nothing reaches it.',
+        labels: instanceLabels,
+        description: 'ins_a is banned. It neither sends nor receives.',
       },
     ],
   },
   {
-    name: 'a number without its name is told by its pod',
+    name: 'without instance_id the pod identifies a banned instance',
     alert: 'GwkInstanceBanned',
     series: { [state('banned', pod)]: '1x10' },
     at: '3m',
     fires: [
       {
         labels: { namespace: 'shop', pod: 'gwk-a' },
-        description: 'gwk-a is banned: nothing leaves it, and nothing reaches it.',
+        description: 'gwk-a is banned. It neither sends nor receives.',
       },
     ],
   },
   {
-    name: 'a number is connected',
+    name: 'an instance is connected',
     alert: 'GwkInstanceBanned',
     series: { [state('banned')]: '0x10' },
     at: '5m',
     ...quiet,
   },
   {
-    name: 'a number was logged out',
+    name: 'an instance was logged out',
     alert: 'GwkInstanceLoggedOut',
     series: { [state('logged_out')]: '1x10' },
     at: '2m',
     fires: [
-      { labels: numberLabels, description: 'ins_a has to be paired again before it sends or receives.' },
+      { labels: instanceLabels, description: 'ins_a must be paired again before it sends or receives.' },
     ],
   },
   {
-    name: 'a number has not been paired yet',
+    name: 'an instance has never been paired',
     alert: 'GwkInstanceLoggedOut',
     series: { [state('logged_out')]: '0x10', [state('pending_pair')]: '1x10' },
     at: '9m',
     ...quiet,
   },
   {
-    name: 'a number is banned for good, which ends its engine, and then the worker is replaced',
+    name: 'a permanent ban stops the engine, and then the worker is replaced',
     alert: 'GwkInstancesLost',
     series: {
       [state('banned')]: '0 0 _x40',
       [lost('w1', 'banned')]: '2 2 3x10 _x30',
       [lost('w2', 'banned')]: '_x10 3x30',
-      // For an hour or a day, with its engine: that one is told by itself, and hides no other.
+      // A temporary ban with a running engine has its own alert and does not hide this one.
       [state('banned', 'namespace="shop",pod="gwk-b",instance_id="ins_b"')]: '1x40',
     },
     at: '30m',
     fires: [
-      { labels: shop('banned'), description: '1 more are banned than an hour ago. Each needs a person.' },
+      {
+        labels: shop('banned'),
+        description: '1 more instances are banned than an hour ago. Each needs manual action.',
+      },
     ],
   },
   {
-    name: 'two numbers were logged out, and their engines have ended',
+    name: 'two instances were logged out, and their engines have exited',
     alert: 'GwkInstancesLost',
     series: { [lost('w1', 'logged_out')]: '0 2x40', [lost('w1', 'banned')]: '5x40' },
     at: '25m',
     fires: [
       {
         labels: shop('logged_out'),
-        description: '2 more are logged_out than an hour ago. Each needs a person.',
+        description: '2 more instances are logged_out than an hour ago. Each needs manual action.',
       },
     ],
   },
   {
-    name: 'numbers were banned long ago, one of them was deleted, and another gateway has fewer',
+    name: 'old bans, one of them of a deleted instance, and another gateway with fewer bans',
     alert: 'GwkInstancesLost',
     series: {
       [lost('w1', 'banned')]: '3x70 2x30',
@@ -95,21 +98,21 @@ export const INSTANCES: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'one of two workers has looked a moment before the other',
+    name: 'one of two workers reads Postgres a moment before the other',
     alert: 'GwkInstancesLost',
     series: { [lost('w1', 'banned')]: '4x30 3x29', [lost('w2', 'banned')]: '4x31 3x28' },
     at: '31m',
     ...quiet,
   },
   {
-    name: 'Postgres was away for an hour',
+    name: 'Postgres was unavailable for an hour',
     alert: 'GwkInstancesLost',
     series: { [lost('w1', 'banned')]: `3 ${'NaN '.repeat(70)}3 3 3 3 3 3 3` },
     at: '76m',
     ...quiet,
   },
   {
-    name: 'a number connects and is dropped for over five minutes',
+    name: 'an instance connects and is dropped for over five minutes',
     alert: 'GwkInstanceDisconnected',
     series: {
       [state('disconnected')]: '1 0 1 0 1 0 1 0 1',
@@ -119,20 +122,20 @@ export const INSTANCES: AlertCase[] = [
     at: '6m',
     fires: [
       {
-        labels: numberLabels,
-        description: 'The engine of ins_a runs and cannot connect to the network.',
+        labels: instanceLabels,
+        description: 'The engine of ins_a is running but cannot connect to the network.',
       },
     ],
   },
   {
-    name: 'a number is out for a moment, again and again',
+    name: 'an instance disconnects for short moments repeatedly',
     alert: 'GwkInstanceDisconnected',
     series: { [state('disconnected')]: '1 1 0 1 1 0 1 1 0 1 1', [lease()]: '31x10' },
     at: '10m',
     ...quiet,
   },
   {
-    name: "engines without a lease are the database's or the API's outage, not each number's",
+    name: 'engines without a lease do not count as disconnected instances',
     alert: 'GwkInstanceDisconnected',
     series: Object.fromEntries(
       [
@@ -150,53 +153,55 @@ export const INSTANCES: AlertCase[] = [
     at: '8m',
     fires: [
       {
-        labels: numberLabels,
-        description: 'The engine of ins_a runs and cannot connect to the network.',
+        labels: instanceLabels,
+        description: 'The engine of ins_a is running but cannot connect to the network.',
       },
     ],
   },
   {
-    name: 'a number without its name is disconnected, and its engine has a lease',
+    name: 'without instance_id the pod identifies a disconnected instance',
     alert: 'GwkInstanceDisconnected',
     series: { [state('disconnected', pod)]: '1x10', [lease()]: '31x10' },
     at: '6m',
     fires: [
       {
         labels: { namespace: 'shop', pod: 'gwk-a' },
-        description: 'The engine of gwk-a runs and cannot connect to the network.',
+        description: 'The engine of gwk-a is running but cannot connect to the network.',
       },
     ],
   },
   {
-    name: 'two numbers are out, as each of two workers says',
+    name: 'two workers report the same two instances as offline',
     alert: 'GwkInstancesDown',
     series: { 'gwk_instances_down{pod="w1"}': '0 2x10', 'gwk_instances_down{pod="w2"}': '0 2x10' },
     at: '4m',
     fires: [
-      { description: '2 numbers that are to reconnect by themselves have been out for over 5 minutes.' },
+      {
+        description: '2 instances that should reconnect by themselves have been offline for over 5 minutes.',
+      },
     ],
   },
   {
-    name: 'Postgres does not say how many are out',
+    name: 'Postgres is unavailable, and the count is NaN',
     alert: 'GwkInstancesDown',
     series: { 'gwk_instances_down{pod="w1"}': 'NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN' },
     at: '9m',
     ...quiet,
   },
   {
-    name: 'the network rejects the version of the client',
+    name: 'the network rejects the client version',
     alert: 'GwkNetworkRefusesClient',
     series: { 'gwk_engine_disconnections_total{pod="a",reason="version_rejected_405"}': '0 0 1 2 2 2' },
     at: '5m',
     fires: [
       {
         labels: { reason: 'version_rejected_405' },
-        description: 'Engines are refused (version_rejected_405). Numbers that reconnect stay out.',
+        description: 'Engines are refused (version_rejected_405). Instances that reconnect stay offline.',
       },
     ],
   },
   {
-    name: 'a new engine is refused at its first attempt, and waits for an hour',
+    name: 'a new engine is refused at its first attempt and waits for an hour',
     alert: 'GwkNetworkRefusesClient',
     series: {
       'gwk_engine_disconnections_total{pod="a",reason="certificate_rejected"}': `_x9 ${'1 '.repeat(60).trim()}`,
@@ -205,7 +210,7 @@ export const INSTANCES: AlertCase[] = [
     fires: [
       {
         labels: { reason: 'certificate_rejected' },
-        description: 'Engines are refused (certificate_rejected). Numbers that reconnect stay out.',
+        description: 'Engines are refused (certificate_rejected). Instances that reconnect stay offline.',
       },
     ],
   },
@@ -217,7 +222,7 @@ export const INSTANCES: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'lines are lost for other reasons',
+    name: 'connections are lost for other reasons',
     alert: 'GwkNetworkRefusesClient',
     series: { 'gwk_engine_disconnections_total{pod="a",reason="connection_lost"}': '0+3x10' },
     at: '9m',

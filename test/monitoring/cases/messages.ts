@@ -5,28 +5,28 @@ const sent = 'gwk_message_statuses_total{status="sent",code=""}';
 
 export const MESSAGES: AlertCase[] = [
   {
-    name: 'scheduled messages stay',
+    name: 'scheduled messages are not released',
     alert: 'GwkScheduledSendsOverdue',
     series: { 'gwk_scheduled_overdue_seconds{pod="w1"}': '0+60x20' },
     at: '12m',
-    fires: [{ description: 'The oldest was to be released 12m 0s ago.' }],
+    fires: [{ description: 'The oldest scheduled message is 12m 0s overdue.' }],
   },
   {
-    name: 'many scheduled messages are released within two minutes',
+    name: 'a burst of scheduled messages is released within two minutes',
     alert: 'GwkScheduledSendsOverdue',
     series: { 'gwk_scheduled_overdue_seconds{pod="w1"}': '0 30 90 110 40 0x15' },
     at: '12m',
     ...quiet,
   },
   {
-    name: 'a number stands still',
+    name: 'an instance stalls',
     alert: 'GwkSendQueueDelayed',
     series: { 'gwk_send_stalled_age_seconds{pod="w1"}': '0 0+60x30' },
     at: '17m',
-    fires: [{ description: 'It has sent and claimed nothing for 16m 0s.' }],
+    fires: [{ description: 'An instance has sent and claimed nothing for 16m 0s.' }],
   },
   {
-    name: 'the last messages of a campaign wait for an hour, one leaves each minute',
+    name: 'the last messages of a campaign wait for an hour while one leaves each minute',
     alert: 'GwkSendQueueDelayed',
     series: {
       'gwk_send_queue_age_seconds{pod="w1"}': '0+60x60',
@@ -36,7 +36,7 @@ export const MESSAGES: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'a number stands still for eleven minutes',
+    name: 'an instance stalls for eleven minutes',
     alert: 'GwkSendQueueDelayed',
     series: { 'gwk_send_stalled_age_seconds{pod="w1"}': '0+60x13 0x20' },
     at: '15m',
@@ -47,10 +47,10 @@ export const MESSAGES: AlertCase[] = [
     alert: 'GwkSendsFailing',
     series: { [failed]: '0+10x30', [sent]: '0+90x30' },
     at: '25m',
-    fires: [{ description: '10% of the messages that ended in the last 15 minutes.' }],
+    fires: [{ description: '10% of the messages that finished in the last 15 minutes failed.' }],
   },
   {
-    name: 'messages fail for reasons of their own',
+    name: 'messages fail because of their recipients',
     alert: 'GwkSendsFailing',
     series: {
       'gwk_message_statuses_total{status="failed",code="recipient_not_on_whatsapp"}': '0+50x30',
@@ -60,7 +60,7 @@ export const MESSAGES: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'a single message fails at night',
+    name: 'a single message fails at low traffic',
     alert: 'GwkSendsFailing',
     series: { [failed]: '0 1 1 1 1 1 1 1 1 1 1 1 1 1 1', [sent]: '0x14' },
     at: '14m',
@@ -71,10 +71,10 @@ export const MESSAGES: AlertCase[] = [
     alert: 'GwkMediaPreparationDelayed',
     series: { 'gwk_preparation_age_seconds{pod="w1"}': '1800x10' },
     at: '6m',
-    fires: [{ description: 'The oldest has waited for 30m 0s.' }],
+    fires: [{ description: 'The oldest message has waited for 30m 0s.' }],
   },
   {
-    name: 'a large file takes its time',
+    name: 'a large file takes 14 minutes',
     alert: 'GwkMediaPreparationDelayed',
     series: { 'gwk_preparation_age_seconds{pod="w1"}': '0+60x14 0x20' },
     at: '20m',

@@ -1,10 +1,10 @@
 import { quiet, type AlertCase } from './alert-case.js';
 
-/** Postgres is away from the 5th minute to the 35th. */
-const AWAY = {
+/** Postgres is unavailable from the 5th minute to the 35th. */
+const OUTAGE = {
   'gwk_database_size_bytes{pod="w1"}': `1000x4 ${'NaN '.repeat(30)}1000x30`,
-  'gwk_worker_job_runs_total{pod="w1",job="release",result="error"}': '0x4 0+6x30 180x30',
-  'gwk_worker_job_overdue_seconds{pod="w1",job="release"}': '0x4 0+60x30 0x30',
+  'gwk_worker_job_runs_total{pod="w1",job_name="release",result="error"}': '0x4 0+6x30 180x30',
+  'gwk_worker_job_overdue_seconds{pod="w1",job_name="release"}': '0x4 0+60x30 0x30',
 };
 
 const DATABASE = 'gwk_database_size_bytes{pod="w"}';
@@ -17,29 +17,29 @@ const ready = (pod: string, values: string) => ({
 
 export const PROGRAMS: AlertCase[] = [
   {
-    name: 'a loop of one of two workers does not come back',
+    name: 'a job of one of two workers hangs',
     alert: 'GwkWorkerJobStuck',
     series: {
-      'gwk_worker_job_overdue_seconds{pod="w1",job="release"}': '0 0+60x30',
-      'gwk_worker_job_overdue_seconds{pod="w2",job="release"}': '0x31',
+      'gwk_worker_job_overdue_seconds{pod="w1",job_name="release"}': '0 0+60x30',
+      'gwk_worker_job_overdue_seconds{pod="w2",job_name="release"}': '0x31',
     },
     at: '18m',
     fires: [
       {
-        labels: { pod: 'w1', job: 'release' },
-        description: 'The loop release of w1 was to have ended a pass 17m 0s ago.',
+        labels: { pod: 'w1', job_name: 'release' },
+        description: 'Job release of w1 is 17m 0s overdue.',
       },
     ],
   },
   {
-    name: 'a pass takes ten minutes',
+    name: 'one run of a job takes ten minutes',
     alert: 'GwkWorkerJobStuck',
-    series: { 'gwk_worker_job_overdue_seconds{pod="w1",job="partitions"}': '0+60x10 0x20' },
+    series: { 'gwk_worker_job_overdue_seconds{pod="w1",job_name="partitions"}': '0+60x10 0x20' },
     at: '14m',
     ...quiet,
   },
   {
-    name: 'an engine fell silent, and Prometheus did not answer the worker',
+    name: 'an engine became unresponsive, and Prometheus did not answer the worker',
     alert: 'GwkLivenessUnreadable',
     series: {
       'gwk_availability_liveness_reads_total{source="prometheus",result="error"}': '0x10 1x30',
@@ -50,12 +50,12 @@ export const PROGRAMS: AlertCase[] = [
       {
         labels: { source: 'prometheus' },
         description:
-          'The worker cannot read prometheus. Times of outages are those of leases, up to a renewal too early.',
+          'Workers cannot read prometheus. Outages of unresponsive engines start at their last lease renewal, up to 10 s too early.',
       },
     ],
   },
   {
-    name: 'one read failed, and others did not',
+    name: 'one read failed, and others succeeded',
     alert: 'GwkLivenessUnreadable',
     series: {
       'gwk_availability_liveness_reads_total{source="prometheus",result="error"}': '0x10 1x30',
@@ -65,18 +65,18 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'no API is seen',
+    name: 'Prometheus reaches no API replica',
     alert: 'GwkApiDown',
     series: { 'gwk_http_requests_in_flight{pod="a"}': '1 1 _x20' },
     at: '15m',
     fires: [
       {
-        description: 'Nothing is accepted, and engines cannot report. Their leases end within a minute.',
+        description: 'If the API is down, it accepts no messages, and engine leases end within a minute.',
       },
     ],
   },
   {
-    name: 'one of two replicas is seen',
+    name: 'Prometheus reaches one of two API replicas',
     alert: 'GwkApiDown',
     series: {
       'gwk_http_requests_in_flight{pod="a"}': '1 _x20',
@@ -86,18 +86,19 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'the API alone cannot reach Postgres',
+    name: 'only the API cannot reach Postgres',
     alert: 'GwkApiNotReady',
     series: { ...ready('a', '1 0x20'), ...ready('b', '1 0x20'), ...WORKER, ...POSTGRES },
     at: '8m',
     fires: [
       {
-        description: 'They run, and none is given requests: nothing is accepted, and engines cannot report.',
+        description:
+          'The replicas run but receive no requests: no messages are accepted, and engines cannot report.',
       },
     ],
   },
   {
-    name: 'one of two replicas is not ready, nor is a worker',
+    name: 'one of two API replicas and a worker are not ready',
     alert: 'GwkApiNotReady',
     series: { ...ready('a', '0x20'), ...ready('b', '1x20'), 'gwk_ready{pod="w"}': '0x20', ...POSTGRES },
     at: '15m',
@@ -111,7 +112,7 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   ...['4m', '12m', '34m'].map((at) => ({
-    name: `Postgres is away for all, after ${at}`,
+    name: `Postgres is unavailable for all programs, after ${at}`,
     alert: 'GwkApiNotReady',
     series: {
       ...ready('a', '1 0x40'),
@@ -129,10 +130,10 @@ export const PROGRAMS: AlertCase[] = [
       'gwk_http_request_duration_seconds_count{operation="send",status="503"}': '0+100x20',
     },
     at: '15m',
-    fires: [{ description: '10% of the requests are answered with 5xx.' }],
+    fires: [{ description: '10% of the requests return 5xx.' }],
   },
   {
-    name: 'requests are refused',
+    name: 'most requests are invalid',
     alert: 'GwkApiErrors',
     series: {
       'gwk_http_request_duration_seconds_count{operation="send",status="202"}': '0+10x20',
@@ -142,14 +143,14 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'of two requests a minute each fails',
+    name: 'both of two requests a minute fail',
     alert: 'GwkApiErrors',
     series: { 'gwk_http_request_duration_seconds_count{operation="send",status="500"}': '0+2x30' },
     at: '25m',
-    fires: [{ description: '100% of the requests are answered with 5xx.' }],
+    fires: [{ description: '100% of the requests return 5xx.' }],
   },
   {
-    name: 'somebody asks for what cannot be done, in a quiet night',
+    name: 'one client repeats a failing request at low traffic',
     alert: 'GwkApiErrors',
     series: {
       'gwk_http_request_duration_seconds_count{operation="send",status="202"}': '0+2x20',
@@ -159,87 +160,85 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'no worker is seen',
+    name: 'Prometheus reaches no worker',
     alert: 'GwkWorkerDown',
-    series: { 'gwk_worker_job_runs_total{pod="w",job="resend",result="ok"}': '1 2 _x20' },
+    series: { 'gwk_worker_job_runs_total{pod="w",job_name="resend",result="ok"}': '1 2 _x20' },
     at: '15m',
     fires: [
       {
         description:
-          'Webhooks, files, schedules and retention stand still. Messages without files still leave.',
+          'Without workers, webhooks, media, schedules and retention stop. Messages without media still leave.',
       },
     ],
   },
   {
-    name: 'one of two workers is seen',
+    name: 'Prometheus reaches one of two workers',
     alert: 'GwkWorkerDown',
     series: {
-      'gwk_worker_job_runs_total{pod="w1",job="resend",result="ok"}': '1 2 _x20',
-      'gwk_worker_job_runs_total{pod="w2",job="resend",result="ok"}': '1+1x22',
+      'gwk_worker_job_runs_total{pod="w1",job_name="resend",result="ok"}': '1 2 _x20',
+      'gwk_worker_job_runs_total{pod="w2",job_name="resend",result="ok"}': '1+1x22',
     },
     at: '15m',
     ...quiet,
   },
   {
-    name: 'a loop fails every minute',
+    name: 'a job fails every minute',
     alert: 'GwkWorkerJobFailing',
-    series: { 'gwk_worker_job_runs_total{pod="w",job="retention",result="error"}': '0+1x30' },
+    series: { 'gwk_worker_job_runs_total{pod="w",job_name="retention",result="error"}': '0+1x30' },
     at: '25m',
     fires: [
       {
-        labels: { job: 'retention' },
-        description: 'The loop retention has failed 15 times in 15 minutes.',
+        labels: { job_name: 'retention' },
+        description: 'Job retention failed 15 times in 15 minutes.',
       },
     ],
   },
   ...['12m', '34m', '38m', '48m'].map((at) => ({
-    name: `Postgres is away and comes back, after ${at}`,
+    name: `Postgres is unavailable and recovers, after ${at}`,
     alert: 'GwkWorkerJobFailing',
-    series: AWAY,
+    series: OUTAGE,
     at,
     ...quiet,
   })),
   {
-    name: 'Postgres is away for half an hour',
+    name: 'Postgres is unavailable for half an hour',
     alert: 'GwkWorkerJobStuck',
-    series: AWAY,
+    series: OUTAGE,
     at: '34m',
     ...quiet,
   },
   {
-    name: 'Postgres stutters, never for as long as two minutes',
+    name: 'Postgres fails repeatedly, each time for less than two minutes',
     alert: 'GwkWorkerJobFailing',
     series: {
       'gwk_database_size_bytes{pod="w1"}': '1000 NaN '.repeat(15).trim(),
-      'gwk_worker_job_runs_total{pod="w1",job="release",result="error"}': '0+1x30',
+      'gwk_worker_job_runs_total{pod="w1",job_name="release",result="error"}': '0+1x30',
     },
     at: '25m',
-    fires: [
-      { labels: { job: 'release' }, description: 'The loop release has failed 15 times in 15 minutes.' },
-    ],
+    fires: [{ labels: { job_name: 'release' }, description: 'Job release failed 15 times in 15 minutes.' }],
   },
   {
-    name: 'a loop fails now and then',
+    name: 'a job fails now and then',
     alert: 'GwkWorkerJobFailing',
     series: {
-      'gwk_worker_job_runs_total{pod="w1",job="release",result="error"}': '0 1 1 1 1 2 2 2 3 3 3 3x10',
+      'gwk_worker_job_runs_total{pod="w1",job_name="release",result="error"}': '0 1 1 1 1 2 2 2 3 3 3 3x10',
     },
     at: '20m',
     ...quiet,
   },
   {
-    name: 'two operators wait for each other',
+    name: 'no operator takes the lead',
     alert: 'GwkOperatorWithoutLeader',
     series: { 'gwk_operator_leader{pod="o1"}': '1 0x10', 'gwk_operator_leader{pod="o2"}': '0x10' },
     at: '4m',
-    fires: [{ description: 'Engines that run go on. None is started, moved or ended.' }],
+    fires: [{ description: 'Running engines continue. No engine is started, moved or stopped.' }],
   },
   {
-    name: 'no operator is seen',
+    name: 'Prometheus reaches no operator',
     alert: 'GwkOperatorWithoutLeader',
     series: { 'gwk_http_requests_in_flight{pod="a"}': '1x20' },
     at: '5m',
-    fires: [{ description: 'Engines that run go on. None is started, moved or ended.' }],
+    fires: [{ description: 'Running engines continue. No engine is started, moved or stopped.' }],
   },
   {
     name: 'the leader changes',
@@ -249,14 +248,14 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'the operator does not hear the API',
+    name: 'the API does not answer the operator',
     alert: 'GwkOperatorBehind',
     series: { 'gwk_operator_api_unresponsive_seconds{pod="o1"}': '200x20' },
     at: '12m',
-    fires: [{ description: 'Changes of Instances are late.' }],
+    fires: [{ description: 'Changes to Instances take effect late.' }],
   },
   {
-    name: 'many Instances wait after an upgrade, and go',
+    name: 'a long queue after an upgrade empties',
     alert: 'GwkOperatorBehind',
     series: {
       'gwk_operator_queue_depth{pod="o1"}': '2000-250x8 0x10',
@@ -266,17 +265,17 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'engines end again and again',
+    name: 'engines exit repeatedly',
     alert: 'GwkEnginesExiting',
     series: {
       'gwk_operator_engine_exits_total{pod="o1",requested="false"}': '0+1x30',
       'gwk_operator_instances{pod="o1"}': '40x30',
     },
     at: '25m',
-    fires: [{ description: '15 times in 15 minutes, without having been asked to.' }],
+    fires: [{ description: 'Engines exited 15 times in 15 minutes without a request to stop.' }],
   },
   {
-    name: 'of two thousand engines one ends each minute',
+    name: 'one of two thousand engines exits each minute',
     alert: 'GwkEnginesExiting',
     series: {
       'gwk_operator_engine_exits_total{pod="o1",requested="false"}': '0+1x30',
@@ -286,21 +285,21 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'of two thousand engines one ends each time that it is started',
+    name: 'one of two thousand engines is crash-looping',
     alert: 'GwkEngineCrashLoop',
     series: { 'gwk_operator_crash_loops{pod="o1"}': '0 1x20', 'gwk_operator_crash_loops{pod="o2"}': '0x21' },
     at: '15m',
-    fires: [{ description: 'So it is with 1 numbers. Each is tried again every five minutes at last.' }],
+    fires: [{ description: '1 engines are crash-looping. Retries back off to every 5 minutes.' }],
   },
   {
-    name: 'engines ended while the API was away, and run again',
+    name: 'engines exited while the API was down and recovered',
     alert: 'GwkEngineCrashLoop',
     series: { 'gwk_operator_crash_loops{pod="o1"}': '0 9x7 0x10' },
     at: '15m',
     ...quiet,
   },
   {
-    name: 'engines are ended by an upgrade',
+    name: 'an upgrade stops engines',
     alert: 'GwkEnginesExiting',
     series: {
       'gwk_operator_engine_exits_total{pod="o1",requested="true"}': '0+1x30',

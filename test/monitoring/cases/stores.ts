@@ -11,7 +11,7 @@ export const STORES: AlertCase[] = [
     fires: [
       {
         description:
-          'Nothing is accepted or delivered, and alerts of queues and numbers are silent. Engines keep their connections.',
+          'Nothing is accepted or delivered, and alerts on queues and instances cannot fire. Engines disconnect 40 s after their last lease renewal.',
       },
     ],
   },
@@ -32,7 +32,7 @@ export const STORES: AlertCase[] = [
     at: '5m',
     fires: [
       {
-        description: 'Messages still leave, up to 5 seconds later. Pairing, restarts and edits answer 503.',
+        description: 'Messages leave up to 5 s later. Pairing, restarts and edits return 503.',
       },
     ],
   },
@@ -44,7 +44,7 @@ export const STORES: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'half of the engines of a namespace have lost Redis, which API and worker reach',
+    name: 'half of the engines of a namespace have lost Redis, but the API reaches it',
     alert: 'GwkEnginesWithoutRedis',
     series: {
       'gwk_engine_redis_up{namespace="shop",pod="a"}': '1 0x10',
@@ -57,7 +57,7 @@ export const STORES: AlertCase[] = [
       {
         labels: { namespace: 'shop' },
         description:
-          '50% of the engines are without it: messages leave up to 5 seconds later, and pairing, restarts and edits answer 503.',
+          '50% of the engines are affected. Messages leave up to 5 s later; pairing, restarts and edits return 503.',
       },
     ],
   },
@@ -74,23 +74,26 @@ export const STORES: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'all engines lose Redis for a moment, as it is replaced',
+    name: 'all engines lose Redis while it is replaced',
     alert: 'GwkEnginesWithoutRedis',
     series: { 'gwk_engine_redis_up{pod="a"}': '1 1 0 0 0 1 1 1 1 1' },
     at: '9m',
     ...quiet,
   },
   {
-    name: 'one of two programs cannot write files',
+    name: 'one of two programs cannot write media',
     alert: 'GwkMediaStoreUnavailable',
     series: { 'gwk_media_store_writable{pod="a"}': '1 0x10', 'gwk_media_store_writable{pod="b"}': '1x10' },
     at: '8m',
     fires: [
-      { description: 'Uploads fail, messages with files wait, and received files are lost. Texts leave.' },
+      {
+        description:
+          'Uploads fail, messages with media wait, and received files are lost. Text messages leave.',
+      },
     ],
   },
   {
-    name: 'the store of files was away for a moment',
+    name: 'the media store was not writable for two minutes',
     alert: 'GwkMediaStoreUnavailable',
     series: { 'gwk_media_store_writable{pod="a"}': '1 0 0 1 1 1 1 1 1 1' },
     at: '9m',
@@ -109,83 +112,83 @@ export const STORES: AlertCase[] = [
     ],
   },
   {
-    name: 'statements wait for a moment, again and again',
+    name: 'statements wait for short moments repeatedly',
     alert: 'GwkDatabasePoolFull',
     series: { 'gwk_database_pool_waiting{namespace="shop",pod="gwk-a"}': '4 4 4 0 9 9 9 0 2 2 2' },
     at: '10m',
     ...quiet,
   },
   {
-    name: 'contents outlive their time by an hour, between two passes',
+    name: 'contents are an hour overdue between two job runs',
     alert: 'GwkRetentionOverdue',
     series: { 'gwk_retention_overdue_seconds{pod="w1"}': '0+60x60 0x30' },
     at: '60m',
     ...quiet,
   },
   {
-    name: 'contents outlive their time',
+    name: 'contents are three hours overdue',
     alert: 'GwkRetentionOverdue',
     series: { 'gwk_retention_overdue_seconds{pod="w1"}': '10800x30' },
     at: '20m',
-    fires: [{ description: 'Contents of messages have outlived their time by 3h 0m 0s.' }],
+    fires: [{ description: 'The oldest content is 3h 0m 0s past its retention time.' }],
   },
   {
-    name: 'days whose time is over stay',
+    name: 'expired partitions remain for over 12 hours',
     alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x800' },
     at: '725m',
     fires: [
       {
         description:
-          '2 days of messages, events or webhook deliveries are past their time, the first of them for 12 hours.',
+          '2 daily partitions of messages, events or webhook deliveries have expired; the oldest expired over 12 hours ago.',
       },
     ],
   },
   {
-    name: 'days whose time is over stay while a backup is made',
+    name: 'expired partitions remain during a backup',
     alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x800' },
     at: '715m',
     ...quiet,
   },
   {
-    name: 'days whose time is over stay, and once nobody could look',
+    name: 'expired partitions remain, and one reading is NaN',
     alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x400 NaN 2x400' },
     at: '725m',
     fires: [
       {
         description:
-          '2 days of messages, events or webhook deliveries are past their time, the first of them for 12 hours.',
+          '2 daily partitions of messages, events or webhook deliveries have expired; the oldest expired over 12 hours ago.',
       },
     ],
   },
   {
-    name: 'days whose time is over go one by one',
+    name: 'expired partitions are dropped one by one',
     alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '249-6x41 0x800' },
     at: '765m',
     ...quiet,
   },
   {
-    name: 'days whose time is over stay for most of the night',
+    name: 'expired partitions are dropped after 690 minutes',
     alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x690 0x800' },
     at: '730m',
     ...quiet,
   },
   {
-    name: 'a volume is nearly full',
+    name: 'a volume is almost full',
     alert: 'GwkVolumeAlmostFull',
     series: {
       [`kubelet_volume_stats_available_bytes{${claim}}`]: '5x20',
       [`kubelet_volume_stats_capacity_bytes{${claim}}`]: '100x20',
     },
     at: '15m',
-    fires: [{ labels: { persistentvolumeclaim: 'gwk-media' }, description: 'gwk-media has 5% left.' }],
+    fires: [{ labels: { persistentvolumeclaim: 'gwk-media' }, description: 'gwk-media has 5% free.' }],
   },
   {
-    name: 'a volume has room, and one of others has none',
+    name: 'a gwk volume is half full, and a foreign volume is full',
     alert: 'GwkVolumeAlmostFull',
     series: {
       [`kubelet_volume_stats_available_bytes{${claim}}`]: '50x20',

@@ -2,41 +2,41 @@ import { quiet, type AlertCase } from './alert-case.js';
 
 export const WEBHOOKS: AlertCase[] = [
   {
-    name: 'deliveries are late',
+    name: 'deliveries to healthy endpoints are late',
     alert: 'GwkWebhookBacklog',
-    series: { 'gwk_webhook_queue_age_seconds{pod="w1",endpoint="healthy"}': '300x10' },
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1",endpoint_state="healthy"}': '300x10' },
     at: '6m',
     fires: [{ description: 'The oldest due delivery is 5m 0s late.' }],
   },
   {
     name: 'deliveries are late for a minute',
     alert: 'GwkWebhookBacklog',
-    series: { 'gwk_webhook_queue_age_seconds{pod="w1",endpoint="healthy"}': '0 0 300 300 0 0 0' },
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1",endpoint_state="healthy"}': '0 0 300 300 0 0 0' },
     at: '6m',
     ...quiet,
   },
   {
-    name: 'what waits for one destination that fails is late for days',
+    name: 'deliveries to one failing endpoint are late for days',
     alert: 'GwkWebhookBacklog',
     series: {
-      'gwk_webhook_queue_age_seconds{pod="w1",endpoint="failing"}': '90000x60',
-      'gwk_webhook_queue_age_seconds{pod="w1",endpoint="healthy"}': '1x60',
+      'gwk_webhook_queue_age_seconds{pod="w1",endpoint_state="failing"}': '90000x60',
+      'gwk_webhook_queue_age_seconds{pod="w1",endpoint_state="healthy"}': '1x60',
     },
     at: '60m',
     ...quiet,
   },
   {
-    name: 'more destinations fail than work',
+    name: 'more endpoints fail than work',
     alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '12x30',
       'gwk_webhook_endpoints{pod="w1",state="enabled"}': '3x30',
     },
     at: '20m',
-    fires: [{ description: '12 destinations, more than work. Their deliveries are kept and tried again.' }],
+    fires: [{ description: '12 endpoints fail, more than work. Their deliveries are kept and retried.' }],
   },
   {
-    name: 'some of many destinations fail',
+    name: 'half of the endpoints fail',
     alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '12x30',
@@ -46,7 +46,7 @@ export const WEBHOOKS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'the only destination is down for five hours',
+    name: 'the only endpoint is down for five hours',
     alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '0x70 1x300 0x20',
@@ -56,26 +56,26 @@ export const WEBHOOKS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'the only destination is down for longer',
+    name: 'the only endpoint is down for over six hours',
     alert: 'GwkWebhooksFailing',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="failing"}': '0x10 1x400',
       'gwk_webhook_endpoints{pod="w1",state="enabled"}': '1x10 0x400',
     },
     at: '390m',
-    fires: [{ description: '1 destinations, more than work. Their deliveries are kept and tried again.' }],
+    fires: [{ description: '1 endpoints fail, more than work. Their deliveries are kept and retried.' }],
   },
   {
-    name: 'a destination has just been disabled',
+    name: 'an endpoint was disabled ten minutes ago',
     alert: 'GwkWebhookEndpointDisabled',
     series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x60' },
     at: '40m',
     fires: [
-      { description: '1 destinations within the last hour. Their owners receive no events by webhook.' },
+      { description: '1 endpoints were disabled within the last hour. Their owners receive no webhooks.' },
     ],
   },
   {
-    name: 'a destination was disabled, and then the worker was replaced',
+    name: 'an endpoint was disabled, and then the worker was replaced',
     alert: 'GwkWebhookEndpointDisabled',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x5 _x40',
@@ -83,11 +83,11 @@ export const WEBHOOKS: AlertCase[] = [
     },
     at: '50m',
     fires: [
-      { description: '1 destinations within the last hour. Their owners receive no events by webhook.' },
+      { description: '1 endpoints were disabled within the last hour. Their owners receive no webhooks.' },
     ],
   },
   {
-    name: 'a destination is enabled again, as one of two workers says a moment before the other',
+    name: 'an endpoint is enabled again, and one of two workers reads it first',
     alert: 'GwkWebhookEndpointDisabled',
     series: {
       'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '4x30 3x29',
@@ -97,7 +97,7 @@ export const WEBHOOKS: AlertCase[] = [
     ...quiet,
   },
   {
-    name: 'destinations were disabled long ago',
+    name: 'endpoints were disabled long ago',
     alert: 'GwkWebhookEndpointDisabled',
     series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x90' },
     at: '80m',
