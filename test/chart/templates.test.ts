@@ -76,7 +76,7 @@ describeChart('the chart', () => {
       { ...LEAST, engine: { profiles: { default: { cpu: 1 } } } },
       /additional properties 'cpu'/,
     ],
-    ['all namespaces and some', { ...LEAST, operator: { namespaces: ['*', 'shop'] } }, /names or '\*' alone/],
+    ['all namespaces and some', { ...LEAST, operator: { namespaces: ['*', 'shop'] } }, /names or to '\*'/],
     ['an Ingress without a host', { ...LEAST, ingress: { enabled: true } }, /needs ingress.hosts/],
     ['a route without a Gateway', { ...LEAST, route: { enabled: true } }, /needs route.parentRefs/],
     [

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- /* What the names of objects begin with; short enough for what is put behind it. */ -}}
+{{- /* Prefix of object names. At most 40 characters, so that suffixes fit. */ -}}
 {{- define "gwk.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -13,14 +13,14 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* Labels by which pods are selected: they never change. Of (dict "root" $ "component" "api"). */ -}}
+{{- /* Labels that select pods. They never change. Takes (dict "root" $ "component" "api"). */ -}}
 {{- define "gwk.selector" -}}
 app.kubernetes.io/name: {{ include "gwk.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{- /* `labels` are more; each is written once, since what reads strictly refuses a key that is there twice. */ -}}
+{{- /* All labels of an object. `labels` adds more. merge() writes each key once: strict YAML readers refuse duplicates. */ -}}
 {{- define "gwk.labels" -}}
 {{ include "gwk.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
@@ -29,7 +29,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{ merge (dict) (default (dict) .labels) .root.Values.commonLabels (dict "app.kubernetes.io/part-of" "gwk") | toYaml }}
 {{- end -}}
 
-{{- /* Name, namespace, labels and annotations of an object. Of (dict "root" $ "component" "api" "name" "..."). */ -}}
+{{- /* Name, namespace, labels and annotations. Takes (dict "root" $ "component" "api" "name" "..."). */ -}}
 {{- define "gwk.metadata" -}}
 name: {{ .name }}
 {{- if not .clusterWide }}
@@ -53,7 +53,7 @@ annotations:
 {{ include "gwk.fullname" .root }}-{{ .component }}
 {{- end -}}
 
-{{- /* Names of what the programs are given. */ -}}
+{{- /* Names of Secrets. */ -}}
 {{- define "gwk.secretsName" -}}
 {{- default (include "gwk.fullname" .) .Values.secrets.existingSecret -}}
 {{- end -}}
@@ -70,7 +70,7 @@ annotations:
 {{- default (printf "%s-internal-tls" (include "gwk.fullname" .)) .Values.internal.tls.existingSecret -}}
 {{- end -}}
 
-{{- /* The Secret and key of the address of "postgres" or "redis". */ -}}
+{{- /* Secret and key of the connection URL of "postgres" or "redis". */ -}}
 {{- define "gwk.urlSecret" -}}
 {{- $values := get .root.Values .of -}}
 {{- if $values.existingSecret -}}
@@ -116,7 +116,7 @@ http://{{ include "gwk.fullname" . }}-api.{{ .Release.Namespace }}.svc{{ if ne (
 {{- default (printf "%s-media" (include "gwk.fullname" .)) .Values.media.folder.existingClaim -}}
 {{- end -}}
 
-{{- /* The claims whose volumes must not fill, as a list; none where files are in a bucket. */ -}}
+{{- /* Volume claims that alerts cover, as a list. Media in a bucket has none. */ -}}
 {{- define "gwk.claims" -}}
 {{- $claims := list -}}
 {{- if not .Values.media.s3.bucket -}}{{- $claims = append $claims (include "gwk.mediaClaim" .) -}}{{- end -}}
@@ -128,7 +128,7 @@ http://{{ include "gwk.fullname" . }}-api.{{ .Release.Namespace }}.svc{{ if ne (
 {{- toJson $claims -}}
 {{- end -}}
 
-{{- /* Namespaces whose Instances are served, as a list; none for all of them. */ -}}
+{{- /* Namespaces that the operator serves, as a list. Empty: all. */ -}}
 {{- define "gwk.namespaces" -}}
 {{- $given := .Values.operator.namespaces -}}
 {{- if has "*" $given -}}

@@ -5,14 +5,14 @@
 metadata:
   {{- include "gwk.jobMetadata" (dict "root" . "component" "secrets") | nindent 2 }}
 spec:
-  # A try that failed leaves its pod, and so its log; with OnFailure the last one is deleted when the Job is given up.
+  # Never keeps the pods of failed attempts, and so their logs. OnFailure deletes the last pod when the Job fails.
   restartPolicy: Never
   {{- include "gwk.pod" (dict "root" . "component" "secrets" "values" (dict) "token" true) | nindent 2 }}
   containers:
     - name: secrets
       image: {{ include "gwk.image" (dict "root" . "component" "operator") }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
-      # What went wrong is shown by `kubectl describe pod`.
+      # `kubectl describe pod` then shows the error.
       terminationMessagePolicy: FallbackToLogsOnError
       args:
         - secrets
@@ -47,7 +47,7 @@ spec:
 metadata:
   {{- include "gwk.jobMetadata" $c | nindent 2 }}
 spec:
-  # A try that failed leaves its pod, and so its log; with OnFailure the last one is deleted when the Job is given up.
+  # Never keeps the pods of failed attempts, and so their logs. OnFailure deletes the last pod when the Job fails.
   restartPolicy: Never
   {{- include "gwk.pod" $c | nindent 2 }}
   containers:

@@ -6,7 +6,7 @@
 {{- end }}
 
 {{- define "gwk.enginePeer" -}}
-{{- /* Engines may live in other namespaces; their label is the operator's to give. */ -}}
+{{- /* Engines may run in other namespaces. The operator sets their labels. */ -}}
 - podSelector:
     matchLabels: { app.kubernetes.io/managed-by: gwk-operator, app.kubernetes.io/component: engine }
   {{- $namespaces := include "gwk.namespaces" . | fromJsonArray }}
@@ -57,7 +57,7 @@
   {{- end }}
 {{- end }}
 
-{{- /* What is told of prometheus or collector; nothing where there is none. */ -}}
+{{- /* Egress rule for "prometheus" or "collector". Empty if it has no address. */ -}}
 {{- define "gwk.observerRule" -}}
 {{- if .address }}
 {{- $v := .root.Values.networkPolicy }}
@@ -69,7 +69,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* Not empty where workers ask Prometheus: with a password its address is given as PROMETHEUS_URL in extraEnv. */ -}}
+{{- /* Not empty if workers query Prometheus. A URL with a password comes as PROMETHEUS_URL in worker.extraEnv. */ -}}
 {{- define "gwk.prometheusAddress" -}}
 {{- .Values.monitoring.prometheus.url }}
 {{- range .Values.worker.extraEnv }}{{ if eq .name "PROMETHEUS_URL" }}{{ .name }}{{ end }}{{ end }}

@@ -1,8 +1,8 @@
-{{- /* What pods of all programs have in common. Of (dict "root" $ "component" "api" "values" .Values.api). */ -}}
+{{- /* Pod fields of all programs. Takes (dict "root" $ "component" "api" "values" .Values.api). */ -}}
 {{- define "gwk.pod" -}}
 serviceAccountName: {{ include "gwk.serviceAccountName" . }}
 automountServiceAccountToken: {{ default false .token }}
-# Variables of Services would be taken for settings.
+# Otherwise Kubernetes adds variables of Services, which look like settings.
 enableServiceLinks: false
 securityContext:
   {{- include "gwk.podSecurity" (dict "user" 65532) | nindent 2 }}
@@ -20,7 +20,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{- /* Of what has nothing to say of it, that of all pods. Of (dict "root" $ "values" .Values.api). */ -}}
+{{- /* Placement of one program. Values of `placement` are the default. Takes (dict "root" $ "values" .Values.api). */ -}}
 {{- define "gwk.placement" }}
 {{- $all := .root.Values.placement }}
 {{- with default $all.priorityClassName .values.priorityClassName }}
@@ -49,7 +49,7 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{- /* Replicas on several nodes where that can be had; those of a trial with its database, whose volume they share. */ -}}
+{{- /* Replicas prefer different nodes. Demo pods run on the node of the demo database, whose volume they share. */ -}}
 {{- define "gwk.affinity" -}}
 {{- if .values.affinity }}
 affinity:
@@ -114,7 +114,7 @@ readinessProbe:
 {{- include "gwk.labels" (dict "root" .root "component" .component "labels" .values.podLabels) }}
 {{- end -}}
 
-{{- /* Settings as environment variables. Of a dict of names and values; what is null or empty is left out. */ -}}
+{{- /* Environment variables from a dict of settings. Skips null and empty values. */ -}}
 {{- define "gwk.env" -}}
 {{- range $name, $value := . }}
 {{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
@@ -124,7 +124,7 @@ readinessProbe:
 {{- end }}
 {{- end -}}
 
-{{- /* Numbers of a million and more would be written with an exponent; flags are words. */ -}}
+{{- /* Text of a setting. int64 avoids exponents in numbers from one million on. Booleans become on and off. */ -}}
 {{- define "gwk.settingText" -}}
 {{- if kindIs "float64" . -}}{{ . | int64 | toString | quote }}
 {{- else if kindIs "bool" . -}}{{ . | ternary "on" "off" | quote }}
@@ -132,7 +132,7 @@ readinessProbe:
 {{- end -}}
 {{- end -}}
 
-{{- /* What API and worker have in common. */ -}}
+{{- /* Settings of both API and worker. */ -}}
 {{- define "gwk.commonSettings" -}}
 {{- $v := .Values -}}
 {{- $s := dict "GWK_LOG_LEVEL" $v.logLevel -}}
@@ -145,7 +145,7 @@ readinessProbe:
 {{- include "gwk.databaseSettings" . | fromJson | merge $s | toJson -}}
 {{- end -}}
 
-{{- /* Traces, of all that messages pass; none where there is no collector. */ -}}
+{{- /* Tracing settings of API, worker and engines. Empty without a collector. */ -}}
 {{- define "gwk.tracingSettings" -}}
 {{- $s := dict -}}
 {{- with .Values.monitoring.tracing -}}
@@ -161,7 +161,7 @@ readinessProbe:
 {{- toJson $s -}}
 {{- end -}}
 
-{{- /* How the database is reached. */ -}}
+{{- /* Settings of the database connection. */ -}}
 {{- define "gwk.databaseSettings" -}}
 {{- $s := dict "DATABASE_URL_FILE" "/var/run/gwk/secrets/database-url" -}}
 {{- if include "gwk.hasCa" .Values.postgres -}}{{- $_ := set $s "GWK_DATABASE_CA_FILE" "/var/run/gwk/secrets/database-ca.crt" -}}{{- end -}}
@@ -187,7 +187,7 @@ readinessProbe:
 {{- toJson $s -}}
 {{- end -}}
 
-{{- /* The volume of secrets, from wherever they are. Of (dict "root" $ "with" (list "database" "redis" ...)). */ -}}
+{{- /* Volume with the secrets of one program. Takes (dict "root" $ "with" (list "database" "redis" ...)). */ -}}
 {{- define "gwk.secretsVolume" -}}
 {{- $v := .root.Values -}}
 - name: secrets
@@ -204,7 +204,7 @@ readinessProbe:
       - secret: { name: {{ $url.name }}, items: [{ key: {{ $url.key }}, path: redis-url }] }
       {{- include "gwk.caSource" (dict "tls" $v.redis.tls "path" "redis-ca.crt") | nindent 6 }}
       {{- end }}
-      {{- if has "sealing" .with }}
+      {{- if has "encryption" .with }}
       - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.encryptionKeysKey }}, path: encryption-keys }] }
       {{- end }}
       {{- if has "operator" .with }}
@@ -252,7 +252,7 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- if or (and .Values.postgres.url (not .Values.postgres.existingSecret)) (and .Values.redis.url (not .Values.redis.existingSecret)) }}yes{{ end -}}
 {{- end -}}
 
-{{- /* Before API and worker: nothing is served from a database that is not as this version needs it. */ -}}
+{{- /* Init container of API and worker: no program starts on a database with an older schema. */ -}}
 {{- define "gwk.waitForMigrations" -}}
 - name: wait-for-migrations
   image: {{ include "gwk.image" . }}

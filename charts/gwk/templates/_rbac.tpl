@@ -1,6 +1,6 @@
 
 {{- define "gwk.operatorRules" }}
-  # patch: their finalizer. delete: of what was deleted through the API of gwk.
+  # patch sets the finalizer. delete removes Instances that were deleted through the gwk API.
   - apiGroups: [gwk.dev]
     resources: [instances]
     verbs: [list, watch, patch, delete]
@@ -10,7 +10,7 @@
   - apiGroups: ['']
     resources: [pods]
     verbs: [get, list, watch, create, delete]
-  # It writes the tokens of engines, and has no need to read one. (A patch is answered with the whole Secret.)
+  # The operator writes engine tokens and never reads them. (A patch response contains the whole Secret.)
   - apiGroups: ['']
     resources: [secrets]
     verbs: [create, patch, delete]
@@ -20,7 +20,7 @@
 {{- end }}
 
 {{- define "gwk.apiRules" }}
-  # Server-side apply creates with patch. It sees Instances and nothing else of the cluster.
+  # Server-side apply creates with patch. The API has no other rights in the cluster.
   - apiGroups: [gwk.dev]
     resources: [instances]
     verbs: [get, create, patch, delete]
