@@ -1,6 +1,6 @@
 # Images of the programs: docker build --target api|worker|operator|engine.
-# What is in them says images/programs.js, which `make images` reads too; what is said below of how they start,
-# images/archive.js says as well, and a test compares the two.
+# images/programs.js lists their contents, for `make images` too. images/archive.js has the same image configuration as
+# this file; a test compares them.
 ARG BASE=docker.io/library/node:24-bookworm
 
 FROM ${BASE} AS build
@@ -22,7 +22,7 @@ COPY --from=build /roots/worker /
 EXPOSE 8082
 CMD ["worker"]
 LABEL org.opencontainers.image.title="gwk-worker" \
-      org.opencontainers.image.description="gwk worker: webhooks, files, schedules and retention" \
+      org.opencontainers.image.description="gwk worker: webhooks, media, schedules and retention" \
       org.opencontainers.image.licenses="Apache-2.0 AND GPL-3.0-only AND LGPL-3.0-or-later" \
       org.opencontainers.image.source="https://github.com/gwk-dev/gwk" \
       org.opencontainers.image.version="${VERSION}" \
@@ -35,7 +35,7 @@ COPY --from=build /roots/operator /
 EXPOSE 8083
 CMD ["operator"]
 LABEL org.opencontainers.image.title="gwk-operator" \
-      org.opencontainers.image.description="gwk operator: Instance resources become engines; also gwk secrets" \
+      org.opencontainers.image.description="gwk operator: runs an engine for each Instance resource; also gwk secrets" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.source="https://github.com/gwk-dev/gwk" \
       org.opencontainers.image.version="${VERSION}" \
@@ -48,7 +48,7 @@ COPY --from=build /roots/engine /
 EXPOSE 8084
 CMD ["engine"]
 LABEL org.opencontainers.image.title="gwk-engine" \
-      org.opencontainers.image.description="gwk engine: one number" \
+      org.opencontainers.image.description="gwk engine: connects one phone number" \
       org.opencontainers.image.licenses="GPL-3.0-only" \
       org.opencontainers.image.source="https://github.com/gwk-dev/gwk" \
       org.opencontainers.image.version="${VERSION}" \
@@ -61,7 +61,7 @@ COPY --from=build /roots/api /
 EXPOSE 8080 8081 8085
 CMD ["api"]
 LABEL org.opencontainers.image.title="gwk-api" \
-      org.opencontainers.image.description="gwk api: the HTTP API and the internal port; also gwk migrate, account, key and policy" \
+      org.opencontainers.image.description="gwk api: the HTTP API and the internal API; also gwk migrate, account, key and policy" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.source="https://github.com/gwk-dev/gwk" \
       org.opencontainers.image.version="${VERSION}" \

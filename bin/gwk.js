@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 
-// An engine runs once per number: it loads nothing but its own workspace.
+// An engine loads only its own workspace: there is one process per instance, so its memory counts.
 const parts =
   process.argv[2] === 'engine'
     ? ['@gwk/engine-pod/cli']
@@ -20,7 +20,7 @@ function entryOf(part) {
 }
 
 const program = new Command('gwk').description(
-  'A messaging gateway: numbers as resources, an engine for each, one HTTP API',
+  'Self-hosted WhatsApp gateway for Kubernetes: one HTTP API, one engine per phone number',
 );
 program.enablePositionalOptions().showHelpAfterError('(gwk --help lists the commands)');
 
@@ -39,8 +39,8 @@ const name = process.argv[2];
 const known = program.commands.some((command) => command.name() === name || command.aliases().includes(name));
 if (name && !name.startsWith('-') && name !== 'help' && !known && missing.length > 0) {
   process.stderr.write(
-    `gwk: there is no command "${name}" here. Not part of this installation: ${missing.join(', ')}. ` +
-      'In a source tree, build first (make build); in an image, use the one made for this command.\n',
+    `gwk: unknown command "${name}". Not installed here: ${missing.join(', ')}. ` +
+      'In a source tree, run make build first. Each image contains only its own program.\n',
   );
   process.exit(1);
 }

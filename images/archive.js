@@ -4,12 +4,12 @@ import { copyFileSync, createReadStream, mkdirSync, rmSync, statSync, writeFileS
 import { join } from 'node:path';
 import { APP, NODE, SOURCE, USER } from './programs.js';
 
-/** An image as an OCI archive, made of folders with tar alone: equal folders give an equal archive. */
+/** Makes OCI archives from folders with tar only. Equal folders give equal archives. */
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' };
 const TYPES = 'application/vnd.oci.image';
 
-/** @returns {Promise<{file: string, size: number, digest: string}>} a layer of a folder, once for each folder */
+/** @returns {Promise<{file: string, size: number, digest: string}>} the layer of a folder */
 export async function makeLayer(folder, file) {
   const args = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu'];
   run('tar', [...args, '-C', folder, '-cf', file, '.']);
@@ -56,7 +56,7 @@ export function makeArchive({ name, version, image, layers, revision }, target) 
   return manifest.digest;
 }
 
-/** What the Dockerfile says of the same image. */
+/** The image configuration. A test compares it with the Dockerfile. */
 export function configOf(image, { version, revision }) {
   return {
     User: `${USER}:${USER}`,

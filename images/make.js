@@ -1,4 +1,4 @@
-// Makes images without Docker and without a registry (`make images`), or the folders that the Dockerfile copies:
+// Makes images without Docker and without a registry (`make images`), or only the folders that the Dockerfile copies:
 //   node images/make.js [--registry R] [--tag T] [--output FOLDER] [program ...]
 //   node images/make.js --roots FOLDER [program ...]
 import { spawnSync } from 'node:child_process';
@@ -10,11 +10,11 @@ import { parseArgs } from 'node:util';
 import { makeArchive, makeLayer } from './archive.js';
 import { makeProgram, makeRuntime } from './roots.js';
 import { IMAGES } from './programs.js';
-import { STAND_INS } from './stand-ins.js';
+import { TEST_SERVERS } from './test-servers.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-const ALL = { ...IMAGES, ...STAND_INS };
+const ALL = { ...IMAGES, ...TEST_SERVERS };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
 
 if (Number(process.versions.node.split('.')[0]) < 24) {
   process.stderr.write(
-    `images: the Node that makes an image is the one in it, and ${process.version} is too old\n`,
+    `images: images contain the Node that makes them; ${process.version} is too old, use Node 24 or later\n`,
   );
   process.exit(1);
 }
@@ -36,7 +36,7 @@ const names = positionals.length > 0 ? positionals : Object.keys(IMAGES);
 const unknown = names.filter((name) => !(name in ALL));
 if (unknown.length > 0) {
   process.stderr.write(
-    `images: there is no ${unknown.join(', ')}; there are ${Object.keys(ALL).join(', ')}\n`,
+    `images: unknown image ${unknown.join(', ')}; known images: ${Object.keys(ALL).join(', ')}\n`,
   );
   process.exit(1);
 }

@@ -1,7 +1,7 @@
 /**
- * What is in the images: the one list that the Dockerfile and `make images` share. An image is the Node that makes it,
- * the libraries which that links to, and of this repository and its packages what one program needs. No shell, no
- * package manager; the worker alone has a shell, which bounds its decoders.
+ * Contents of the images, shared by the Dockerfile and `make images`. An image contains the Node that makes it, the
+ * libraries of that Node, and the files and packages that one program needs. It has no package manager and no shell. Only
+ * the worker has a shell, which sets the resource limits of its decoders.
  */
 export const USER = 65532;
 export const NODE = '/usr/bin/node';
@@ -12,12 +12,12 @@ export const SOURCE = 'https://github.com/gwk-dev/gwk';
  * @typedef {object} Image
  * @property {string} title
  * @property {string} description
- * @property {string} licenses of all that is in it
+ * @property {string} licenses of all contents
  * @property {string[]} workspaces of this repository
- * @property {string[]} without packages that its workspaces name and this program never loads
- * @property {string[]} files more of this repository
- * @property {string[]} hostPrograms programs of the machine that makes the image, at the same place in it
- * @property {string} command what it does when nothing is said
+ * @property {string[]} without dependencies of the workspaces that this program never loads
+ * @property {string[]} files other files of this repository
+ * @property {string[]} hostPrograms programs of the build machine, copied to the same path
+ * @property {string} command default command
  * @property {number[]} ports
  */
 
@@ -25,7 +25,7 @@ export const SOURCE = 'https://github.com/gwk-dev/gwk';
 export const IMAGES = {
   api: {
     title: 'gwk-api',
-    description: 'gwk api: the HTTP API and the internal port; also gwk migrate, account, key and policy',
+    description: 'gwk api: the HTTP API and the internal API; also gwk migrate, account, key and policy',
     licenses: 'Apache-2.0',
     workspaces: ['core', 'api'],
     without: ['sharp', 'fluent-ffmpeg', '@ffmpeg-installer/ffmpeg'],
@@ -36,8 +36,8 @@ export const IMAGES = {
   },
   worker: {
     title: 'gwk-worker',
-    description: 'gwk worker: webhooks, files, schedules and retention',
-    // ffmpeg is a program of its own beside it.
+    description: 'gwk worker: webhooks, media, schedules and retention',
+    // ffmpeg is a separate program in the image.
     licenses: 'Apache-2.0 AND GPL-3.0-only AND LGPL-3.0-or-later',
     workspaces: ['core', 'api'],
     without: ['swagger-ui-dist'],
@@ -48,10 +48,10 @@ export const IMAGES = {
   },
   operator: {
     title: 'gwk-operator',
-    description: 'gwk operator: Instance resources become engines; also gwk secrets',
+    description: 'gwk operator: runs an engine for each Instance resource; also gwk secrets',
     licenses: 'Apache-2.0',
     workspaces: ['core', 'operator'],
-    // It reads the configuration of kubectl, which there is none of inside a cluster; and it has no traces.
+    // The first package reads kubeconfig files, which a pod does not have. The operator sends no traces.
     without: [
       '@kubernetes/client-node',
       'redis',
@@ -66,8 +66,8 @@ export const IMAGES = {
   },
   engine: {
     title: 'gwk-engine',
-    description: 'gwk engine: one number',
-    // See NOTICE: with libsignal in it, the whole is under the terms of libsignal.
+    description: 'gwk engine: connects one phone number',
+    // libsignal puts the whole engine under its licence (NOTICE).
     licenses: 'GPL-3.0-only',
     workspaces: ['core', 'engine-pod'],
     without: ['redis', 'zod', 'uuid'],
@@ -78,7 +78,7 @@ export const IMAGES = {
   },
 };
 
-/** In every image. */
+/** Files in every image. */
 export const COMMON_FILES = ['package.json', 'LICENSE', 'NOTICE', 'THIRD-PARTY.md'];
 
 const DROPPED_FILES = [
@@ -89,23 +89,23 @@ const DROPPED_FILES = [
   /(^|\/)(readme|changelog|history|contributing|security|authors)(\.(md|markdown|txt|rst))?$/i,
   /(^|\/)\.(npmignore|gitignore|editorconfig|eslintrc|prettierrc|travis|nycrc|jshintrc)[^/]*$/,
 ];
-/** At the top of a package; deeper, such names are those of code. */
+/** At the top of a package only. Deeper folders with these names contain code. */
 const DROPPED_FOLDERS = /^(__tests__|\.github|tests?|docs?|examples?|benchmarks?|man)\//;
 
-/** Packages of which only some files are ever read. */
+/** Packages of which programs read only some files. */
 const ONLY = {
   '@prisma/client':
     /^(package\.json|LICENSE|runtime\/(client|index-browser)\.|runtime\/query_compiler_fast_bg\.postgresql\.)/,
   'swagger-ui-dist': /^(package\.json|LICENSE|NOTICE|swagger-ui\.css|swagger-ui-bundle\.js)$/,
 };
 
-/** @param {string} path in its package */
+/** @param {string} path relative to the package */
 export function isNeeded(name, path) {
   if (DROPPED_FOLDERS.test(path) || DROPPED_FILES.some((pattern) => pattern.test(path))) return false;
   return ONLY[name]?.test(path) ?? true;
 }
 
-/** Of a workspace: what was built, and what that reads. */
+/** Keeps the build output of a workspace and the files that it reads. */
 export function isNeededOfWorkspace(path) {
   if (/^(package\.json|prisma\/migrations\/)/.test(path)) return true;
   return /^dist\/(?!testing\/).*\.js$/.test(path);

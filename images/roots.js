@@ -14,10 +14,7 @@ import { dirname, join } from 'node:path';
 import { packagesOf } from './packages.js';
 import { APP, COMMON_FILES, isNeeded, isNeededOfWorkspace, NODE, USER } from './programs.js';
 
-/**
- * The file systems of images. Two layers each: `runtime`, which is the same for all programs of the same libraries,
- * and `program`.
- */
+/** Root file systems of images. Each has two layers: `runtime`, shared by all programs, and `program`. */
 
 const PASSWD = `root:x:0:0:root:/nonexistent:/sbin/nologin
 nonroot:x:${USER}:${USER}:nonroot:/tmp:/sbin/nologin
@@ -26,7 +23,7 @@ const GROUP = `root:x:0:
 nonroot:x:${USER}:
 `;
 
-/** Node and what it links to. */
+/** Node and its shared libraries. */
 export function makeRuntime(target) {
   write(target, '/etc/passwd', PASSWD);
   write(target, '/etc/group', GROUP);
@@ -35,13 +32,13 @@ export function makeRuntime(target) {
   chmodSync(join(target, 'tmp'), 0o1777);
   const node = realpathSync(process.execPath);
   copy(node, join(target, NODE));
-  // The symbols of a debugger are a seventh of it. Without binutils it is left as it is.
+  // Debug symbols are one seventh of the file. Without binutils they stay.
   spawnSync('strip', [join(target, NODE)]);
   chmodSync(join(target, NODE), 0o755);
   for (const library of librariesOf(node)) copyLibrary(target, library);
 }
 
-/** What one program needs beside the runtime. */
+/** The files that one program needs in addition to the runtime. */
 export function makeProgram(root, image, target) {
   for (const file of [...COMMON_FILES, ...image.files]) copy(join(root, file), join(target, APP, file));
   writeEntry(root, target);
@@ -61,7 +58,7 @@ export function makeProgram(root, image, target) {
   return packages;
 }
 
-/** Without a shell there is no env: the command names its Node itself. */
+/** The image has no /usr/bin/env, so the first line of gwk.js names Node directly. */
 function writeEntry(root, target) {
   const source = readFileSync(join(root, 'bin/gwk.js'), 'utf8');
   write(target, `${APP}/bin/gwk.js`, source.replace(/^#!.*/, `#!${NODE}`));
@@ -69,7 +66,7 @@ function writeEntry(root, target) {
   link(target, '/usr/bin/gwk', '../../app/bin/gwk.js');
 }
 
-/** Paths of shared libraries as ldd finds them, and the loader itself. */
+/** Paths of the shared libraries and the loader, from ldd. */
 function librariesOf(binary) {
   const done = spawnSync('ldd', [binary], { encoding: 'utf8' });
   if (done.status !== 0) return [];
@@ -77,12 +74,12 @@ function librariesOf(binary) {
   return [...found].map(([, path]) => path);
 }
 
-/** At the path where the loader looks; folders that are links on this machine are folders in the image. */
+/** Copies to the path that the loader uses. Symbolic links become files and folders. */
 function copyLibrary(target, path) {
   copy(realpathSync(path), join(target, path));
 }
 
-/** What native parts of packages link to, where the runtime has it not. */
+/** Copies the libraries of native addons. */
 function copyAddonLibraries(target) {
   const addons = files(target).filter((file) => /\.(node|so(\.\d+)*)$/.test(file));
   for (const addon of addons) {
@@ -97,7 +94,7 @@ function copyTree(from, to, wanted) {
   }
 }
 
-/** Files of a folder, not of the packages inside it, in one order. */
+/** Sorted files of a folder, without its node_modules. */
 function files(folder, prefix = '') {
   const entries = readdirSync(join(folder, prefix), { withFileTypes: true });
   return entries

@@ -1,5 +1,5 @@
-// Writes what is in the images as CycloneDX (`make sbom`): packages with versions, licences and hashes as the lock
-// file has them, the Node, and the libraries of the machine that makes the image. Needs no network.
+// Writes the contents of the images as CycloneDX (`make sbom`): packages with version, licence and hash from the lock
+// file, Node, and the libraries of the build machine. Needs no network.
 //   node images/sbom.js [--output FOLDER] [program ...]
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -99,7 +99,7 @@ function npm({ name, version: number, license, integrity }) {
   };
 }
 
-/** Programs and libraries of the machine: all that is in an image beside /app and what is written by hand. */
+/** Programs and libraries of the build machine: all files except /app, /etc and Node. */
 function filesOf(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

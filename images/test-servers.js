@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /**
- * Stand-ins for the images of Postgres and Redis, for clusters of tests that reach no registry: the servers of this
- * machine, started as the chart's demo starts the real images.
+ * Images of Postgres and Redis for test clusters without a registry. They contain the servers of this machine, and the
+ * demo of the chart starts them like the official images.
  */
 const POSTGRES_ENTRY = `#!/bin/sh
 set -e
@@ -25,7 +25,7 @@ const TOOLS = ['/bin/sh', '/usr/bin/env', '/bin/mkdir', '/bin/cat', '/bin/ls', '
 
 function makePostgres(_root, target) {
   const folder = postgresFolder();
-  // Its links are of this machine.
+  // Its symbolic links point into this machine.
   const filter = (file) => !file.endsWith('.a');
   cpSync(folder, join(target, 'opt/postgres'), { recursive: true, dereference: true, filter });
   for (const program of ['postgres', 'initdb']) chmodSync(join(target, 'opt/postgres/bin', program), 0o755);
@@ -46,7 +46,7 @@ function makeRedis(_root, target) {
     encoding: 'utf8',
   });
   const server = found.stdout.trim().split('\n')[0];
-  if (!server) throw new Error('redis-server is needed on this machine to make its stand-in');
+  if (!server) throw new Error('install redis-server on this machine to make its test image');
   mkdirSync(join(target, 'usr/bin'), { recursive: true });
   copyFileSync(realpathSync(server), join(target, 'usr/bin/redis-server'));
   chmodSync(join(target, 'usr/bin/redis-server'), 0o755);
@@ -77,13 +77,13 @@ function users(target) {
   chmodSync(join(target, 'tmp'), 0o1777);
 }
 
-const STAND_IN = { licenses: 'see the servers', workspaces: [], without: [], files: [], hostPrograms: [] };
+const SERVER = { licenses: 'see the servers', workspaces: [], without: [], files: [], hostPrograms: [] };
 
-export const STAND_INS = {
+export const TEST_SERVERS = {
   postgres: {
-    ...STAND_IN,
+    ...SERVER,
     title: 'postgres',
-    description: 'Stand-in of the image of Postgres, for tests',
+    description: 'Postgres server of the build machine, for tests',
     reference: 'docker.io/library/postgres:18',
     entrypoint: ['/usr/local/bin/entry'],
     command: [],
@@ -91,9 +91,9 @@ export const STAND_INS = {
     make: makePostgres,
   },
   redis: {
-    ...STAND_IN,
+    ...SERVER,
     title: 'redis',
-    description: 'Stand-in of the image of Redis, for tests',
+    description: 'Redis server of the build machine, for tests',
     reference: 'docker.io/library/redis:8',
     entrypoint: [],
     command: ['redis-server'],
