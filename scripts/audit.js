@@ -1,8 +1,8 @@
-// Known vulnerabilities: of packages (npm audit) and, from `high` on, of images (trivy or grype, where one is installed and
-// the archives of `make images` are there, which are looked at as they are: make them anew first).
-//   0  all of it was looked at, and nothing was found
+// Finds known vulnerabilities: of packages (npm audit), and of images from severity `high` on (trivy or grype, if
+// installed). Scans the existing archives, so run `make images` first. Exit codes:
+//   0  everything was scanned, and nothing was found
 //   1  something was found
-//   3  nothing was found in what was looked at, but something could not be looked at: that is no success
+//   3  nothing was found, but something could not be scanned
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,14 +22,14 @@ function run(command, args) {
 function npm() {
   const audit = (...more) => run('npm', ['audit', '--json', ...more]);
   return [
-    ['packages that programs load (npm audit)', judgeNpm(audit('--omit=dev').stdout)],
-    ['packages of tools and tests (npm audit)', judgeNpm(audit().stdout)],
+    ['run-time packages (npm audit)', judgeNpm(audit('--omit=dev').stdout)],
+    ['all packages, with tools and tests (npm audit)', judgeNpm(audit().stdout)],
   ];
 }
 
 /**
- * How each is given an image: the folder of an OCI layout, which both read. Below `high` neither reports. An image has no
- * database of system packages: what they see is its packages of npm, not Node, libc, a shell or ffmpeg.
+ * Arguments of the scanners for an OCI layout. They report from `high` on. Images contain no system package database,
+ * so scanners see npm packages, but not Node, libc, the shell or ffmpeg.
  */
 const SCANNERS = {
   trivy: (layout) => [
@@ -51,18 +51,18 @@ function images() {
   const scanner = Object.keys(SCANNERS).find((name) => run(name, ['--version']).status === 0);
   if (!scanner) {
     const why = 'neither trivy nor grype is installed';
-    return [['images (trivy or grype)', { verdict: 'not reached', why }]];
+    return [['images (trivy or grype)', { result: 'not scanned', why }]];
   }
   return Object.values(IMAGES).map(({ title }) => [`${title}.tar (${scanner})`, look(scanner, title)]);
 }
 
 function look(scanner, title) {
   const archive = join(FOLDER, `${title}.tar`);
-  if (!existsSync(archive)) return { verdict: 'not reached', why: 'it is not in .images: make images' };
+  if (!existsSync(archive)) return { result: 'not scanned', why: 'not in .images; run make images' };
   const layout = mkdtempSync(join(tmpdir(), 'gwk-audit-'));
   try {
     if (run('tar', ['-xf', archive, '-C', layout]).status !== 0)
-      return { verdict: 'not reached', why: 'its archive cannot be unpacked' };
+      return { result: 'not scanned', why: 'cannot unpack the archive' };
     return judgeScan(run(scanner, SCANNERS[scanner](layout)));
   } finally {
     rmSync(layout, { recursive: true, force: true });
@@ -70,9 +70,9 @@ function look(scanner, title) {
 }
 
 const results = [...npm(), ...images()];
-for (const [subject, { verdict, why }] of results) {
-  console.log(`${verdict.padEnd(14)} ${subject}${why ? `\n  ${why.replaceAll('\n', '\n  ')}` : ''}`);
+for (const [subject, { result, why }] of results) {
+  console.log(`${result.padEnd(14)} ${subject}${why ? `\n  ${why.replaceAll('\n', '\n  ')}` : ''}`);
 }
-const { code, line } = sumUp(results.map(([, { verdict }]) => verdict));
+const { code, line } = sumUp(results.map(([, { result }]) => result));
 console.log(line);
 process.exitCode = code;

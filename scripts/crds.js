@@ -1,4 +1,4 @@
-// Writes crds/ and the chart's copy from the schemas of core; with --check it only says whether that would change anything.
+// Writes crds/ and the copy in the chart from the schemas of core. With --check it only compares them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { instanceCrd } from '@gwk/core/crd/instance-crd';
 import { stringify } from 'yaml';
@@ -12,6 +12,6 @@ const wanted = head + stringify(instanceCrd(), { lineWidth: 110, aliasDuplicateO
 
 if (!process.argv.includes('--check')) for (const file of files) writeFileSync(file, wanted);
 else if (files.some((file) => readFileSync(file, 'utf8') !== wanted)) {
-  process.stderr.write('crds/ or the copy in charts/gwk/files/crds is not what core says. Run: make crds\n');
+  process.stderr.write('crds/ or the copy in charts/gwk/files/crds is outdated. Run: make crds\n');
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-// Builds the programs of Kubernetes that tests run, where they are missing and can be had.
+// Builds the Kubernetes programs that tests need, if they are missing and can be downloaded.
 import { ensureDefinitions } from '@gwk/test/support/chart/definitions';
 import { ensureHelm } from '@gwk/test/support/chart/helm-binary';
 import { ensureBinaries } from '@gwk/test/support/kubernetes/binaries';

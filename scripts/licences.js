@@ -1,4 +1,4 @@
-// Writes THIRD-PARTY.md (`make licences`), and says what may not be used.
+// Writes THIRD-PARTY.md (`make licences`) and reports packages whose licence is not allowed.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { faultOf, lockedPackages, page } from './licences/licences.js';

@@ -1,4 +1,4 @@
-// Lints the description of the interface: no error, no warning.
+// Lints the OpenAPI document. Warnings fail too.
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';

@@ -1,4 +1,4 @@
-// Removes the state of make run, unless it is running.
+// Removes the state of `make run`, unless it is running.
 import { readFileSync, rmSync } from 'node:fs';
 
 function runningPid() {
@@ -17,4 +17,4 @@ if (pid) {
   process.exit(1);
 }
 rmSync('.local', { recursive: true, force: true });
-process.stdout.write('reset: .local is gone\n');
+process.stdout.write('reset: removed .local\n');

@@ -1,7 +1,7 @@
-// Which licences the packages of the lock file have, and which of them may be where. Needs nothing but that file.
+// Licences of the packages in the lock file, and where each is allowed. Reads only that file.
 import { readFileSync } from 'node:fs';
 
-/** Free of conditions on what uses them, beyond being named. */
+/** Licences that only require attribution. */
 export const PERMITTED = new Set([
   '0BSD',
   'Apache-2.0',
@@ -15,12 +15,12 @@ export const PERMITTED = new Set([
   'Unlicense',
 ]);
 
-/** Permitted where nothing is distributed with them: tools of development and tests. */
-const OF_TOOLS = new Set(['CC-BY-4.0']);
+/** Additional licences for development tools and tests, which are not distributed. */
+const TOOLS_ONLY = new Set(['CC-BY-4.0']);
 
 const COPYLEFT = /^(L|A)?GPL-\d\.\d(-only|-or-later)?$/;
 
-/** What package.json says in words of its own, read in the package: name -> licence, and where it stands. */
+/** Licences that package.json does not name in SPDX form: name -> licence, and its source in the package. */
 const STATED = {
   '@visx/vendor': ['MIT AND ISC', 'package.json: "MIT and ISC"'],
   async: ['MIT', 'package.json: "licenses", and LICENSE'],
@@ -29,12 +29,12 @@ const STATED = {
   streamsearch: ['MIT', 'package.json: "licenses", and LICENSE'],
 };
 
-/** The licence of a package, as its package.json or STATED has it; null where neither names one. */
+/** The licence of a package from STATED or its package.json, or null. */
 export const licenceOf = ({ name, license }) =>
   STATED[name]?.[0] ?? (typeof license === 'string' ? license : null);
 
 /**
- * Decided one by one, each with why. `images`: those that may hold it; NOTICE names them.
+ * Single decisions with their reasons. `images` lists the images that may contain the package; NOTICE names them.
  * @type {{ names: RegExp, licence: RegExp, images: string[], why: string }[]}
  */
 export const EXCEPTIONS = [
@@ -48,23 +48,23 @@ export const EXCEPTIONS = [
     names: /^@ffmpeg-installer\//,
     licence: /GPL|ffmpeg/,
     images: ['worker'],
-    why: 'a program of its own, which the worker starts; nothing is linked to it',
+    why: 'a separate program that the worker starts; nothing links to it',
   },
   {
     names: /^@img\/sharp-/,
     licence: /LGPL-3\.0-or-later/,
     images: ['worker'],
-    why: 'libvips, a library that can be replaced',
+    why: 'libvips, a replaceable library',
   },
   {
     names: /^elkjs$/,
     licence: /^EPL-2\.0$/,
     images: [],
-    why: 'comes with a page of Prisma that is in no image',
+    why: 'part of a Prisma web page',
   },
 ];
 
-/** @returns {{ name: string, version: string, licence: string | null, tool: boolean }[]} each once, by name */
+/** @returns {{ name: string, version: string, licence: string | null, tool: boolean }[]} unique, sorted by name */
 export function lockedPackages(lockFile) {
   const { packages } = JSON.parse(readFileSync(lockFile, 'utf8'));
   const found = new Map();
@@ -79,29 +79,29 @@ export function lockedPackages(lockFile) {
   return [...found.values()].sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
 }
 
-/** Null where the package may be used; else why not. */
+/** The reason why a package is not allowed, or null. */
 export function faultOf({ name, licence, tool }) {
-  if (licence === null) return `${name} names no licence: read it in the package, and write it into STATED`;
+  if (licence === null) return `${name} names no licence. Find it in the package and add it to STATED.`;
   if (isPermitted(licence, tool)) return null;
   if (EXCEPTIONS.some((one) => one.names.test(name) && one.licence.test(licence))) return null;
-  return `${name} is under ${licence}, which nobody has decided on: write it into PERMITTED or EXCEPTIONS, or do without`;
+  return `${name} has the licence ${licence}. Add it to PERMITTED or EXCEPTIONS, or remove the package.`;
 }
 
-/** Of `A OR B` one has to be permitted, of `A AND B` each. */
+/** `A OR B` needs one permitted licence, `A AND B` all. */
 function isPermitted(expression, tool) {
   const text = expression.replace(/^\((.*)\)$/, '$1').trim();
   if (text.includes(' OR ')) return text.split(' OR ').some((part) => isPermitted(part, tool));
   if (text.includes(' AND ')) return text.split(' AND ').every((part) => isPermitted(part, tool));
-  return PERMITTED.has(text) || (tool && OF_TOOLS.has(text));
+  return PERMITTED.has(text) || (tool && TOOLS_ONLY.has(text));
 }
 
-/** Whether it consists of names that SPDX knows: packages also write `GPLv3`, or an address. */
+/** Whether the text is an SPDX expression. Some packages write `GPLv3` or a URL instead. */
 export function isExpression(licence) {
   const names = licence.replace(/[()]/g, '').split(/ (?:AND|OR) /);
-  return names.every((name) => PERMITTED.has(name) || OF_TOOLS.has(name) || COPYLEFT.test(name));
+  return names.every((name) => PERMITTED.has(name) || TOOLS_ONLY.has(name) || COPYLEFT.test(name));
 }
 
-/** Packages that an image holds though no exception lets it. */
+/** Packages in an image that no exception allows there. */
 export function misplaced(image, packages) {
   return packages
     .map(({ name, license }) => ({ name, licence: licenceOf({ name, license }) }))
@@ -113,7 +113,7 @@ export function misplaced(image, packages) {
     .map(({ name, licence }) => `${image}: ${name} (${licence ?? 'no licence'})`);
 }
 
-/** THIRD-PARTY.md: what is used at run time. */
+/** THIRD-PARTY.md: the packages that programs use at run time. */
 export function page(packages) {
   const used = packages.filter(({ tool }) => !tool);
   const lines = used.map(
@@ -122,16 +122,16 @@ export function page(packages) {
   const notes = EXCEPTIONS.map(({ names, images, why }) => {
     const reached = ({ name, licence }) => names.test(name) && !isPermitted(licence ?? '', false);
     const some = used.filter(reached).map(({ name }) => `\`${name}\``);
-    const where = images.length === 0 ? 'in no image' : `in the image of the ${images.join(', ')} alone`;
+    const where = images.length === 0 ? 'in no image' : `only in the ${images.join(', ')} image`;
     return `- ${some.join(', ')}: ${why}; ${where}.`;
   });
   return `# Third-party packages
 
-Made from package-lock.json by \`make licences\`; do not edit. What programs of gwk may load, for every machine that they
-run on; tools of development and tests are left out. What this means for images: [NOTICE](NOTICE). What is in each image,
-with hashes: \`make sbom\`.
+Generated from package-lock.json by \`make licences\`; do not edit. The table lists all run-time packages of gwk, for every
+platform. It omits development tools and tests. [NOTICE](NOTICE) explains the licences of the images. \`make sbom\` lists the
+contents of each image with hashes.
 
-Decided one by one:
+Single decisions:
 
 ${notes.join('\n')}
 

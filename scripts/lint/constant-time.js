@@ -1,12 +1,11 @@
 /**
- * A secret, or what proves one, is compared in constant time: `===`, `equals`, `includes`, a `switch` and their like stop
- * at the first difference, and how long they take tells how much of a guess was right. What is compared is known by its
- * name; what is compared with nothing (`=== undefined`, a literal, a length) is no comparison of secrets. `key` and `code`
- * alone are names of entries and errors, a nonce is public, and a lease's holder counts with its token.
+ * Secrets must be compared in constant time. `===`, `equals`, `includes` and `switch` stop at the first difference, and
+ * their duration leaks how much of a value was right. The rule finds secrets by name. Comparing with a literal, undefined
+ * or a length is allowed. `key` and `code` alone name entries and errors, and a nonce is public.
  */
 const SECRET =
   /(token|secret|signature|password|passphrase|hmac|mac|digest|fingerprint|bearer|authorization|tag|hash|(api|access|command|file|master|private|sealing|secret|signing|encryption)_?key|pairing_?code)$/i;
-/** By these names, things that are public: of files, of contents, of versions. */
+/** Names of public values: hashes of files, contents and versions. */
 const PUBLIC = /^(e?tag|.*(content|body|file|image|spec|template|sha256|config)(hash|digest)|hashtag)$/i;
 const EQUALITY = new Set(['===', '!==', '==', '!=']);
 const COMPARING = new Set([
@@ -42,7 +41,7 @@ function isSecret(node) {
   return SECRET.test(name) && !PUBLIC.test(name);
 }
 
-/** Nothing secret is on this side. */
+/** Whether this side contains no secret. */
 function isPlain(node) {
   return (
     node.type === 'Literal' ||
@@ -65,9 +64,9 @@ function operandsOf(node) {
 export default {
   meta: {
     type: 'problem',
-    docs: { description: 'secrets are compared in constant time' },
+    docs: { description: 'compare secrets in constant time' },
     messages: {
-      leaks: 'compare `{{name}}` with timingSafeEqual: this comparison ends at the first difference',
+      leaks: 'compare `{{name}}` with timingSafeEqual: this comparison stops at the first difference',
     },
     schema: [],
   },
