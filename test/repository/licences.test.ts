@@ -56,14 +56,14 @@ const one = (licence: string | null, given: Partial<Locked> = {}): Locked => ({
 });
 
 test.each<[string, Locked, string]>([
-  ['copyleft that reaches what uses it', one('AGPL-3.0-only'), 'nobody has decided'],
-  ['a licence that nobody has heard of', one('SEE LICENSE IN LICENSE.md'), 'nobody has decided'],
+  ['copyleft that reaches what uses it', one('AGPL-3.0-only'), 'Add it to PERMITTED'],
+  ['a licence that nobody has heard of', one('SEE LICENSE IN LICENSE.md'), 'Add it to PERMITTED'],
   ['none at all', one(null), 'names no licence'],
-  ['one of two that both hold', one('MIT AND GPL-3.0-only'), 'nobody has decided'],
+  ['one of two that both hold', one('MIT AND GPL-3.0-only'), 'Add it to PERMITTED'],
   [
     'a name that an exception was made for, under another licence',
     one('SSPL-1.0', { name: 'libsignal' }),
-    'nobody',
+    'Add it to PERMITTED',
   ],
 ])('%s is refused', (_sentence, given, words) => {
   expect(faultOf(given)).toContain(words);
