@@ -1,6 +1,6 @@
 import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../support/chart/render.js';
 import { describeChart } from './suite.js';
-import { WAYS } from './values.js';
+import { INSTALLATIONS } from './values.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { describeWithPrometheus } from '../support/prometheus/programs.js';
 import type { AlertCase } from '../monitoring/cases/alert-case.js';
@@ -8,22 +8,22 @@ import { ALERT_CASES } from '../monitoring/cases/all.js';
 import { runRuleTests } from '../monitoring/promtool.js';
 import { readGroups, readRules, type Rule, type RuleGroup } from '../monitoring/rules.js';
 
-/** The rules as a release in the namespace `messages` has them. */
-function groupsOf(values: object, name = 'gwk'): RuleGroup[] {
+/** The rule groups of a release in the namespace `messages`. */
+function ruleGroups(values: object, name = 'gwk'): RuleGroup[] {
   const rules = find(render(values, { namespace: 'messages' }), 'PrometheusRule', name);
   return (rules['spec'] as { groups: RuleGroup[] }).groups;
 }
-const watched = (more: object = {}, rules: object = {}): object => ({
+const withRules = (more: object = {}, rules: object = {}): object => ({
   ...LEAST,
   networkPolicy: READ_BY_PROMETHEUS,
   ...more,
   monitoring: { rules: { enabled: true, ...rules } },
 });
-const ruleIn = (groups: RuleGroup[], alert: string): Rule =>
+const findRule = (groups: RuleGroup[], alert: string): Rule =>
   groups.flatMap(({ rules }) => rules).find((rule) => rule.alert === alert)!;
 
-/** The claims of all pods, those of their templates included. */
-function claimsOf(objects: KubeObject[]): string[] {
+/** The volume claims of all pods, including volumeClaimTemplates. */
+function volumeClaims(objects: KubeObject[]): string[] {
   type Claimed = { volumeClaimTemplates?: { metadata: { name: string } }[] };
   const mounted = [...podsOf(objects).values()].flatMap(({ spec }) =>
     (spec.volumes ?? []).map(
@@ -40,11 +40,11 @@ function claimsOf(objects: KubeObject[]): string[] {
   return [...new Set([...mounted, ...templates])].filter((name) => name !== undefined);
 }
 
-describeChart('the alerts that the chart makes', () => {
-  test('are those of the file, of its own namespace, with the address of their pages', () => {
+describeChart('the alerts of the chart', () => {
+  test('are the rules of the file, limited to the namespace, with a runbook_url', () => {
     const namespaceIn = (group: string): string =>
       group === 'gwk-engines' ? 'namespace=~"messages"' : 'namespace="messages"';
-    expect(groupsOf(WAYS['monitoring']!)).toEqual(
+    expect(ruleGroups(INSTALLATIONS['monitoring']!)).toEqual(
       readGroups().map(({ name, rules }) => ({
         name,
         rules: rules.map((rule) => ({
@@ -64,64 +64,64 @@ describeChart('the alerts that the chart makes', () => {
   test.each([
     [['shop', 'support'], 'namespace=~"shop|support"'],
     [['*'], 'namespace=~".*"'],
-  ])('look for engines in the namespaces that are served: %s', (namespaces, selector) => {
-    const groups = groupsOf(watched({ operator: { namespaces } }));
-    expect(ruleIn(groups, 'GwkInstanceBanned').expr).toContain(`{${selector},`);
-    expect(ruleIn(groups, 'GwkInstancesDown').expr).toContain('{namespace="messages"}');
+  ])('select engines in the served namespaces %s', (namespaces, selector) => {
+    const groups = ruleGroups(withRules({ operator: { namespaces } }));
+    expect(findRule(groups, 'GwkInstanceBanned').expr).toContain(`{${selector},`);
+    expect(findRule(groups, 'GwkInstancesDown').expr).toContain('{namespace="messages"}');
   });
 
   test.each<[string, string[], object, string?]>([
-    ['the claim that the chart makes', ['gwk-media'], {}],
-    ['a claim of its own', ['files'], { media: { folder: { existingClaim: 'files' } } }],
-    ['another name of the release', ['mail-media'], { fullnameOverride: 'mail' }, 'mail'],
+    ['the claim of the chart', ['gwk-media'], {}],
+    ['an existing claim', ['files'], { media: { folder: { existingClaim: 'files' } } }],
+    ['another release name', ['mail-media'], { fullnameOverride: 'mail' }, 'mail'],
     [
-      'a trial that keeps its data',
+      'a demo with volumes',
       ['gwk-media', 'data-gwk-demo-postgres-0', 'data-gwk-demo-redis-0'],
       { demo: { enabled: true, persistence: { enabled: true } } },
     ],
     ['a bucket', [], { media: { s3: { bucket: 'files' } } }],
-  ])('watch the volumes that there are, and no other: %s', (_, claims, values, name = 'gwk') => {
-    const objects = render(watched(values), { namespace: 'messages' });
-    const rule = ruleIn(groupsOf(watched(values), name), 'GwkVolumeAlmostFull') as Rule | undefined;
+  ])('cover exactly the volumes of the release: %s', (_, claims, values, name = 'gwk') => {
+    const objects = render(withRules(values), { namespace: 'messages' });
+    const rule = findRule(ruleGroups(withRules(values), name), 'GwkVolumeAlmostFull') as Rule | undefined;
     const watching = /persistentvolumeclaim=~"([^"]*)"/.exec(rule?.expr ?? '')?.[1]!.split('|') ?? [];
     expect(watching).toEqual(claims);
-    expect(watching.sort()).toEqual(claimsOf(objects).sort());
+    expect(watching.sort()).toEqual(volumeClaims(objects).sort());
   });
 
-  test('can be left out one by one, and all be labelled for their routing', () => {
+  test('can be disabled one by one and get extra labels', () => {
     const rules = { disabled: ['GwkInstanceBanned'], alertLabels: { team: 'messages' } };
-    const made = groupsOf(watched({}, rules)).flatMap((group) => group.rules);
+    const made = ruleGroups(withRules({}, rules)).flatMap((group) => group.rules);
     expect(made.map(({ alert }) => alert)).not.toContain('GwkInstanceBanned');
     expect(made.length).toBe(readRules().length - 1);
     for (const { labels } of made) expect(labels).toEqual({ severity: labels.severity, team: 'messages' });
   });
 
-  describeWithPrometheus('where one Prometheus sees two gateways', () => {
-    const groups = groupsOf(watched());
-    /** One of each alert; those of half a day are of rules that differ in nothing here, and take a minute. */
+  describeWithPrometheus('with two gateways in one Prometheus', () => {
+    const groups = ruleGroups(withRules());
+    /** One firing case per alert, without the slow cases of half a day. */
     const firing = ALERT_CASES.filter(
       ({ alert, fires, at }, index) =>
         fires.length > 0 &&
         parseInt(at) < 120 &&
         ALERT_CASES.findIndex((each) => each.alert === alert && each.fires.length > 0) === index,
     );
-    /** Of the alerts that tell what is not there. */
-    const OF_NOTHING = ['GwkApiDown', 'GwkWorkerDown', 'GwkOperatorWithoutLeader'];
+    /** Alerts on missing series. */
+    const ON_ABSENCE = ['GwkApiDown', 'GwkWorkerDown', 'GwkOperatorWithoutLeader'];
 
-    test('tell all that befalls their own', () => {
+    test('fire for their own gateway', () => {
       expect(
         runRuleTests(
-          firing.map((each) => testOf(each, inNamespace('messages', each.series), each.fires.length)),
+          firing.map((each) => alertCountTest(each, inNamespace('messages', each.series), each.fires.length)),
           { groups },
         ),
       ).toBe('ok');
     });
 
-    test('tell nothing of what befalls the other one', () => {
-      const elsewhere = firing.filter(({ alert }) => !OF_NOTHING.includes(alert));
+    test('do not fire for the other gateway', () => {
+      const elsewhere = firing.filter(({ alert }) => !ON_ABSENCE.includes(alert));
       expect(
         runRuleTests(
-          elsewhere.map((each) => testOf(each, inNamespace('staging', each.series), 0)),
+          elsewhere.map((each) => alertCountTest(each, inNamespace('staging', each.series), 0)),
           { groups },
         ),
       ).toBe('ok');
@@ -136,30 +136,30 @@ describeChart('the alerts that the chart makes', () => {
       ['GwkOperatorWithoutLeader', 'without operators', {}, { 'gwk_operator_leader{pod="o"}': '1x30' }],
       [
         'GwkOperatorWithoutLeader',
-        'whose operators wait for each other',
+        'without a leader',
         { 'gwk_operator_leader{pod="o"}': '0x30' },
         { 'gwk_operator_leader{pod="o"}': '1x30' },
       ],
       [
         'GwkApiErrors',
-        'that fails each tenth request, beside a busier one,',
+        'that fails one request in ten',
         { [answered]: '0+90x30', [answered.replace('202', '503')]: '0+10x30' },
         { [answered]: '0+90000x30' },
       ],
       [
         'GwkSendsFailing',
-        'that fails each tenth message, beside a busier one,',
+        'that fails one message in ten',
         { [sent]: '0+90x30', [failed]: '0+10x30' },
         { [sent]: '0+90000x30' },
       ],
-    ])('%s: a gateway %s is told beside one that is well', (alert, _, own, other) => {
+    ])('%s fires for a gateway %s beside a busy healthy one', (alert, _, own, other) => {
       const series = { ...inNamespace('messages', own), ...inNamespace('staging', other) };
-      expect(runRuleTests([testOf({ alert, at: '30m' }, series, 1)], { groups })).toBe('ok');
+      expect(runRuleTests([alertCountTest({ alert, at: '30m' }, series, 1)], { groups })).toBe('ok');
     });
   });
 });
 
-/** Series as pods of a namespace have them: those of `shop`, or of none that the case names. */
+/** Moves the series of a case from the namespace `shop`, or from none, into a namespace. */
 function inNamespace(namespace: string, series: Record<string, string>): Record<string, string> {
   const label = `namespace="${namespace}"`;
   return Object.fromEntries(
@@ -172,8 +172,12 @@ function inNamespace(namespace: string, series: Record<string, string>): Record<
   );
 }
 
-/** How many of an alert are to fire, each with the namespace `messages`. */
-function testOf({ alert, at }: Pick<AlertCase, 'alert' | 'at'>, series: object, amount: number): object {
+/** Expects this many alerts in the namespace `messages`. */
+function alertCountTest(
+  { alert, at }: Pick<AlertCase, 'alert' | 'at'>,
+  series: object,
+  amount: number,
+): object {
   return {
     interval: '1m',
     input_series: Object.entries(series).map(([name, values]) => ({

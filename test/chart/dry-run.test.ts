@@ -1,13 +1,13 @@
 import { find, LEAST, render } from '../support/chart/render.js';
-import { WAYS } from './values.js';
+import { INSTALLATIONS } from './values.js';
 import { readDefinitions } from '../support/chart/definitions.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { pathOf, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 import { until } from '../support/wait.js';
 
-/** Every object of every way of installing, judged by a real API server, in a namespace of the restricted kind. */
+/** A real API server validates every object of every installation, in a namespace with the restricted pod security level. */
 
-/** Kinds that are no part of Kubernetes and not of this chart. */
+/** Kinds from CRDs of other projects. */
 const FOREIGN = ['HTTPRoute', 'Certificate', 'PodMonitor', 'PrometheusRule'];
 
 const isForeign = ({ kind = '' }: KubeObject): boolean => FOREIGN.includes(kind);
@@ -18,7 +18,7 @@ const dryRun = (cluster: TestCluster, object: KubeObject) =>
     type: 'application/apply-patch+yaml',
   });
 
-async function refusalsOf(cluster: TestCluster, objects: KubeObject[]): Promise<string[]> {
+async function findRefusals(cluster: TestCluster, objects: KubeObject[]): Promise<string[]> {
   const refused: string[] = [];
   for (const object of objects) {
     const { status, body } = await dryRun(cluster, object);
@@ -28,7 +28,7 @@ async function refusalsOf(cluster: TestCluster, objects: KubeObject[]): Promise<
 }
 
 describeOnKubernetes(
-  'every object that the chart makes',
+  'every object of the chart',
   (cluster) => {
     let namespace: string;
     beforeAll(async () => {
@@ -37,14 +37,14 @@ describeOnKubernetes(
         await cluster().post('/api/v1/namespaces', { metadata: { name: other } });
     });
 
-    test.each(Object.keys(WAYS))('%s: is taken, and no field of it is unknown', async (way) => {
-      const objects = render(WAYS[way]!, { namespace });
+    test.each(Object.keys(INSTALLATIONS))('%s: is accepted without unknown fields', async (way) => {
+      const objects = render(INSTALLATIONS[way]!, { namespace });
       const own = objects.filter((object) => !isForeign(object));
-      expect(await refusalsOf(cluster(), own)).toEqual([]);
+      expect(await findRefusals(cluster(), own)).toEqual([]);
     });
 
-    test('its pods are of the restricted kind, which the namespace asks for', async () => {
-      const objects = render(WAYS['a trial']!, { namespace });
+    test('its pods meet the restricted pod security level', async () => {
+      const objects = render(INSTALLATIONS['demo']!, { namespace });
       for (const object of objects) {
         const template = (object['spec'] as { template?: { metadata: object; spec: object } })?.template;
         if (!template) continue;
@@ -63,7 +63,7 @@ describeOnKubernetes(
       }
     });
 
-    test('a pod that is not, is refused: the server does look', async () => {
+    test('the server refuses a pod that does not', async () => {
       const objects = render(LEAST, { namespace });
       const { template } = find(objects, 'Deployment', 'gwk-worker')['spec'] as {
         template: { metadata: object; spec: { securityContext: object; serviceAccountName?: string } };
@@ -74,7 +74,7 @@ describeOnKubernetes(
       expect((await dryRun(cluster(), pod as unknown as KubeObject)).status).toBe(403);
     });
 
-    test('a misspelt field is refused: the server does look', async () => {
+    test('the server refuses a misspelt field', async () => {
       const service = find(render(LEAST, { namespace }), 'Service', 'gwk-api');
       const spec = { ...(service['spec'] as object), selektor: {} };
       const { status } = await dryRun(cluster(), { ...service, spec });
@@ -85,13 +85,13 @@ describeOnKubernetes(
 );
 
 describeOnKubernetes(
-  'every object of a kind that is no part of Kubernetes',
+  'every object of a foreign kind',
   (cluster) => {
     const made = new Map<string, KubeObject[]>(FOREIGN.map((kind) => [kind, []]));
     beforeAll(async () => {
       const namespace = await cluster().namespace('foreign');
       for (const definition of readDefinitions()) await cluster().applied(definition);
-      const objects = Object.values(WAYS).flatMap((values) => render(values, { namespace }));
+      const objects = Object.values(INSTALLATIONS).flatMap((values) => render(values, { namespace }));
       for (const object of objects.filter(isForeign)) made.get(object.kind!)!.push(object);
       for (const [kind, [first]] of made) {
         const list = `/apis/${first!.apiVersion}/${kind.toLowerCase()}s`;
@@ -99,12 +99,12 @@ describeOnKubernetes(
       }
     });
 
-    test.each(FOREIGN)('%s: is taken, and no field of it is unknown', async (kind) => {
+    test.each(FOREIGN)('%s: is accepted without unknown fields', async (kind) => {
       expect(made.get(kind)).not.toEqual([]);
-      expect(await refusalsOf(cluster(), made.get(kind)!)).toEqual([]);
+      expect(await findRefusals(cluster(), made.get(kind)!)).toEqual([]);
     });
 
-    test.each(FOREIGN)('%s: with a field that is misspelt it is refused', async (kind) => {
+    test.each(FOREIGN)('%s: is refused with a misspelt field', async (kind) => {
       const [object] = made.get(kind)!;
       const spec = { ...(object!['spec'] as object), misspelt: true };
       const { status, body } = await dryRun(cluster(), { ...object!, spec });

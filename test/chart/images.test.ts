@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../support/program.js';
 
-/** Images: what the Dockerfile says is what `make images` makes, and what is in them is enough to run. */
+/** The Dockerfile and `make images` make equal images, and their contents are enough to run. */
 interface ImageConfig {
   User: string;
   ExposedPorts: Record<string, object>;
@@ -33,7 +33,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const NAMES = ['api', 'worker', 'operator', 'engine'];
 
-/** Instructions of a stage, those of the stages that it begins from first. */
+/** Instructions of a stage, after those of its base stages. */
 function stage(name: string): [string, string][] {
   const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ');
   const stages = text.split(/^FROM /m).slice(1);
@@ -69,13 +69,13 @@ function configOfDockerfile(name: string): ImageConfig {
   };
 }
 
-test.each(NAMES)('%s: the Dockerfile and the maker without Docker say the same', (name) => {
+test.each(NAMES)('%s: the Dockerfile and make images have the same configuration', (name) => {
   expect(configOfDockerfile(name)).toEqual(
     images.configOf(images.IMAGES[name]!, { version: '1', revision: 'r' }),
   );
 });
 
-/** Modules that each program comes to load, at its start or later. */
+/** Modules that each program loads at its start or later. */
 const LOADED: Record<string, string[]> = {
   api: [
     'api/dist/programs/api.js',
@@ -102,7 +102,7 @@ const LOADED: Record<string, string[]> = {
   ],
 };
 
-test.each(NAMES)('%s: what is in its image is enough for it, and what is left out is not there', (name) => {
+test.each(NAMES)('%s: its image contains everything it loads and no excluded package', (name) => {
   const target = join(folder, name);
   const packages = images.makeProgram(ROOT, images.IMAGES[name]!, target).map((one) => one.name);
   for (const left of images.IMAGES[name]!.without) expect(packages).not.toContain(left);
@@ -125,7 +125,7 @@ test.each(NAMES)('%s: what is in its image is enough for it, and what is left ou
   expect(help.stdout).toContain(`  ${name === 'worker' ? 'worker' : name} `);
 });
 
-test('the engine has libsignal in it, and nobody else has', () => {
+test('only the engine image contains libsignal', () => {
   for (const name of NAMES) {
     const { status } = spawnSync('test', ['-e', join(folder, name, 'app/node_modules/libsignal')]);
     expect([name, status === 0]).toEqual([name, name === 'engine']);

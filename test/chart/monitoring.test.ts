@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../support/chart/render.js';
 import { describeChart } from './suite.js';
-import { WAYS } from './values.js';
+import { INSTALLATIONS } from './values.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ROOT } from '../support/program.js';
 
@@ -15,7 +15,7 @@ interface Monitor {
   podMetricsEndpoints: { port: string; path: string; interval: string }[];
 }
 const specOf = <T>(object: KubeObject) => object['spec'] as T;
-const watched = (more: object = {}) =>
+const withMonitoring = (more: object = {}) =>
   render({
     ...LEAST,
     networkPolicy: READ_BY_PROMETHEUS,
@@ -23,17 +23,17 @@ const watched = (more: object = {}) =>
     monitoring: { podMonitors: { enabled: true }, rules: { enabled: true } },
   });
 
-describeChart('what the chart gives Prometheus and Grafana', () => {
-  test('nothing, unless it is asked to', () => {
+describeChart('the monitoring objects of the chart', () => {
+  test('are absent by default', () => {
     const kinds = render(LEAST).map(({ kind }) => kind);
     expect(kinds).not.toContain('PodMonitor');
     expect(kinds).not.toContain('PrometheusRule');
   });
 
   test.each(['api', 'worker', 'operator'])(
-    'the monitor of %s selects its pods, and a port that they have',
+    'the PodMonitor of %s selects its pods and one of their ports',
     (name) => {
-      const objects = watched();
+      const objects = withMonitoring();
       const { selector, podMetricsEndpoints } = specOf<Monitor>(find(objects, 'PodMonitor', `gwk-${name}`));
       const selected = [...podsOf(objects)].filter(([, { metadata }]) =>
         Object.entries(selector.matchLabels).every(([label, value]) => metadata.labels[label] === value),
@@ -45,68 +45,71 @@ describeChart('what the chart gives Prometheus and Grafana', () => {
   );
 
   test.each<[string, object, object]>([
-    ['those of the release', {}, { matchNames: ['messages'] }],
-    ['those that are served', { operator: { namespaces: ['a', 'b'] } }, { matchNames: ['a', 'b'] }],
-    ['all', { operator: { namespaces: ['*'] } }, { any: true }],
-  ])('engines are looked for in the namespaces of Instances: %s', (_, values, namespaces) => {
-    const spec = specOf<Monitor>(find(watched(values), 'PodMonitor', 'gwk-engine'));
+    ['the release namespace', {}, { matchNames: ['messages'] }],
+    ['the served namespaces', { operator: { namespaces: ['a', 'b'] } }, { matchNames: ['a', 'b'] }],
+    ['all namespaces', { operator: { namespaces: ['*'] } }, { any: true }],
+  ])('the PodMonitor of engines selects %s', (_, values, namespaces) => {
+    const spec = specOf<Monitor>(find(withMonitoring(values), 'PodMonitor', 'gwk-engine'));
     expect(spec.namespaceSelector).toEqual(namespaces);
-    // As operator/src/cluster/kubernetes labels them.
+    // The labels of operator/src/cluster/kubernetes.
     expect(spec.selector.matchLabels).toEqual({
       'app.kubernetes.io/managed-by': 'gwk-operator',
       'app.kubernetes.io/component': 'engine',
     });
   });
 
-  test.each(['fleet', 'instance', 'webhooks'])('the dashboard %s is given to Grafana as it is', (name) => {
-    const map = find(render(WAYS['monitoring']!), 'ConfigMap', `gwk-dashboard-${name}`);
-    expect(map.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
-    const given = (map['data'] as Record<string, string>)[`${name}.json`]!;
-    const file = readFileSync(join(ROOT, 'charts/gwk/dashboards', `${name}.json`), 'utf8');
-    expect(JSON.parse(given)).toEqual(JSON.parse(file));
-  });
+  test.each(['fleet', 'instance', 'webhooks'])(
+    'the ConfigMap of dashboard %s contains the file unchanged',
+    (name) => {
+      const map = find(render(INSTALLATIONS['monitoring']!), 'ConfigMap', `gwk-dashboard-${name}`);
+      expect(map.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+      const given = (map['data'] as Record<string, string>)[`${name}.json`]!;
+      const file = readFileSync(join(ROOT, 'charts/gwk/dashboards', `${name}.json`), 'utf8');
+      expect(JSON.parse(given)).toEqual(JSON.parse(file));
+    },
+  );
 
-  describe('traces, and availability from Prometheus', () => {
-    const asked = () => render(WAYS['traces, and availability from Prometheus']!);
-    const seen = {
+  describe('tracing and availability from Prometheus', () => {
+    const rendered = () => render(INSTALLATIONS['tracing, and availability from Prometheus']!);
+    const expected = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.monitoring:4318',
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
       OTEL_TRACES_SAMPLER_ARG: '0.1',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=a%20shop%2C%20in%20a%20city',
     };
     type Env = { name: string; value?: string }[];
-    const told = (env: Env) =>
+    const observability = (env: Env) =>
       Object.fromEntries(
         env.filter(({ name }) => /^(OTEL|PROMETHEUS)_/.test(name)).map(({ name, value }) => [name, value]),
       );
-    const toldPod = (objects: KubeObject[], name: string) =>
-      told(podsOf(objects).get(`Deployment/gwk-${name}`)!.spec.containers[0]!.env as Env);
+    const observabilityOf = (objects: KubeObject[], name: string) =>
+      observability(podsOf(objects).get(`Deployment/gwk-${name}`)!.spec.containers[0]!.env as Env);
 
-    test('API, workers and engines send traces; workers ask Prometheus', () => {
-      expect(toldPod(asked(), 'api')).toEqual(seen);
-      expect(toldPod(asked(), 'worker')).toEqual({
-        ...seen,
+    test('API, workers and engines send traces; workers query Prometheus', () => {
+      expect(observabilityOf(rendered(), 'api')).toEqual(expected);
+      expect(observabilityOf(rendered(), 'worker')).toEqual({
+        ...expected,
         PROMETHEUS_URL: 'http://prometheus.monitoring:9090',
       });
-      const profiles = find(asked(), 'ConfigMap', 'gwk-operator-profiles');
+      const profiles = find(rendered(), 'ConfigMap', 'gwk-operator-profiles');
       const { default: profile } = parse((profiles['data'] as Record<string, string>)['profiles.yaml']!) as {
         default: { env: Env };
       };
-      expect(told(profile.env)).toEqual(seen);
+      expect(observability(profile.env)).toEqual(expected);
     });
 
-    test('and nobody is told of either where they are not wanted', () => {
-      for (const name of ['api', 'worker']) expect(toldPod(render(LEAST), name)).toEqual({});
+    test('no program gets these settings by default', () => {
+      for (const name of ['api', 'worker']) expect(observabilityOf(render(LEAST), name)).toEqual({});
     });
 
-    test('the settings are such that the programs take them', () => {
-      const { traceResource } = loadConfig({ traceResource: tracingSettings.traceResource }, seen);
-      expect(traceResource).toBe(seen.OTEL_RESOURCE_ATTRIBUTES);
+    test('the programs accept the settings', () => {
+      const { traceResource } = loadConfig({ traceResource: tracingSettings.traceResource }, expected);
+      expect(traceResource).toBe(expected.OTEL_RESOURCE_ATTRIBUTES);
     });
   });
 
-  test('engines leave the name of their instance out where that is switched off', () => {
-    const profiles = find(render(WAYS['monitoring']!), 'ConfigMap', 'gwk-operator-profiles');
+  test('instanceLabel=false removes instance_id from the metrics of engines', () => {
+    const profiles = find(render(INSTALLATIONS['monitoring']!), 'ConfigMap', 'gwk-operator-profiles');
     const { default: profile } = parse((profiles['data'] as Record<string, string>)['profiles.yaml']!) as {
       default: { env: object[] };
     };

@@ -4,10 +4,7 @@ import { isAllowed, type End, type NetworkPod } from './network.js';
 import { describeChart } from './suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 
-/**
- * Every pair of who is there, at every port that something listens on: what is in the table is allowed, and nothing
- * else is.
- */
+/** Checks every pair of pods and addresses at every port: exactly the listed connections are allowed. */
 const NAMESPACE = 'messages';
 
 const ENGINE_LABELS = {
@@ -29,7 +26,7 @@ const OUTSIDE: Record<string, End> = {
   'forbidden range': { address: '93.185.1.9' },
 };
 
-/** The first of each range that the guard refuses, one behind each, and what carries an address of IPv4 in it. */
+/** The first address of each refused range, addresses next to ranges, and IPv6 addresses that embed IPv4. */
 const ADDRESSES = [
   ...[...FORBIDDEN_IPV4, ...FORBIDDEN_IPV6].map((range) => range.split('/')[0]!),
   ...[
@@ -51,7 +48,7 @@ const PORTS: Record<string, [number, 'TCP' | 'UDP'][]> = {
   udp: [[53, 'UDP']],
 };
 
-function endsOf(objects: KubeObject[], namespaces: string[]): Record<string, End> {
+function endpoints(objects: KubeObject[], namespaces: string[]): Record<string, End> {
   const own: Record<string, End> = {};
   for (const { metadata } of podsOf(objects).values()) {
     own[metadata.labels['app.kubernetes.io/component']!] = { namespace: NAMESPACE, labels: metadata.labels };
@@ -62,11 +59,11 @@ function endsOf(objects: KubeObject[], namespaces: string[]): Record<string, End
   return { ...own, ...OUTSIDE };
 }
 
-/** `from -> to: ports`, of all that is allowed to or from a pod of the gateway. */
-function allowedIn(values: object, namespaces = [NAMESPACE]): string[] {
+/** Every allowed connection to or from a gateway pod, as `from -> to: ports`. */
+function allowedConnections(values: object, namespaces = [NAMESPACE]): string[] {
   const objects = render(values, { namespace: NAMESPACE });
   const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
-  const ends = Object.entries(endsOf(objects, namespaces));
+  const ends = Object.entries(endpoints(objects, namespaces));
   const lines: string[] = [];
   for (const [source, from] of ends) {
     for (const [target, to] of ends) {
@@ -91,10 +88,10 @@ const DNS = '53 53/UDP';
 const ALL = '53 80 443 5222 5432 6379 6443 8080 8081 8082 8083 8084 8085';
 
 describeChart('NetworkPolicies', () => {
-  test('of a trial: each pair that may speak, at which ports; no other pair, at no other port', () => {
-    expect(allowedIn({ ...WITH_PROMETHEUS, demo: { enabled: true } })).toEqual(
+  test('of the demo allow exactly these connections', () => {
+    expect(allowedConnections({ ...WITH_PROMETHEUS, demo: { enabled: true } })).toEqual(
       [
-        // The public port is everybody's; metrics are for Prometheus, on a port of their own.
+        // The public port is open to all. Metrics have a port of their own, for Prometheus.
         ...['dns', 'neighbour', 'stranger', 'engine of a stranger'].map((from) => `${from} -> api: 8080`),
         'prometheus -> api: 8080 8085',
         ...[
@@ -117,7 +114,7 @@ describeChart('NetworkPolicies', () => {
           (from) =>
             `${from} -> dns: ${from === 'api' || from === 'operator' || from === 'secrets' ? '53 443 6443 53/UDP' : DNS}`,
         ),
-        // The Kubernetes API is no pod and has no address that a chart could know.
+        // The Kubernetes API is not a pod, and the chart cannot know its address.
         ...['api', 'operator', 'secrets'].flatMap((from) =>
           [
             'neighbour',
@@ -140,8 +137,8 @@ describeChart('NetworkPolicies', () => {
     );
   });
 
-  test('engines reach Redis, the internal port, names and the network, and nothing else', () => {
-    const engine = allowedIn({ ...WITH_PROMETHEUS, demo: { enabled: true } }).filter((line) =>
+  test('engines reach only DNS, Redis, the internal API and the network', () => {
+    const engine = allowedConnections({ ...WITH_PROMETHEUS, demo: { enabled: true } }).filter((line) =>
       line.startsWith('engine -> '),
     );
     expect(engine).toEqual([
@@ -153,9 +150,11 @@ describeChart('NetworkPolicies', () => {
     ]);
   });
 
-  test('where the addresses of the Kubernetes API are told, API and operator reach these alone', () => {
-    const told = { ...LEAST, networkPolicy: { kubernetesApi: [{ ipBlock: { cidr: '10.1.2.3/32' } }] } };
-    expect(allowedIn(told).filter((line) => line.includes(' 6443') || line.endsWith(': 6443'))).toEqual(
+  test('networkPolicy.kubernetesApi limits API and operator to these addresses', () => {
+    const values = { ...LEAST, networkPolicy: { kubernetesApi: [{ ipBlock: { cidr: '10.1.2.3/32' } }] } };
+    expect(
+      allowedConnections(values).filter((line) => line.includes(' 6443') || line.endsWith(': 6443')),
+    ).toEqual(
       [
         'api -> private address: 443 5432 6379 6443',
         'operator -> private address: 443 6443',
@@ -168,8 +167,10 @@ describeChart('NetworkPolicies', () => {
     );
   });
 
-  test('engines of other namespaces that are served reach the same, and those of a stranger nothing', () => {
-    const lines = allowedIn({ demo: { enabled: true }, operator: { namespaces: ['shop'] } }, ['shop']);
+  test('engines in other served namespaces reach the same, and foreign engines nothing', () => {
+    const lines = allowedConnections({ demo: { enabled: true }, operator: { namespaces: ['shop'] } }, [
+      'shop',
+    ]);
     expect(lines.filter((line) => line.startsWith('engine in shop ->'))).toEqual([
       'engine in shop -> api: 8081',
       'engine in shop -> demo-redis: 6379',
@@ -181,7 +182,7 @@ describeChart('NetworkPolicies', () => {
     expect(lines.filter((line) => /^engine of a stranger -> (api: .*8081|demo)/.test(line))).toEqual([]);
   });
 
-  test('with Prometheus to ask and a collector of traces, these are reached, by who needs them', () => {
+  test('monitoring.prometheus and monitoring.tracing open egress only for the programs that need it', () => {
     const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     const observed = {
       ...LEAST,
@@ -191,7 +192,7 @@ describeChart('NetworkPolicies', () => {
       },
       networkPolicy: { prometheus: peer, prometheusPort: 8083, collector: peer, collectorPort: 8084 },
     };
-    const added = allowedIn(observed).filter((line) => !allowedIn(LEAST).includes(line));
+    const added = allowedConnections(observed).filter((line) => !allowedConnections(LEAST).includes(line));
     const ports = added.map((line) => line.replace(/ (5432|6379|443|6443)/g, ''));
     expect(ports).toEqual([
       'api -> prometheus: 8084',
@@ -200,20 +201,22 @@ describeChart('NetworkPolicies', () => {
     ]);
   });
 
-  test('a Prometheus whose address is a secret is reached likewise', () => {
+  test('PROMETHEUS_URL in worker.extraEnv opens the same egress', () => {
     const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     const secret = { secretKeyRef: { name: 'prometheus', key: 'url' } };
     const networkPolicy = { prometheus: peer, prometheusPort: 8083 };
     const withEnv = (name: string) =>
-      allowedIn({ ...LEAST, networkPolicy, worker: { extraEnv: [{ name, valueFrom: secret }] } }).filter(
-        (line) => /^worker -> prometheus:.* 8083/.test(line),
-      );
+      allowedConnections({
+        ...LEAST,
+        networkPolicy,
+        worker: { extraEnv: [{ name, valueFrom: secret }] },
+      }).filter((line) => /^worker -> prometheus:.* 8083/.test(line));
     expect(withEnv('PROMETHEUS_URL')).toHaveLength(1);
     expect(withEnv('HTTPS_PROXY')).toEqual([]);
   });
 
-  test('with a public port that is for some alone, others do not reach it', () => {
-    const lines = allowedIn({
+  test('networkPolicy.api limits access to the public port', () => {
+    const lines = allowedConnections({
       ...LEAST,
       networkPolicy: {
         api: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
@@ -226,12 +229,12 @@ describeChart('NetworkPolicies', () => {
   });
 
   test.each(['worker', 'engine'])(
-    'the %s reaches outside what the guard of the worker calls, and nothing else',
+    'the %s reaches exactly the public addresses that the address guard allows',
     (part) => {
       const objects = render(LEAST, { namespace: NAMESPACE });
       const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
       const guard = new PublicAddresses();
-      const from = endsOf(objects, [NAMESPACE])[part] as NetworkPod;
+      const from = endpoints(objects, [NAMESPACE])[part] as NetworkPod;
       const reached = ADDRESSES.filter((address) =>
         isAllowed(policies, { from, to: { address }, port: 443, protocol: 'TCP' }),
       );
@@ -241,14 +244,14 @@ describeChart('NetworkPolicies', () => {
     },
   );
 
-  test('turned off there are none', () => {
+  test('networkPolicy.enabled=false removes all policies', () => {
     expect(
       render({ ...LEAST, networkPolicy: { enabled: false } }).filter(({ kind }) => kind === 'NetworkPolicy'),
     ).toEqual([]);
   });
 });
 
-test('the evaluation itself: a pod that no policy selects may do all, and a rule without peers is for everybody', () => {
+test('isAllowed: without a policy everything is allowed, and a rule without peers matches all', () => {
   const pod: NetworkPod = { namespace: 'a', labels: { app: 'x' } };
   const policy = (spec: object): KubeObject[] => [{ metadata: { name: 'p', namespace: 'a' }, spec }];
   const to = { from: { address: '1.2.3.4' }, to: pod, port: 80 };

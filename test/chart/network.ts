@@ -2,16 +2,15 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 
 /**
- * What NetworkPolicies allow, as the Kubernetes documentation defines it: a pod that a policy of a direction selects
- * may do what the rules of all such policies allow together, and one that none selects may do all. A connection needs
- * both ends.
+ * Evaluates NetworkPolicies as the Kubernetes documentation defines them. Policies of one direction that select a pod
+ * allow the union of their rules. Without such a policy everything is allowed. Both ends must allow a connection.
  */
 export interface NetworkPod {
   labels: Record<string, string>;
   namespace: string;
 }
 
-/** A pod, or an address outside of the cluster. */
+/** A pod, or an address outside the cluster. */
 export type End = NetworkPod | { address: string };
 
 export interface Connection {
@@ -67,16 +66,16 @@ function allows(policies: KubeObject[], { side, self, other, connection }: Side)
   const selecting = policies.filter(({ metadata, spec }) => {
     const { podSelector, policyTypes } = spec as PolicySpec;
     return (
-      metadata.namespace === self.namespace && policyTypes.includes(type) && fits(podSelector, self.labels)
+      metadata.namespace === self.namespace && policyTypes.includes(type) && matches(podSelector, self.labels)
     );
   });
   if (selecting.length === 0) return true;
   return selecting.some((policy) =>
     ((policy['spec'] as PolicySpec)[side] ?? []).some((rule) => {
       const peers = side === 'ingress' ? rule.from : rule.to;
-      const known = peers === undefined || peers.length === 0;
+      const isOpen = peers === undefined || peers.length === 0;
       return (
-        hasPort(rule, connection) && (known || peers.some((peer) => isPeer(peer, other, self.namespace)))
+        hasPort(rule, connection) && (isOpen || peers.some((peer) => isPeer(peer, other, self.namespace)))
       );
     }),
   );
@@ -90,13 +89,13 @@ function hasPort({ ports = [] }: Rule, { port, protocol = 'TCP' }: Connection): 
   });
 }
 
-/** A block of addresses is of what is outside: it selects no pod, whatever address that has. */
+/** An ipBlock matches only addresses outside the cluster, never a pod. */
 function isPeer({ podSelector, namespaceSelector, ipBlock }: Peer, end: End, own: string): boolean {
   if (!isPod(end)) return ipBlock !== undefined && isIn(ipBlock, end.address);
   if (ipBlock) return false;
-  if (podSelector && !fits(podSelector, end.labels)) return false;
+  if (podSelector && !matches(podSelector, end.labels)) return false;
   if (!namespaceSelector) return end.namespace === own;
-  return fits(namespaceSelector, { 'kubernetes.io/metadata.name': end.namespace });
+  return matches(namespaceSelector, { 'kubernetes.io/metadata.name': end.namespace });
 }
 
 function isIn({ cidr, except = [] }: NonNullable<Peer['ipBlock']>, address: string): boolean {
@@ -112,14 +111,14 @@ function isWithin(range: string, address: string): boolean {
   return list.check(address, family);
 }
 
-function fits(
+function matches(
   { matchLabels = {}, matchExpressions = [] }: Selector,
   labels: Record<string, string>,
 ): boolean {
   return (
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
-      if (operator !== 'In') throw new Error(`${operator} is not understood here`);
+      if (operator !== 'In') throw new Error(`unsupported operator ${operator}`);
       return values.includes(labels[key] ?? '');
     })
   );

@@ -12,9 +12,9 @@ import {
   withValues,
 } from '../support/chart/render.js';
 import { describeChart } from './suite.js';
-import { WAYS } from './values.js';
+import { INSTALLATIONS } from './values.js';
 
-const profilesOf = (values: object) => {
+const readProfiles = (values: object) => {
   const { data } = find(render(values), 'ConfigMap', 'gwk-operator-profiles') as unknown as {
     data: Record<string, string>;
   };
@@ -27,10 +27,10 @@ const LABELLED = {
   api: { podLabels: { owner: 'messages' } },
 };
 
-/** What platform teams ask of every chart. */
-describeChart('a platform team', () => {
-  test.each([...Object.entries(WAYS), ['labels of its own', LABELLED] as const])(
-    '%s: no key is written twice, which strict readers (Flux, kustomize) refuse',
+/** Common requirements of platform teams. */
+describeChart('requirements of platform teams', () => {
+  test.each([...Object.entries(INSTALLATIONS), ['labels', LABELLED] as const])(
+    '%s: YAML keys are unique, as strict readers (Flux, kustomize) require',
     (_, values) => {
       const documents = templateText(values).split(/^---$/m);
       const faults = documents.flatMap((one) => parseDocument(one, { uniqueKeys: true }).errors);
@@ -38,7 +38,7 @@ describeChart('a platform team', () => {
     },
   );
 
-  test('puts its own labels on everything, and cannot take away those by which pods are found', () => {
+  test('commonLabels reach every object but cannot replace selector labels', () => {
     const [api] = [...podsOf(render(LABELLED))].filter(([name]) => name === 'Deployment/gwk-api');
     expect(api![1].metadata.labels).toMatchObject({
       'app.kubernetes.io/part-of': 'shop',
@@ -53,7 +53,7 @@ describeChart('a platform team', () => {
       expect(() => templateText({ ...LEAST, ...values })).toThrow(/app.kubernetes.io/);
   });
 
-  test('pins images by their digests, each its own, and the version is still that of the tag', () => {
+  test('image.digests pin each image, and the tag remains the version', () => {
     const digest = (of: string) => `sha256:${of.repeat(64)}`;
     const digests = { api: digest('a'), worker: digest('b'), operator: digest('c'), engine: digest('d') };
     const values = { ...LEAST, image: { registry: 'r.example.com/gwk', digests } };
@@ -65,52 +65,54 @@ describeChart('a platform team', () => {
       `r.example.com/gwk/gwk-operator:0.1.0@${digests.operator}`,
       `r.example.com/gwk/gwk-worker:0.1.0@${digests.worker}`,
     ]);
-    expect(profilesOf(values)['default']!.image).toBe(`r.example.com/gwk/gwk-engine:0.1.0@${digests.engine}`);
+    expect(readProfiles(values)['default']!.image).toBe(
+      `r.example.com/gwk/gwk-engine:0.1.0@${digests.engine}`,
+    );
   });
 
   test.each([
-    ['a digest in the tag, which would be that of all images', { image: { tag: '0.1.0@sha256:abc' } }, /tag/],
-    ['half a digest', { image: { digests: { api: 'sha256:abc' } } }, /digests/],
-    ['a digest of an image that there is not', { image: { digests: { web: '' } } }, /web/],
-    ['a name that no object can have', { fullnameOverride: 'My_Gateway' }, /fullnameOverride/],
-    ['the same', { nameOverride: 'a b' }, /nameOverride/],
+    ['a digest in the tag', { image: { tag: '0.1.0@sha256:abc' } }, /tag/],
+    ['a truncated digest', { image: { digests: { api: 'sha256:abc' } } }, /digests/],
+    ['a digest of an unknown image', { image: { digests: { web: '' } } }, /web/],
+    ['an invalid fullnameOverride', { fullnameOverride: 'My_Gateway' }, /fullnameOverride/],
+    ['an invalid nameOverride', { nameOverride: 'a b' }, /nameOverride/],
     [
-      'a port of Postgres that its policy does not open',
+      'a Postgres port that the policy does not open',
       { postgres: { url: 'postgresql://u:p@h.example.com:6432/gwk' } },
       /postgres.url has the port 6432, and networkPolicy.postgresPort opens 5432/,
     ],
     [
-      'a port of Redis that its policy does not open',
+      'a Redis port that the policy does not open',
       { redis: { url: 'rediss://:p@h.example.com:6380' } },
       /redis.url has the port 6380/,
     ],
     [
-      'the usual port where another one is opened',
+      'the default port while the policy opens another one',
       { redis: { url: 'redis://h' }, networkPolicy: { redisPort: 6380 } },
       /redis.url has the port 6379/,
     ],
     [
-      'a port of Redis for engines that their policy does not open',
+      'a Redis port of engines that the policy does not open',
       { redis: { existingSecret: 'd', engineUrl: 'redis://h:6380' } },
       /redis.engineUrl has the port 6380/,
     ],
     [
-      'monitors of pods whose metrics nobody may read, which would wake somebody for a gateway that is well',
+      'PodMonitors without access to metrics',
       { monitoring: { podMonitors: { enabled: true } } },
       /monitoring.podMonitors needs networkPolicy.metrics/,
     ],
     [
-      'alerts of such pods',
+      'alerts without access to metrics',
       { monitoring: { rules: { enabled: true } } },
       /monitoring.rules needs networkPolicy.metrics/,
     ],
     [
-      'a Prometheus to ask about numbers that its series do not name',
+      'prometheus.url without instanceLabel',
       { monitoring: { instanceLabel: false, prometheus: { url: 'http://prometheus:9090' } } },
       /monitoring.prometheus.url needs monitoring.instanceLabel/,
     ],
     [
-      'the same, its address a secret',
+      'PROMETHEUS_URL without instanceLabel',
       {
         monitoring: { instanceLabel: false },
         worker: {
@@ -119,28 +121,28 @@ describeChart('a platform team', () => {
       },
       /needs monitoring.instanceLabel/,
     ],
-  ])('with %s is told what is wrong', (_, values, message) => {
+  ])('%s fails with a message', (_, values, message) => {
     expect(() => templateText({ ...LEAST, ...values })).toThrow(message);
   });
 
   test.each([
     ['no NetworkPolicies', { networkPolicy: { enabled: false } }],
     ['the port opened', { networkPolicy: { postgresPort: 6432 } }],
-    ['the address elsewhere', { postgres: { existingSecret: 'd', url: '' } }],
-  ])('has another port with %s', (_, values) => {
+    ['the URL in a Secret', { postgres: { existingSecret: 'd', url: '' } }],
+  ])('another Postgres port works with %s', (_, values) => {
     const postgres = { url: 'postgresql://u:p%40@h.example.com:6432/gwk?sslmode=verify-full' };
     expect(() => templateText({ ...LEAST, postgres, ...values })).not.toThrow();
   });
 
   test.each([
-    ['who reads metrics told', { networkPolicy: { metrics: [{ podSelector: {} }] } }],
+    ['networkPolicy.metrics', { networkPolicy: { metrics: [{ podSelector: {} }] } }],
     ['no NetworkPolicies', { networkPolicy: { enabled: false } }],
-  ])('has monitors and alerts with %s', (_, values) => {
+  ])('PodMonitors and alerts work with %s', (_, values) => {
     const monitoring = { podMonitors: { enabled: true }, rules: { enabled: true } };
     expect(() => templateText({ ...LEAST, ...values, monitoring })).not.toThrow();
   });
 
-  test('says once where pods may be put, those of Jobs, of the test and of a trial included', () => {
+  test('placement applies to all pods, including Jobs, the Helm test and the demo', () => {
     const placement = {
       nodeSelector: { pool: 'messages' },
       tolerations: [{ key: 'messages', operator: 'Exists' }],
@@ -154,7 +156,7 @@ describeChart('a platform team', () => {
     }
   });
 
-  test('keeps its mesh out of Jobs, which would never end', () => {
+  test('jobs.podLabels and podAnnotations reach the pods of Jobs', () => {
     const podLabels = { 'sidecar.istio.io/inject': 'false' };
     const podAnnotations = { 'linkerd.io/inject': 'disabled' };
     const jobs = [...podsOf(render({ ...LEAST, jobs: { podLabels, podAnnotations } }))].filter(([name]) =>
@@ -167,22 +169,22 @@ describeChart('a platform team', () => {
     }
   });
 
-  test('finds the log of a Job that was given up, and of a program that does not start', () => {
+  test('logs of failed Jobs and containers remain visible', () => {
     const pods = [...podsOf(render(LEAST))].filter(([name]) => !name.startsWith('Pod/'));
     for (const [name, { spec }] of pods) {
-      // With OnFailure the pod is deleted when the Job is given up, and its log with it.
+      // OnFailure deletes the pod and its log when the Job fails.
       if (name.startsWith('Job/')) expect([name, spec['restartPolicy']]).toEqual([name, 'Never']);
       for (const container of [...(spec.initContainers ?? []), ...spec.containers])
         expect([name, container['terminationMessagePolicy']]).toEqual([name, 'FallbackToLogsOnError']);
     }
   });
 
-  test('has an Instance of any name: helm test deletes no engine', () => {
+  test('the pod of helm test cannot have the name of an engine pod', () => {
     const named = render(LEAST).filter(({ kind }) => kind === 'Pod');
     expect(named.map(({ metadata }) => /^gwk-/.test(metadata.name))).toEqual([false]);
   });
 
-  test('with IPv6 alone is listened to by all programs, engines included', () => {
+  test('listenAddress applies to all programs, including engines', () => {
     const values = { ...LEAST, listenAddress: '::' };
     const pods = podsOf(render(values));
     const hosts = ['api', 'worker', 'operator'].flatMap((program) =>
@@ -196,11 +198,11 @@ describeChart('a platform team', () => {
       GWK_WORKER_HOST: '::',
       GWK_OPERATOR_HOST: '::',
     });
-    expect(profilesOf(values)['default']!.env).toEqual([{ name: 'GWK_ENGINE_HOST', value: '::' }]);
-    expect(profilesOf(LEAST)['default']!.env).toBeUndefined();
+    expect(readProfiles(values)['default']!.env).toEqual([{ name: 'GWK_ENGINE_HOST', value: '::' }]);
+    expect(readProfiles(LEAST)['default']!.env).toBeUndefined();
   });
 
-  test('has a names service at another port, as OpenShift has', () => {
+  test('networkPolicy.dnsPorts opens the DNS ports of OpenShift', () => {
     const objects = render({ ...LEAST, networkPolicy: { dnsPorts: [53, 5353] } });
     for (const { metadata, ...policy } of objects.filter(({ kind }) => kind === 'NetworkPolicy')) {
       const { egress } = policy['spec'] as { egress: { ports: { port: number; protocol: string }[] }[] };
@@ -212,27 +214,32 @@ describeChart('a platform team', () => {
   });
 });
 
-describeChart('the notes', () => {
+describeChart('NOTES.txt', () => {
   const notes = (values: object) =>
     withValues({ ...LEAST, ...values }, (file) =>
       helm('install', 'gwk', CHART, '--dry-run=client', '--namespace', 'messages', '--values', file),
     ).text;
 
   test.each([
-    ['its own namespace', {}, 'messages', null],
-    ['its own namespace among others', { operator: { namespaces: ['shop', 'messages'] } }, 'messages', null],
+    ['the release namespace', {}, 'messages', null],
+    [
+      'the release namespace among others',
+      { operator: { namespaces: ['shop', 'messages'] } },
+      'messages',
+      null,
+    ],
     ['all namespaces', { operator: { namespaces: ['*'] } }, 'messages', null],
     [
-      'others alone',
+      'other namespaces only',
       { operator: { namespaces: ['shop', 'support'] } },
       'shop',
       'kubectl -n messages exec deploy/gwk-api -- gwk account allow-namespace main shop',
     ],
-  ])('with %s make the first Instance where it is served', (_, values, namespace, allow) => {
+  ])('serving %s, creates the first Instance in a served namespace', (_, values, namespace, allow) => {
     const text = notes(values);
     for (const command of ['apply -f -', 'wait --for=condition=Ready gwi/first', 'get gwi'])
       expect(text).toContain(`kubectl -n ${namespace} ${command}`);
-    // As it is pasted into a shell.
+    // Runs the text as a shell would after pasting it.
     const applied = /^ *kubectl \S+ \S+ apply[^]*?EOF\n[^]*?EOF$/m.exec(text)![0];
     const pasted = spawnSync('bash', ['-c', `kubectl() { cat; }\n${applied}\necho --- after`], {
       encoding: 'utf8',

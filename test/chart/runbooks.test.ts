@@ -21,20 +21,20 @@ interface Question {
   account: string;
 }
 
-/** Each `kubectl auth can-i ... --as=system:serviceaccount:<namespace>:...` of the pages. */
+/** Every `kubectl auth can-i ... --as=system:serviceaccount:<namespace>:...` in the runbooks. */
 const questions = readdirSync(RUNBOOKS).flatMap((file) => {
   const page = readFileSync(join(RUNBOOKS, file), 'utf8');
-  const asked = page.matchAll(
+  const commands = page.matchAll(
     /kubectl auth can-i (\w+) ([a-z]+)\.([a-z0-9.]+)(?:\/(\S+))? -n <namespace> --as=system:serviceaccount:<namespace>:([a-z-]+)/g,
   );
-  return [...asked].map(([, verb, resource, group, name, account]): [string, Question] => [
+  return [...commands].map(([, verb, resource, group, name, account]): [string, Question] => [
     file,
     { verb: verb!, resource: resource!, group: group!, name, account: account! },
   ]);
 });
 
-/** As Kubernetes judges it: a right to one name is none to all of them. */
-function may(objects: KubeObject[], { verb, resource, group, name, account }: Question): boolean {
+/** Evaluates Roles like Kubernetes: a rule with resourceNames grants nothing without a name. */
+function isGranted(objects: KubeObject[], { verb, resource, group, name, account }: Question): boolean {
   const roles = objects
     .filter(({ kind }) => kind === 'RoleBinding')
     .filter((binding) => (binding['subjects'] as { name: string }[]).some((one) => one.name === account))
@@ -50,18 +50,18 @@ function may(objects: KubeObject[], { verb, resource, group, name, account }: Qu
     );
 }
 
-describeChart('what pages have Kubernetes asked', () => {
-  test('is asked', () => {
+describeChart('kubectl auth can-i in the runbooks', () => {
+  test('is in GwkOperatorWithoutLeader', () => {
     expect(questions.map(([file]) => file)).toContain('GwkOperatorWithoutLeader.md');
   });
 
-  test.each(questions)('%s: is answered with yes where all is well (%j)', (_, question) => {
-    expect(may(render(LEAST), question)).toBe(true);
+  test.each(questions)('%s: a default installation answers yes (%j)', (_, question) => {
+    expect(isGranted(render(LEAST), question)).toBe(true);
   });
 
-  test('and would be with no, if the right were not there', () => {
+  test('answers no without the right', () => {
     const [, question] = questions[0]!;
-    expect(may(render(LEAST), { ...question, verb: 'delete' })).toBe(false);
-    expect(may(render(LEAST), { ...question, name: undefined })).toBe(false);
+    expect(isGranted(render(LEAST), { ...question, verb: 'delete' })).toBe(false);
+    expect(isGranted(render(LEAST), { ...question, name: undefined })).toBe(false);
   });
 });

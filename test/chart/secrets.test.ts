@@ -7,14 +7,14 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { baseEnvironment, GWK } from '../support/program.js';
 import { grantedTo } from '../support/chart/rights.js';
 
-interface Made {
+interface Finished {
   status: number | null;
   output: string;
 }
 
-/** The Job of the chart, run here: its arguments, in its namespace, with the rights of its service account. */
+/** Runs the command of the Job here, with its arguments, namespace and service account rights. */
 describeOnKubernetes(
-  'the Job that makes secrets',
+  'the secrets Job',
   (cluster) => {
     let namespace: string;
     let kubeconfig: string;
@@ -27,7 +27,7 @@ describeOnKubernetes(
     });
     afterEach(() => done());
 
-    async function run(args = argumentsOf({ demo: { enabled: true } }, namespace)): Promise<Made> {
+    async function run(args = jobArguments({ demo: { enabled: true } }, namespace)): Promise<Finished> {
       const child = spawn(process.execPath, [GWK, ...args], {
         env: { ...baseEnvironment(), KUBECONFIG: kubeconfig },
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -49,7 +49,7 @@ describeOnKubernetes(
       );
     }
 
-    test('makes all that the pods of the chart mount', async () => {
+    test('creates every Secret that the pods mount', async () => {
       expect(await run()).toMatchObject({ status: 0 });
       const gateway = await secret('gwk');
       expect(Buffer.from(gateway['encryption-keys']!, 'base64')).toHaveLength(32);
@@ -66,7 +66,7 @@ describeOnKubernetes(
       expect(demo['redis-url']).toBe(`redis://:${demo['redis-password']}@gwk-demo-redis:6379`);
     });
 
-    test('run again, and twice at the same time, it changes nothing', async () => {
+    test('changes nothing when run again or twice at the same time', async () => {
       const both = await Promise.all([run(), run()]);
       expect(both.map(({ status }) => status)).toEqual([0, 0]);
       const before = [await secret('gwk'), await secret('gwk-internal-tls'), await secret('gwk-demo')];
@@ -76,7 +76,7 @@ describeOnKubernetes(
       );
     });
 
-    test('one that is there and lacks a key is named and left as it is', async () => {
+    test('names an existing Secret that lacks a key and leaves it unchanged', async () => {
       await cluster().post(`/api/v1/namespaces/${namespace}/secrets`, {
         metadata: { name: 'gwk' },
         stringData: { 'encryption-keys': 'mine' },
@@ -94,7 +94,7 @@ describeOnKubernetes(
       ['DELETE', 'secrets/gwk'],
       ['PATCH', 'secrets/gwk'],
       ['GET', 'pods'],
-    ])('its rights do not reach as far as %s %s', async (method, what) => {
+    ])('its service account may not %s %s', async (method, what) => {
       const { token } = await grantedTo(cluster(), [], { namespace, account: 'gwk-secrets' });
       const { status } = await cluster().call(method, `/api/v1/namespaces/${namespace}/${what}`, {
         token,
@@ -106,7 +106,7 @@ describeOnKubernetes(
   { chart: true },
 );
 
-function argumentsOf(values: object, namespace: string): string[] {
+function jobArguments(values: object, namespace: string): string[] {
   const objects = render(values, { namespace });
   const job = objects.find(
     ({ kind, metadata }) => kind === 'Job' && metadata.name.startsWith('gwk-secrets-'),
@@ -115,8 +115,8 @@ function argumentsOf(values: object, namespace: string): string[] {
     .containers[0]!.args;
 }
 
-describeChart('the secrets of the chart', () => {
-  test('an installation with secrets of its own has no such Job and no such rights', () => {
+describeChart('the Secrets of the chart', () => {
+  test('existing Secrets need no Job and no rights', () => {
     const objects = render({
       postgres: { existingSecret: 'databases' },
       redis: { existingSecret: 'databases' },
@@ -126,7 +126,7 @@ describeChart('the secrets of the chart', () => {
     expect(objects.filter(({ metadata }) => metadata.name.startsWith('gwk-secrets'))).toEqual([]);
   });
 
-  test('no template holds a secret, but for addresses that were given in the values', () => {
+  test('no template contains a secret except URLs from the values', () => {
     const secrets = (values: object) => render(values).filter(({ kind }) => kind === 'Secret');
     expect(secrets({ demo: { enabled: true } })).toEqual([]);
     const given = { postgres: { url: 'postgresql://a:b@c/d' }, redis: { existingSecret: 'r' } };

@@ -1,6 +1,6 @@
 import { findHelm } from '../support/chart/helm-binary.js';
 
-/** Tests with a real helm. Where there is none they are skipped, and counted; on CI (CI=true) that is a failure. */
+/** Tests with a real helm. Without helm they are skipped; with CI=true they fail. */
 export function describeChart(title: string, tests: () => void): void {
   const found = findHelm();
   if ('helm' in found) return describe(title, tests);

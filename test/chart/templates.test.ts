@@ -19,7 +19,7 @@ import {
   type PodTemplate,
 } from '../support/chart/render.js';
 import { describeChart } from './suite.js';
-import { WAYS } from './values.js';
+import { INSTALLATIONS } from './values.js';
 import { ROOT } from '../support/program.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -38,49 +38,53 @@ function deploymentOf(values: object, program: string): { pod: PodTemplate; cont
 const SECRETS = '/var/run/gwk/secrets/';
 
 describeChart('the chart', () => {
-  test.each(Object.keys(WAYS))('%s: passes lint, strictly', (way) => {
-    const { status, text } = withValues(WAYS[way]!, (file) =>
+  test.each(Object.keys(INSTALLATIONS))('%s: passes helm lint --strict', (way) => {
+    const { status, text } = withValues(INSTALLATIONS[way]!, (file) =>
       helm('lint', '--strict', CHART, '--values', file),
     );
     expect([status, text]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
   });
 
-  test.each(Object.keys(WAYS))('%s: rendered twice it is the same, to the byte', (way) => {
-    expect(templateText(WAYS[way]!)).toBe(templateText(WAYS[way]!));
+  test.each(Object.keys(INSTALLATIONS))('%s: renders the same bytes twice', (way) => {
+    expect(templateText(INSTALLATIONS[way]!)).toBe(templateText(INSTALLATIONS[way]!));
   });
 
   test.each([
-    ['nothing said of Postgres', { redis: LEAST.redis }, /Set postgres.existingSecret/],
-    ['nothing said of Redis', { postgres: LEAST.postgres }, /Set redis.existingSecret/],
-    ['a value that there is not', { ...LEAST, replicas: 3 }, /additional properties 'replicas'/],
-    ['a setting that there is not', { ...LEAST, api: { settings: { GWK_API_PROT: 1 } } }, /GWK_API_PROT/],
+    ['no Postgres', { redis: LEAST.redis }, /Set postgres.existingSecret/],
+    ['no Redis', { postgres: LEAST.postgres }, /Set redis.existingSecret/],
+    ['an unknown value', { ...LEAST, replicas: 3 }, /additional properties 'replicas'/],
+    ['an unknown setting', { ...LEAST, api: { settings: { GWK_API_PROT: 1 } } }, /GWK_API_PROT/],
     [
-      'a setting that another value stands for',
+      'a setting that has a chart value',
       { ...LEAST, api: { settings: { GWK_API_BASE_URL: 'x' } } },
       /GWK_API_BASE_URL/,
     ],
     [
-      'a setting among the environment',
+      'a GWK_ setting in extraEnv',
       { ...LEAST, worker: { extraEnv: [{ name: 'GWK_LOG_LEVEL' }] } },
       /extraEnv/,
     ],
-    ['text for a number', { ...LEAST, api: { replicas: 'two' } }, /got string, want integer/],
+    ['text instead of a number', { ...LEAST, api: { replicas: 'two' } }, /got string, want integer/],
     [
-      'credentials in the address for engines',
+      'credentials in redis.engineUrl',
       { ...LEAST, redis: { ...LEAST.redis, engineUrl: 'redis://u:p@h' } },
       /engineUrl/,
     ],
     ['no default profile', { ...LEAST, engine: { profiles: { default: null, big: {} } } }, /default/],
     [
-      'a field of a profile that there is not',
+      'an unknown field of a profile',
       { ...LEAST, engine: { profiles: { default: { cpu: 1 } } } },
       /additional properties 'cpu'/,
     ],
-    ['all namespaces and some', { ...LEAST, operator: { namespaces: ['*', 'shop'] } }, /names or to '\*'/],
+    [
+      '* among names of namespaces',
+      { ...LEAST, operator: { namespaces: ['*', 'shop'] } },
+      /names or to '\*'/,
+    ],
     ['an Ingress without a host', { ...LEAST, ingress: { enabled: true } }, /needs ingress.hosts/],
     ['a route without a Gateway', { ...LEAST, route: { enabled: true } }, /needs route.parentRefs/],
     [
-      'two certificates',
+      'two sources of the certificate',
       {
         ...LEAST,
         internal: { tls: { existingSecret: 'a', certManager: { enabled: true, issuerRef: { name: 'b' } } } },
@@ -88,23 +92,23 @@ describeChart('the chart', () => {
       /Set one of/,
     ],
     [
-      'two authorities',
+      'two certificate authorities',
       { ...LEAST, postgres: { ...LEAST.postgres, tls: { caSecret: 'a', caConfigMap: 'b' } } },
       /Set one of/,
     ],
-  ])('with %s it says what is wrong', (_case, values, message) => {
+  ])('%s fails with a message', (_case, values, message) => {
     expect(() => templateText(values)).toThrow(message);
   });
 
-  test.each(Object.keys(WAYS))('%s: every pod is locked up as far as can be', (way) => {
-    for (const [name, { spec }] of podsOf(render(WAYS[way]!))) {
-      const seen = {
+  test.each(Object.keys(INSTALLATIONS))('%s: every pod has the strictest security context', (way) => {
+    for (const [name, { spec }] of podsOf(render(INSTALLATIONS[way]!))) {
+      const context = {
         name,
         root: spec.securityContext['runAsNonRoot'],
         seccomp: spec.securityContext['seccompProfile'],
         links: spec.enableServiceLinks,
       };
-      expect(seen).toEqual({ name, root: true, seccomp: { type: 'RuntimeDefault' }, links: false });
+      expect(context).toEqual({ name, root: true, seccomp: { type: 'RuntimeDefault' }, links: false });
       for (const { securityContext, resources } of [...(spec.initContainers ?? []), ...spec.containers]) {
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
@@ -113,16 +117,16 @@ describeChart('the chart', () => {
         });
         expect([name, resources.limits['memory']]).toEqual([name, expect.any(String)]);
       }
-      // Only those that speak with the Kubernetes API have a token for it.
+      // Only pods that call the Kubernetes API have a token.
       const needsToken = /^(Deployment\/.*-(api|operator)|Job\/.*-secrets-)/.test(name);
       expect([name, spec.automountServiceAccountToken]).toEqual([name, needsToken]);
     }
   });
 
-  test.each(Object.keys(WAYS))(
-    '%s: every object is named by its release, labelled, and in its namespace',
+  test.each(Object.keys(INSTALLATIONS))(
+    '%s: every object has a name prefix, labels and a namespace',
     (way) => {
-      for (const { kind = '', metadata } of render(WAYS[way]!)) {
+      for (const { kind = '', metadata } of render(INSTALLATIONS[way]!)) {
         if (metadata.name.endsWith('-extra')) continue;
         const labels = metadata['labels'] as Record<string, string>;
         expect(labels['app.kubernetes.io/managed-by']).toBe('Helm');
@@ -132,26 +136,25 @@ describeChart('the chart', () => {
     },
   );
 
-  test.each(Object.keys(WAYS).flatMap((way) => Object.keys(PROGRAMS).map((program) => [way, program])))(
-    '%s: gwk %s takes all the settings that it is given',
-    (way, program) => {
-      const pods = podsOf(render(WAYS[way]!));
-      const [, pod] = [...pods].find(
-        ([name]) => name.endsWith(`-${program}`) && name.startsWith('Deployment/'),
-      )!;
-      const given = environmentOf(pod.spec.containers[0]!);
-      // Files are there in the cluster alone: what they would hold is given by itself.
-      const environment: Record<string, string> = {};
-      for (const [name, value] of Object.entries(given)) {
-        if (name.endsWith('_FILE')) environment[name.slice(0, -'_FILE'.length)] = SAMPLES[name] ?? 'text';
-        else environment[name] = value;
-      }
-      expect(() => loadConfig(PROGRAMS[program]!, environment)).not.toThrow();
-    },
-  );
+  test.each(
+    Object.keys(INSTALLATIONS).flatMap((way) => Object.keys(PROGRAMS).map((program) => [way, program])),
+  )('%s: gwk %s accepts all its settings', (way, program) => {
+    const pods = podsOf(render(INSTALLATIONS[way]!));
+    const [, pod] = [...pods].find(
+      ([name]) => name.endsWith(`-${program}`) && name.startsWith('Deployment/'),
+    )!;
+    const given = environmentOf(pod.spec.containers[0]!);
+    // The files exist only in the cluster, so sample values replace them.
+    const environment: Record<string, string> = {};
+    for (const [name, value] of Object.entries(given)) {
+      if (name.endsWith('_FILE')) environment[name.slice(0, -'_FILE'.length)] = SAMPLES[name] ?? 'text';
+      else environment[name] = value;
+    }
+    expect(() => loadConfig(PROGRAMS[program]!, environment)).not.toThrow();
+  });
 
-  test.each(Object.keys(WAYS))('%s: each file of a setting is mounted where the setting says', (way) => {
-    for (const [name, { spec }] of podsOf(render(WAYS[way]!))) {
+  test.each(Object.keys(INSTALLATIONS))('%s: mounts every file that a setting names', (way) => {
+    for (const [name, { spec }] of podsOf(render(INSTALLATIONS[way]!))) {
       const mounted = (spec.volumes ?? []).flatMap(pathsOf);
       const wanted = [...(spec.initContainers ?? []), ...spec.containers]
         .flatMap((container) => Object.entries(environmentOf(container)))
@@ -161,7 +164,7 @@ describeChart('the chart', () => {
     }
   });
 
-  test('the trial keeps API and worker where its volume is', () => {
+  test('the demo runs API and worker on the node of its volume', () => {
     const { pod } = deploymentOf({ demo: { enabled: true } }, 'worker');
     expect(JSON.stringify(pod.spec.affinity)).toContain('demo-postgres');
     expect(
@@ -171,7 +174,7 @@ describeChart('the chart', () => {
     });
   });
 
-  test('API and worker wait for the migrations; the API goes on serving while balancers learn that it ends', () => {
+  test('API and worker wait for the migrations, and a stopping API keeps serving first', () => {
     for (const program of ['api', 'worker']) {
       const { pod } = deploymentOf(LEAST, program);
       expect(pod.spec.initContainers![0]!.args).toEqual(['migrate', '--wait', '--patience', '600']);
@@ -181,33 +184,33 @@ describeChart('the chart', () => {
     expect(pod.spec['terminationGracePeriodSeconds']).toBeGreaterThan(5 + 25);
   });
 
-  test('with autoscaling the number of replicas is not said, so that no upgrade takes it back', () => {
+  test('autoscaling omits replicas, so that upgrades do not reset them', () => {
     const scaled = render({ ...LEAST, api: { autoscaling: { enabled: true } } });
     expect(find(scaled, 'Deployment', 'gwk-api')['spec']).not.toHaveProperty('replicas');
     expect(find(scaled, 'PodDisruptionBudget', 'gwk-api')).toBeDefined();
   });
 
-  test('a single replica has no budget, which would keep its node from ever being drained', () => {
+  test('a single replica has no PodDisruptionBudget, which would block node drains', () => {
     const single = render({ ...LEAST, worker: { replicas: 1 } });
     expect(() => find(single, 'PodDisruptionBudget', 'gwk-worker')).toThrow(/there is no/);
   });
 
   test.each([
-    ['what is given', { api: { baseUrl: 'https://api.example.com/' } }, 'https://api.example.com'],
-    ['the Ingress, with TLS', WAYS['an Ingress and autoscaling'], 'https://api.example.com'],
+    ['api.baseUrl', { api: { baseUrl: 'https://api.example.com/' } }, 'https://api.example.com'],
+    ['the Ingress, with TLS', INSTALLATIONS['Ingress and autoscaling'], 'https://api.example.com'],
     [
-      'the Ingress, without',
+      'the Ingress, without TLS',
       { ingress: { enabled: true, hosts: ['a.example.com'] } },
       'http://a.example.com',
     ],
-    ['the route', WAYS['a route of the Gateway API'], 'https://api.example.com'],
-    ['else the Service', {}, 'http://gwk-api.messages.svc'],
-  ])('the public address is that of %s', (_case, values, url) => {
+    ['the route', INSTALLATIONS['Gateway API route'], 'https://api.example.com'],
+    ['the Service otherwise', {}, 'http://gwk-api.messages.svc'],
+  ])('the public base URL comes from %s', (_case, values, url) => {
     const { container } = deploymentOf({ ...LEAST, ...values }, 'api');
     expect(environmentOf(container)).toMatchObject({ GWK_API_BASE_URL: url, GWK_MEDIA_URL: url });
   });
 
-  test('other profiles restart the operator, which reads them once', () => {
+  test('changed profiles restart the operator', () => {
     const checksum = (values: object) =>
       deploymentOf(values, 'operator').pod.metadata.annotations!['checksum/profiles'];
     expect(checksum(LEAST)).toBe(checksum({ ...LEAST, logLevel: 'debug' }));
@@ -216,9 +219,9 @@ describeChart('the chart', () => {
     );
   });
 
-  test('profiles have the image of the chart, and what they say themselves', () => {
+  test('profiles contain the image of the chart and their own fields', () => {
     const { data } = find(
-      render(WAYS['everything at once']!),
+      render(INSTALLATIONS['everything at once']!),
       'ConfigMap',
       'messages-operator-profiles',
     ) as unknown as { data: Record<string, string> };
@@ -235,7 +238,7 @@ describeChart('the chart', () => {
     });
   });
 
-  test('the Job of migrations is named by the newest migration, and another version is another Job', () => {
+  test('the name of the migration Job contains the newest migration and changes with the version', () => {
     const newest = readdirSync(join(ROOT, 'api/prisma/migrations'))
       .filter((name) => /^\d/.test(name))
       .sort()
@@ -249,19 +252,19 @@ describeChart('the chart', () => {
     expect(nameOf({ ...LEAST, fullnameOverride: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
   });
 
-  test('the definition of Instance stays when the chart goes, unless that is wished', () => {
+  test('crds.keep keeps the CRD after helm uninstall', () => {
     const annotationsOf = (values: object) =>
       find(render(values), 'CustomResourceDefinition', 'instances.gwk.dev').metadata['annotations'];
     expect(annotationsOf(LEAST)).toEqual({ 'helm.sh/resource-policy': 'keep' });
     expect(annotationsOf({ ...LEAST, crds: { keep: false } })).toBeUndefined();
   });
 
-  test('the definition is that of crds/', () => {
+  test('the CRD equals crds/', () => {
     const rendered = find(render(LEAST), 'CustomResourceDefinition', 'instances.gwk.dev');
     expect(rendered['spec']).toEqual((parse(read('crds/gwk.dev_instances.yaml')) as { spec: object }).spec);
   });
 
-  test('the notes name the next step', () => {
+  test('the notes contain the next step', () => {
     const text = withValues({ demo: { enabled: true } }, (file) =>
       helm('install', 'gwk', CHART, '--dry-run=client', '--namespace', 'messages', '--values', file),
     ).text;
@@ -297,18 +300,18 @@ describe('values', () => {
     $defs: Record<string, Schema>;
   };
 
-  test('every one of them has a comment above it', () => {
+  test('every value has a comment above it', () => {
     const lines = text.split('\n');
     const bare = lines.filter(
       (line, index) => /^ *[A-Za-z0-9]+:/.test(line) && !/^ *#/.test(lines[index - 1] ?? ''),
     );
-    // What is inside of an example is no value of its own.
+    // Fields inside a default object need no comment.
     expect(bare.filter((line) => !/^ +(requests|limits|default|resources|podSelector):/.test(line))).toEqual(
       [],
     );
   });
 
-  test('every one of them is in the schema, and the schema has no others', () => {
+  test('the schema has exactly the values', () => {
     const namesOf = (schemaHere: Schema, valuesHere: unknown, path: string): void => {
       const resolved = schemaHere.$ref ? schema.$defs[schemaHere.$ref.split('/').at(-1)!]! : schemaHere;
       if (!resolved.properties || typeof valuesHere !== 'object' || valuesHere === null) return;
@@ -325,21 +328,21 @@ describe('values', () => {
   });
 
   test.each(Object.keys(PROGRAMS))(
-    'settings of %s are those of the program that no other value stands for',
+    'the schema allows every setting of %s without a chart value',
     (program) => {
       const allowed = schema.properties![program]!.properties!['settings']!.propertyNames!.enum!;
       const all = Object.values(PROGRAMS[program]!).map(({ env }) => env);
       expect(allowed.filter((name) => !all.includes(name))).toEqual([]);
-      // What is new is either in the schema or set by a template.
+      // A new setting is either in the schema or set by a template.
       const templates = readdirSync(join(ROOT, 'charts/gwk/templates'))
         .filter((file) => /\.(yaml|tpl)$/.test(file))
         .map((file) => read(`charts/gwk/templates/${file}`))
         .join('\n');
       const LEFT_ALONE = /^GWK_(EXIT_WITH_PARENT|OPERATOR_LOCAL_\w+|\w+_(HOST|PORT)|API_CLUSTER_URL)$/;
-      const forgotten = all.filter(
+      const missing = all.filter(
         (name) => !allowed.includes(name) && !templates.includes(name) && !LEFT_ALONE.test(name),
       );
-      expect(forgotten).toEqual([]);
+      expect(missing).toEqual([]);
     },
   );
 });

@@ -17,30 +17,30 @@ const placement = {
   extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
 };
 
-/** Ways of installing: what the chart is rendered with, from the least to everything at once. */
-export const WAYS: Record<string, object> = {
-  'the least': LEAST,
-  'a trial': { demo: { enabled: true } },
-  'a trial that keeps its data': {
+/** Values of typical installations, from the minimum to everything at once. */
+export const INSTALLATIONS: Record<string, object> = {
+  'minimal values': LEAST,
+  demo: { demo: { enabled: true } },
+  'demo with volumes': {
     demo: { enabled: true, persistence: { enabled: true, storageClassName: 'fast' } },
   },
-  'addresses in the values': {
+  'URLs in the values': {
     postgres: { url: 'postgresql://gwk:secret@postgres.example.com/gwk?sslmode=verify-full' },
     redis: { url: 'rediss://redis.example.com' },
   },
-  'secrets of its own': {
+  'existing Secrets': {
     ...LEAST,
     secrets: { existingSecret: 'own', encryptionKeysKey: 'keys', operatorTokenKey: 'token' },
     internal: { tls: { existingSecret: 'own-tls' } },
   },
-  'plain HTTP inside': { ...LEAST, internal: { tls: { enabled: false } } },
-  'certificates by cert-manager': {
+  'internal API without TLS': { ...LEAST, internal: { tls: { enabled: false } } },
+  'cert-manager': {
     ...LEAST,
     internal: {
       tls: { certManager: { enabled: true, issuerRef: { name: 'inside', kind: 'ClusterIssuer' } } },
     },
   },
-  'TLS to its servers': {
+  'TLS to Postgres and Redis': {
     postgres: { existingSecret: 'databases', tls: { caSecret: 'postgres-ca' } },
     redis: {
       existingSecret: 'databases',
@@ -49,15 +49,15 @@ export const WAYS: Record<string, object> = {
     },
     networkPolicy: { redisPort: 6380 },
   },
-  'a bucket': {
+  'media in a bucket': {
     ...LEAST,
     media: {
       url: 'https://files.example.com',
       s3: { bucket: 'files', url: 'https://s3.example.com', pathStyle: true, existingSecret: 'bucket' },
     },
   },
-  'a folder of its own': { ...LEAST, media: { folder: { existingClaim: 'own' } } },
-  'an Ingress and autoscaling': {
+  'media in an existing claim': { ...LEAST, media: { folder: { existingClaim: 'own' } } },
+  'Ingress and autoscaling': {
     ...LEAST,
     api: {
       trustProxy: 1,
@@ -70,11 +70,11 @@ export const WAYS: Record<string, object> = {
       tls: [{ secretName: 'api-tls', hosts: ['api.example.com'] }],
     },
   },
-  'a route of the Gateway API': {
+  'Gateway API route': {
     ...LEAST,
     route: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] },
   },
-  'traces, and availability from Prometheus': {
+  'tracing, and availability from Prometheus': {
     ...LEAST,
     monitoring: {
       prometheus: { url: 'http://prometheus.monitoring:9090' },
@@ -99,7 +99,7 @@ export const WAYS: Record<string, object> = {
   'other namespaces': { ...LEAST, operator: { namespaces: ['shop', 'support'] } },
   'all namespaces': { ...LEAST, operator: { namespaces: ['*'] } },
   'single replicas': { ...LEAST, api: { replicas: 1 }, worker: { replicas: 1 }, operator: { replicas: 1 } },
-  'nothing that can be left out': {
+  'all optional parts off': {
     ...LEAST,
     migrations: { enabled: false },
     networkPolicy: { enabled: false },

@@ -89,10 +89,10 @@ test('only the namespace variable matches every value when all are selected', ()
 });
 
 const chosen = { namespace: '.*', pod: '(gwk-a)', instance_id: 'ins_a' };
-const asked = (expr: string) =>
+const withVariables = (expr: string) =>
   expr.replaceAll(/\$(\w+)/g, (_, name: string) => chosen[name as keyof typeof chosen]);
 const samples = (expr: string, exp_samples: object[]) => ({
-  expr: asked(expr),
+  expr: withVariables(expr),
   eval_time: '20m',
   exp_samples,
 });

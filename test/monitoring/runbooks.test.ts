@@ -11,7 +11,7 @@ import { ROOT } from '../support/program.js';
 const RUNBOOKS = join(ROOT, 'docs/runbooks');
 
 /** Every `node -e '...'` in the runbooks that reads /readyz, with its page. */
-const questions = readdirSync(RUNBOOKS).flatMap((file) => {
+const scripts = readdirSync(RUNBOOKS).flatMap((file) => {
   const page = readFileSync(join(RUNBOOKS, file), 'utf8');
   return [...page.matchAll(/\bnode -e '([^']*readyz[^']*)'/g)].map(([, script]) => [file, script!] as const);
 });
@@ -51,15 +51,15 @@ describe('readiness scripts against a pod that is not ready', () => {
   afterAll(() => pod.close());
 
   test('three runbooks have one', () => {
-    expect(questions.map(([file]) => file)).toEqual(
+    expect(scripts.map(([file]) => file)).toEqual(
       expect.arrayContaining(['GwkApiErrors.md', 'GwkApiDown.md', 'GwkMediaStoreUnavailable.md']),
     );
   });
 
-  test.each(questions)('%s prints the failing check', async (_, script) => {
-    const asked = script.replace('localhost:8080', `localhost:${(pod.address() as AddressInfo).port}`);
-    expect(asked).not.toBe(script);
-    const { stdout } = await promisify(execFile)(process.execPath, ['-e', asked]);
+  test.each(scripts)('%s prints the failing check', async (_, script) => {
+    const local = script.replace('localhost:8080', `localhost:${(pod.address() as AddressInfo).port}`);
+    expect(local).not.toBe(script);
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', local]);
     expect(JSON.parse(stdout)).toEqual(JSON.parse(checks));
   });
 });
