@@ -9,7 +9,7 @@ const parts =
     ? ['@gwk/engine-pod/cli']
     : ['@gwk/api/cli', '@gwk/operator/cli', '@gwk/engine-pod/cli', '@gwk/local/cli', '@gwk/network/cli'];
 
-function entryOf(part) {
+function findEntry(part) {
   try {
     const path = fileURLToPath(import.meta.resolve(part));
     return existsSync(path) ? path : undefined;
@@ -26,7 +26,7 @@ program.enablePositionalOptions().showHelpAfterError('(gwk --help lists the comm
 
 const missing = [];
 for (const part of parts) {
-  const entry = entryOf(part);
+  const entry = findEntry(part);
   if (!entry) {
     missing.push(part.replace('/cli', ''));
     continue;

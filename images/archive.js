@@ -13,7 +13,7 @@ const TYPES = 'application/vnd.oci.image';
 export async function makeLayer(folder, file) {
   const args = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu'];
   run('tar', [...args, '-C', folder, '-cf', file, '.']);
-  return { file, size: statSync(file).size, digest: `sha256:${await digestOf(file)}` };
+  return { file, size: statSync(file).size, digest: `sha256:${await readDigest(file)}` };
 }
 
 /**
@@ -34,7 +34,7 @@ export function makeArchive({ name, version, image, layers, revision }, target) 
   const platform = { architecture: ARCHITECTURES[process.arch], os: 'linux' };
   const config = put({
     ...platform,
-    config: configOf(image, { version, revision }),
+    config: makeConfig(image, { version, revision }),
     rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
     history: layers.map(() => ({ created_by: 'make images' })),
   });
@@ -57,7 +57,7 @@ export function makeArchive({ name, version, image, layers, revision }, target) 
 }
 
 /** The image configuration. A test compares it with the Dockerfile. */
-export function configOf(image, { version, revision }) {
+export function makeConfig(image, { version, revision }) {
   return {
     User: `${USER}:${USER}`,
     ExposedPorts: Object.fromEntries(image.ports.map((port) => [`${port}/tcp`, {}])),
@@ -65,11 +65,11 @@ export function configOf(image, { version, revision }) {
     Entrypoint: image.entrypoint ?? [NODE, `${APP}/bin/gwk.js`],
     Cmd: [image.command].flat(),
     WorkingDir: APP,
-    Labels: labelsOf(image, { version, revision }),
+    Labels: makeLabels(image, { version, revision }),
   };
 }
 
-export function labelsOf({ title, description, licenses }, { version, revision }) {
+export function makeLabels({ title, description, licenses }, { version, revision }) {
   const label = (name) => `org.opencontainers.image.${name}`;
   return {
     [label('title')]: title,
@@ -86,7 +86,7 @@ function run(command, args) {
   if (done.error || done.status !== 0) throw new Error(`${command}: ${done.error?.message ?? done.stderr}`);
 }
 
-async function digestOf(file) {
+async function readDigest(file) {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file)) hash.update(chunk);
   return hash.digest('hex');

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
  * packages that are not installed (they are for other platforms), and peers (a dependent lists them itself too).
  * @returns {Package[]} sorted by path
  */
-export function packagesOf(root, { workspaces, without }) {
+export function findPackages(root, { workspaces, without }) {
   const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const found = new Map();
   const waiting = workspaces.map((name) => name);

@@ -106,7 +106,7 @@ export function isNeeded(name, path) {
 }
 
 /** Keeps the build output of a workspace and the files that it reads. */
-export function isNeededOfWorkspace(path) {
+export function isNeededInWorkspace(path) {
   if (/^(package\.json|prisma\/migrations\/)/.test(path)) return true;
   return /^dist\/(?!testing\/).*\.js$/.test(path);
 }

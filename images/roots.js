@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { packagesOf } from './packages.js';
-import { APP, COMMON_FILES, isNeeded, isNeededOfWorkspace, NODE, USER } from './programs.js';
+import { findPackages } from './packages.js';
+import { APP, COMMON_FILES, isNeeded, isNeededInWorkspace, NODE, USER } from './programs.js';
 
 /** Root file systems of images. Each has two layers: `runtime`, shared by all programs, and `program`. */
 
@@ -35,7 +35,7 @@ export function makeRuntime(target) {
   // Debug symbols are one seventh of the file. Without binutils they stay.
   spawnSync('strip', [join(target, NODE)]);
   chmodSync(join(target, NODE), 0o755);
-  for (const library of librariesOf(node)) copyLibrary(target, library);
+  for (const library of findLibraries(node)) copyLibrary(target, library);
 }
 
 /** The files that one program needs in addition to the runtime. */
@@ -43,16 +43,16 @@ export function makeProgram(root, image, target) {
   for (const file of [...COMMON_FILES, ...image.files]) copy(join(root, file), join(target, APP, file));
   writeEntry(root, target);
   for (const workspace of image.workspaces) {
-    copyTree(join(root, workspace), join(target, APP, workspace), isNeededOfWorkspace);
+    copyTree(join(root, workspace), join(target, APP, workspace), isNeededInWorkspace);
     link(target, `${APP}/node_modules/@gwk/${workspace}`, `../../${workspace}`);
   }
-  const packages = packagesOf(root, image);
+  const packages = findPackages(root, image);
   for (const { name, path } of packages) {
     copyTree(join(root, path), join(target, APP, path), (file) => isNeeded(name, file));
   }
   for (const program of image.hostPrograms) {
     copy(realpathSync(program), join(target, program));
-    for (const library of librariesOf(program)) copyLibrary(target, library);
+    for (const library of findLibraries(program)) copyLibrary(target, library);
   }
   copyAddonLibraries(target);
   return packages;
@@ -67,7 +67,7 @@ function writeEntry(root, target) {
 }
 
 /** Paths of the shared libraries and the loader, from ldd. */
-function librariesOf(binary) {
+function findLibraries(binary) {
   const done = spawnSync('ldd', [binary], { encoding: 'utf8' });
   if (done.status !== 0) return [];
   const found = done.stdout.matchAll(/(?:=>\s*)?(\/\S+)\s+\(0x/g);
@@ -83,7 +83,7 @@ function copyLibrary(target, path) {
 function copyAddonLibraries(target) {
   const addons = files(target).filter((file) => /\.(node|so(\.\d+)*)$/.test(file));
   for (const addon of addons) {
-    const own = librariesOf(join(target, addon)).filter((path) => !path.startsWith(target));
+    const own = findLibraries(join(target, addon)).filter((path) => !path.startsWith(target));
     for (const path of own) copyLibrary(target, path);
   }
 }

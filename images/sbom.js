@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { isExpression, licenceOf } from '../scripts/licences/licences.js';
-import { packagesOf } from './packages.js';
+import { isExpression, findLicence } from '../scripts/licences/licences.js';
+import { findPackages } from './packages.js';
 import { IMAGES } from './programs.js';
 import { makeProgram, makeRuntime } from './roots.js';
 
@@ -23,16 +23,16 @@ const work = mkdtempSync(join(tmpdir(), 'gwk-sbom-'));
 try {
   mkdirSync(values.output, { recursive: true });
   makeRuntime(join(work, 'runtime'));
-  const runtime = filesOf(join(work, 'runtime'));
+  const runtime = listFiles(join(work, 'runtime'));
   for (const name of positionals.length > 0 ? positionals : Object.keys(IMAGES)) {
     const image = IMAGES[name];
     makeProgram(ROOT, image, join(work, name));
     const file = join(values.output, `${image.title}.cdx.json`);
     const components = [
       node(),
-      ...[...runtime, ...filesOf(join(work, name))].filter(unique()).map(library),
+      ...[...runtime, ...listFiles(join(work, name))].filter(unique()).map(library),
       ...image.workspaces.map(workspace),
-      ...packagesOf(ROOT, image).map(npm),
+      ...findPackages(ROOT, image).map(npm),
     ];
     writeFileSync(file, `${JSON.stringify(document(image, components), null, 2)}\n`);
     process.stdout.write(`${file}  ${components.length} components\n`);
@@ -84,7 +84,7 @@ function workspace(name) {
 }
 
 function npm({ name, version: number, license, integrity }) {
-  const licence = licenceOf({ name, license });
+  const licence = findLicence({ name, license });
   return {
     type: 'library',
     name,
@@ -100,7 +100,7 @@ function npm({ name, version: number, license, integrity }) {
 }
 
 /** Programs and libraries of the build machine: all files except /app, /etc and Node. */
-function filesOf(folder) {
+function listFiles(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

@@ -5,10 +5,10 @@ const HEIGHT = 8;
 const SOURCE = { type: 'prometheus', uid: '${datasource}' };
 
 /** A time series panel. @param {object} queries by legend @param {object} [look] its `fieldConfig.defaults` */
-export const lines = (title, queries, look = {}) => ({ type: 'timeseries', title, queries, look });
+export const timeseries = (title, queries, look = {}) => ({ type: 'timeseries', title, queries, look });
 
 /** A panel with the current value. */
-export const number = (title, query, look = {}) => ({ type: 'stat', title, queries: { '': query }, look });
+export const stat = (title, query, look = {}) => ({ type: 'stat', title, queries: { '': query }, look });
 
 /** @param rows arrays of panels; the panels of a row share the width of the page */
 export function dashboard({ uid, title, description, variables, rows }) {
@@ -74,7 +74,7 @@ export const SECONDS = { unit: 's' };
 export const BYTES = { unit: 'bytes' };
 export const PER_SECOND = { unit: 'ops' };
 /** Red from 1 on. */
-export const NONE_IS_GOOD = {
+export const RED_FROM_1 = {
   thresholds: {
     mode: 'absolute',
     steps: [

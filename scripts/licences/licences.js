@@ -30,7 +30,7 @@ const STATED = {
 };
 
 /** The licence of a package from STATED or its package.json, or null. */
-export const licenceOf = ({ name, license }) =>
+export const findLicence = ({ name, license }) =>
   STATED[name]?.[0] ?? (typeof license === 'string' ? license : null);
 
 /**
@@ -72,7 +72,7 @@ export function lockedPackages(lockFile) {
     const name = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
     if (name === undefined || link) continue;
     const key = `${name} ${version}`;
-    const licence = licenceOf({ name, license });
+    const licence = findLicence({ name, license });
     const tool = dev && (found.get(key)?.tool ?? true);
     found.set(key, { name, version, licence, tool });
   }
@@ -80,7 +80,7 @@ export function lockedPackages(lockFile) {
 }
 
 /** The reason why a package is not allowed, or null. */
-export function faultOf({ name, licence, tool }) {
+export function findFault({ name, licence, tool }) {
   if (licence === null) return `${name} names no licence. Find it in the package and add it to STATED.`;
   if (isPermitted(licence, tool)) return null;
   if (EXCEPTIONS.some((one) => one.names.test(name) && one.licence.test(licence))) return null;
@@ -104,7 +104,7 @@ export function isExpression(licence) {
 /** Packages in an image that no exception allows there. */
 export function misplaced(image, packages) {
   return packages
-    .map(({ name, license }) => ({ name, licence: licenceOf({ name, license }) }))
+    .map(({ name, license }) => ({ name, licence: findLicence({ name, license }) }))
     .filter(({ name, licence }) => {
       if (licence !== null && isPermitted(licence, false)) return false;
       const one = EXCEPTIONS.find((candidate) => candidate.names.test(name));

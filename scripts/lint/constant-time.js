@@ -16,28 +16,28 @@ const STATIC = new Map([
   ['Object', 'is'],
 ]);
 
-function nameOf(node) {
+function findName(node) {
   switch (node.type) {
     case 'Identifier':
     case 'PrivateIdentifier':
       return node.name;
     case 'MemberExpression':
-      return node.computed ? '' : nameOf(node.property);
+      return node.computed ? '' : findName(node.property);
     case 'CallExpression':
-      return nameOf(node.callee);
+      return findName(node.callee);
     case 'AwaitExpression':
-      return nameOf(node.argument);
+      return findName(node.argument);
     case 'TSNonNullExpression':
     case 'TSAsExpression':
     case 'ChainExpression':
-      return nameOf(node.expression);
+      return findName(node.expression);
     default:
       return '';
   }
 }
 
 function isSecret(node) {
-  const name = nameOf(node);
+  const name = findName(node);
   return SECRET.test(name) && !PUBLIC.test(name);
 }
 
@@ -51,14 +51,14 @@ function isPlain(node) {
   );
 }
 
-function operandsOf(node) {
+function findOperands(node) {
   if (node.type === 'BinaryExpression') return EQUALITY.has(node.operator) ? [node.left, node.right] : [];
   if (node.type === 'SwitchCase') return node.test ? [node.parent.discriminant, node.test] : [];
   const { callee, arguments: given } = node;
   if (callee.type !== 'MemberExpression') return [];
-  const method = nameOf(callee);
+  const method = findName(callee);
   if (COMPARING.has(method)) return [callee.object, ...given];
-  return STATIC.get(nameOf(callee.object)) === method ? given : [];
+  return STATIC.get(findName(callee.object)) === method ? given : [];
 }
 
 export default {
@@ -72,10 +72,10 @@ export default {
   },
   create(context) {
     const check = (node) => {
-      const operands = operandsOf(node);
+      const operands = findOperands(node);
       if (operands.length < 2 || operands.some(isPlain)) return;
       const secret = operands.find(isSecret);
-      if (secret) context.report({ node, messageId: 'leaks', data: { name: nameOf(secret) } });
+      if (secret) context.report({ node, messageId: 'leaks', data: { name: findName(secret) } });
     };
     return { BinaryExpression: check, CallExpression: check, SwitchCase: check };
   },

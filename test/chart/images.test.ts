@@ -16,7 +16,7 @@ interface ImageConfig {
 }
 interface Images {
   IMAGES: Record<string, { title: string; without: string[] }>;
-  configOf: (image: object, made: { version: string; revision: string }) => ImageConfig;
+  makeConfig: (image: object, made: { version: string; revision: string }) => ImageConfig;
   makeProgram: (root: string, image: object, target: string) => { name: string }[];
 }
 
@@ -47,7 +47,7 @@ function stage(name: string): [string, string][] {
   return [...(stages.some((one) => one.split('\n')[0]!.endsWith(` AS ${base}`)) ? stage(base) : []), ...own];
 }
 
-function configOfDockerfile(name: string): ImageConfig {
+function readDockerfile(name: string): ImageConfig {
   const lines = stage(name);
   const last = (instruction: string): string => lines.filter(([one]) => one === instruction).at(-1)![1];
   const labels = [...last('LABEL').matchAll(/([\w.]+)="([^"]*)"/g)].map(([, key, value]) => [
@@ -70,8 +70,8 @@ function configOfDockerfile(name: string): ImageConfig {
 }
 
 test.each(NAMES)('%s: the Dockerfile and make images have the same configuration', (name) => {
-  expect(configOfDockerfile(name)).toEqual(
-    images.configOf(images.IMAGES[name]!, { version: '1', revision: 'r' }),
+  expect(readDockerfile(name)).toEqual(
+    images.makeConfig(images.IMAGES[name]!, { version: '1', revision: 'r' }),
   );
 });
 

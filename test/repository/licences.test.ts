@@ -17,15 +17,15 @@ interface Installed {
   name: string;
   license: string | undefined;
 }
-const { faultOf, isExpression, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
-  faultOf: (one: Locked) => string | null;
+const { findFault, isExpression, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
+  findFault: (one: Locked) => string | null;
   isExpression: (licence: string) => boolean;
   lockedPackages: (file: string) => Locked[];
   misplaced: (image: string, packages: Installed[]) => string[];
   page: (packages: Locked[]) => string;
 };
-const { packagesOf } = (await import(PACKAGES)) as {
-  packagesOf: (root: string, image: unknown) => Installed[];
+const { findPackages } = (await import(PACKAGES)) as {
+  findPackages: (root: string, image: unknown) => Installed[];
 };
 const { IMAGES } = (await import(PROGRAMS)) as {
   IMAGES: Record<string, unknown>;
@@ -34,7 +34,7 @@ const packages = lockedPackages(join(ROOT, 'package-lock.json'));
 
 test('every package of the lock file is under a licence that was decided on', () => {
   expect(packages.length).toBeGreaterThan(300);
-  expect(packages.map(faultOf).filter((fault) => fault !== null)).toEqual([]);
+  expect(packages.map(findFault).filter((fault) => fault !== null)).toEqual([]);
 });
 
 test('THIRD-PARTY.md is what `make licences` writes', () => {
@@ -44,7 +44,7 @@ test('THIRD-PARTY.md is what `make licences` writes', () => {
 test.each(Object.entries(IMAGES))(
   'the image of %s holds nothing that only another may hold',
   (name, image) => {
-    const held = packagesOf(ROOT, image);
+    const held = findPackages(ROOT, image);
     expect(held.length).toBeGreaterThan(1);
     expect(misplaced(name, held)).toEqual([]);
   },
@@ -66,14 +66,14 @@ test.each<[string, Locked, string]>([
     'Add it to PERMITTED',
   ],
 ])('%s is refused', (_sentence, given, words) => {
-  expect(faultOf(given)).toContain(words);
+  expect(findFault(given)).toContain(words);
 });
 
 test.each<[string, Locked]>([
   ['one of two to choose from', one('(MIT OR GPL-3.0-only)')],
   ['what only tools are under', one('CC-BY-4.0', { tool: true })],
 ])('%s is taken', (_sentence, given) => {
-  expect(faultOf(given)).toBeNull();
+  expect(findFault(given)).toBeNull();
 });
 
 test('an engine may hold libsignal, and the API may not', () => {
