@@ -177,7 +177,7 @@ describeChart('the chart', () => {
   test('API and worker wait for the migrations, and a stopping API keeps serving first', () => {
     for (const program of ['api', 'worker']) {
       const { pod } = deploymentOf(LEAST, program);
-      expect(pod.spec.initContainers![0]!.args).toEqual(['migrate', '--wait', '--patience', '600']);
+      expect(pod.spec.initContainers![0]!.args).toEqual(['migrate', '--wait', '--timeout', '600']);
     }
     const { pod, container } = deploymentOf(LEAST, 'api');
     expect(container['lifecycle']).toEqual({ preStop: { sleep: { seconds: 5 } } });

@@ -30,16 +30,21 @@ export function registerPrograms(program: Command): void {
     .command('migrate')
     .description('bring the database of DATABASE_URL up to date')
     .option('--wait', 'apply nothing; wait until others have applied all that this version brings')
-    .option('--patience <seconds>', 'how long to wait for Postgres to answer, and for others', seconds, 0)
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for Postgres, and with --wait for the migrations',
+      seconds,
+      0,
+    )
     .addHelpText(
       'after',
       '\nPrints the migrations applied now, as JSON. Repeatable; waits for others that migrate.\n',
     )
-    .action(({ wait = false, patience }: { wait?: boolean; patience: number }) =>
+    .action(({ wait = false, timeout }: { wait?: boolean; timeout: number }) =>
       runCommand('migrate', async ({ databaseUrl: url, databaseCa: ca }) => {
         const { migrate } = await import('../database/migrate.js');
         const { patiently, untilMigrated } = await import('../database/wait-for-migrations.js');
-        const patienceMs = patience * 1000;
+        const patienceMs = timeout * 1000;
         if (wait) print({ waited_ms: await untilMigrated({ url, ca }, { patienceMs }) });
         else print({ applied: await patiently({ patienceMs }, () => migrate({ url, ca })) });
       }),

@@ -54,7 +54,7 @@ spec:
     - name: migrate
       image: {{ include "gwk.image" (dict "root" . "component" "api") }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
-      args: [migrate, --patience, {{ $v.timeoutSeconds | quote }}]
+      args: [migrate, --timeout, {{ $v.timeoutSeconds | quote }}]
       terminationMessagePolicy: FallbackToLogsOnError
       env:
         {{- include "gwk.env" (include "gwk.databaseSettings" . | fromJson) | nindent 8 }}

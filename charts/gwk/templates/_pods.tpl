@@ -257,7 +257,7 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 - name: wait-for-migrations
   image: {{ include "gwk.image" . }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-  args: [migrate, --wait, --patience, {{ .root.Values.migrations.timeoutSeconds | quote }}]
+  args: [migrate, --wait, --timeout, {{ .root.Values.migrations.timeoutSeconds | quote }}]
   terminationMessagePolicy: FallbackToLogsOnError
   env:
     {{- include "gwk.env" (include "gwk.databaseSettings" .root | fromJson) | nindent 4 }}
