@@ -15,7 +15,7 @@ import { within } from '../platform/with-timeout.js';
  * Red without Postgres, and while stopping. Green, and told, without what only a part of the work needs: Redis, whose
  * loss delays; and the store of files, which all replicas share. Red for its sake would take every replica away at
  * once, and with them texts, reads and engines that need no file; only uploads would fail, which answer for
- * themselves (500, to be repeated). It is for an alert (GwkMediaStoreAway) to call somebody.
+ * themselves (500, to be repeated). It is for an alert (GwkMediaStoreUnavailable) to call somebody.
  */
 export interface HealthOptions {
   db: Database;
