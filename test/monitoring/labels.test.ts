@@ -21,7 +21,7 @@ let samples: Exposition['samples'];
 beforeAll(async () => {
   database = await createTestDatabase();
   db = openDatabase({ url: database.url, poolSize: 1, program: 'labels' });
-  const texts = [await ofWorkerAndApi(), await ofOperator(), await ofEngine()];
+  const texts = [await exportWorkerAndApi(), await exportOperator(), await exportEngine()];
   samples = texts.flatMap((text) => new Exposition(text).samples);
 });
 afterAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function ofWorkerAndApi(): Promise<string> {
+async function exportWorkerAndApi(): Promise<string> {
   const keeping = { messageDays: 90, eventDays: 90, deliveryDays: 90, contentHours: 24 };
   const worker = new WorkerMetrics({
     inFlight: () => 0,
@@ -46,21 +46,21 @@ async function ofWorkerAndApi(): Promise<string> {
   messageMetrics.advanced(waiting, { ...waiting, sentAt: at });
   for (const errorCode of FAILURE_CODES)
     messageMetrics.advanced(waiting, { ...waiting, failedAt: at, errorCode });
-  const ofWorker = await registry.metrics();
+  const workerText = await registry.metrics();
   // Worker and API both register the process metrics.
   registry.clear();
   const api = new Metrics(registry, () => 0);
   for (const status of [202, 500, 503]) api.observe({} as Parameters<Metrics['observe']>[0], status, 1);
-  return ofWorker + (await registry.metrics());
+  return workerText + (await registry.metrics());
 }
 
-async function ofOperator(): Promise<string> {
+async function exportOperator(): Promise<string> {
   const cluster = { keys: () => [] };
   const controller = { queue: { depth: 0 }, rollout: { moving: 0, waiting: 0 }, leaseTimeoutMs: 0, crashLoops: 0 };
   return createOperatorMetrics({ cluster, controller, invalidManifests: () => 0 } as unknown as MetricsSources).metrics();
 }
 
-async function ofEngine(): Promise<string> {
+async function exportEngine(): Promise<string> {
   const metrics = new EngineMetrics('ins_a', {
     state: () => 'connected',
     held: () => 0,
