@@ -68,7 +68,7 @@ describeWithPrometheus('availability with a Prometheus that scrapes the engines'
   const leaseChecks = async (): Promise<number> => {
     const port = Number(stage.gateway.workers[0]!.options.env['GWK_WORKER_PORT']);
     const seen = await Exposition.of(port);
-    return seen.value('gwk_worker_job_runs_total', { job_name: 'engine-silence', result: 'ok' }) ?? 0;
+    return seen.value('gwk_worker_job_runs_total', { job_name: 'unresponsive-engines', result: 'ok' }) ?? 0;
   };
 
   test('records no outage while Prometheus, Redis and the worker are down for longer than a lease', async () => {
