@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { baseEnvironment, GWK, ROOT } from '../../support/program.js';
 
-test('README.md lists all commands as `gwk --help` prints them', async () => {
+test('docs/cli.md lists all commands as `gwk --help` prints them', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [GWK, '--help'], { env: baseEnvironment() });
-  expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toContain(`\n\`\`\`text\n${stdout}\`\`\`\n`);
+  expect(readFileSync(join(ROOT, 'docs/cli.md'), 'utf8')).toContain(`\n\`\`\`text\n${stdout}\`\`\`\n`);
 });
