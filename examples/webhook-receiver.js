@@ -1,6 +1,8 @@
-// A webhook receiver with no dependencies: verifies the signature of each call (Standard Webhooks) and prints it.
+// A webhook receiver without dependencies. It verifies the signature of each call (Standard Webhooks) and prints it.
 //
 //     node examples/webhook-receiver.js PORT whsec_...
+//
+// gwk delivers at least once. A real receiver ignores a `webhook-id` that it has processed.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
@@ -12,12 +14,12 @@ if (!port || !secret?.startsWith('whsec_')) {
 const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
 const TOLERANCE_S = 5 * 60;
 
-/** Over the raw body, before it is parsed; an old timestamp is a replay. */
+/** The signature covers the raw body, so verify it before parsing. An old timestamp may be a replay. */
 function isGenuine(headers, body) {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures = '' } = headers;
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) < TOLERANCE_S)) return false;
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
-  // Several while a secret is being rotated.
+  // For 24 hours after a rotation of the secret, gwk signs with the new and the old secret.
   return signatures.split(' ').some((signature) => {
     const given = Buffer.from(signature.replace(/^v1,/, ''), 'base64');
     return given.length === expected.length && timingSafeEqual(given, expected);
