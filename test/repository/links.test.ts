@@ -1,41 +1,66 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../support/program.js';
 
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'CODE_OF_CONDUCT.md',
-  'CHANGELOG.md',
-  'test/README.md',
-  'test/network/README.md',
-  'test/kubernetes/README.md',
-];
-/** Pages of the repository on GitHub. */
+/** Folders that hold no pages of this repository. */
+const SKIPPED = new Set(['node_modules', 'dist', 'generated', '.git', '.local', '.images']);
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : pagesIn(path);
+    return entry.name.endsWith('.md') ? [path] : [];
+  });
+}
+
+/** Pages of the repository on GitHub, such as the form for security reports. */
 const ON_GITHUB = /^\.\.\/\.\.\/security\//;
 
-/** The anchors that GitHub makes of the headings. */
-function anchorsOf(path: string): string[] {
-  const headings = [...readFileSync(path, 'utf8').matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => heading!);
-  return headings.map((heading) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+const withoutFences = (text: string): string => text.replaceAll(/^ *```[^]*?^ *```/gm, '');
+const read = (path: string): string => withoutFences(readFileSync(path, 'utf8'));
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(text: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading] of text.matchAll(/^#{1,6} +(.+?) *$/gm)) {
+    const words = heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const anchor = words.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-');
+    let unique = anchor;
+    for (let copy = 1; anchors.has(unique); copy++) unique = `${anchor}-${copy}`;
+    anchors.add(unique);
+  }
+  return anchors;
 }
 
-function isBroken(page: string, link: string): boolean {
-  const [target, anchor] = link.split('#');
-  const path = target === '' ? join(ROOT, page) : join(ROOT, dirname(page), target!);
-  if (!existsSync(path)) return true;
-  return anchor !== undefined && !anchorsOf(path).includes(anchor);
+function linksIn(text: string): string[] {
+  const prose = text.replaceAll(/`[^`\n]*`/g, '');
+  const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!);
+  return targets.filter((target) => !/^[a-z]+:/i.test(target) && !ON_GITHUB.test(target));
 }
 
-test.each(PAGES)('%s links to files and headings that exist', (page) => {
-  const text = readFileSync(join(ROOT, page), 'utf8');
-  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
-  const local = links.filter((link) => !/^[a-z]+:/.test(link) && !ON_GITHUB.test(link));
-  expect(local.filter((link) => isBroken(page, link))).toEqual([]);
+/** Why a link of a page leads nowhere; null where it leads somewhere. */
+function faultOf(page: string, link: string): string | null {
+  const [path, anchor] = link.split('#') as [string, string | undefined];
+  const target = path === '' ? page : join(dirname(page), decodeURI(path));
+  if (!existsSync(target)) return `${link}: no such file`;
+  if (anchor === undefined || !target.endsWith('.md')) return null;
+  return anchorsOf(read(target)).has(anchor) ? null : `${link}: no such heading`;
+}
+
+const PAGES = pagesIn(ROOT).map((path) => relative(ROOT, path));
+
+test.each(PAGES)('every relative link of %s leads to a file and a heading', (page) => {
+  const path = join(ROOT, page);
+  const faults = linksIn(read(path)).map((link) => faultOf(path, link));
+  expect(faults.filter((fault) => fault !== null)).toEqual([]);
+});
+
+test('docs/architecture.md names only files and folders that exist', () => {
+  const text = read(join(ROOT, 'docs/architecture.md'));
+  const named = [...text.matchAll(/`((?:[\w.-]+\/)+[\w.-]*)`/g)].map(([, path]) => path!);
+  const paths = named.filter((path) => existsSync(join(ROOT, path.split('/')[0]!)));
+  expect(paths.length).toBeGreaterThan(80);
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const folders = paths.filter((path) => path.endsWith('/'));
+  expect(folders.filter((path) => !statSync(join(ROOT, path)).isDirectory())).toEqual([]);
 });
