@@ -3,7 +3,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { SecretRotationOut } from '@gwk/core/resources/webhook';
-import { recordIdOf } from '../http/idempotency/record-id.js';
+import { makeRecordId } from '../http/idempotency/record-id.js';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { sharedApi } from '@gwk/test/support/api/open-api';
@@ -255,7 +255,7 @@ test('idempotency window: 24 hours', async () => {
   expect((await ask()).status).toBe(201);
   const ended = Date.now();
   expect((await ask()).headers['idempotent-replayed']).toBe('true');
-  const where = { id: recordIdOf({ accountId: account.id, route: 'POST /v1/opt-outs', key: 'k' }) };
+  const where = { id: makeRecordId({ accountId: account.id, route: 'POST /v1/opt-outs', key: 'k' }) };
   const { expiresAt } = await api.db.idempotencyRecord.findFirstOrThrow({ where });
   expectBetween(expiresAt.getTime() - DAY, began, ended);
   await api.db.idempotencyRecord.updateMany({ where, data: { expiresAt: new Date() } });

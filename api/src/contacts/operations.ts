@@ -1,7 +1,7 @@
 import { Problem } from '@gwk/core/problems';
 import { OptOutCreate, OptOutListQuery, OptOutOut, OptOutPhone } from '@gwk/core/resources/opt-out';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/cursor.js';
+import { pageSchema } from '../http/cursor.js';
 import { createOptOut, deleteOptOut, isShown, listOptOuts, optOutOut } from './opt-outs.js';
 
 export const optOutOperations = [
@@ -13,7 +13,7 @@ export const optOutOperations = [
     scope: 'messages:read',
     status: 200,
     query: OptOutListQuery,
-    result: pageOf(OptOutOut),
+    result: pageSchema(OptOutOut),
     problems: [],
     unrestricted: true,
     async handle({ caller, query: { limit, cursor, phone }, services }) {

@@ -6,7 +6,7 @@ import type { Sealer } from '@gwk/core/encryption';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
 import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/cursor.js';
+import { pageSchema } from '../http/cursor.js';
 import { findFilterInstance } from '../instances/find.js';
 import { lookBy, newestFirst } from '../database/keyset-pages.js';
 import { openEventData } from './emit.js';
@@ -23,7 +23,7 @@ export const eventOperations = [
     scope: 'events:read',
     status: 200,
     query: EventListQuery,
-    result: pageOf(EventOut),
+    result: pageSchema(EventOut),
     problems: ['not-found'],
     async handle({ caller, query: { limit, cursor, ...filters }, services: { db, sealer, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/events', filters };

@@ -3,28 +3,28 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '@gwk/core/problems';
 import { MAX_JSON_BODY_BYTES } from '@gwk/core/resources/common';
 
-/** Bodies are JSON in UTF-8, at most 1 MB (design: malformed input). */
+/** Accepted type of a body: JSON in UTF-8. The limit is 1 MB. */
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 const MAX_DEPTH = 200;
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** What a body that is too large was refused with: the rest of it is not worth waiting for. */
+/** Refusal of a body over the limit. The connection closes without reading the rest. */
 export class BodyTooLarge extends Problem {
   constructor() {
     super('file-too-large', { detail: 'O corpo JSON excede 1 MB.' });
   }
 }
 
-/** The client went away: there is nobody to answer. */
+/** The client disconnected before its request was complete. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
 }
 
 /**
  * Reads and parses the body.
- * @param optional an absent body is undefined, in place of a fault
+ * @param optional returns undefined for an absent body instead of throwing
  * @throws Problem `validation-error`, BodyTooLarge, ClientGone
  */
 export async function readJson(req: IncomingMessage, optional = false): Promise<unknown> {
@@ -47,7 +47,7 @@ function checkHeaders({ headers }: IncomingMessage): void {
 }
 
 function readBytes(req: IncomingMessage): Buffer | Promise<Buffer> {
-  // All of it came with the headers, as bodies of messages do: nothing has to be listened to.
+  // The whole body arrived with the headers, as most do: no listener is needed.
   if (req.complete && req.readableLength <= MAX_JSON_BODY_BYTES) {
     return (req.read() as Buffer | null) ?? Buffer.alloc(0);
   }
@@ -65,7 +65,7 @@ function readBytes(req: IncomingMessage): Buffer | Promise<Buffer> {
       reject(new BodyTooLarge());
     });
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
-    // An error is costly to make, and `close` comes after every request.
+    // `close` follows every request; create the error, which costs a stack trace, only when it is needed.
     req.on('close', () => {
       if (!req.complete) reject(new ClientGone());
     });
@@ -75,22 +75,22 @@ function readBytes(req: IncomingMessage): Buffer | Promise<Buffer> {
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw malformed('utf-8', 'O corpo deve estar em UTF-8 válido.');
   const text = bytes.toString('utf8');
-  if (nestsTooDeep(text)) throw malformed('depth', 'O corpo está aninhado demais.');
+  if (isNestedTooDeep(text)) throw malformed('depth', 'O corpo está aninhado demais.');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw malformed('json', 'O corpo não é JSON válido.');
   }
-  // Most bodies do not name NUL at all; those that do may mean a backslash before `u0000`.
+  // Search the parsed value only if the text has the escape, which may also be an escaped backslash before `u0000`.
   if (text.includes('\\u0000') && containsNul(value)) {
     throw malformed('nul', 'O corpo não pode conter o caractere NUL.');
   }
   return value;
 }
 
-/** Deeper than any body has reason to be, and than functions that call themselves can follow. */
-function nestsTooDeep(text: string): boolean {
+/** Bounds the nesting so that recursive functions cannot overflow the stack. */
+function isNestedTooDeep(text: string): boolean {
   if (text.length < MAX_DEPTH * 2) return false;
   let depth = 0;
   let quoted = false;

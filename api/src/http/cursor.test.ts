@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { Cursors, type ListOf } from './cursor.js';
+import { Cursors, type ListIdentity } from './cursor.js';
 
 const keys = parseEncryptionKeys(randomBytes(32).toString('base64'));
 const DAY = 86_400_000;
-const list: ListOf = { accountId: newUuid(), route: 'GET /v1/messages', filters: { status: 'sent' } };
+const list: ListIdentity = { accountId: newUuid(), route: 'GET /v1/messages', filters: { status: 'sent' } };
 const id = newUuid();
 const at = (time: number) => new Cursors(new Sealer(keys), () => time);
 const issued = at(DAY).issue(list, id);
 const flip = (text: string, place: number) =>
   text.slice(0, place) + (text[place] === 'A' ? 'B' : 'A') + text.slice(place + 1);
 
-test('a cursor leads back to the id after which the list goes on', () => {
+test('returns the id that the cursor was made for', () => {
   expect(at(DAY).read(list, issued)).toBe(id);
   expect(at(2 * DAY).read(list, issued)).toBe(id);
   expect(at(DAY).read(list, undefined)).toBeNull();
 });
 
-test('the filters may be named in another order', () => {
+test('ignores the order of the filters', () => {
   const two = { ...list, filters: { since: 'x', status: 'sent' } };
   const same = { ...list, filters: { status: 'sent', since: 'x' } };
   expect(at(DAY).read(same, at(DAY).issue(two, id))).toBe(id);
@@ -39,12 +39,12 @@ test.each([
   expect(() => at(DAY).read(of, cursor)).toThrow('invalid-cursor');
 });
 
-test('one of more than a day ago is invalid, and so is one of tomorrow', () => {
+test('rejects a cursor older than 24 hours and one from the future', () => {
   expect(() => at(2 * DAY + 1).read(list, issued)).toThrow('invalid-cursor');
   expect(() => at(0).read(list, issued)).toThrow('invalid-cursor');
 });
 
-test('one made with another key is invalid', () => {
+test('rejects a cursor made with another key', () => {
   const other = new Cursors(new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64'))), () => DAY);
   expect(() => other.read(list, issued)).toThrow('invalid-cursor');
 });

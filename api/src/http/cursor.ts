@@ -5,15 +5,15 @@ import type { Page } from '@gwk/core/resources/common';
 import type { Sealer } from '@gwk/core/encryption';
 import { z } from 'zod';
 
-/** (spec: Page of results) */
-export const pageOf = <T extends z.ZodType>(item: T) =>
+/** Schema of a page of results. */
+export const pageSchema = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() });
 
 /**
- * Where a list goes on: after the last id shown. Opaque, authentic, and good only for the account, the route and the
- * filters that it was made for, for a day. Rows that arrive meanwhile are newer and move nothing.
+ * Cursor of a list: the id of the last row shown. It is opaque and authenticated, and valid for 24 hours for one account,
+ * route and set of filters. New rows do not move a page, because lists start with the newest.
  *
- * Form: milliseconds since 1970 (6 bytes) | id (16) | tag (16).
+ * Format: milliseconds since 1970 (6 bytes) | id (16) | tag (16), in base64url.
  */
 const ID_BYTES = 16;
 const TIME_BYTES = 6;
@@ -22,11 +22,11 @@ const MAX_AGE_MS = 24 * 3_600_000;
 const MAX_AHEAD_MS = 60_000;
 const FORM = /^[A-Za-z0-9_-]{51}$/;
 
-export interface ListOf {
+export interface ListIdentity {
   accountId: string;
-  /** Method and path, with the ids that it names. */
+  /** Method and path, with the ids of the request. */
   route: string;
-  /** The query without `cursor` and `limit`. */
+  /** Query parameters without `cursor` and `limit`. */
   filters: Record<string, unknown>;
 }
 
@@ -39,9 +39,9 @@ export class Cursors {
     this.#now = now;
   }
 
-  /** A page of rows read newest first, one more than `limit` where there are more. */
+  /** Builds a page of rows that were read newest first, with one row more than `limit` if there are more. */
   page<R extends { id: string }, T>(
-    list: ListOf,
+    list: ListIdentity,
     limit: number,
     rows: readonly R[],
     show: (row: R) => T,
@@ -52,7 +52,7 @@ export class Cursors {
     return { data: shown.map(show), next_cursor: next };
   }
 
-  issue(list: ListOf, lastId: string): string {
+  issue(list: ListIdentity, lastId: string): string {
     const payload = Buffer.alloc(TIME_BYTES + ID_BYTES);
     payload.writeUIntBE(this.#now(), 0, TIME_BYTES);
     payload.write(lastId.replaceAll('-', ''), TIME_BYTES, 'hex');
@@ -60,10 +60,10 @@ export class Cursors {
   }
 
   /**
-   * The id (UUID) after which the list goes on; null: from the beginning.
+   * Returns the id (UUID) of the last row of the previous page; null: the first page.
    * @throws Problem `invalid-cursor`
    */
-  read(list: ListOf, cursor: string | undefined): string | null {
+  read(list: ListIdentity, cursor: string | undefined): string | null {
     if (cursor === undefined) return null;
     if (!FORM.test(cursor)) throw new Problem('invalid-cursor');
     const bytes = Buffer.from(cursor, 'base64url');
@@ -77,8 +77,8 @@ export class Cursors {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   }
 
-  /** Under every key: a list goes on through a rotation. */
-  #tags({ accountId, route, filters }: ListOf, payload: Buffer): Buffer[] {
+  /** Computes the tags under all encryption keys, so that cursors survive a key rotation. */
+  #tags({ accountId, route, filters }: ListIdentity, payload: Buffer): Buffer[] {
     const text = `${route}\n${canonicalJson(filters)}\n${payload.toString('hex')}`;
     return this.#sealer.fingerprints(accountId, 'cursor', text).map((tag) => tag.subarray(0, TAG_BYTES));
   }

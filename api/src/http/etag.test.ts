@@ -1,4 +1,4 @@
-import { checkIfMatch, etagOf } from './etag.js';
+import { checkIfMatch, formatEtag } from './etag.js';
 
 test.each([
   ['no header', undefined],
@@ -18,4 +18,4 @@ test.each([
   expect(() => checkIfMatch(header, 7)).toThrow('precondition-failed');
 });
 
-test('a tag is the version in quotes', () => expect(etagOf(7)).toBe('"7"'));
+test('formats the version in quotes', () => expect(formatEtag(7)).toBe('"7"'));

@@ -4,34 +4,34 @@ import type { Caller } from '../accounts/caller.js';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 
 /**
- * A request and its answer on their way through the middleware. The fields are declared by the constructor of the
- * request (server.ts), so all requests have one shape and nothing is looked up in maps.
+ * A request on its way through the middleware. The constructor of the request (server.ts) declares all fields, so that
+ * all requests have one shape and V8 need not look fields up in maps.
  */
 export interface Exchange extends Request {
   requestId: string;
-  /** Null: no key, or one that is not known. */
+  /** Null: no key, or an unknown one. */
   caller: Caller | null;
-  /** Null until the request has been counted. */
+  /** Null until the rate limiter has counted the request. */
   rate: RateVerdict | null;
-  /** Null until a route has been found. */
+  /** Null until the router has matched. */
   operation: Named | null;
   arrivedAt: number;
-  /** Since when this process has been at work on it; 0 while the client is still sending. */
+  /** When this process began to work on it, in milliseconds of the clock; 0 while the client is still sending. */
   workingSince: number;
-  /** Its entry among those in flight (in-flight.ts). */
+  /** Its entry in the set of requests in flight (in-flight.ts). */
   inFlight: InFlightEntry<Reply> | null;
-  /** For the access log: what the request made or named. */
+  /** Id of the resource that the request created or named, for the access log. */
   subject: string | null;
-  /** Of the request's own span; null where its trace is not kept. */
+  /** `traceparent` of the request's span; null: not traced. */
   traceparent: string | null;
-  /** Why the answer was a refusal, for the access log. */
+  /** Problem code of a refusal, for the access log. */
   refusal: string | null;
 }
 
 /** The part of an operation that a request keeps; downloads by link have a name and are in no table. */
 export interface Named {
   name: string;
-  patienceMs?: number | undefined;
+  maxWorkMs?: number | undefined;
   receive?: object | undefined;
 }
 

@@ -2,15 +2,15 @@ import { InFlightSet } from '@gwk/core/in-flight-set';
 import type { Cancel, Clock } from '@gwk/core/clock';
 import { Problem } from '@gwk/core/problems';
 import type { Exchange, Reply } from './exchange.js';
-import type { Standstill } from './standstill.js';
+import type { StallDetector } from './stall-detector.js';
 
 /**
- * The requests being worked on. One timer looks after all of them: whatever keeps a request from its answer (a
- * Postgres that hangs without closing its connections), the client hears 500 within 5 s.
+ * The requests in flight. One timer checks all of them, so that a client gets a 500 within 5 s even if a dependency hangs
+ * (for example Postgres, with its connections open).
  */
 const MAX_WORK_MS = 4_500;
 const LOOK_EVERY_MS = 250;
-/** How long a client may take over sending; what takes its body as it comes looks after that itself. */
+/** Time limit for a client to send its request; operations that stream the body have limits of their own. */
 const MAX_SENDING_MS = 20_000;
 
 export class InFlight {
@@ -18,10 +18,10 @@ export class InFlight {
   readonly #stopLooking: Cancel;
 
   constructor(
-    readonly standstill: Standstill,
+    readonly standstill: StallDetector,
     readonly clock: Clock,
     readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void,
-    /** It will have no answer; its work may go on. */
+    /** Called for a request whose client disconnected; its work may continue. */
     readonly gone: (req: Exchange) => void,
   ) {
     this.#stopLooking = clock.every(LOOK_EVERY_MS, () => this.#look());
@@ -39,7 +39,7 @@ export class InFlight {
     if (req.inFlight) this.#replies.delete(req.inFlight);
   }
 
-  /** The process ends: whoever still waits hears that it is to be asked again. */
+  /** Answers all open requests with a 500 and `Retry-After`, because the process is stopping. */
   giveUpAll(): void {
     for (const res of this.#replies.items)
       this.giveUp(requestOf(res), res, new Problem('internal-error', { retryAfter: 1 }));
@@ -55,15 +55,15 @@ export class InFlight {
   }
 
   #look(): void {
-    // What they waited for may be there, unread.
+    // After a stall, answers may have arrived that this process has not read yet.
     if (this.standstill.isRecent) return;
     const now = this.clock.now();
     for (const res of this.#replies.items) {
       const req = requestOf(res);
       if (res.destroyed) this.#abandon(req);
-      else if (req.workingSince !== 0 && req.workingSince <= now - (req.operation?.patienceMs ?? MAX_WORK_MS))
+      else if (req.workingSince !== 0 && req.workingSince <= now - (req.operation?.maxWorkMs ?? MAX_WORK_MS))
         this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
-      else if (isLate(req, now)) this.giveUp(req, res, notWhole());
+      else if (isLate(req, now)) this.giveUp(req, res, incompleteRequest());
     }
   }
 }
@@ -74,8 +74,8 @@ function isLate({ workingSince, arrivedAt, complete, operation }: Exchange, now:
   return workingSince === 0 && !complete && !operation?.receive && arrivedAt <= now - MAX_SENDING_MS;
 }
 
-/** A request that did not arrive whole in time. */
-export function notWhole(): Problem {
+/** The problem of a request that did not arrive completely in time. */
+export function incompleteRequest(): Problem {
   const message = 'A requisição não chegou inteira a tempo.';
   return new Problem('validation-error', { errors: [{ path: '', code: 'timeout', message }] });
 }

@@ -7,85 +7,88 @@ import type { Answer } from './respond.js';
 import type { Services } from './services.js';
 
 /**
- * One row of the table of operations: routes, `Allow`, the interface description and tests are made from it.
+ * One row of the table of operations. Routes, the `Allow` header, the OpenAPI document and tests derive from it.
  */
 export interface Operation {
   /** Unique, in camel case. */
   name: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** `/v1/instances/{instance_id}`; a parameter ending in `_id` is an id of the resource it names. */
+  /** For example `/v1/instances/{instance_id}`. A parameter that ends in `_id` is the id of the resource it names. */
   path: string;
   summary: string;
-  /** What the summary cannot hold, in Markdown. */
+  /** Details, in Markdown. */
   description?: string;
-  /** Null: public, no key. */
+  /** Required scope; null: public, without a key. */
   scope: Scope | null;
-  /** Another scope that does as well. */
+  /** An alternative scope. */
   orScope?: Scope;
-  /** The status of success. */
+  /** HTTP status of success. */
   status: number;
-  /** Further statuses of success, with what each means. */
+  /** Other HTTP statuses of success and their meanings. */
   otherStatuses?: Readonly<Record<number, string>>;
-  /** The problems that it can answer beyond those that its other fields imply (openapi/problems.ts). */
+  /** Problems in addition to those that the other fields imply (openapi/problems.ts). */
   problems: readonly ProblemCode[];
   query?: z.ZodType;
   body?: z.ZodType;
-  /** The handler judges the body by its schema itself. */
+  /** The handler validates the body itself. */
   bodyAsGiven?: boolean;
-  /** JSON where absent. */
+  /** Media type of the body (default: JSON). */
   bodyType?: 'multipart/form-data';
-  /** Takes the body as it comes, in place of JSON: for what is too large to be held. */
+  /** Streams the body instead of parsing JSON, for bodies too large for memory. */
   receive?: Receiver;
   /** The body may be absent. */
   bodyOptional?: boolean;
-  /** The answer's body. */
+  /** Schema of the answer's body. */
   result?: z.ZodType;
-  /** JSON where absent. Of a stream, `result` is the data of one of its events. */
+  /** Media type of the answer (default: JSON). For a stream, `result` is the schema of the data of an event. */
   resultType?: 'text/event-stream';
   /** Answers with an `ETag`. */
   etag?: boolean;
-  /** Heeds `If-Match`. */
+  /** Supports `If-Match`. */
   ifMatch?: boolean;
-  /** How long it may work, where that is longer than others may: it waits for an engine, with a deadline. */
-  patienceMs?: number;
-  /** Not for keys that are restricted to some instances (403 `forbidden`). */
+  /** Time limit in milliseconds, for operations that wait for an engine longer than the default limit. */
+  maxWorkMs?: number;
+  /** Refuses keys that are restricted to some instances (403 `forbidden`). */
   unrestricted?: boolean;
-  /** Heeds `Idempotency-Key` through the generic marks. */
+  /** Supports `Idempotency-Key` (idempotency/handle-idempotently.ts). */
   idempotent: boolean;
-  /** Whether a kept answer may be shown to this caller, beyond its scope and its instance; a problem refuses as it says. */
+  /**
+   * Whether the caller may see a stored answer; scope and instance are checked before.
+   * @throws Problem a refusal
+   */
   mayReplay?: (caller: Caller, body: unknown, call: Call) => boolean | Promise<boolean>;
   handle(call: Call<never, never>): Promise<Answer> | Answer;
 }
 
-/** What it received is the call's `received`; the handler's `body` is its `identity`. */
+/** Streams a body. The result of `read` is the call's `received`; the handler's `body` is its `identity`. */
 export interface Receiver {
   /** @throws Problem */
   read(req: IncomingMessage, services: Services): Promise<unknown>;
-  /** What two requests share that are the same: what `Idempotency-Key` compares. */
+  /** Value that two equal requests share; `Idempotency-Key` compares it. */
   identity(received: never): unknown;
-  /** After the answer, whatever it was: lets go of what nothing has come to keep. */
+  /** Runs after every answer and releases what the handler did not keep. */
   release(received: never, services: Services): Promise<void>;
 }
 
-/** What a handler is given: judged input, and what it may use. */
+/** Arguments of a handler: validated input and the services. */
 export interface Call<Q = unknown, B = unknown> {
   caller: Caller;
-  /** UUIDs for ids, text for the rest. */
+  /** Path parameters: UUIDs for ids, text for the rest. */
   params: Readonly<Record<string, string>>;
   query: Q;
   body: B;
-  /** Of operations that take their body as it comes. */
+  /** Result of the operation's `receive`. */
   received: unknown;
   ifMatch: string | undefined;
   idempotencyKey: string | undefined;
-  /** What spans of its work go on from; null where no trace is kept. */
+  /** Parent of the spans of this work; null: not traced. */
   traceparent: string | null;
   requestId: string;
-  /** Of idempotent operations: the id to create under. A repeat of a request that died finds what it made. */
+  /** Id of the resource to create (idempotent operations). A retry of an interrupted request has the same id. */
   resourceId: string;
-  /** An earlier request with the same key may have made `resourceId`. */
+  /** An earlier request with the same key may have created `resourceId`. */
   resumed: boolean;
-  /** Ids for the access log. */
+  /** Sets the id for the access log. */
   note: (subject: string) => void;
   services: Services;
 }
@@ -107,7 +110,7 @@ export function operation<
   return { idempotent: false, problems: [], ...definition };
 }
 
-/** `/v1/instances/:instance_id` for the router. */
+/** Converts `/v1/instances/{instance_id}` into `/v1/instances/:instance_id` for the router. */
 export function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }

@@ -1,6 +1,6 @@
 import type { IdKind } from '@gwk/core/ids';
 
-/** Which ids stand in a path under which name; parameters of other names are text. */
+/** Path parameters that are ids, with their kind. All other parameters are text. */
 export const PATH_IDS: Readonly<Record<string, IdKind>> = {
   instance_id: 'instance',
   message_id: 'message',

@@ -2,55 +2,54 @@ import type { Clock } from '@gwk/core/clock';
 import { buildProblemBody, type Problem } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange, Reply } from './exchange.js';
-import { endAfterListening, isLeftUnread } from './unread.js';
+import { endAfterDraining, hasUnreadBody } from './unread-body.js';
 
-/** Answers, written in one piece: one writeHead with all headers, one body. */
+/** An answer, which is written at once: one writeHead with all headers, one body. */
 export interface Answer {
   status: number;
-  /** An object becomes JSON; text is JSON already, bytes are sent as they are. Undefined: no body. */
+  /** An object is serialised as JSON; a string is JSON already; bytes are sent unchanged. Undefined: no body. */
   body?: unknown;
-  /** Media type of the body; JSON where absent. */
+  /** Media type of the body (default: JSON). */
   type?: string;
-  /** Names and values, one after the other. */
+  /** Names and values in turn. */
   headers?: readonly string[];
-  /** In place of a body: events, for as long as there are some. */
+  /** Producer of server-sent events, instead of a body. */
   stream?: EventProducer;
-  /** From then on a kept answer says this in place of the body: it holds a code that has run out. */
+  /** When the code in the body expires, and the body that replaces it in a stored answer. */
   expiring?: { at: Date; bodyAfter: unknown };
 }
 
 /**
- * Server-sent events: an answer that goes on. It ends when its producer ends it, when the client goes, and when this
- * process stops.
+ * A stream of server-sent events. It ends with its producer, when the client disconnects, and when this process stops.
  */
 export interface EventStream {
   send(event: string, data: unknown): void;
-  /** Aborted once nobody listens any more. */
+  /** Aborted when the stream has ended. */
   readonly signal: AbortSignal;
 }
 
 export type EventProducer = (out: EventStream) => Promise<void>;
 
-/** What the whole public tier does after each answer. */
+/** Receives each answer of the public listener. */
 export interface Observer {
   answered(req: Exchange, status: number): void;
-  /** True while the process is stopping: connections are not to be used again. */
+  /** True while the process is stopping: connections close after the current answer. */
   readonly closing: boolean;
-  /** By which answers that go on, or whose request does, come to their end. */
+  /** Clock of the time limits of streams and of unread bodies. */
   readonly clock: Clock;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Without parameters: JSON is UTF-8, and clients compare. */
+/** Without a charset, because clients compare the exact string. */
 export const PROBLEM_TYPE = 'application/problem+json';
 
 /**
- * Answered to nobody: for metrics and the access log alone, of the internal port too. On the public one it is seen a
- * moment later, by whoever looks after all (InFlight).
+ * Status of a request whose client disconnected, for metrics and access logs only (public and internal API). The public
+ * API notices it at the next check of InFlight.
  */
 export const CLIENT_GONE = 499;
 
-/** Nothing happens where the request has been answered already (a deadline) or the client is gone. */
+/** Does nothing if the request has been answered already (by a time limit) or the client has disconnected. */
 export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
   write(req, res, { ...answer, type: answer.type ?? JSON_TYPE }, observer);
 }
@@ -73,7 +72,7 @@ export function respondProblem(
 
 function write(req: Exchange, res: Reply, answer: Answer & { type: string }, observer: Observer): void {
   if (res.headersSent || res.destroyed) return;
-  const unread = isLeftUnread(req);
+  const unread = hasUnreadBody(req);
   const headers = ['X-Request-ID', req.requestId];
   if (req.rate) pushRate(headers, req.rate);
   if (answer.headers) headers.push(...answer.headers);
@@ -86,7 +85,7 @@ function write(req: Exchange, res: Reply, answer: Answer & { type: string }, obs
     headers.push('Content-Length', '0');
   }
   res.writeHead(answer.status, headers);
-  if (unread) endAfterListening(req, res, content, observer.clock);
+  if (unread) endAfterDraining(req, res, content, observer.clock);
   else res.end(content);
   observer.answered(req, answer.status);
 }
@@ -94,7 +93,7 @@ function write(req: Exchange, res: Reply, answer: Answer & { type: string }, obs
 const contentOf = (body: unknown): string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
 
-/** (spec: Rate limiting) On every response, whatever it says. */
+/** Adds the rate limit headers, which every response has. */
 export function pushRate(headers: string[], rate: RateVerdict): void {
   headers.push(
     'RateLimit-Limit',
@@ -106,7 +105,7 @@ export function pushRate(headers: string[], rate: RateVerdict): void {
   );
 }
 
-/** The path without its query, as it was sent. */
+/** Returns the path without its query, unchanged otherwise. */
 export function pathOf(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);

@@ -5,39 +5,39 @@ import type { RequestHandler } from 'express';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
-import { handleOnce } from './idempotency/handle-once.js';
+import { handleIdempotently } from './idempotency/handle-idempotently.js';
 import type { Call, Operation, Receiver } from './operation.js';
 import { PATH_IDS } from './path-ids.js';
-import { queryOf } from './validate.js';
+import { parseQuery } from './validate.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
 import { respondStream } from './stream.js';
 import { validate } from './validate.js';
 
 /**
- * One operation as a request handler. The order of judgement (design): key and rate before this, then scope, shape,
- * and only then what the request names.
+ * Creates the request handler of one operation. Checks run in a fixed order: key and rate limit before this handler, then
+ * scope, then shape, and last whether the named resources exist.
  */
-export function handlerOf(operation: Operation, services: Services, observer: Observer): RequestHandler {
+export function createHandler(operation: Operation, services: Services, observer: Observer): RequestHandler {
   const methodHandler = async (request: unknown, response: unknown): Promise<void> => {
     const req = request as Exchange;
     const res = response as Reply;
     req.operation = operation;
     if (tracing.on) traceRequest(operation, req, res, services.clock);
-    mayCall(operation, req);
+    authorize(operation, req);
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
       const body = operation.body
         ? await bodyOf(operation, req, { received, clock: services.clock })
         : undefined;
-      const query = operation.query ? queryOf(operation.query, req.query) : undefined;
+      const query = operation.query ? parseQuery(operation.query, req.query) : undefined;
       const call = callOf(operation, req, { query, body, received, services });
       const answer = operation.idempotent
-        ? await handleOnce(operation, call as Call<never, never>, services)
+        ? await handleIdempotently(operation, call as Call<never, never>, services)
         : await operation.handle(call as Call<never, never>);
       if (answer.stream) {
         const failed = (error: unknown): void =>
-          services.log.error({ err: error, request_id: req.requestId }, 'a stream failed');
+          services.log.error({ err: error, request_id: req.requestId }, 'stream failed');
         respondStream(req, res, answer.stream, { observer, failed });
       } else respond(req, res, answer, observer);
     } finally {
@@ -47,7 +47,7 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
   return methodHandler;
 }
 
-/** From its arrival until its answer has left. What a client names beyond the route is not told. */
+/** Traces the request from arrival to answer. The span has the route, never ids or parameters of the client. */
 function traceRequest({ method, path }: Operation, req: Exchange, res: Reply, clock: Clock): void {
   const span = tracing.root(`${method} ${path}`, req.headers['traceparent'] as string | undefined, {
     kind: 'server',
@@ -68,14 +68,14 @@ async function receive(receiver: Receiver, req: Exchange, services: Services): P
   return received;
 }
 
-/** Nobody waits for it; what it leaves is found by retention. */
+/** Runs in the background. Retention removes whatever it fails to release. */
 function release(receiver: Receiver, received: unknown, services: Services): void {
   receiver
     .release(received as never, services)
-    .catch((error: unknown) => services.log.warn({ err: error }, 'what a request left was not let go of'));
+    .catch((error: unknown) => services.log.warn({ err: error }, 'received body was not released'));
 }
 
-function mayCall(operation: Operation, req: Exchange): void {
+function authorize(operation: Operation, req: Exchange): void {
   if (operation.scope === null) return;
   const { caller } = req;
   if (!caller) throw new Problem('unauthorized');
@@ -111,7 +111,7 @@ function callOf(
     idempotencyKey: req.headers['idempotency-key'] as string | undefined,
     requestId: req.requestId,
     traceparent: req.traceparent,
-    // Where there is a key, the id is that of the first request with it.
+    // handleIdempotently replaces it by the id of the first request with the same key.
     resourceId: operation.idempotent ? newUuid() : '',
     resumed: false,
     note: (subject) => (req.subject = subject),
@@ -120,7 +120,7 @@ function callOf(
 
 const NONE: Readonly<Record<string, string>> = {};
 
-/** A malformed id is that of nothing. */
+/** @throws Problem `not-found` for a malformed id */
 function paramsOf(req: Exchange): Readonly<Record<string, string>> {
   const given = req.params;
   const names = Object.keys(given);

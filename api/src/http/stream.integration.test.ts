@@ -13,7 +13,7 @@ import { respondStream } from './stream.js';
 const MB = 1024 * 1024;
 const observer: Observer = { answered: () => undefined, closing: false, clock: processClock };
 
-test('what a stream keeps for a client that does not read is bounded', async () => {
+test('bounds the data it buffers for a client that does not read', async () => {
   let most = 0;
   let gone: AbortSignal | undefined;
   const produce = async (out: EventStream, res: Reply): Promise<void> => {

@@ -2,10 +2,10 @@ import { setInterval as every } from 'node:timers';
 import type { Exchange, Reply } from './exchange.js';
 import { pushRate, type EventProducer, type Observer } from './respond.js';
 
-/** (spec: Pairing stream) A comment that keeps the connection open through whatever is in between. */
+/** Interval of the comment that keeps the connection open through proxies. */
 const PING_MS = 15_000;
 const LOOK_MS = 500;
-/** A client that reads slower than there are events is let go: it asks anew, and hears how things stand. */
+/** Disconnects a client that reads more slowly than events arrive; it reconnects and receives the current state. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
 export function respondStream(
@@ -18,7 +18,7 @@ export function respondStream(
   const headers = ['X-Request-ID', req.requestId];
   if (req.rate) pushRate(headers, req.rate);
   headers.push('Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-store');
-  // nginx would keep the events to itself otherwise; and this connection is not used again.
+  // Without the first header nginx buffers the events. The connection is not reused.
   headers.push('X-Accel-Buffering', 'no', 'Connection', 'close');
   res.writeHead(200, headers);
   observer.answered(req, 200);

@@ -3,8 +3,8 @@ import { Problem } from '@gwk/core/problems';
 import type { z } from 'zod';
 
 /**
- * The value as its schema gives it.
- * @throws Problem `validation-error` that lists the faults
+ * Parses a value with its schema.
+ * @throws Problem `validation-error` with the errors
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
@@ -13,11 +13,11 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
 }
 
 /**
- * The parameters as their schema gives them. NUL is refused in every one of them, as it is in a body (design:
- * malformed input): Postgres takes no text that holds it.
- * @throws Problem `validation-error` that lists the faults
+ * Parses query parameters with their schema. NUL is refused in all of them, as in bodies, because Postgres cannot store it
+ * in text.
+ * @throws Problem `validation-error` with the errors
  */
-export function queryOf<S extends z.ZodType>(schema: S, given: unknown): z.output<S> {
+export function parseQuery<S extends z.ZodType>(schema: S, given: unknown): z.output<S> {
   const query = validate(schema, given);
   const errors = Object.entries(query as Record<string, unknown>)
     .filter(([, value]) => typeof value === 'string' && value.includes('\0'))

@@ -5,9 +5,9 @@ import { InstanceCreate, InstanceOut, InstanceUpdate } from '@gwk/core/resources
 import { toPublicId } from '@gwk/core/ids';
 import { restrictionOf } from '../accounts/caller.js';
 import type { Instance } from '../generated/prisma/client.js';
-import { etagOf } from '../http/etag.js';
+import { formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/cursor.js';
+import { pageSchema } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
 import { createInstance } from './create.js';
 import { findInstance } from './find.js';
@@ -27,7 +27,7 @@ const HEARD_MS = 2_000;
 const shown = (status: number, row: Instance): Answer => ({
   status,
   body: instanceOut(row),
-  headers: ['ETag', etagOf(row.version)],
+  headers: ['ETag', formatEtag(row.version)],
 });
 
 export const instanceOperations = [
@@ -39,7 +39,7 @@ export const instanceOperations = [
     scope: 'instances:read',
     status: 200,
     query: PageQuery,
-    result: pageOf(InstanceOut),
+    result: pageSchema(InstanceOut),
     async handle({ caller, query: { limit, cursor }, services }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/instances', filters: {} };
       const after = services.cursors.read(list, cursor);
@@ -95,7 +95,7 @@ export const instanceOperations = [
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const lease = await services.db.instanceLease.findUnique({ where: { instanceId: row.id } });
       const live = await liveStatus(services, row, lease);
-      return { status: 200, body: instanceOut(row, live), headers: ['ETag', etagOf(row.version)] };
+      return { status: 200, body: instanceOut(row, live), headers: ['ETag', formatEtag(row.version)] };
     },
   }),
 
@@ -128,7 +128,7 @@ export const instanceOperations = [
     summary: 'Disconnect the device and remove the instance',
     scope: 'instances:write',
     status: 204,
-    patienceMs: DELETE_MS,
+    maxWorkMs: DELETE_MS,
     async handle({ caller, params, services, requestId }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const { id } = row;

@@ -4,7 +4,7 @@ import { Problem, type FieldError } from '@gwk/core/problems';
 import { MAX_FILENAME, MAX_MEDIA_BYTES, MediaUpload } from '@gwk/core/resources/media';
 import busboy, { type Busboy } from 'busboy';
 import { ClientGone } from '../http/body.js';
-import { notWhole } from '../http/in-flight.js';
+import { incompleteRequest } from '../http/in-flight.js';
 import { validate } from '../http/validate.js';
 import { FileTooLarge, type MediaFiles, type ReceivedFile } from './files.js';
 
@@ -77,7 +77,7 @@ class Form {
   #parse(): Promise<void> {
     const parser = this.#parser;
     return new Promise((resolve, reject) => {
-      const silence = setTimeout(() => reject(notWhole()), SILENCE_MS);
+      const silence = setTimeout(() => reject(incompleteRequest()), SILENCE_MS);
       const end = (settle: () => void): void => {
         clearTimeout(silence);
         settle();

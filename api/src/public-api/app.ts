@@ -13,13 +13,13 @@ import { authenticate } from './authenticate.js';
 import { directly, type Listener } from './direct.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { InFlight } from '../http/in-flight.js';
-import { Standstill } from '../http/standstill.js';
+import { StallDetector } from '../http/stall-detector.js';
 import { routerPath, type Operation } from '../http/operation.js';
 import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
 import { pagesOf, servePages } from './pages.js';
 import { rateLimit, subjectOf, type RateLimits } from './rate-limit.js';
 import { CLIENT_GONE, type Observer } from '../http/respond.js';
-import { handlerOf } from '../http/route.js';
+import { createHandler } from '../http/route.js';
 import type { Services } from '../http/services.js';
 
 export interface AppOptions {
@@ -36,7 +36,7 @@ export interface PublicApp {
   listener: Listener;
   problems: ProblemHandler;
   inFlight: InFlight;
-  standstill: Standstill;
+  standstill: StallDetector;
 }
 
 /** The public tier: middleware in the order of judgement, then the table of operations. */
@@ -52,7 +52,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
     observer,
     countLate: (req) => (req.rate = limiter.peek(...subjectOf(req, limits))),
   });
-  const standstill = new Standstill(clock);
+  const standstill = new StallDetector(clock);
   const inFlight = new InFlight(
     standstill,
     clock,
@@ -74,7 +74,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
   const [identify, count] = [authenticate(apiKeys), rateLimit(limiter, limits)];
   app.use(identify);
   app.use(count);
-  const handlers = new Map(operations.map((one) => [one, handlerOf(one, services, observer)]));
+  const handlers = new Map(operations.map((one) => [one, createHandler(one, services, observer)]));
   addRoutes(app, operations, (operation) => handlers.get(operation)!);
   app.use(servePages(pagesOf(operations, config), observer));
   app.use(() => {

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { Problem, buildProblemBody } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
-import { notWhole } from '../http/in-flight.js';
+import { incompleteRequest } from '../http/in-flight.js';
 import { PROBLEM_TYPE, pushRate } from '../http/respond.js';
-import type { Standstill } from '../http/standstill.js';
+import type { StallDetector } from '../http/stall-detector.js';
 
 /**
  * What is no HTTP request, has headers without end, or never arrives whole: Node tells of these before there is a
@@ -14,7 +14,7 @@ import type { Standstill } from '../http/standstill.js';
 export function clientErrorHandler(
   docsUrl: string,
   rateOf: (address: string) => RateVerdict,
-  standstill: Standstill,
+  standstill: StallDetector,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && standstill.isRecent)
@@ -61,7 +61,7 @@ function problemOf(error: NodeJS.ErrnoException): Problem {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return new Problem('file-too-large', { detail: 'Os cabeçalhos excedem 16 kB.' });
   }
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return notWhole();
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return incompleteRequest();
   const message = 'Isto não é uma requisição HTTP válida.';
   return new Problem('validation-error', { errors: [{ path: '', code: 'http', message }] });
 }

@@ -2,7 +2,7 @@ import { toPublicId } from '@gwk/core/ids';
 import { DeliveryListQuery, DeliveryOut, RetryFailedOut, RetryFailed } from '@gwk/core/resources/webhook';
 import type { Caller } from '../accounts/caller.js';
 import { operation, type Call } from '../http/operation.js';
-import { pageOf } from '../http/cursor.js';
+import { pageSchema } from '../http/cursor.js';
 import { findDelivery, listDeliveries, retryDelivery, sendTest } from './deliveries.js';
 import { findEndpoint } from './endpoints.js';
 import { retryFailed } from './resend.js';
@@ -28,7 +28,7 @@ export const deliveryOperations = [
     scope: 'webhooks:read',
     status: 200,
     query: DeliveryListQuery,
-    result: pageOf(DeliveryOut),
+    result: pageSchema(DeliveryOut),
     async handle({ caller, params, query: { limit, cursor, ...filters }, services: { db, cursors } }) {
       const { id: endpointId } = await findEndpoint(db, caller, params['endpoint_id']!);
       const route = `GET /v1/webhook-endpoints/${endpointId}/deliveries`;

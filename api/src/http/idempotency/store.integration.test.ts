@@ -3,8 +3,8 @@ import { newUuid } from '@gwk/core/ids';
 import { Sealer } from '@gwk/core/encryption';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../../database/database.js';
-import { recordIdOf, type RequestName } from './record-id.js';
-import { hashBody, IdempotencyStore, readIdempotencyKey, type Begun, type Mark } from './store.js';
+import { makeRecordId, type RequestName } from './record-id.js';
+import { hashBody, IdempotencyStore, readIdempotencyKey, type BeginResult, type Mark } from './store.js';
 
 let test_: TestDatabase;
 let database: Database;
@@ -29,24 +29,24 @@ const request = (given: { key?: string; body?: unknown; route?: string; account?
   bodyHash: hashBody(sealer, given.account ?? accountId, given.body ?? { name: 'one' }),
   instanceId: null,
 });
-function markOf(begun: Begun): Mark {
+function markOf(begun: BeginResult): Mark {
   if (begun.kind !== 'fresh' && begun.kind !== 'resumed')
     throw new Error(`expected a mark, got ${begun.kind}`);
   return begun.mark;
 }
 const letTimePass = (request: RequestName, column: 'lockedUntil' | 'expiresAt') =>
   database.idempotencyRecord.update({
-    where: { id: recordIdOf(request) },
+    where: { id: makeRecordId(request) },
     data: { [column]: new Date(Date.now() - 1) },
   });
 
-test('the first request is fresh, and while it is answered its repeats are told so', async () => {
+test('begins the first request and reports repeats as in progress', async () => {
   const given = request();
   expect(await store.begin(given)).toMatchObject({ kind: 'fresh' });
   expect(await store.begin(given)).toEqual({ kind: 'in-progress' });
 });
 
-test('a kept answer is replayed, sealed at rest', async () => {
+test('replays a stored answer, which is encrypted at rest', async () => {
   const given = request();
   await store.complete(markOf(await store.begin(given)), {
     status: 201,
@@ -58,11 +58,11 @@ test('a kept answer is replayed, sealed at rest', async () => {
     body: { id: 'ins_1', secret: 'tulip' },
     instanceId: null,
   });
-  const row = await database.idempotencyRecord.findUniqueOrThrow({ where: { id: recordIdOf(given) } });
+  const row = await database.idempotencyRecord.findUniqueOrThrow({ where: { id: makeRecordId(given) } });
   expect(Buffer.from(row.responseSealed!).includes('tulip')).toBe(false);
 });
 
-test('the same JSON in another order is the same request; another body is not', async () => {
+test('treats the same JSON in another key order as the same request, another body as another', async () => {
   const key = newUuid();
   await store.complete(markOf(await store.begin(request({ key, body: { a: 1, b: { c: 2, d: 3 } } }))), {
     status: 201,
@@ -74,20 +74,20 @@ test('the same JSON in another order is the same request; another body is not', 
   expect(await store.begin(request({ key, body: { a: 1 } }))).toEqual({ kind: 'reused' });
 });
 
-test('a key is apart for each account and route', async () => {
+test('keeps keys apart by account and route', async () => {
   const key = newUuid();
   for (const given of [{ key }, { key, route: 'POST /v1/webhook-endpoints' }, { key, account: newUuid() }]) {
     expect(await store.begin(request(given))).toMatchObject({ kind: 'fresh' });
   }
 });
 
-test('a refused request does not use up its key', async () => {
+test('frees the key of a refused request', async () => {
   const given = request();
   await store.abandon(markOf(await store.begin(given)));
   expect(await store.begin({ ...given, bodyHash: Buffer.alloc(32) })).toMatchObject({ kind: 'fresh' });
 });
 
-test('the mark of a dead owner frees itself, and its repeat resumes under the same id', async () => {
+test('lets a retry resume with the same id after the lock of a dead owner has expired', async () => {
   const given = request();
   const first = await store.begin(given);
   await letTimePass(given, 'lockedUntil');
@@ -99,13 +99,13 @@ test('the mark of a dead owner frees itself, and its repeat resumes under the sa
   expect(await store.begin(given)).toEqual({ kind: 'in-progress' });
 });
 
-test('a request that failed half-way may be resumed at once', async () => {
+test('lets a request that failed half-way resume at once', async () => {
   const given = request();
   await store.release(markOf(await store.begin(given)));
   expect(await store.begin(given)).toMatchObject({ kind: 'resumed' });
 });
 
-test('an owner who was taken for dead does not take the mark of the next', async () => {
+test('keeps a late first owner from changing the mark of its successor', async () => {
   const given = request();
   const slow = markOf(await store.begin(given));
   await letTimePass(given, 'lockedUntil');
@@ -118,7 +118,7 @@ test('an owner who was taken for dead does not take the mark of the next', async
   expect(await store.begin(given)).toMatchObject({ kind: 'replay', body: 'next' });
 });
 
-test('after 24 hours a key is as new, for any body', async () => {
+test('frees a key after 24 hours for any body', async () => {
   const given = request();
   const first = await store.begin(given);
   await store.complete(markOf(first), { status: 201, body: 'first' });
@@ -130,14 +130,14 @@ test('after 24 hours a key is as new, for any body', async () => {
   );
 });
 
-test('of 100 at once, one begins', async () => {
+test('begins one of 100 concurrent requests', async () => {
   const given = request();
   const all = await Promise.all(Array.from({ length: 100 }, () => store.begin(given)));
   expect(all.filter(({ kind }) => kind === 'fresh')).toHaveLength(1);
   expect(all.filter(({ kind }) => kind === 'in-progress')).toHaveLength(99);
 });
 
-test('a key has 1 to 255 characters', () => {
+test('accepts keys of 1 to 255 characters', () => {
   expect(readIdempotencyKey(undefined)).toBeNull();
   expect(readIdempotencyKey('k'.repeat(255))).toHaveLength(255);
   for (const key of ['', 'k'.repeat(256)]) {

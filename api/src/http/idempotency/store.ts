@@ -4,16 +4,14 @@ import { newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../../database/database.js';
-import { recordIdOf, type RequestName } from './record-id.js';
+import { makeRecordId, type RequestName } from './record-id.js';
 
 /**
- * The first answer to a POST with an `Idempotency-Key`, for 24 hours, per account and route.
+ * Stores the first answer to a POST with an `Idempotency-Key` for 24 hours, per account and route.
  *
- * `begin` leaves a mark before anything happens; `complete` puts the answer in its place, `abandon` takes the mark
- * away (a refused request does not use up its key), `release` only its lock. Where the process dies in between, the mark frees itself and the
- * next request with the same body resumes under the same resource id, so that it finds what the first one made.
- *
- * `POST /v1/messages` writes its records itself, in the statement that writes the message: it has no marks.
+ * `begin` stores a mark with a lock of 10 s; `complete` replaces it by the answer; `abandon` deletes it (a refused request
+ * does not use up its key); `release` ends the lock. If the process dies in between, the lock expires, and the next request
+ * with the same body resumes with the same resource id. `POST /v1/messages` has no marks: it writes its record with the message.
  */
 export const IDEMPOTENCY_HOURS = 24;
 export const MARK_SECONDS = 10;
@@ -23,22 +21,22 @@ export const RESPONSE_COLUMN = 'idempotency_records.response_sealed';
 
 export interface IdempotentRequest extends RequestName {
   bodyHash: Buffer;
-  /** The same under keys that were in front before: a retry is known again after a rotation. */
+  /** Hashes under former encryption keys, so that a retry matches after a key rotation. */
   formerHashes?: readonly Buffer[];
-  /** The instance that the request names, so that a replay can be checked against the restriction of its key. */
+  /** Instance of the request, to check a replay against the restriction of the API key. */
   instanceId: string | null;
 }
 
-/** Proof of having begun: a mark that was taken over is neither completed over nor abandoned by its first owner. */
+/** Handle of a mark. The first owner of a mark that another request took over can neither complete nor abandon it. */
 export interface Mark extends RequestName {
-  /** Milliseconds since 1970, as Postgres knows it. */
+  /** End of the lock in milliseconds since 1970, as stored in Postgres. */
   lockedUntil: string;
 }
 
-export type Begun =
-  /** `resourceId`: the id to create under. */
+export type BeginResult =
+  /** `resourceId`: id of the resource to create. */
   | { kind: 'fresh'; resourceId: string; mark: Mark }
-  /** The first owner died: look for `resourceId` before creating it. */
+  /** The first owner died: look for `resourceId` before you create it. */
   | { kind: 'resumed'; resourceId: string; mark: Mark }
   | { kind: 'replay'; status: number; body: unknown; instanceId: string | null }
   | { kind: 'in-progress' }
@@ -48,12 +46,12 @@ export interface Answer {
   status: number;
   /** JSON, or undefined for an answer without a body. */
   body: unknown;
-  /** Where the instance is known only now. */
+  /** Set if the instance became known during the work. */
   instanceId?: string;
 }
 
 /**
- * @returns null where the request has no key
+ * @returns null if the request has no key
  * @throws Problem `invalid-idempotency-key`
  */
 export function readIdempotencyKey(header: string | undefined): string | null {
@@ -62,12 +60,12 @@ export function readIdempotencyKey(header: string | undefined): string | null {
   return header;
 }
 
-/** What two bodies share when they say the same, whatever their key order and spacing. */
+/** Hashes a body independently of the order of its keys and of its spacing. */
 export function hashBody(sealer: Sealer, accountId: string, body: unknown): Buffer {
-  return hashesOfBody(sealer, accountId, body).bodyHash;
+  return hashBodyWithAllKeys(sealer, accountId, body).bodyHash;
 }
 
-export function hashesOfBody(
+export function hashBodyWithAllKeys(
   sealer: Sealer,
   accountId: string,
   body: unknown,
@@ -110,8 +108,8 @@ export class IdempotencyStore {
     this.#sealer = sealer;
   }
 
-  async begin(request: IdempotentRequest): Promise<Begun> {
-    // Between a lost insert and the look at what won, the winner may be abandoned: then it is free again.
+  async begin(request: IdempotentRequest): Promise<BeginResult> {
+    // Between a lost insert and the read of the winning record, the winner may abandon it: then the key is free again.
     for (let attempt = 0; attempt < 3; attempt++) {
       const begun = (await this.#take(request)) ?? (await this.#existing(request));
       if (begun) return begun;
@@ -119,7 +117,7 @@ export class IdempotencyStore {
     return { kind: 'in-progress' };
   }
 
-  /** Keeps a 2xx answer. Without effect where the mark was taken over and completed by another. */
+  /** Stores a 2xx answer. Has no effect if another request took the mark over and completed it. */
   async complete(mark: Mark, answer: Answer): Promise<void> {
     const sealed = this.#sealer.sealJson(mark.accountId, RESPONSE_COLUMN, answer.body ?? null);
     await this.#database.$executeRawUnsafe(
@@ -127,33 +125,33 @@ export class IdempotencyStore {
        SET status = $2::int, response_sealed = $3::bytea, locked_until = NULL,
            instance_id = coalesce($4::uuid, instance_id)
        WHERE id = $1::uuid AND status IS NULL`,
-      recordIdOf(mark),
+      makeRecordId(mark),
       answer.status,
       sealed,
       answer.instanceId ?? null,
     );
   }
 
-  /** The request was refused and left nothing behind: its key is free. */
+  /** Deletes the mark of a refused request, which left nothing behind, so that its key is free. */
   async abandon(mark: Mark): Promise<void> {
     await this.#database.$executeRawUnsafe(
       `DELETE FROM idempotency_records WHERE ${IS_MINE}`,
-      recordIdOf(mark),
+      makeRecordId(mark),
       mark.lockedUntil,
     );
   }
 
-  /** The request failed half-way: its repeat may come at once, and resumes under the same resource id. */
+  /** Ends the lock of a request that failed half-way, so that a retry resumes at once with the same resource id. */
   async release(mark: Mark): Promise<void> {
     await this.#database.$executeRawUnsafe(
       `UPDATE idempotency_records SET locked_until = date_trunc('milliseconds', clock_timestamp()) WHERE ${IS_MINE}`,
-      recordIdOf(mark),
+      makeRecordId(mark),
       mark.lockedUntil,
     );
   }
 
-  /** Takes a key that is free: never used, expired, or of a dead owner with the same body. */
-  async #take(request: IdempotentRequest): Promise<Begun | null> {
+  /** Takes a free key: never used, expired, or with an expired lock and the same body. */
+  async #take(request: IdempotentRequest): Promise<BeginResult | null> {
     const { accountId, route, key, bodyHash, instanceId, formerHashes = [] } = request;
     const resourceId = newUuid();
     const rows = await this.#database.$queryRawUnsafe<Row[]>(
@@ -171,7 +169,7 @@ export class IdempotencyStore {
          OR (r.status IS NULL AND r.locked_until <= clock_timestamp() AND r.body_hash = ANY ($6::bytea[]))
        RETURNING resource_id = $5::uuid AS fresh, resource_id::text,
          (extract(epoch FROM locked_until) * 1000)::bigint::text AS locked_until`,
-      recordIdOf(request),
+      makeRecordId(request),
       accountId,
       bodyHash,
       instanceId,
@@ -184,12 +182,12 @@ export class IdempotencyStore {
     return { kind: row.fresh ? 'fresh' : 'resumed', resourceId: row.resource_id, mark };
   }
 
-  async #existing(request: IdempotentRequest): Promise<Begun | null> {
+  async #existing(request: IdempotentRequest): Promise<BeginResult | null> {
     const { accountId } = request;
     const rows = await this.#database.$queryRawUnsafe<Existing[]>(
       `SELECT body_hash, instance_id::text, status, response_sealed FROM idempotency_records
        WHERE id = $1::uuid AND expires_at > now()`,
-      recordIdOf(request),
+      makeRecordId(request),
     );
     const row = rows[0];
     if (!row) return null;
@@ -213,5 +211,5 @@ export async function expireAnswerCode(
   const after = sealer.sealJson(accountId, RESPONSE_COLUMN, answer.bodyAfter);
   await db.$executeRaw`
     INSERT INTO expiring_codes (id, account_id, record_id, replacement_sealed, expires_at)
-    VALUES (${newUuid()}::uuid, ${accountId}::uuid, ${recordIdOf(answer)}::uuid, ${after}, ${expiresAt})`;
+    VALUES (${newUuid()}::uuid, ${accountId}::uuid, ${makeRecordId(answer)}::uuid, ${after}, ${expiresAt})`;
 }

@@ -13,7 +13,7 @@ export const DEADLINES = {
 } as const satisfies Partial<Record<CommandName, number>>;
 
 /** Beyond its deadline an operation has a little to read and write. */
-export const PATIENCE_MS = 4_000;
+export const ANSWER_MARGIN_MS = 4_000;
 const LATER_S = 5;
 
 export const unavailable = (): Problem => new Problem('engine-unavailable', { retryAfter: LATER_S });

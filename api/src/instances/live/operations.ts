@@ -8,7 +8,7 @@ import { operation } from '../../http/operation.js';
 import { findInstance } from '../find.js';
 import { instanceOut } from '../view.js';
 import { isPaired } from '../pairing/sessions.js';
-import { askEngine, DEADLINES, hasEngine, PATIENCE_MS } from './ask-engine.js';
+import { askEngine, DEADLINES, hasEngine, ANSWER_MARGIN_MS } from './ask-engine.js';
 import { chatOf, markRead, showPresence } from './chats.js';
 import { checkContact, checkPhone } from './contacts.js';
 import { logOut } from './logout.js';
@@ -24,7 +24,7 @@ export const liveOperations = [
     scope: 'instances:write',
     status: 204,
     problems: [],
-    patienceMs: DEADLINES.logout + PATIENCE_MS,
+    maxWorkMs: DEADLINES.logout + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
@@ -43,7 +43,7 @@ export const liveOperations = [
     status: 202,
     result: InstanceOut,
     problems: ['engine-unavailable'],
-    patienceMs: DEADLINES.restart + PATIENCE_MS,
+    maxWorkMs: DEADLINES.restart + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, services }) {
       const id = params['instance_id']!;
@@ -63,7 +63,7 @@ export const liveOperations = [
     status: 200,
     result: ContactCheckOut,
     problems: ['invalid-phone', 'engine-unavailable'],
-    patienceMs: DEADLINES['check-contact'] + PATIENCE_MS,
+    maxWorkMs: DEADLINES['check-contact'] + ANSWER_MARGIN_MS,
     async handle({ caller, params, services }) {
       const phone = params['phone']!;
       checkPhone(phone);
@@ -81,7 +81,7 @@ export const liveOperations = [
     status: 204,
     body: ReadMarks,
     problems: ['invalid-phone', 'engine-unavailable'],
-    patienceMs: DEADLINES.read + PATIENCE_MS,
+    maxWorkMs: DEADLINES.read + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, body, services }) {
       const chat = chatOf(params['chat']!);
@@ -100,7 +100,7 @@ export const liveOperations = [
     status: 204,
     body: PresenceUpdate,
     problems: ['invalid-phone', 'engine-unavailable'],
-    patienceMs: DEADLINES.presence + PATIENCE_MS,
+    maxWorkMs: DEADLINES.presence + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, body, services }) {
       const chat = chatOf(params['chat']!);

@@ -29,7 +29,7 @@ export const pairingOperations = [
     bodyOptional: true,
     result: PairingOut,
     problems: ['already-paired', 'invalid-phone', 'pairing-failed', 'engine-unavailable'],
-    patienceMs: ANSWER_MS + 2_000,
+    maxWorkMs: ANSWER_MS + 2_000,
     idempotent: true,
     async handle({ caller, params, body, services }) {
       const asked = askedOf(body);

@@ -7,7 +7,7 @@ import {
   type Send,
   type World,
 } from '@gwk/test/support/api/acceptance';
-import { recordIdOf } from '../../http/idempotency/record-id.js';
+import { makeRecordId } from '../../http/idempotency/record-id.js';
 import type { Acceptor } from './acceptor.js';
 import { SEND_ROUTE } from './gather.js';
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 const send = (given: Send) => world.send(acceptor, given);
 const record = (key: string) => ({
-  id: recordIdOf({ accountId: world.accountId, route: SEND_ROUTE, key }),
+  id: makeRecordId({ accountId: world.accountId, route: SEND_ROUTE, key }),
 });
 
 async function sent(given: Send = {}) {

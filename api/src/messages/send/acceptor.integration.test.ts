@@ -11,7 +11,7 @@ import {
   type Send,
   type World,
 } from '@gwk/test/support/api/acceptance';
-import { recordIdOf } from '../../http/idempotency/record-id.js';
+import { makeRecordId } from '../../http/idempotency/record-id.js';
 import { closeRedis, openRedis } from '../../platform/redis.js';
 import type { Acceptor } from './acceptor.js';
 import { SEND_ROUTE } from './gather.js';
@@ -248,7 +248,7 @@ describe('Idempotency-Key', () => {
     const given = { key: key(), to: someone() };
     const first = await send(given);
     await world.database.idempotencyRecord.updateMany({
-      where: { id: recordIdOf({ accountId: world.accountId, route: SEND_ROUTE, key: given.key }) },
+      where: { id: makeRecordId({ accountId: world.accountId, route: SEND_ROUTE, key: given.key }) },
       data: { expiresAt: new Date(Date.now() - 1000) },
     });
     const second = await send({ ...given, text: 'other' });

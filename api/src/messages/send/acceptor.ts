@@ -9,8 +9,8 @@ import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Database } from '../../database/database.js';
 import { sqlStateOf } from '../../database/grouping.js';
-import { recordIdOf } from '../../http/idempotency/record-id.js';
-import { hashesOfBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
+import { makeRecordId } from '../../http/idempotency/record-id.js';
+import { hashBodyWithAllKeys, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
 import { messageMetrics } from '../../platform/metrics/messages.js';
 import { keepContexts } from '../../platform/trace-contexts.js';
 import { sealContent } from '../content.js';
@@ -179,8 +179,8 @@ export class Acceptor {
       instanceId,
       recipient,
       recipientKey: `${instanceId} ${recipient.name}`,
-      recordId: key === null ? null : recordIdOf({ accountId, route: SEND_ROUTE, key }),
-      ...(key === null ? NO_HASHES : hashesOfBody(sealer, accountId, body)),
+      recordId: key === null ? null : makeRecordId({ accountId, route: SEND_ROUTE, key }),
+      ...(key === null ? NO_HASHES : hashBodyWithAllKeys(sealer, accountId, body)),
       fingerprint: text === null ? null : this.#fingerprint(accountId, instanceId, text),
       replyTo,
       mediaId,

@@ -8,18 +8,18 @@ import { clientErrorHandler } from '@gwk/api/public-api/client-error';
 import type { Exchange, Reply } from '@gwk/api/http/exchange';
 import { InFlight } from '@gwk/api/http/in-flight';
 import { createServer } from '@gwk/api/public-api/server';
-import { Standstill } from '@gwk/api/http/standstill';
+import { StallDetector } from '@gwk/api/http/stall-detector';
 
 /** What a process that stood still (stopped, or without a processor) says to those who were in time. */
 const HEADERS_MS = 1_000;
 const verdict = { limit: 1, remaining: 1, resetAt: 0, allowed: true } as never;
 
 let server: Server;
-let standstill: Standstill;
+let standstill: StallDetector;
 let inFlight: InFlight;
 let late: Exchange[];
 beforeEach(async () => {
-  standstill = new Standstill(processClock);
+  standstill = new StallDetector(processClock);
   late = [];
   const giveUp = (req: Exchange, res: Reply): void => {
     late.push(req);

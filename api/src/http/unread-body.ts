@@ -2,22 +2,21 @@ import type { Clock } from '@gwk/core/clock';
 import type { Exchange, Reply } from './exchange.js';
 
 /**
- * Requests that are answered before their body has arrived. A small one is read and dropped by Node itself and the
- * connection stays; for a large one the connection ends. Closing it while bytes arrive would reset it, and the
- * client might never see the answer: so the answer is written, what still comes is dropped for a moment, and then
- * the connection ends whatever the client does.
+ * Requests that are answered before their body has arrived. Node itself discards a small body and keeps the connection. For
+ * a large body the connection closes: first the answer is written, then incoming bytes are discarded for 2 s. Closing at
+ * once would reset the connection, and the client might not see the answer.
  */
 const SMALL_BYTES = 65_536;
 const LISTEN_MS = 2_000;
 
-export function isLeftUnread(req: Exchange): boolean {
+export function hasUnreadBody(req: Exchange): boolean {
   if (req.complete) return false;
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   return encoding !== undefined || Number(length ?? 0) > SMALL_BYTES;
 }
 
-/** The announced length of the answer is complete with `content`, so the client need not wait for the end. */
-export function endAfterListening(
+/** Writes the answer, whose length is announced, so that the client need not wait for the end of the connection. */
+export function endAfterDraining(
   req: Exchange,
   res: Reply,
   content: string | Uint8Array | undefined,

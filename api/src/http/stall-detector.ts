@@ -1,15 +1,14 @@
 import type { Cancel, Clock } from '@gwk/core/clock';
 
 /**
- * Whether this process has just stood still (it or its machine was stopped, or had no processor for that long). Timers
- * fire first when it goes on, before anything is read that came meanwhile: until then nobody may be told that they
- * took too long.
+ * Detects that this process has just been paused: it or its machine was stopped, or it had no processor time. After a pause,
+ * timers fire before the process reads the data that arrived meanwhile, so time limits must not act until it has read them.
  */
 const TICK_MS = 250;
-/** A busy process ticks late by less. */
+/** Longer than the delay of a timer in a busy process. */
 const STILL_MS = 1_000;
 
-export class Standstill {
+export class StallDetector {
   readonly #stopTicking: Cancel;
   #tickedAt: number;
   #endedAt = -Infinity;
@@ -19,7 +18,7 @@ export class Standstill {
     this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
   }
 
-  /** Also within the first moments after, while what came meanwhile is being read. */
+  /** True during a stall and for 1 s after it, while the process reads the data that arrived meanwhile. */
   get isRecent(): boolean {
     const now = this.clock.now();
     return now - this.#tickedAt > STILL_MS || now - this.#endedAt < STILL_MS;

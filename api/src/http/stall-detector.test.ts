@@ -1,13 +1,13 @@
 import { ManualClock } from '@gwk/test/support/clock';
 import type { Exchange, Reply } from './exchange.js';
 import { InFlight } from './in-flight.js';
-import { Standstill } from './standstill.js';
+import { StallDetector } from './stall-detector.js';
 
 /** A request under way since its arrival, whose body has come or has not. */
 function underWay(clock: ManualClock, workingSince: number): { clock: ManualClock; late: number } {
   const seen = { clock, late: 0 };
   const inFlight = new InFlight(
-    new Standstill(clock),
+    new StallDetector(clock),
     clock,
     (req) => {
       seen.late++;
@@ -20,7 +20,7 @@ function underWay(clock: ManualClock, workingSince: number): { clock: ManualCloc
   return seen;
 }
 
-test('a request is given up after 4.5 s of work', () => {
+test('answers 500 after 4.5 s of work', () => {
   const clock = new ManualClock();
   const seen = underWay(clock, clock.now());
   clock.advance(4_499);
@@ -29,7 +29,7 @@ test('a request is given up after 4.5 s of work', () => {
   expect(seen.late).toBe(1);
 });
 
-test('a request whose body does not come is given up after 20 s', () => {
+test('refuses a request whose body has not arrived after 20 s', () => {
   const seen = underWay(new ManualClock(), 0);
   seen.clock.advance(19_999);
   expect(seen.late).toBe(0);
@@ -37,7 +37,7 @@ test('a request whose body does not come is given up after 20 s', () => {
   expect(seen.late).toBe(1);
 });
 
-test('a process that stood still gives nothing up before it has read what came meanwhile', () => {
+test('applies no time limit after a stall before it has read the data that arrived meanwhile', () => {
   const seen = underWay(new ManualClock(), 0);
   seen.clock.standStill(60_000);
   expect(seen.late).toBe(0);

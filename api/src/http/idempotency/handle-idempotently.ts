@@ -1,7 +1,13 @@
 import { Problem } from '@gwk/core/problems';
 import { maySee } from '../../accounts/caller.js';
-import { expireAnswerCode, hashesOfBody, readIdempotencyKey, type Begun, type Mark } from './store.js';
-import { etagOf } from '../etag.js';
+import {
+  expireAnswerCode,
+  hashBodyWithAllKeys,
+  readIdempotencyKey,
+  type BeginResult,
+  type Mark,
+} from './store.js';
+import { formatEtag } from '../etag.js';
 import type { Call, Operation } from '../operation.js';
 import type { Answer } from '../respond.js';
 import type { Services } from '../services.js';
@@ -9,10 +15,10 @@ import type { Services } from '../services.js';
 const FIRST_VERSION = 1;
 
 /**
- * `Idempotency-Key` for every POST but that of messages, which has its own way (design: Idempotency in groups): a
- * mark before anything happens, the answer in its place afterwards.
+ * Handles `Idempotency-Key` for every POST except `POST /v1/messages`, whose write includes the record: stores a mark before
+ * the work begins and replaces it by the answer afterwards.
  */
-export async function handleOnce(
+export async function handleIdempotently(
   operation: Operation,
   call: Call<never, never>,
   services: Services,
@@ -23,7 +29,7 @@ export async function handleOnce(
     accountId: call.caller.accountId,
     route: `${operation.method} ${operation.path}`,
     key,
-    ...hashesOfBody(services.sealer, call.caller.accountId, { params: call.params, body: call.body }),
+    ...hashBodyWithAllKeys(services.sealer, call.caller.accountId, { params: call.params, body: call.body }),
     instanceId: call.params['instance_id'] ?? null,
   });
   if (begun.kind !== 'fresh' && begun.kind !== 'resumed') return answerFrom(begun, operation, call);
@@ -41,26 +47,29 @@ async function runMarked(
   try {
     answer = await operation.handle(call);
   } catch (error) {
-    // A refusal leaves nothing behind and its key is free. After any other fault something may have been made: the
-    // repeat has to find it, so the mark keeps its id and only its lock ends.
+    // A refusal leaves nothing behind, so the key becomes free. After any other error a resource may exist: the mark keeps
+    // its id for the retry, and only its lock ends.
     const refused = error instanceof Problem && error.status < 500;
     const { idempotency } = services;
     await (refused ? idempotency.abandon(mark) : idempotency.release(mark)).catch((fault: unknown) =>
-      services.log.warn({ err: fault, request_id: call.requestId }, 'an idempotency mark was left to time'),
+      services.log.warn(
+        { err: fault, request_id: call.requestId },
+        'idempotency mark not released; it expires by itself',
+      ),
     );
     throw error;
   }
-  // What was made is made: without a kept answer the repeat finds it by its id.
+  // The work is done: without a stored answer a retry finds the resource by its id.
   await keep(mark, answer, services).catch((fault: unknown) =>
-    services.log.warn({ err: fault, request_id: call.requestId }, 'an answer was not kept'),
+    services.log.warn({ err: fault, request_id: call.requestId }, 'answer not stored for retries'),
   );
   return answer;
 }
 
-/** The answer, and what it says once the code in it has run out. */
+/** Stores the answer, and the body that replaces it when the code in it expires. */
 async function keep(mark: Mark, answer: Answer, { db, sealer, idempotency }: Services): Promise<void> {
   const { expiring } = answer;
-  // First, so that no crash in between leaves a code behind.
+  // First, so that a crash in between leaves no code without an expiry.
   if (expiring) {
     const { at: expiresAt, bodyAfter } = expiring;
     await expireAnswerCode(db, sealer, { ...mark, bodyAfter, expiresAt });
@@ -69,7 +78,7 @@ async function keep(mark: Mark, answer: Answer, { db, sealer, idempotency }: Ser
 }
 
 async function answerFrom(
-  begun: Exclude<Begun, { kind: 'fresh' | 'resumed' }>,
+  begun: Exclude<BeginResult, { kind: 'fresh' | 'resumed' }>,
   operation: Operation,
   call: Call,
 ): Promise<Answer> {
@@ -81,7 +90,7 @@ async function answerFrom(
     throw new Problem('not-found');
   }
   const body = begun.body === null ? undefined : begun.body;
-  // The answer was that to a creation, and what has just been created is at its first version.
-  const tag = operation.etag ? ['ETag', etagOf(FIRST_VERSION)] : [];
+  // The stored answer belongs to a creation, and a new resource has the first version.
+  const tag = operation.etag ? ['ETag', formatEtag(FIRST_VERSION)] : [];
   return { status: begun.status, body, headers: ['Idempotent-Replayed', 'true', ...tag] };
 }
