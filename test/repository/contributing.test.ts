@@ -59,11 +59,22 @@ test.each(guides)('$title: each file contains $examples', ({ examples, files }) 
   expect(files.filter((file) => !isNamed(read(file)))).toEqual([]);
 });
 
+test('names only identifiers that the file of the row contains', () => {
+  const rows = [...page.matchAll(/^\| `([^`]+)` *\|(.*)\|$/gm)].filter(([, file]) => isPath(file!));
+  const missing = rows.flatMap(([, file, change]) => {
+    const names = codeIn(change!).filter((code) => /^[A-Za-z_]+$/.test(code));
+    return names.filter((name) => !read(file!).includes(name)).map((name) => `${file}: ${name}`);
+  });
+  expect(missing).toEqual([]);
+});
+
 /** Sources that use the word of an example in another meaning. */
 const OTHER_MEANINGS: Record<string, RegExp> = {
   location: /address-guard|\/fetcher\.ts$|\/disconnects\.ts$/,
 };
 const SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local'].map((name) => `${name}/src`);
+
+const withoutComments = (code: string): string => code.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
 
 function sourcesIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -77,7 +88,7 @@ test.each(guides.filter(({ title }) => /^(A message type|An event|A setting|A me
     const word = new RegExp(`\\b${example!.replaceAll('.', '\\.')}\\b`);
     const others = SOURCES.flatMap(sourcesIn)
       .filter((file) => !files.includes(file) && !OTHER_MEANINGS[example!]?.test(file))
-      .filter((file) => word.test(read(file)));
+      .filter((file) => word.test(withoutComments(read(file))));
     expect(others).toEqual([]);
   },
 );
