@@ -65,6 +65,6 @@ describe('gwk network', () => {
     await expect(gwk('say', '5511988887777', 'hello', '--to', '5511900000009')).rejects.toThrow(
       /gwk: write: 5511900000009 is not on the network\n$/,
     );
-    await expect(gwk('say', 'nobody', 'hello')).rejects.toThrow('a number of 8 to 15 digits is meant');
+    await expect(gwk('say', 'nobody', 'hello')).rejects.toThrow('must be a phone number of 8 to 15 digits');
   });
 });
