@@ -3,9 +3,8 @@ import { pause, until, type Wait } from '../../support/wait.js';
 import { OperatorBench, type Usage } from './stage.js';
 
 /**
- * The operator among very many Instances (INSTANCES, 10,000 unless set), on a real API server, with pods that are only
- * said to run. The API server, etcd, the operator and this program share the machine, so the time to converge is that
- * of all of them.
+ * Measures the operator with many Instances (INSTANCES, default 10,000), on a real API server with a fake kubelet.
+ * The API server, etcd, the operator and this program share the machine, so the measured times include all of them.
  */
 const COUNT = Number(process.env['INSTANCES'] ?? 10_000);
 const REST_SECONDS = Number(process.env['REST_SECONDS'] ?? 60);
@@ -25,19 +24,19 @@ export async function amongMany(say: Say): Promise<void> {
     await converge(bench, say);
     await rest(bench, say);
     await changes(bench, say);
-    await anotherLeads(bench, say);
+    await failOver(bench, say);
     await rest(bench, say);
   } finally {
     await bench.stop();
   }
 }
 
-/** An operator that has ended converges no more. */
-const waitingFor = (bench: OperatorBench, what: string): Wait => ({
+/** Give up if the operator has exited. */
+const buildWait = (bench: OperatorBench, what: string): Wait => ({
   what,
   timeoutMs: LIMIT_MS,
   everyMs: 100,
-  giveUp: () => (bench.pid === undefined ? `the operator has ended:\n${bench.log()}` : undefined),
+  giveUp: () => (bench.pid === undefined ? `the operator has exited:\n${bench.log()}` : undefined),
 });
 
 async function converge(bench: OperatorBench, say: Say): Promise<void> {
@@ -53,13 +52,13 @@ async function converge(bench: OperatorBench, say: Say): Promise<void> {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, create));
     const created = performance.now() - began;
-    await until(() => bench.readyNames.size === COUNT, waitingFor(bench, 'all are ready'));
+    await until(() => bench.readyNames.size === COUNT, buildWait(bench, 'all are ready'));
     const ready = performance.now() - began;
     say(`${COUNT} Instances created in ${seconds(created)}, all ready after ${seconds(ready)}`);
   } finally {
     clearInterval(timer);
   }
-  say(`  operator: ${memory(bench.usage())}, ${bench.usage().cpu.toFixed(1)} s of processor`);
+  say(`  operator: ${memory(bench.usage())}, ${bench.usage().cpu.toFixed(1)} s of CPU`);
   await sayCalls(bench, say);
 }
 
@@ -75,10 +74,10 @@ async function sayCalls(bench: OperatorBench, say: Say): Promise<void> {
 }
 
 async function rest(bench: OperatorBench, say: Say): Promise<void> {
-  // What the last ones set off is over.
+  // Wait until the last writes are done.
   let last = -1;
   await until(async () => last === (last = countWrites(await bench.calls())), {
-    ...waitingFor(bench, 'peace'),
+    ...buildWait(bench, 'the cluster is quiet'),
     everyMs: 5000,
   });
   const [before, calls] = [bench.usage(), await bench.calls()];
@@ -90,9 +89,7 @@ async function rest(bench: OperatorBench, say: Say): Promise<void> {
   say(
     `at rest for ${REST_SECONDS} s: ${memory(after)} (goal: 300 MB), ${cpu.toFixed(1)} % of a core, ${written} writes (goal: 0)`,
   );
-  say(
-    `  of its heap of ${total.toFixed(0)} MB ${used.toFixed(0)} are in use; ${external.toFixed(0)} MB are outside of it`,
-  );
+  say(`  heap: ${used.toFixed(0)} of ${total.toFixed(0)} MB in use; ${external.toFixed(0)} MB outside of it`);
 }
 
 const memory = ({ rss, peak, own }: Usage): string =>
@@ -100,7 +97,7 @@ const memory = ({ rss, peak, own }: Usage): string =>
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
 const sum = (counts: number[]): number => counts.reduce((total, count) => total + count, 0);
 
-/** Renewing the Lease by which it leads is no news. */
+/** Does not count renewals of the leader lease. */
 function countWrites(calls: Map<string, number>): number {
   return sum([...calls].filter(([name]) => !/^(GET|WATCH)|leases/.test(name)).map(([, count]) => count));
 }
@@ -112,11 +109,11 @@ async function changes(bench: OperatorBench, say: Say): Promise<void> {
   say(`a change of a resource is in its status after ${quantiles(times)}`);
   const moved: number[] = [];
   for (let i = 0; i < CHANGES; i++) {
-    // At any moment: the end of one would be that of a look at all, and the next be seen as late as can be.
+    // Start at a random time: otherwise each change would directly follow an observation and wait the longest.
     await pause(Math.random() * 1000);
     moved.push(await bench.moveSeen(`n${Math.floor(((i + 0.5) * COUNT) / CHANGES)}`));
   }
-  say(`a number that is disconnected, or connected again, is told so after ${quantiles(moved)}`);
+  say(`a disconnect or reconnect is in the status after ${quantiles(moved)}`);
 }
 
 function quantiles(times: number[]): string {
@@ -125,12 +122,12 @@ function quantiles(times: number[]): string {
   return `${at(0.5)} (median), ${at(0.99)} (p99; goal: 1000 ms)`;
 }
 
-/** One that knows nothing of what there is, as after an upgrade of the operator. */
-async function anotherLeads(bench: OperatorBench, say: Say): Promise<void> {
+/** Starts an operator with empty caches, as after an upgrade. */
+async function failOver(bench: OperatorBench, say: Say): Promise<void> {
   await bench.stopOperator();
   const began = performance.now();
   await bench.startOperator();
-  await until(async () => (await bench.reconciles()) >= COUNT, waitingFor(bench, 'all were looked at'));
+  await until(async () => (await bench.reconciles()) >= COUNT, buildWait(bench, 'all were reconciled'));
   const took = seconds(performance.now() - began);
-  say(`another operator has looked at all of them ${took} after its start: ${memory(bench.usage())}`);
+  say(`another operator reconciled all of them ${took} after its start: ${memory(bench.usage())}`);
 }

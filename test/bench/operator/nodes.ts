@@ -14,9 +14,9 @@ import {
 import { whyNoNodes } from '../../support/kubernetes/nodes/programs.js';
 
 /**
- * The operator where pods run: the chart on a whole Kubernetes of one machine (that of `make e2e`), its images on the
- * node already. How long a number is away, without traffic and in seconds; with traffic and with what became of each
- * message: make e2e.
+ * Measures the operator with real pods: the chart on a whole Kubernetes on one machine (as in `make e2e`), with its
+ * images already on the nodes. It measures how long an instance is offline, without traffic, in seconds. `make e2e`
+ * measures with traffic and checks every message.
  */
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
 const RECONNECT_MS = 60_000;
@@ -32,7 +32,7 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
   try {
     const play = { stage, ...(await people(stage)) } as Play;
     for (const [what, measure] of FIGURES) {
-      // What is there is taken away in an orderly way: nodes, mounts, a bridge.
+      // Stop in an orderly way, so that nodes, mounts and the bridge are removed.
       if (interrupted) return say('interrupted');
       say(`${what}: ${await measure(play)}`);
     }
@@ -44,11 +44,11 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
   }
 }
 
-/** Each makes what those after it need. */
+/** Each prepares the next ones. */
 const FIGURES: [string, (play: Play) => Promise<string>][] = [
   ['installed', install],
-  ['a sandbox, created to Ready', async ({ stage }) => told(await timesToReady(stage, ROUNDS))],
-  ['a number, paired from a terminal', pairPhone],
+  ['a sandbox, created to Ready', async ({ stage }) => formatTimes(await timesToReady(stage, ROUNDS))],
+  ['an instance, paired from a terminal', pairPhone],
   ['its first messages', firstMessages],
   ['pod of the engine deleted, until connected (goal: 10 s)', deleteEngine],
   ['node lost, until connected', loseNode],
@@ -58,20 +58,20 @@ async function deleteEngine(play: Play): Promise<string> {
   const times: number[] = [];
   while (times.length < ROUNDS)
     times.push((await nextLogin(play, () => deletePod(play.stage), RECONNECT_MS)).ms);
-  return told(times);
+  return formatTimes(times);
 }
 
 const deletePod = (stage: E2eStage): Promise<string> =>
   stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false');
 
-/** Once: nobody gives the node its power back. */
+/** Once only, because the node stays without power. */
 async function loseNode(play: Play): Promise<string> {
   const { stage, instanceId } = play;
   await moveTo(play, AWAY);
   let leaseEnd = 0;
   const lose = async (): Promise<void> => {
     await stage.cluster.node(AWAY).losePower();
-    // Nobody renews it any more.
+    // Nobody renews the lease from now on.
     leaseEnd = await stage.leaseEnd(instanceId);
   };
   const { at, ms } = await nextLogin(play, lose, NODE_LOSS_MS);
@@ -80,7 +80,7 @@ async function loseNode(play: Play): Promise<string> {
   return `${seconds(at - leaseEnd)} after the end of its lease (goal: 60 s), ${seconds(ms)} after it lost its power`;
 }
 
-function told(times: number[]): string {
+function formatTimes(times: number[]): string {
   const sorted = [...times].sort((a, b) => a - b);
   return `${seconds(sorted[Math.floor(sorted.length / 2)]!)} (median of ${times.map(seconds).join(', ')})`;
 }

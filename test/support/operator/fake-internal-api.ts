@@ -173,7 +173,7 @@ export class FakeInternalApi {
     const heldByOther =
       facts.lease.pod !== null && facts.lease.pod !== pod && Date.parse(facts.lease.expires_at!) > Date.now();
     if (heldByOther) return { code: 409, body: { error: 'lease-held' } };
-    // A lease that was taken away cannot be renewed, only acquired again.
+    // A revoked lease cannot be renewed, only acquired again.
     if (route === 'renew' && facts.lease.pod !== pod) return { code: 409, body: { error: 'fenced' } };
     row.former = structuredClone(facts);
     if (route === 'release') facts.lease = freed(facts);
