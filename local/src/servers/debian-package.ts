@@ -49,7 +49,7 @@ interface Apt {
 function fetch(names: string[], how: UnpackOptions, { options, archives }: Apt): boolean {
   const apt = (...args: string[]) => commandSucceeds(['apt-get', ...options, '-q', '-y', ...args], archives);
   if (!apt('update')) return false;
-  const wanted = how.versioned ? names.flatMap((name) => dependenciesOf(name, options)) : names;
+  const wanted = how.versioned ? names.flatMap((name) => listDependencies(name, options)) : names;
   const verb = how.dependencies === false ? ['download'] : ['install', ...DOWNLOAD];
   return wanted.length > 0 && apt(...verb, ...wanted);
 }
@@ -59,7 +59,7 @@ function unpack(archives: string, root: string): boolean {
   return files.every((file) => commandSucceeds(['dpkg', '-x', join(archives, file), root]));
 }
 
-function dependenciesOf(name: string, options: string[]): string[] {
+function listDependencies(name: string, options: string[]): string[] {
   const { stdout } = spawnSync('apt-cache', [...options, 'depends', '--important', name], {
     encoding: 'utf8',
   });

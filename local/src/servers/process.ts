@@ -37,7 +37,7 @@ export interface ServerProcess {
 }
 
 export function launch(options: Launch): ServerProcess {
-  const logged = sizeOf(options.logFile);
+  const logged = readSize(options.logFile);
   const log = openSync(options.logFile, 'a', 0o600);
   const stdio: StdioOptions = [options.input === undefined ? 'ignore' : 'pipe', log, log];
   // Set after the change of user, which would reset it.
@@ -91,10 +91,10 @@ export function commandSucceeds([command, ...args]: string[], cwd?: string): boo
   return spawnSync(command!, args, options).status === 0;
 }
 
-const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+const readSize = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 function readTail(file: string, from: number): string {
-  const text = sizeOf(file) > from ? readFileSync(file).subarray(from).toString() : '';
+  const text = readSize(file) > from ? readFileSync(file).subarray(from).toString() : '';
   const lines = text.trimEnd().split('\n').slice(-SHOWN_LINES);
   return `last lines of ${file}:\n${lines.join('\n') || '(empty)'}`;
 }

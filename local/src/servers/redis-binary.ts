@@ -46,13 +46,13 @@ export function findRedis(search: RedisSearch, port: number): RedisCommand {
 
 function onPath(names: string[]): RedisCommand | undefined {
   for (const name of names) {
-    const path = pathOf(name);
+    const path = findOnPath(name);
     if (path !== undefined) return { command: path, args: ['-'], inContainer: false };
   }
   return undefined;
 }
 
-function pathOf(name: string): string | undefined {
+function findOnPath(name: string): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
@@ -67,7 +67,7 @@ function isExecutable(path: string): boolean {
 }
 
 function debianTool(cacheDir: string): RedisCommand | undefined {
-  const tool = pathOf(DEBIAN_BINARY);
+  const tool = findOnPath(DEBIAN_BINARY);
   return tool === undefined ? undefined : linkAsServer(tool, cacheDir);
 }
 
@@ -83,7 +83,7 @@ function linkAsServer(tool: string, cacheDir: string, env?: NodeJS.ProcessEnv): 
 }
 
 function installed(cacheDir: string): RedisCommand | undefined {
-  if (process.getuid?.() !== 0 || pathOf('apt-get') === undefined) return undefined;
+  if (process.getuid?.() !== 0 || findOnPath('apt-get') === undefined) return undefined;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const apt = (args: string[]) => spawnSync('apt-get', args, { stdio: 'ignore', env }).status === 0;
   const install = ['install', '-y', '-q', '--no-install-recommends', DEBIAN_PACKAGE];
@@ -92,7 +92,8 @@ function installed(cacheDir: string): RedisCommand | undefined {
 }
 
 function downloaded(cacheDir: string): RedisCommand | undefined {
-  if (pathOf('apt-get') === undefined || !unpackDebianPackages([DEBIAN_PACKAGE], cacheDir)) return undefined;
+  if (findOnPath('apt-get') === undefined || !unpackDebianPackages([DEBIAN_PACKAGE], cacheDir))
+    return undefined;
   return unpacked(cacheDir);
 }
 
@@ -108,7 +109,7 @@ function unpacked(cacheDir: string): RedisCommand | undefined {
 }
 
 function container(dataDir: string, port: number): RedisCommand | undefined {
-  if (pathOf('docker') === undefined || !commandSucceeds(['docker', 'pull', '--quiet', IMAGE]))
+  if (findOnPath('docker') === undefined || !commandSucceeds(['docker', 'pull', '--quiet', IMAGE]))
     return undefined;
   const name = `gwk-redis-${port}`;
   // Remove the container of a client that was killed.

@@ -217,7 +217,7 @@ export class Controller {
       if (decision.reason === 'EngineStarting') this.#starting.add(key);
       else this.#starting.delete(key);
       if (decision.recheckMs !== null) this.queue.addAfter(key, decision.recheckMs);
-      const target = targetOf(key, observed);
+      const target = getTarget(key, observed);
       if (target) this.#observePairing(target, observed);
       // A failed status write must not prevent an engine from being started or stopped.
       const written = target ? this.#writeStatus(target, observed, decision) : Promise.resolve();
@@ -311,15 +311,15 @@ export class Controller {
 
   async #do(action: Action, key: string, observed: Observed): Promise<void> {
     const { pod } = observed;
-    const target = targetOf(key, observed) ?? { key, uid: pod.phase === 'absent' ? '' : pod.uid };
+    const target = getTarget(key, observed) ?? { key, uid: pod.phase === 'absent' ? '' : pod.uid };
     this.#log.debug({ instance: key, action: action.do }, 'reconcile');
     switch (action.do) {
       case 'add-finalizer':
-        return this.#cluster.setFinalizers(target, [...finalizersOf(observed), FINALIZER]);
+        return this.#cluster.setFinalizers(target, [...getFinalizers(observed), FINALIZER]);
       case 'remove-finalizer':
         return this.#removeFinalizer(
           target,
-          finalizersOf(observed).filter((name) => name !== FINALIZER),
+          getFinalizers(observed).filter((name) => name !== FINALIZER),
         );
       case 'create-pod':
         return this.#createPod(target, action);
@@ -390,11 +390,11 @@ export class Controller {
   }
 }
 
-function targetOf(key: string, { resource }: Observed): Target | null {
+function getTarget(key: string, { resource }: Observed): Target | null {
   return resource && { key, uid: resource.metadata.uid };
 }
 
-function finalizersOf({ resource }: Observed): string[] {
+function getFinalizers({ resource }: Observed): string[] {
   return resource?.metadata.finalizers ?? [];
 }
 

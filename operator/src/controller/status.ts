@@ -18,23 +18,23 @@ const unknown = withStatus('Unknown');
 export function buildStatus(observed: Observed, decision: Decision): InstanceResourceStatus {
   const resource = observed.resource!;
   const previous = resource.status;
-  const generation = generationOf(observed, resource);
+  const generation = getGeneration(observed, resource);
   const outcomes = evaluate(observed, decision);
   const conditions = (Object.entries(outcomes) as [Type, Outcome][]).map(([type, outcome]) =>
-    conditionOf(type, outcome, { generation, previous, now: observed.now }),
+    buildCondition(type, outcome, { generation, previous, now: observed.now }),
   );
   const engineRuns = outcomes.EngineRunning.status === 'True';
   return {
-    ...identityOf(observed, previous),
+    ...buildIdentity(observed, previous),
     observedGeneration: generation,
     conditions,
-    engine: engineOf(observed),
-    lastError: engineRuns ? null : lastErrorOf(observed),
+    engine: buildEngine(observed),
+    lastError: engineRuns ? null : findLastError(observed),
   };
 }
 
 /** Generation that the API accepted, which may be older than the resource's. */
-function generationOf({ projection }: Observed, resource: InstanceResource): number {
+function getGeneration({ projection }: Observed, resource: InstanceResource): number {
   if (projection.kind !== 'unknown') return projection.generation;
   return resource.status?.observedGeneration ?? resource.metadata.generation;
 }
@@ -122,18 +122,18 @@ interface Before {
   now: number;
 }
 
-function conditionOf(type: Type, outcome: Outcome, { generation, previous, now }: Before): Condition {
+function buildCondition(type: Type, outcome: Outcome, { generation, previous, now }: Before): Condition {
   const before = previous?.conditions.find((condition) => condition.type === type);
   const isUnchanged = before?.status === outcome.status;
   const lastTransitionTime = isUnchanged ? before.lastTransitionTime : new Date(now).toISOString();
   return { type, ...outcome, observedGeneration: generation, lastTransitionTime };
 }
 
-function identityOf({ projection }: Observed, previous: InstanceResourceStatus | undefined) {
+function buildIdentity({ projection }: Observed, previous: InstanceResourceStatus | undefined) {
   const known = getKnownInstance(projection);
   if (known) {
     const { id, state, state_changed_at: since, jid } = known.facts;
-    return { id: toPublicId('instance', id), state, phone: phoneOf(jid), jid, since };
+    return { id: toPublicId('instance', id), state, phone: parsePhone(jid), jid, since };
   }
   if (projection.kind === 'rejected' || !previous) return {};
   const { id, state, phone, jid, since } = previous;
@@ -147,11 +147,11 @@ function identityOf({ projection }: Observed, previous: InstanceResourceStatus |
 }
 
 /** `5511999990000:3@s.whatsapp.net` is a device of 5511999990000. */
-function phoneOf(jid: string | null): string | null {
+function parsePhone(jid: string | null): string | null {
   return jid === null ? null : (/^\d+/.exec(jid)?.[0] ?? null);
 }
 
-function engineOf({ pod }: Observed): InstanceResourceStatus['engine'] {
+function buildEngine({ pod }: Observed): InstanceResourceStatus['engine'] {
   if (pod.phase === 'absent' || pod.phase === 'ended') return null;
   const { shownAs, node, version, startedAt } = pod;
   return {
@@ -162,7 +162,7 @@ function engineOf({ pod }: Observed): InstanceResourceStatus['engine'] {
   };
 }
 
-function lastErrorOf({ projection, history }: Observed): string | null {
+function findLastError({ projection, history }: Observed): string | null {
   if (history.lastError !== null) return history.lastError;
   return projection.kind === 'unknown' ? projection.error : null;
 }

@@ -52,7 +52,7 @@ export function createResourcesHandler(store: Store, { token, isLoaded, pairings
 
 async function serve(exchange: Exchange, store: Store, place: Place): Promise<void> {
   const { namespace, name, status } = place;
-  const allowed = methodsOf(exchange, store, place);
+  const allowed = listMethods(exchange, store, place);
   const method = allowed[exchange.method];
   if (!method || (status && name === undefined)) {
     exchange.response.setHeader('allow', Object.keys(allowed).join(', '));
@@ -65,7 +65,7 @@ async function serve(exchange: Exchange, store: Store, place: Place): Promise<vo
 type Answer = { code: number; body: unknown } | null;
 type Method = (namespace: string, name: string) => Promise<Answer> | Answer;
 
-function methodsOf(
+function listMethods(
   exchange: Exchange,
   store: Store,
   { namespace, name, status }: Place,

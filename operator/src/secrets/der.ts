@@ -3,10 +3,10 @@ type Der = Buffer;
 
 function tagged(tag: number, ...parts: Der[]): Der {
   const body = Buffer.concat(parts);
-  return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
+  return Buffer.concat([Buffer.from([tag]), encodeLength(body.length), body]);
 }
 
-function lengthOf(length: number): Buffer {
+function encodeLength(length: number): Buffer {
   if (length < 0x80) return Buffer.from([length]);
   const bytes = length > 0xff ? [length >> 8, length & 0xff] : [length];
   return Buffer.from([0x80 | bytes.length, ...bytes]);

@@ -57,8 +57,8 @@ export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, setting
       ownerReferences: [buildOwnerReference(plan)],
     },
     spec: {
-      ...parseSpec(profile),
-      containers: [containerOf(plan, profile, settings)],
+      ...buildSpec(profile),
+      containers: [buildContainer(plan, profile, settings)],
       volumes: [
         { name: 'credentials', secret: { secretName: plan.name, defaultMode: 0o440 } },
         { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
@@ -67,7 +67,7 @@ export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, setting
   };
 }
 
-function parseSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containers'> {
+function buildSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containers'> {
   const { affinity, priorityClassName, runtimeClassName, schedulerName, topologySpreadConstraints } = profile;
   return {
     // The operator restarts engines: it frees the lease first and applies the backoff.
@@ -103,7 +103,7 @@ const tolerate = (condition: string) => ({
 
 const probe = (path: string, more: object) => ({ httpGet: { path, port: PORT }, timeoutSeconds: 3, ...more });
 
-function containerOf(
+function buildContainer(
   { name, template }: Omit<PodPlan, 'token'>,
   profile: Profile,
   settings: EngineSettings,
@@ -114,7 +114,7 @@ function containerOf(
     imagePullPolicy: profile.imagePullPolicy,
     ...(profile.command && { command: profile.command }),
     args: ['engine'],
-    env: environmentOf(name, template.logLevel, profile, settings),
+    env: buildEnvironment(name, template.logLevel, profile, settings),
     ports: [{ name: 'health', containerPort: PORT }],
     startupProbe: probe('/livez', { periodSeconds: 1, failureThreshold: 60 }),
     livenessProbe: probe('/livez', { periodSeconds: 10, failureThreshold: 6 }),
@@ -134,7 +134,7 @@ function containerOf(
   };
 }
 
-function environmentOf(
+function buildEnvironment(
   name: string,
   logLevel: string | null,
   { env }: Profile,

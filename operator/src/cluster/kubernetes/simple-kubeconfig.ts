@@ -26,10 +26,10 @@ const USER_KEYS = new Set([
  * client-node.
  */
 export function readSimpleKubeconfig(file: string): KubeAccess | null {
-  const parts = partsOf(parse(readFileSync(file, 'utf8')) as Config);
+  const parts = findParts(parse(readFileSync(file, 'utf8')) as Config);
   if (!parts) return null;
   const { cluster, user, namespace } = parts;
-  const read = (from: Record<string, unknown>, key: string) => textOf(from, key, dirname(file));
+  const read = (from: Record<string, unknown>, key: string) => readValue(from, key, dirname(file));
   const connect = {
     ...given('ca', read(cluster, 'certificate-authority')),
     ...given('cert', read(user, 'client-certificate')),
@@ -52,7 +52,7 @@ const given = (name: string, value: string | undefined): Record<string, string> 
 type Fields = Record<string, unknown>;
 
 /** Cluster and user of the current context; null if it is missing or needs client-node. */
-function partsOf(config: Config): { cluster: Fields; user: Fields; namespace: string | null } | null {
+function findParts(config: Config): { cluster: Fields; user: Fields; namespace: string | null } | null {
   const { contexts, clusters, users } = config;
   const context = named(contexts, config['current-context'])?.context;
   if (!context) return null;
@@ -71,7 +71,7 @@ const isPlain = (fields: Fields, known: Set<string>): boolean =>
   Object.entries(fields).every(([key, value]) => known.has(key) && typeof value === 'string');
 
 /** Key `x-data` holds the text in base64. Key `x` holds a path relative to the kubeconfig. */
-function textOf(from: Fields, key: string, folder: string): string | undefined {
+function readValue(from: Fields, key: string, folder: string): string | undefined {
   const data = from[`${key}-data`] as string | undefined;
   if (data !== undefined) return Buffer.from(data, 'base64').toString();
   const path = from[key] as string | undefined;

@@ -25,8 +25,8 @@ export interface Writer {
 
 /** @throws ApiStatus (Conflict) */
 export function applyFields(now: Applied, wanted: Desired, { manager, force }: Writer): Applied {
-  const held = leavesOf(now.desired);
-  const asked = leavesOf(wanted);
+  const held = listLeaves(now.desired);
+  const asked = listLeaves(wanted);
   const conflicts = [...asked].filter(
     ([path, value]) => isForeign(now.owners[path], manager) && differs(held, path, value),
   );
@@ -35,15 +35,15 @@ export function applyFields(now: Applied, wanted: Desired, { manager, force }: W
       conflicts.map(([path]) => path),
       now.owners,
     );
-  const othersOf = (path: string) => (now.owners[path] ?? []).filter((name) => name !== manager);
+  const otherOwners = (path: string) => (now.owners[path] ?? []).filter((name) => name !== manager);
   const kept = [...held.keys()].filter((path) => {
-    const abandoned = isOwner(now.owners[path], manager) && othersOf(path).length === 0;
+    const abandoned = isOwner(now.owners[path], manager) && otherOwners(path).length === 0;
     return !abandoned && !asked.has(path) && !hides(asked, path);
   });
   const owners: Owners = {};
-  for (const path of kept) owners[path] = othersOf(path);
+  for (const path of kept) owners[path] = otherOwners(path);
   for (const [path, value] of asked) {
-    owners[path] = differs(held, path, value) ? [manager] : [...othersOf(path), manager];
+    owners[path] = differs(held, path, value) ? [manager] : [...otherOwners(path), manager];
   }
   const leaves = new Map([...kept.map((path) => [path, held.get(path)] as const), ...asked]);
   return { desired: fromLeaves(leaves), owners };
@@ -51,9 +51,9 @@ export function applyFields(now: Applied, wanted: Desired, { manager, force }: W
 
 /** Replaces all fields by those of a manually edited file. The file owns the leaves it changed. */
 export function replaceFields(now: Applied, wanted: Desired, manager: string): Applied {
-  const held = leavesOf(now.desired);
+  const held = listLeaves(now.desired);
   const owners: Owners = {};
-  for (const [path, value] of leavesOf(wanted)) {
+  for (const [path, value] of listLeaves(wanted)) {
     owners[path] = differs(held, path, value) ? [manager] : (now.owners[path] ?? [manager]);
   }
   return { desired: wanted, owners };
@@ -89,7 +89,7 @@ const formatPath = (path: string): string => `.${path.split('/').map(unescape).j
 const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 const unescape = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~');
 
-function leavesOf({ labels, annotations, spec }: Desired): Leaves {
+function listLeaves({ labels, annotations, spec }: Desired): Leaves {
   const leaves: Leaves = new Map();
   const walk = (value: unknown, path: string): void => {
     if (!isBranch(value)) return void leaves.set(path, value);
