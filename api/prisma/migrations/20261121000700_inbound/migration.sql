@@ -60,69 +60,69 @@ END $$;
 --
 -- Waiting messages of both form one queue by acceptance time, and each conversation keeps its own order. Claimed
 -- messages stay in front: the head first, then another claimed one.
-CREATE FUNCTION gwk_merge_conversations(target uuid, source uuid) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_merge_conversations(target_id uuid, source_id uuid) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   base_seq bigint;
   waiting bigint;
 BEGIN
-  SELECT max(v.last_seq) INTO base_seq FROM conversations v WHERE v.id IN (target, source);
+  SELECT max(v.last_seq) INTO base_seq FROM conversations v WHERE v.id IN (target_id, source_id);
   WITH own AS (
     SELECT o.message_id, o.conversation_id, o.seq, o.state = 'claimed' AS claimed,
       max(o.created_at) OVER (PARTITION BY o.conversation_id ORDER BY o.seq) AS since
-    FROM outbox o WHERE o.conversation_id IN (target, source) AND o.seq IS NOT NULL
+    FROM outbox o WHERE o.conversation_id IN (target_id, source_id) AND o.seq IS NOT NULL
   ), ordered AS (
     SELECT w.message_id, row_number() OVER (ORDER BY w.claimed DESC, w.since, w.conversation_id, w.seq) AS place
     FROM own w
   ), moved AS (
-    UPDATE outbox o SET conversation_id = target, head = false, seq = base_seq + l.place
+    UPDATE outbox o SET conversation_id = target_id, head = false, seq = base_seq + l.place
     FROM ordered l WHERE o.message_id = l.message_id
     RETURNING o.message_id
   )
   SELECT count(*) INTO waiting FROM moved;
-  UPDATE outbox o SET conversation_id = target WHERE o.conversation_id = source;
+  UPDATE outbox o SET conversation_id = target_id WHERE o.conversation_id = source_id;
   UPDATE outbox o SET head = true, head_since = COALESCE(o.head_since, now())
-  WHERE o.conversation_id = target AND o.seq = base_seq + 1;
+  WHERE o.conversation_id = target_id AND o.seq = base_seq + 1;
 
   UPDATE conversations k
   SET last_seq = base_seq + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
     first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no
   FROM conversations g
   CROSS JOIN LATERAL (
-    SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target, source)
+    SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target_id, source_id)
     ORDER BY v.first_sent_no NULLS LAST LIMIT 1
   ) AS f
-  WHERE k.id = target AND g.id = source;
+  WHERE k.id = target_id AND g.id = source_id;
 
-  UPDATE messages m SET conversation_id = target WHERE m.conversation_id = source;
+  UPDATE messages m SET conversation_id = target_id WHERE m.conversation_id = source_id;
   -- Reads partitions, so it comes after `messages`: the lock order of a partition drop.
   UPDATE conversations k SET days = gwk_merge_days(k.days, g.days)
-  FROM conversations g WHERE k.id = target AND g.id = source;
-  UPDATE menus m SET conversation_id = target WHERE m.conversation_id = source;
+  FROM conversations g WHERE k.id = target_id AND g.id = source_id;
+  UPDATE menus m SET conversation_id = target_id WHERE m.conversation_id = source_id;
   INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id, seen_at)
-  SELECT target, s.participant, s.wa_message_id, s.message_id, s.seen_at FROM inbound_seen s
-  WHERE s.conversation_id = source
+  SELECT target_id, s.participant, s.wa_message_id, s.message_id, s.seen_at FROM inbound_seen s
+  WHERE s.conversation_id = source_id
   ON CONFLICT DO NOTHING;
-  DELETE FROM conversations v WHERE v.id = source;
+  DELETE FROM conversations v WHERE v.id = source_id;
 END $$;
 
 -- Merges two contacts. The caller holds both (gwk_lock_contacts). The result is opted out if one of them was.
-CREATE FUNCTION gwk_merge_contacts(target uuid, source uuid) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_merge_contacts(target_id uuid, source_id uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gwk_merge_conversations(k.id, g.id)
   FROM conversations g
-  JOIN conversations k ON k.instance_id = g.instance_id AND k.contact_id = target
-  WHERE g.contact_id = source;
-  UPDATE conversations v SET contact_id = target WHERE v.contact_id = source;
+  JOIN conversations k ON k.instance_id = g.instance_id AND k.contact_id = target_id
+  WHERE g.contact_id = source_id;
+  UPDATE conversations v SET contact_id = target_id WHERE v.contact_id = source_id;
 
-  UPDATE opt_outs o SET contact_id = target
-  WHERE o.contact_id = source AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target);
+  UPDATE opt_outs o SET contact_id = target_id
+  WHERE o.contact_id = source_id AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target_id);
   DELETE FROM mass_sends s
-  WHERE s.contact_id = source
-    AND EXISTS (SELECT FROM mass_sends t WHERE t.fingerprint = s.fingerprint AND t.contact_id = target);
-  UPDATE mass_sends s SET contact_id = target WHERE s.contact_id = source;
-  UPDATE contact_names n SET contact_id = target WHERE n.contact_id = source;
-  UPDATE contacts c SET name = COALESCE(c.name, g.name) FROM contacts g WHERE c.id = target AND g.id = source;
-  DELETE FROM contacts c WHERE c.id = source;
+  WHERE s.contact_id = source_id
+    AND EXISTS (SELECT FROM mass_sends t WHERE t.fingerprint = s.fingerprint AND t.contact_id = target_id);
+  UPDATE mass_sends s SET contact_id = target_id WHERE s.contact_id = source_id;
+  UPDATE contact_names n SET contact_id = target_id WHERE n.contact_id = source_id;
+  UPDATE contacts c SET name = COALESCE(c.name, g.name) FROM contacts g WHERE c.id = target_id AND g.id = source_id;
+  DELETE FROM contacts c WHERE c.id = source_id;
 END $$;
 
 -- Links two names of one contact. If both had a contact, the older one is kept. `opted_out`: the caller fails the
