@@ -890,8 +890,8 @@ $$;
 -- Merges days into the days of a conversation, ascending and distinct. A transaction that writes a message locks the
 -- conversation and adds the message's day, so lists skip all other days.
 --
--- At each multiple of 16 days, days without messages are removed. The oldest partition or the oldest row of the default
--- partition decides, because retention is a setting of the workers and may change.
+-- At each multiple of 16 days, days before the oldest message are removed. The oldest partition or the oldest row of
+-- the default partition decides, because retention is a setting of the workers and may change.
 CREATE FUNCTION gwk_merge_days(current_days integer[], added_days integer[]) RETURNS integer[]
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -1,16 +1,7 @@
 -- SQL of POST /v1/messages. gwk_accept_gather reads the facts of a batch, pure functions in the API decide, and
 -- gwk_accept_write verifies the facts under locks and writes
--- (docs/decisions/0006-optimistic-accept-decide-from-cache-verify-under-lock.md).
---
--- Lock order: instance_counters by instance, conversations by id, then new names, conversations and idempotency keys,
--- each sorted. So two batches can wait for each other in one direction only.
---
--- Every table is read by one index lookup per request, in sub-selects that the planner can neither join nor hash. A
--- plan made while a table was empty is kept for minutes and would otherwise scan the whole table.
---
--- The write reads its arrays by position; unnest would copy every column for every statement. A position beyond the end
--- of a shorter array is NULL. The planner expects few rows from `places` and uses index lookups; from generate_series
--- it expects a thousand and scans tables. `unnest` in a select list starts faster than in FROM.
+-- (docs/decisions/0006-optimistic-accept-decide-from-cache-verify-under-lock.md). Every table is read by one index
+-- lookup per request, in sub-selects that the planner can neither join nor hash (api/prisma/README.md).
 
 -- Minutes in which the mass block counts. The highest level with a `mass_block` sets the whole key.
 CREATE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
@@ -131,17 +122,10 @@ BEGIN
   ORDER BY q.place;
 END $$;
 
--- Verifies the facts of each decision under locks, and writes the requests that pass. `written` is true for a written
--- request. It is false if a fact is stale or the key is taken; the API decides that request again. It is NULL if
--- another transaction created a name, conversation or key first; nothing is written, and the API calls again with
--- `skip_locked`.
---
--- Without `skip_locked` a locked row fails the batch after 200 ms (55P03), so that one lock held for long (an opt-out,
--- a merge) delays no other request. With it, locked rows are left out and conflicts cost only their own request; it
--- still waits for a transaction that creates the same name or key.
---
--- Verified: xmin of the account and instance rows, contact and state of the conversation, the account of a contact,
--- opt-outs, and headroom of the limits.
+-- Verifies the facts of each decision under locks, and writes the requests that pass. `written` is false if a fact is
+-- stale or the key is taken; the API decides that request again. It is NULL if another transaction created a name,
+-- conversation or key first; nothing is written, and the API calls again with `skip_locked`. Without `skip_locked` a
+-- locked row fails the batch after 200 ms (55P03). With it, locked rows and conflicts cost only their own requests.
 CREATE FUNCTION gwk_accept_write(
   places integer[], message_ids uuid[],
   -- `seen_*`: distinct rows that decisions used; `*_places`: each request's position among them.
@@ -198,6 +182,7 @@ BEGIN
     -- A contact without a conversation in this instance is locked itself, so that an opt-out waits. SKIP LOCKED cannot
     -- be a parameter, so both branches repeat the three statements.
     IF skip_locked THEN
+      -- Still waits for a transaction that creates the same name or key.
       PERFORM set_config('lock_timeout', '0', true);
       IF locked_counters <> '{}' THEN
         SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
@@ -245,6 +230,8 @@ BEGIN
     END IF;
 
     -- From here on no other transaction changes these counters, or accepts or opts out in these conversations.
+    -- Verified: xmin of the account and instance rows, contact and state of the conversation, the account of a contact,
+    -- opt-outs, and headroom of the limits.
     now_at := clock_timestamp();
     SELECT coalesce(array_agg(
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)

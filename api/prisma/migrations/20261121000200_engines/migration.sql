@@ -1,15 +1,5 @@
--- SQL of the internal API: leases, claims, outcomes and sessions.
---
--- Lock order of everything that changes the queue: claims of an instance (advisory), instance_leases by instance,
--- engine_calls, instance_counters by instance, conversations by id, outbox, messages by id. An outbox row changes only
--- under the lock of its conversation. Each function is one statement, so no lock waits for a client.
---
--- A statement on messages opens every partition that its plan may need; 99 partitions take over 1 ms. So statements
--- bound the ids by variables, which prunes partitions. They also name the ids (`= ANY`): a range can cover a whole day,
--- and a plan made for few rows would read it row by row.
---
--- Plans are fixed to index lookups. Batches are small, tables are not, and a plan made while a table was empty would be
--- kept.
+-- SQL of the internal API: leases, claims, outcomes and sessions. api/prisma/README.md has the lock order, and the
+-- rules for plans and partitions.
 
 -- Canonical name of a contact: the phone number if known, else the LID.
 CREATE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE AS $$
@@ -180,14 +170,8 @@ END $$;
 
 -- Claims up to `limits` heads for each caller: first entries of an older epoch, then waiting ones by head_since. A
 -- repeated claim id claims nothing and returns the entries that it still holds. A row without message_id carries the
--- refusal of its caller. A row with `opted_out` is not claimed; the API fails that message.
---
--- An attempted message may have left, so it is always granted and its outcome becomes known. An unattempted one of an
--- older epoch returns to waiting if the account is suspended.
---
--- Without sorts, the plan reads waiting heads in the order of outbox_head_since_idx. OFFSET 0 makes it read claimed
--- entries from outbox_claims_idx. The rows contain the facts that decide an outcome
--- (api/src/engines/known-messages.ts).
+-- refusal of its caller. A row with `opted_out` is not claimed; the API fails that message. The other columns contain
+-- the facts that decide an outcome (api/src/engines/known-messages.ts).
 CREATE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]
@@ -235,6 +219,8 @@ BEGIN
   FROM unnest(instance_ids, epochs, numbers) WITH ORDINALITY AS r(instance_id, epoch, number, place)
   LEFT JOIN engine_calls c ON c.instance_id = r.instance_id AND c.route = 'claims' AND c.epoch = r.epoch;
 
+  -- Without sorts, the plan reads waiting heads in the order of outbox_head_since_idx. OFFSET 0 makes it read claimed
+  -- entries from outbox_claims_idx.
   SELECT array_agg(c.message_id), array_agg(r.place) INTO candidates, places
   FROM unnest(instance_ids, epochs, holders, claim_ids, limits) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, max_messages, place)
@@ -263,6 +249,8 @@ BEGIN
     PERFORM gwk_lock_conversations(candidates);
     SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates) AS s;
 
+    -- An attempted message may have left, so it is always granted and its outcome becomes known. An unattempted one of
+    -- an older epoch returns to waiting if the account is suspended.
     WITH checked AS (
       SELECT o.message_id, c.place, o.state,
         o.attempted_at IS NULL AND a.suspended_at IS NOT NULL AS is_suspended,
@@ -349,10 +337,8 @@ END $$;
 
 -- Stores the encoded form of claimed messages before their first stanza; from then on they may have left. The form of
 -- an earlier attempt stays and is returned as `existing`. One row for each item, in order; duplicates are stored once.
---
--- menus: {message_id, kind, mode, options (base64)} of messages that accept replies; a menu counts once it is sent. It
--- is kept while typed replies are accepted, plus 1 hour for an unconfirmed send. Polls are kept 90 days, because votes
--- name options by hash. `menu_hours`: default of the environment.
+-- menus: {message_id, kind, mode, options (base64)} of messages that accept replies; a menu counts once it is sent.
+-- `menu_hours`: default of the environment.
 CREATE FUNCTION gwk_store_built(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
   menus jsonb, menu_hours integer
@@ -399,6 +385,8 @@ BEGIN
   END IF;
   IF jsonb_array_length(menus) > 0 THEN
     SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
+    -- Kept while typed replies are accepted, plus 1 hour for an unconfirmed send. Polls are kept 90 days, because votes
+    -- name options by hash.
     INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
     SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
       now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'

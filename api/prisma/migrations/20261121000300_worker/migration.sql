@@ -45,9 +45,8 @@ $$;
 -- The first delivery of every endpoint comes before the second of any, so a long queue delays no other endpoint.
 -- Failing endpoints and those in `slow` share `max_unreliable` slots. A disabled endpoint gets only deliveries that
 -- were requested by hand afterwards.
---
--- `out_of_scope`: the endpoint no longer includes the event's instance. It is read in one snapshot with the URL,
--- because a key that gained access through the new scope may have changed the URL.
+-- `out_of_scope`: the endpoint no longer includes the event's instance. Read with the URL in one snapshot, because a
+-- key that gained access through the new scope may have changed the URL.
 CREATE FUNCTION gwk_claim_webhooks(
   lock uuid, lock_ms integer, busy uuid[], busy_counts integer[], slow uuid[],
   per_endpoint integer, max_deliveries integer, max_unreliable integer

@@ -1,12 +1,6 @@
 -- SQL of lists: newest rows of tables partitioned by day (UTC), with ids from `low` (included) to `high` (excluded), at
--- most `max_rows`. A filter that is NULL matches all rows.
---
--- Each statement is planned once per connection and uses the owner's index. A plan made for few rows would sort all
--- rows of a day, and would be kept. A new plan for each page costs more than the page.
---
--- So sorts are forbidden, and ORDER BY begins with the owner. The owner has a range condition, because a column with an
--- equality drops out of the order. The primary key would then match the order and look cheap when owners are few. `id`
--- has bounds of its own, which prune partitions.
+-- most `max_rows`. A filter that is NULL matches all rows. Every statement must use the owner's index: a plan made for
+-- few rows would otherwise sort all rows of a day (api/prisma/README.md).
 
 CREATE FUNCTION gwk_messages_of_account(account uuid, status_filter text, low uuid, high uuid, max_rows integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
