@@ -1,9 +1,9 @@
 import { until } from '@gwk/test/support/engine/engine-process';
-import type { ScriptedPortOptions } from '@gwk/test/support/engine/scripted-port';
+import type { ScriptedInternalApiOptions } from '@gwk/test/support/engine/scripted-internal-api';
 import { Stage } from '@gwk/test/support/engine/stage';
 
 let stage: Awaited<ReturnType<typeof Stage.openInProcess>>;
-const open = async (options: Partial<ScriptedPortOptions> = {}) =>
+const open = async (options: Partial<ScriptedInternalApiOptions> = {}) =>
   (stage = await Stage.openInProcess(options));
 afterEach(() => stage.close());
 
@@ -13,13 +13,13 @@ const texts = (): string[] => stage.network.arrivals.map(({ body }) => textOf(bo
 
 describe('sending', () => {
   test('sends waiting messages at the start and notified ones at once, and acknowledges both notifications', async () => {
-    const { port, network, redis } = await open();
-    const first = port.queue.add('551', 'first');
+    const { api, network, redis } = await open();
+    const first = api.queue.add('551', 'first');
     await stage.start({ idleClaimMs: 60_000 });
     // The answer to an outcome may also say that more messages wait.
-    await until('the first is read', () => port.queue.outcomesOf('receipt').length === 2);
-    const second = port.queue.add('552', 'second');
-    await stage.ring(second.message_id);
+    await until('the first is read', () => api.queue.outcomesOf('receipt').length === 2);
+    const second = api.queue.add('552', 'second');
+    await stage.notify(second.message_id);
     await until('the second is sent', () => stage.sent === 2);
     expect(network.arrivals).toMatchObject([
       { wa_message_id: first.wa_message_id, chat: '551@s.whatsapp.net', epoch: 1 },
@@ -27,13 +27,16 @@ describe('sending', () => {
     ]);
     const bytes = Buffer.from(network.arrivals[0]!.body, 'base64').toString();
     expect(JSON.parse(bytes)).toEqual({ type: 'text', text: { body: 'first' } });
-    await until('both are read', () => port.queue.outcomesOf('receipt').length === 4);
-    await until('both bells are put away', async () => (await redis.call(['XLEN', stage.sends])) === 0);
+    await until('both are read', () => api.queue.outcomesOf('receipt').length === 4);
+    await until(
+      'both notifications are acknowledged',
+      async () => (await redis.call(['XLEN', stage.sends])) === 0,
+    );
     expect(await redis.call(['XPENDING', stage.sends, 'engine'])).toEqual([0, null, null, null]);
   });
 
   test('sends a conversation in order, one message at a time', async () => {
-    const { port, network } = await open();
+    const { api, network } = await open();
     let [underWay, most] = [0, 0];
     network.answerAfter = async () => {
       most = Math.max(most, ++underWay);
@@ -41,7 +44,7 @@ describe('sending', () => {
       underWay -= 1;
       return 0;
     };
-    for (let i = 0; i < 20; i++) port.queue.add('551', `${i}`);
+    for (let i = 0; i < 20; i++) api.queue.add('551', `${i}`);
     await stage.start();
     await until('all are sent', () => stage.sent === 20);
     expect(texts()).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`));
@@ -49,29 +52,29 @@ describe('sending', () => {
   });
 
   test('a slow conversation does not delay others', async () => {
-    const { port, network } = await open();
+    const { api, network } = await open();
     network.answerAfter = ({ chat }) => (chat.startsWith('999') ? null : 5);
-    for (let i = 0; i < 40; i++) port.queue.add('999', 'slow');
-    for (let i = 0; i < 100; i++) port.queue.add(`55${i % 10}`, 'quick');
+    for (let i = 0; i < 40; i++) api.queue.add('999', 'slow');
+    for (let i = 0; i < 100; i++) api.queue.add(`55${i % 10}`, 'quick');
     await stage.start({ ackTimeoutMs: 600_000 });
     await until('all quick ones are sent', () => stage.sent === 100);
     expect(texts().filter((text) => text === 'slow')).toHaveLength(1);
   });
 
   test('sandbox recipients behave as their last digits say', async () => {
-    const { port, network } = await open();
-    port.queue.add('55110000', 'not on the network');
-    const unread = port.queue.add('55110001', 'never read');
-    port.queue.add('55110002', 'fails');
+    const { api, network } = await open();
+    api.queue.add('55110000', 'not on the network');
+    const unread = api.queue.add('55110001', 'never read');
+    api.queue.add('55110002', 'fails');
     await stage.start();
-    await until('all are concluded', () => port.queue.outcomes.length >= 4);
+    await until('all have a result', () => api.queue.outcomes.length >= 4);
     // Sent later and read later.
-    const read = port.queue.add('55110003', 'read');
-    await stage.ring(read.message_id);
+    const read = api.queue.add('55110003', 'read');
+    await stage.notify(read.message_id);
     const receiptsOf = ({ wa_message_id: id }: { wa_message_id: string }) =>
-      port.queue.outcomesOf('receipt').filter(({ wa_message_id }) => wa_message_id === id);
+      api.queue.outcomesOf('receipt').filter(({ wa_message_id }) => wa_message_id === id);
     await until('the next is read', () => receiptsOf(read).length === 2);
-    expect(port.queue.outcomesOf('failed')).toMatchObject([
+    expect(api.queue.outcomesOf('failed')).toMatchObject([
       { error: { code: 'recipient_not_on_whatsapp' } },
       { error: { code: 'wa_error' } },
     ]);
@@ -83,14 +86,14 @@ describe('sending', () => {
 
 describe('doubt', () => {
   test('resends the same bytes under the same id until one attempt is acknowledged', async () => {
-    const { port, network } = await open();
-    const message = port.queue.add('551', 'hello');
+    const { api, network } = await open();
+    const message = api.queue.add('551', 'hello');
     network.answerAfter = () => (network.arrivals.length < 3 ? null : 0);
     await stage.start({ ackTimeoutMs: 200 });
     await until('it is sent', () => stage.sent === 1);
     // One more if the acknowledgement is read late.
     expect(network.arrivals.length).toBeGreaterThanOrEqual(3);
-    expect(port.queue.outcomesOf('sent')).toHaveLength(1);
+    expect(api.queue.outcomesOf('sent')).toHaveLength(1);
     expect(new Set(network.arrivals.map(({ wa_message_id }) => wa_message_id))).toEqual(
       new Set([message.wa_message_id]),
     );
@@ -98,22 +101,22 @@ describe('doubt', () => {
   });
 
   test('accepts a late answer to the first attempt', async () => {
-    const { port, network } = await open();
-    port.queue.add('551', 'hello');
+    const { api, network } = await open();
+    api.queue.add('551', 'hello');
     network.answerAfter = () => (network.arrivals.length === 1 ? 500 : null);
     await stage.start({ ackTimeoutMs: 200 });
     await until('it is sent', () => stage.sent === 1);
-    expect(port.queue.outcomes.filter(({ kind }) => kind !== 'receipt')).toHaveLength(1);
+    expect(api.queue.outcomes.filter(({ kind }) => kind !== 'receipt')).toHaveLength(1);
   });
 
   test('stops resending once the row says no, and continues the conversation', async () => {
-    const { port, network } = await open();
-    const doubted = port.queue.add('551', 'doubted');
-    port.queue.add('551', 'next');
+    const { api, network } = await open();
+    const doubted = api.queue.add('551', 'doubted');
+    api.queue.add('551', 'next');
     network.answerAfter = ({ body }) => (textOf(body) === 'doubted' ? null : 0);
     // At the check before the resend, however late its arrival is read.
-    port.fault = ({ route }) => {
-      if (route === 'built' && port.of('built').length > 1) port.queue.remove(doubted.message_id);
+    api.fault = ({ route }) => {
+      if (route === 'built' && api.of('built').length > 1) api.queue.remove(doubted.message_id);
       return 'answer';
     };
     await stage.start({ ackTimeoutMs: 300 });
@@ -124,19 +127,18 @@ describe('doubt', () => {
 
 describe('the internal API', () => {
   test('repeats a claim whose reply was lost under the same claim id, with the next number', async () => {
-    const { port, network } = await open();
-    port.fault = ({ route }) =>
-      route === 'claims' && port.of('claims').length <= 2 ? 'lose-reply' : 'answer';
-    port.queue.add('551', 'hello');
+    const { api, network } = await open();
+    api.fault = ({ route }) => (route === 'claims' && api.of('claims').length <= 2 ? 'lose-reply' : 'answer');
+    api.queue.add('551', 'hello');
     await stage.start();
     await until('it is sent', () => stage.sent === 1);
-    const [first, second, third] = port.of('claims').map(({ body }) => body['claim_id']);
+    const [first, second, third] = api.of('claims').map(({ body }) => body['claim_id']);
     expect(first).toBe(second);
     expect(second).toBe(third);
     expect(network.arrivals).toHaveLength(1);
-    await stage.ring(port.queue.add('551', 'hello again').message_id);
+    await stage.notify(api.queue.add('551', 'hello again').message_id);
     await until('it is sent', () => stage.sent === 2);
-    const numbers = port.of('claims').map(({ body }) => [body['number'], body['repeated']]);
+    const numbers = api.of('claims').map(({ body }) => [body['number'], body['repeated']]);
     expect(numbers.slice(0, 4)).toEqual([
       [1, false],
       [2, true],
@@ -146,21 +148,21 @@ describe('the internal API', () => {
   });
 
   test('stores states and outcomes later and in order after an outage', async () => {
-    const { port } = await open({ renewMs: 300 });
+    const { api } = await open({ renewMs: 300 });
     await stage.start();
     let away = true;
-    port.fault = ({ route }) => (away && route !== 'claims' && route !== 'built' ? 'hang' : 'answer');
-    const message = port.queue.add('551', 'hello');
-    await stage.ring(message.message_id);
+    api.fault = ({ route }) => (away && route !== 'claims' && route !== 'built' ? 'hang' : 'answer');
+    const message = api.queue.add('551', 'hello');
+    await stage.notify(message.message_id);
     // It is answered once its states are stored.
     void stage.command('restart');
-    await until('the restart waits to be told', () => port.of('state').length >= 2);
-    await until('the message waits to be told', () => port.of('outcomes').length >= 1);
+    await until('the restart waits to be told', () => api.of('state').length >= 2);
+    await until('the message waits to be told', () => api.of('outcomes').length >= 1);
     expect(stage.sent).toBe(0);
-    port.fault = ({ route }) =>
+    api.fault = ({ route }) =>
       away && (route === 'state' || route === 'outcomes') ? 'unavailable' : 'answer';
-    port.cutOff();
-    const calls = () => [port.of('state').length, port.of('outcomes').length];
+    api.cutOff();
+    const calls = () => [api.of('state').length, api.of('outcomes').length];
     const before = calls();
     await until('both are told again, in vain', () => calls().every((count, n) => count > before[n]! + 1));
     away = false;
@@ -169,10 +171,10 @@ describe('the internal API', () => {
   });
 
   test('a refused item does not affect the others', async () => {
-    const { port } = await open();
-    const bad = port.queue.add('551', 'bad');
-    port.queue.add('552', 'good');
-    port.fault = ({ route, body }) =>
+    const { api } = await open();
+    const bad = api.queue.add('551', 'bad');
+    api.queue.add('552', 'good');
+    api.fault = ({ route, body }) =>
       route === 'outcomes' && JSON.stringify(body).includes(bad.message_id) ? 'invalid' : 'answer';
     const engine = await stage.start();
     await until('the good one is stored', () => stage.sent === 1);
@@ -182,43 +184,43 @@ describe('the internal API', () => {
 
 describe('its lease', () => {
   test('waits for a lease that another engine holds', async () => {
-    const { port } = await open();
-    port.fault = ({ route }) =>
-      route === 'acquire' && port.of('acquire').length < 4 ? 'lease-held' : 'answer';
+    const { api } = await open();
+    api.fault = ({ route }) =>
+      route === 'acquire' && api.of('acquire').length < 4 ? 'lease-held' : 'answer';
     await stage.start();
-    expect(port.of('acquire')).toHaveLength(4);
+    expect(api.of('acquire')).toHaveLength(4);
   });
 
   test('requests changed terms at once, and again when a renewal is in progress', async () => {
-    const { port } = await open({ renewMs: 60_000 });
+    const { api } = await open({ renewMs: 60_000 });
     await stage.start();
-    const renewals = () => port.of('renew').length;
+    const renewals = () => api.of('renew').length;
     const before = renewals();
     expect(await stage.command('renew')).toMatchObject({ ok: true });
     await until('it has renewed', () => renewals() === before + 1);
     let answer = (): void => undefined;
-    port.fault = ({ route }) =>
+    api.fault = ({ route }) =>
       route === 'renew' ? new Promise((resolve) => (answer = () => resolve('answer'))) : 'answer';
     for (let n = 0; n < 3; n++) await stage.command('renew');
     await until('a renewal is under way', () => renewals() === before + 2);
-    port.fault = () => 'answer';
+    api.fault = () => 'answer';
     answer();
     await until('it has renewed again', () => renewals() === before + 3);
   });
 });
 
 test('sends a message once despite further notifications, and acknowledges all of them', async () => {
-  const { port, network, redis } = await open();
+  const { api, network, redis } = await open();
   let answer = (): void => undefined;
   network.answerAfter = () => new Promise((resolve) => (answer = () => resolve(0)));
   await stage.start();
-  const message = port.queue.add('551', 'hello');
-  await stage.ring(...Array.from({ length: 10 }, () => message.message_id));
+  const message = api.queue.add('551', 'hello');
+  await stage.notify(...Array.from({ length: 10 }, () => message.message_id));
   await until('it is on the network', () => network.arrivals.length === 1);
-  await stage.ring(message.message_id, message.message_id);
+  await stage.notify(message.message_id, message.message_id);
   answer();
   await until('it is sent', () => stage.sent === 1);
-  await stage.ring(message.message_id);
+  await stage.notify(message.message_id);
   await until('all are put away', async () => (await redis.call(['XLEN', stage.sends])) === 0);
   expect(network.arrivals).toHaveLength(1);
 });

@@ -10,7 +10,7 @@ let phones: Phones;
 beforeEach(async () => {
   phones = new Phones();
   stage = await Stage.openInProcess({ renewMs: 500, beside: phones });
-  stage.port.state = 'pending_pair';
+  stage.api.state = 'pending_pair';
 });
 afterEach(() => stage.close());
 
@@ -21,18 +21,18 @@ const wanted = (change: Partial<OpenPairing> = {}): OpenPairing => ({
   ...change,
 });
 const shown = (kind?: PairingUpdate['kind']): PairingUpdate[] =>
-  stage.port
+  stage.api
     .of('pairing')
     .map(({ body }) => body['news'] as PairingUpdate)
     .filter((news) => kind === undefined || news.kind === kind);
 const paired = (): StateChange['paired'][] => stage.changes.flatMap((change) => change.paired ?? []);
-const scan = () => phones.do(stage.port.instanceId, { kind: 'scan' });
-const credentials = () => stage.port.session.get('me');
+const scan = () => phones.do(stage.api.instanceId, { kind: 'scan' });
+const credentials = () => stage.api.session.get('me');
 
 /** Launches an engine that waits for a pairing. */
 async function launch(): Promise<void> {
   const engine = stage.launch();
-  const ready = () => stage.port.of('renew').length > 0;
+  const ready = () => stage.api.of('renew').length > 0;
   await until('the engine has its lease', ready).catch((error: unknown) => {
     throw new Error(`${(error as Error).message}\n${engine.log}`);
   });
@@ -42,8 +42,8 @@ describe('sandbox after logout', () => {
   test('waits for a pairing request, shows a QR code, pairs, reconnects and connects', async () => {
     await launch();
     expect(shown()).toEqual([]);
-    stage.port.pairing = wanted();
-    expect(await stage.command('pair', { args: JSON.stringify(stage.port.pairing) })).toMatchObject({
+    stage.api.pairing = wanted();
+    expect(await stage.command('pair', { args: JSON.stringify(stage.api.pairing) })).toMatchObject({
       ok: true,
     });
     await until('a QR is shown', () => shown('qr').length === 1);
@@ -57,20 +57,20 @@ describe('sandbox after logout', () => {
   });
 
   test('shows a session at the start that was opened before the engine came', async () => {
-    stage.port.pairing = wanted();
+    stage.api.pairing = wanted();
     stage.launch();
     await until('a QR is shown', () => shown('qr').length === 1);
   });
 
   test('serves a session with the next renewal when its command was lost', async () => {
     await launch();
-    stage.port.pairing = wanted();
+    stage.api.pairing = wanted();
     await until('a QR is shown', () => shown('qr').length === 1);
   });
 
   test('shows a new QR code each time, six at most; then the session fails and the instance waits', async () => {
     phones.terms = { codes: 6, codeMs: 100 };
-    stage.port.pairing = wanted();
+    stage.api.pairing = wanted();
     await launch();
     await until('the session has failed', () => shown('failed').length === 1);
     expect(new Set(shown('qr').map((news) => 'code' in news && news.code)).size).toBe(6);
@@ -80,12 +80,12 @@ describe('sandbox after logout', () => {
 
   test('stores pairing updates one after the other, however long each takes', async () => {
     phones.terms = { codes: 3, codeMs: 100 };
-    stage.port.pairing = wanted();
+    stage.api.pairing = wanted();
     const served = jest.spyOn(phones, 'serve');
     /** The driver waits for somebody to scan the last code: all codes are shown. */
     const isLast = () => served.mock.calls.filter(([{ url }]) => url === '/event').length === 3;
     let [underWay, most] = [0, 0];
-    stage.port.fault = async ({ route }) => {
+    stage.api.fault = async ({ route }) => {
       if (route === 'pairing') {
         most = Math.max(most, ++underWay);
         await until('the last code is there to show', isLast);
@@ -102,7 +102,7 @@ describe('sandbox after logout', () => {
   });
 
   test('shows a code of eight characters with the method code, and links the device', async () => {
-    stage.port.pairing = wanted({ method: 'code', phone: '5511987654321' });
+    stage.api.pairing = wanted({ method: 'code', phone: '5511987654321' });
     await launch();
     await until('a code is shown', () => shown('code').length === 1);
     expect(shown('code')).toMatchObject([{ code: expect.stringMatching(/^[0-9A-Z]{8}$/) as string }]);
@@ -111,23 +111,23 @@ describe('sandbox after logout', () => {
   });
 
   test('shows another session again, and the network may refuse it', async () => {
-    stage.port.pairing = wanted();
+    stage.api.pairing = wanted();
     await launch();
     await until('a QR is shown', () => shown('qr').length === 1);
-    stage.port.pairing = wanted({ method: 'code', phone: '5511987654321' });
-    await stage.command('pair', { args: JSON.stringify(stage.port.pairing) });
+    stage.api.pairing = wanted({ method: 'code', phone: '5511987654321' });
+    await stage.command('pair', { args: JSON.stringify(stage.api.pairing) });
     await until('a code is shown', () => shown('code').length === 1);
-    phones.do(stage.port.instanceId, { kind: 'refuse', reason: 'passkey_required' });
+    phones.do(stage.api.instanceId, { kind: 'refuse', reason: 'passkey_required' });
     await until('the session has failed', () => shown('failed').length === 1);
     expect(shown('failed')).toEqual([{ kind: 'failed', reason: 'passkey_required' }]);
   });
 
   test('shows nothing more once the session is closed', async () => {
     phones.terms = { codes: 6, codeMs: 200 };
-    stage.port.pairing = wanted();
+    stage.api.pairing = wanted();
     await launch();
     await until('a QR is shown', () => shown('qr').length > 0);
-    stage.port.pairing = null;
+    stage.api.pairing = null;
     const before = shown().length;
     await until('the next is not wanted', () => shown().length === before + 1);
     const answer = await stage.command('live');
@@ -136,7 +136,7 @@ describe('sandbox after logout', () => {
   });
 
   test('refuses to pair a paired instance', async () => {
-    stage.port.state = 'connecting';
+    stage.api.state = 'connecting';
     await stage.start();
     const reply = await stage.command('pair', { args: JSON.stringify(wanted()) });
     expect(reply).toMatchObject({ ok: false, code: 'already-paired' });
@@ -146,7 +146,7 @@ describe('sandbox after logout', () => {
 
 describe('logout', () => {
   test('unlinks and forgets the device on command, and ignores what the network reports about it', async () => {
-    stage.port.state = 'connecting';
+    stage.api.state = 'connecting';
     await stage.start();
     expect(await stage.command('logout')).toMatchObject({ ok: true, result: { unlinked: true } });
     expect(phones.signals).toMatchObject([{ kind: 'unlink' }]);
@@ -155,49 +155,49 @@ describe('logout', () => {
   });
 
   test('unlinks at the next connection when requested without an engine, and reports it before a new pairing', async () => {
-    stage.port.session.set('me', Buffer.from(JSON.stringify({ jid: '1@s' })).toString('base64'));
-    stage.port.unlink = randomUUID();
-    stage.port.pairing = wanted();
+    stage.api.session.set('me', Buffer.from(JSON.stringify({ jid: '1@s' })).toString('base64'));
+    stage.api.unlink = randomUUID();
+    stage.api.pairing = wanted();
     await launch();
-    await until('the logout is reported', () => stage.port.of('unlinked').length === 1);
-    expect(stage.port.of('unlinked')[0]!.body).toMatchObject({ id: stage.port.unlink });
+    await until('the logout is reported', () => stage.api.of('unlinked').length === 1);
+    expect(stage.api.of('unlinked')[0]!.body).toMatchObject({ id: stage.api.unlink });
     expect(phones.signals).toMatchObject([{ kind: 'unlink' }]);
     await until('a QR is shown', () => shown('qr').length === 1);
     expect(stage.states).toEqual([]);
   });
 
   test('pairs nothing until the API knows of the logout', async () => {
-    stage.port.unlink = randomUUID();
-    stage.port.pairing = wanted();
+    stage.api.unlink = randomUUID();
+    stage.api.pairing = wanted();
     let known = false;
-    stage.port.fault = async ({ route }): Promise<'answer'> => {
+    stage.api.fault = async ({ route }): Promise<'answer'> => {
       if (route === 'unlinked') await until('the test says so', () => known);
       return 'answer';
     };
     await launch();
-    await until('the logout is reported', () => stage.port.of('unlinked').length === 1);
-    await until('it renews on', () => stage.port.of('renew').length >= 3);
+    await until('the logout is reported', () => stage.api.of('unlinked').length === 1);
+    await until('it renews on', () => stage.api.of('renew').length >= 3);
     expect(shown()).toEqual([]);
     known = true;
     await until('a QR is shown', () => shown('qr').length === 1);
   });
 
   test('finds a missed logout request with the next renewal', async () => {
-    stage.port.state = 'connecting';
+    stage.api.state = 'connecting';
     await stage.start();
-    stage.port.unlink = randomUUID();
-    await until('the logout is reported', () => stage.port.of('unlinked').length === 1);
+    stage.api.unlink = randomUUID();
+    await until('the logout is reported', () => stage.api.of('unlinked').length === 1);
     expect(stage.states.slice(-1)).toEqual(['pending_pair: logout']);
-    expect(stage.port.of('unlinked')).toHaveLength(1);
+    expect(stage.api.of('unlinked')).toHaveLength(1);
   });
 
   test('unlinks a deleted instance before the engine exits', async () => {
-    stage.port.state = 'connecting';
+    stage.api.state = 'connecting';
     const engine = await stage.start();
-    stage.port.fault = ({ route }) => (route === 'renew' ? 'gone' : 'answer');
+    stage.api.fault = ({ route }) => (route === 'renew' ? 'gone' : 'answer');
     expect(await engine.exited).toBe(EXIT_CODES.gone);
     expect(phones.signals).toMatchObject([{ kind: 'unlink' }]);
-    expect(stage.port.of('unlinked')).toMatchObject([{ body: { id: null } }]);
+    expect(stage.api.of('unlinked')).toMatchObject([{ body: { id: null } }]);
   });
 });
 
@@ -207,16 +207,16 @@ describe('actions of the phone and the network', () => {
     [{ kind: 'ban', code: '402', expires_at: null } as const, 'banned: 402'],
     [{ kind: 'drop', reason: 'connection_lost' } as const, 'disconnected: connection_lost'],
   ])('%o', async (event, state) => {
-    stage.port.state = 'connecting';
+    stage.api.state = 'connecting';
     await stage.start();
-    phones.do(stage.port.instanceId, event);
+    phones.do(stage.api.instanceId, event);
     await until(state, () => stage.states.includes(state));
   });
 });
 
 describe('requests to the current connection', () => {
   test('sends contact checks, read marks and presence to the network', async () => {
-    stage.port.state = 'connecting';
+    stage.api.state = 'connecting';
     await stage.start();
     const check = (phone: string) => stage.command('check-contact', { args: JSON.stringify({ phone }) });
     expect(await check('5511987654321')).toMatchObject({ result: { jid: '5511987654321@s.whatsapp.net' } });

@@ -13,13 +13,13 @@ let clock: ManualClock;
 let lease: Lease;
 let mode: 'answer' | 'silent' | 'held';
 /** Times at which renewals were requested. */
-let asked: number[];
+let renewals: number[];
 let answerHeld: () => void;
-let told: string[];
+let events: string[];
 
 beforeEach(() => {
   clock = new ManualClock(0);
-  [mode, asked, told] = ['answer', [], []];
+  [mode, renewals, events] = ['answer', [], []];
   const port = { closed: false, call: renew as unknown as InternalApiClient['call'] };
   lease = new Lease({
     port,
@@ -27,9 +27,9 @@ beforeEach(() => {
     renewMs: RENEW_MS,
     isConnected: () => true,
     events: {
-      unconfirmed: () => told.push(`unconfirmed at ${clock.now()}`),
-      confirmed: () => told.push('confirmed'),
-      renewed: () => told.push('renewed'),
+      unconfirmed: () => events.push(`unconfirmed at ${clock.now()}`),
+      confirmed: () => events.push('confirmed'),
+      renewed: () => events.push('renewed'),
     },
     clock,
   });
@@ -38,7 +38,7 @@ beforeEach(() => {
 afterEach(() => lease.stop());
 
 function renew(_route: 'renew', _body: object, timeoutMs: number): Promise<EngineResponse<'renew'>> {
-  asked.push(clock.now());
+  renewals.push(clock.now());
   const answer = { lease_ms: LEASE_MS } as EngineResponse<'renew'>;
   if (mode === 'answer') return Promise.resolve(answer);
   if (mode === 'held') return new Promise((resolve) => (answerHeld = () => resolve(answer)));
@@ -55,27 +55,27 @@ async function pass(ms: number): Promise<void> {
 
 test('is renewed slightly more often than configured while it is answered', async () => {
   await pass(100_000);
-  expect(asked.length).toBeGreaterThanOrEqual(100_000 / RENEW_MS);
-  expect(asked.length).toBeLessThanOrEqual(100_000 / (0.8 * RENEW_MS) + 1);
-  expect(told).toEqual(asked.map(() => 'renewed'));
+  expect(renewals.length).toBeGreaterThanOrEqual(100_000 / RENEW_MS);
+  expect(renewals.length).toBeLessThanOrEqual(100_000 / (0.8 * RENEW_MS) + 1);
+  expect(events).toEqual(renewals.map(() => 'renewed'));
   expect([lease.valid, lease.unexpired]).toEqual([true, true]);
 });
 
 test('pauses the socket shortly before the end when unanswered; a later answer resumes it', async () => {
   mode = 'silent';
   await pass(CLOSE_AT_MS - 100);
-  expect(told).toEqual([]);
+  expect(events).toEqual([]);
   expect([lease.valid, lease.msLeft]).toEqual([true, 100]);
   // Retries come sooner, as many as fit.
-  expect(asked.length).toBeGreaterThan(4);
+  expect(renewals.length).toBeGreaterThan(4);
   await pass(100);
-  expect(told).toEqual([`unconfirmed at ${CLOSE_AT_MS}`]);
+  expect(events).toEqual([`unconfirmed at ${CLOSE_AT_MS}`]);
   expect([lease.valid, lease.unexpired, lease.msLeft]).toEqual([false, false, 0]);
   await pass(60_000);
-  expect(told).toHaveLength(1);
+  expect(events).toHaveLength(1);
   mode = 'answer';
   await pass(RENEW_MS);
-  expect(told.slice(1, 3)).toEqual(['confirmed', 'renewed']);
+  expect(events.slice(1, 3)).toEqual(['confirmed', 'renewed']);
   expect(lease.valid).toBe(true);
 });
 
@@ -85,13 +85,13 @@ test('changes nothing when unanswered for less than its duration', async () => {
   await pass(30_000);
   mode = 'answer';
   await pass(LEASE_MS);
-  expect(new Set(told)).toEqual(new Set(['renewed']));
+  expect(new Set(events)).toEqual(new Set(['renewed']));
 });
 
 test('counts from the time of the request, however late the answer comes', async () => {
   mode = 'held';
   await pass(RENEW_MS);
-  const [from] = asked;
+  const [from] = renewals;
   await pass(20_000);
   answerHeld();
   await turn();
@@ -101,10 +101,10 @@ test('counts from the time of the request, however late the answer comes', async
 test('ignores an answer that took longer than the lease', async () => {
   mode = 'held';
   await pass(RENEW_MS + LEASE_MS);
-  expect(told).toEqual([`unconfirmed at ${CLOSE_AT_MS}`]);
+  expect(events).toEqual([`unconfirmed at ${CLOSE_AT_MS}`]);
   answerHeld();
   await turn();
-  expect(told).not.toContain('confirmed');
+  expect(events).not.toContain('confirmed');
   expect(lease.valid).toBe(false);
 });
 
@@ -113,15 +113,15 @@ test('allows nothing after its process was stopped past its end, before any time
   expect(lease.valid).toBe(true);
   clock.advanceSilently(1);
   expect([lease.valid, lease.unexpired]).toEqual([false, false]);
-  expect(told).toEqual([]);
+  expect(events).toEqual([]);
 });
 
 test('is not renewed and allows nothing once stopped', async () => {
   await pass(100);
   lease.stop();
-  const before = asked.length;
+  const before = renewals.length;
   await pass(2 * LEASE_MS);
-  expect(asked).toHaveLength(before);
+  expect(renewals).toHaveLength(before);
   expect([lease.valid, lease.unexpired]).toEqual([false, false]);
 });
 
@@ -129,14 +129,14 @@ test('requests changed terms at once, and again when a renewal is in progress', 
   await pass(100);
   lease.renewNow();
   await turn();
-  expect(asked).toHaveLength(1);
+  expect(renewals).toHaveLength(1);
   mode = 'held';
   for (let times = 0; times < 3; times++) lease.renewNow();
-  expect(asked).toHaveLength(2);
+  expect(renewals).toHaveLength(2);
   mode = 'answer';
   answerHeld();
   await pass(200);
-  expect(asked).toHaveLength(3);
+  expect(renewals).toHaveLength(3);
   await pass(0.7 * RENEW_MS);
-  expect(asked).toHaveLength(3);
+  expect(renewals).toHaveLength(3);
 });

@@ -3,10 +3,10 @@ import { addressOf } from '../../support/engine/addresses.js';
 import { until, type EngineProcess } from '../../support/engine/engine-process.js';
 import { pause, realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
-import type { ScriptedPortOptions } from '../../support/engine/scripted-port.js';
+import type { ScriptedInternalApiOptions } from '../../support/engine/scripted-internal-api.js';
 
 let stage: Stage;
-const open = async (options: Partial<ScriptedPortOptions> = {}): Promise<Stage> =>
+const open = async (options: Partial<ScriptedInternalApiOptions> = {}): Promise<Stage> =>
   (stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options));
 afterEach(() => stage.close());
 
@@ -14,7 +14,7 @@ const QUEUED = 50_000;
 const WARM_UP = 1_000;
 const MEGABYTE = 1024 * 1024;
 
-/** The highest it gets while something holds. */
+/** The peak memory while a condition holds. */
 async function peakWhile(engine: EngineProcess, holds: () => boolean | Promise<boolean>): Promise<number> {
   let peak = engine.rss;
   while (await holds()) {
@@ -24,10 +24,10 @@ async function peakWhile(engine: EngineProcess, holds: () => boolean | Promise<b
   return peak;
 }
 
-/** With what a first message loads in use, and the garbage of sends that are under way: the highest on the way there. */
+/** Warms up: loads what a first message needs, and reaches the peak of garbage from sends in progress. */
 async function warmUp(engine: EngineProcess): Promise<number> {
-  for (let i = 0; i < WARM_UP; i++) stage.port.queue.add(`warm${i}`, 'hello');
-  await stage.ring('x');
+  for (let i = 0; i < WARM_UP; i++) stage.api.queue.add(`warm${i}`, 'hello');
+  await stage.notify('x');
   let peak = 0;
   const warm = () => {
     peak = Math.max(peak, engine.rss);
@@ -38,36 +38,36 @@ async function warmUp(engine: EngineProcess): Promise<number> {
   return peak;
 }
 
-test('50,000 queued in one conversation, with a bell each, cost less than 10 MB and delay no other', async () => {
-  const { port, redis } = await open();
+test('50,000 messages queued in one conversation, with a notification each, cost less than 10 MB and delay no other', async () => {
+  const { api, redis } = await open();
   const engine = await stage.start();
   const warm = await warmUp(engine);
 
   const conversation = Array.from({ length: QUEUED }, (_, i) => ['XADD', stage.sends, '*', 'm', `m${i}`]);
-  port.queue.fill('551', QUEUED, 'one of many');
-  // A few by hand: the pacing of a conversation is that of its acknowledgements.
+  api.queue.fill('551', QUEUED, 'one of many');
+  // A few at a time: acknowledgements pace a conversation.
   stage.network.answerAfter = ({ chat }) => (chat.startsWith('551@') ? 1_000 : 0);
   await Promise.all(conversation.map((words) => redis.call(words, 60_000)));
-  const other = port.queue.add('552', 'another conversation');
-  await stage.ring(other.message_id);
+  const other = api.queue.add('552', 'another conversation');
+  await stage.notify(other.message_id);
   // Each of the many takes a second.
-  await until('the other is sent', () => port.queue.outcomesOf('sent').some(({ message_id }) => message_id === other.message_id)); // prettier-ignore
+  await until('the other is sent', () => api.queue.outcomesOf('sent').some(({ message_id }) => message_id === other.message_id)); // prettier-ignore
 
   const waiting = async (): Promise<boolean> => Number(await redis.call(['XLEN', stage.sends])) > 100;
   const peak = await peakWhile(engine, waiting);
-  // Both with sends under way: how much garbage there is at one moment is V8's affair.
+  // Both with sends in progress: the amount of garbage at one moment depends on V8.
   expect((peak - warm) / MEGABYTE).toBeLessThan(10);
 });
 
-test('50,000 conversations wait in rows, not in the engine', async () => {
-  const { port, network } = await open({ messagesPerMinute: 60_000, renewMs: 300 });
+test('50,000 conversations wait in Postgres, not in the engine', async () => {
+  const { api, network } = await open({ messagesPerMinute: 60_000, renewMs: 300 });
   const engine = await stage.start();
   const warm = await warmUp(engine);
-  port.messagesPerMinute = 600;
+  api.messagesPerMinute = 600;
   await pause(realTime(1_000));
   network.answerAfter = () => null;
-  for (let i = 0; i < QUEUED; i++) port.queue.add(`c${i}`, 'hello '.repeat(20));
-  await stage.ring('x');
+  for (let i = 0; i < QUEUED; i++) api.queue.add(`c${i}`, 'hello '.repeat(20));
+  await stage.notify('x');
   const end = performance.now() + realTime(3_000);
   const peak = await peakWhile(engine, () => performance.now() < end);
   expect((peak - warm) / MEGABYTE).toBeLessThan(10);

@@ -9,7 +9,7 @@ import { until, type EngineProcess } from '../../support/engine/engine-process.j
 import { realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
 
-/** What Prometheus and probes read of an engine, as the process serves it. */
+/** The metrics and probes that an engine serves as a process. */
 let stage: Stage;
 let phones: Phones;
 beforeEach(async () => {
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-const instance_id = () => toPublicId('instance', stage.port.instanceId);
+const instance_id = () => toPublicId('instance', stage.api.instanceId);
 const scrape = ({ port }: EngineProcess) => Exposition.of(port);
 const ends = async (engine: EngineProcess) => {
   const { samples } = await scrape(engine);
@@ -39,36 +39,36 @@ test.each([
   [{ kind: 'ban', code: '402', expires_at: null } as const, 'banned', 'banned'],
   [{ kind: 'unlink', reason: 'device_removed' } as const, 'logged_out', 'logged_out'],
 ])(
-  'a number of which the network says %o is in that state alone, and its end counted by it',
+  'an instance that the network reports as %o is in that state only, and counts its end by it',
   async (event, state, reason) => {
     const engine = await stage.start();
     await expectState(engine, 'connected');
-    phones.do(stage.port.instanceId, event);
+    phones.do(stage.api.instanceId, event);
     await until(state, () => stage.states.some((told) => told.startsWith(state)));
     await expectState(engine, state as InstanceState);
     expect(await ends(engine)).toEqual({ [reason]: 1 });
   },
 );
 
-test('a connection that is dropped is counted by its reason', async () => {
+test('counts a dropped connection by its reason', async () => {
   const engine = await stage.start();
-  phones.do(stage.port.instanceId, { kind: 'drop', reason: 'connection_lost' });
+  phones.do(stage.api.instanceId, { kind: 'drop', reason: 'connection_lost' });
   await until('it is dropped', () => stage.states.includes('disconnected: connection_lost'));
   expect(await ends(engine)).toEqual({ connection_lost: 1 });
 });
 
-test('a pairing that the network refuses is counted by its reason, though the state stays', async () => {
-  stage.port.state = 'pending_pair';
-  stage.port.pairing = { session: randomUUID(), method: 'qr', phone: null };
+test('counts a refused pairing by its reason, although the state stays', async () => {
+  stage.api.state = 'pending_pair';
+  stage.api.pairing = { session: randomUUID(), method: 'qr', phone: null };
   const engine = stage.launch();
-  await until('a code is shown', () => stage.port.of('pairing').length === 1);
-  phones.do(stage.port.instanceId, { kind: 'refuse', reason: 'certificate_rejected' });
-  await until('it has failed', () => stage.port.of('pairing').length === 2);
+  await until('a code is shown', () => stage.api.of('pairing').length === 1);
+  phones.do(stage.api.instanceId, { kind: 'refuse', reason: 'certificate_rejected' });
+  await until('it has failed', () => stage.api.of('pairing').length === 2);
   expect(await ends(engine)).toEqual({ certificate_rejected: 1 });
   await expectState(engine, 'pending_pair');
 });
 
-test('with GWK_ENGINE_METRICS_INSTANCE=off no series names the instance', async () => {
+test('names the instance in no series with GWK_ENGINE_METRICS_INSTANCE=off', async () => {
   const engine = await stage.start({ environment: { GWK_ENGINE_METRICS_INSTANCE: 'off' } });
   const seen = await scrape(engine);
   expect(seen.value('gwk_instance_connected')).toBe(1);
@@ -82,11 +82,11 @@ describe('readiness', () => {
     return [response.status, ((await response.json()) as { checks: unknown }).checks];
   };
 
-  test('is red for the lease until it is held, and then green, with what it does not need', async () => {
+  test('fails without a lease, and passes with one, reporting optional checks', async () => {
     let held = true;
-    stage.port.fault = ({ route }) => (route === 'acquire' && held ? 'lease-held' : 'answer');
+    stage.api.fault = ({ route }) => (route === 'acquire' && held ? 'lease-held' : 'answer');
     const engine = stage.launch();
-    await until('it waits for the lease', () => stage.port.of('acquire').length > 0);
+    await until('it waits for the lease', () => stage.api.of('acquire').length > 0);
     expect(await readyz(engine)).toEqual([503, { lease: 'not-held' }]);
     held = false;
     await until('it is connected', () => stage.states.includes('connected'));
@@ -94,14 +94,14 @@ describe('readiness', () => {
     expect(await readyz(engine)).toEqual([200, { lease: 'ok', redis: 'ok', number: 'connected' }]);
   });
 
-  test('is red for the lease once nobody confirms it any more', async () => {
+  test('fails once the lease is no longer confirmed', async () => {
     await stage.close();
     stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), {
       leaseMs: realTime(2_700),
       renewMs: 400,
     });
     const engine = await stage.start();
-    stage.port.fault = ({ route }) => (route === 'renew' ? 'hang' : 'answer');
+    stage.api.fault = ({ route }) => (route === 'renew' ? 'hang' : 'answer');
     await until('it is red', async () => (await readyz(engine))[0] === 503);
     expect((await readyz(engine))[1]).toMatchObject({ lease: 'not-held' });
   });

@@ -7,14 +7,14 @@ import { RedisConnection } from '@gwk/engine-pod/redis/connection';
 import { addressOf } from '../../support/engine/addresses.js';
 import { until } from '../../support/engine/engine-process.js';
 import { Stage } from '../../support/engine/stage.js';
-import type { ScriptedPortOptions } from '../../support/engine/scripted-port.js';
+import type { ScriptedInternalApiOptions } from '../../support/engine/scripted-internal-api.js';
 
-/** A Redis of its own, since it is stopped, flushed and robbed of its users. */
+/** A Redis of its own, because the test stops it, flushes it and deletes its users. */
 const folder = mkdtempSync(join(tmpdir(), 'gwk-engine-redis-'));
 let server: Awaited<ReturnType<typeof startTestRedis>>;
 let stage: Stage;
 beforeAll(async () => {
-  // Nobody else may have the port while it is stopped.
+  // Nobody else may take the port while it is stopped.
   server = await startTestRedis(folder, await pickPort());
 });
 afterEach(() => stage.close());
@@ -24,51 +24,54 @@ afterAll(async () => {
 });
 
 const PREFIX = 'engine-redis:';
-const open = async (options: Partial<ScriptedPortOptions> = {}): Promise<Stage> =>
+const open = async (options: Partial<ScriptedInternalApiOptions> = {}): Promise<Stage> =>
   (stage = await Stage.open(addressOf(server.url), PREFIX, options));
 
-/** By its bell alone: the engine asks by itself once a minute, and where the answer to an outcome says that more waits. */
+/**
+ * Notifications only: the engine claims by itself once a minute, and when the answer to an outcome says that more
+ * messages wait.
+ */
 const QUIET = { idleClaimMs: 60_000 };
 async function sendOne(conversation: string): Promise<void> {
-  const { queue } = stage.port;
+  const { queue } = stage.api;
   const { sent } = stage;
   await until('what was sent is read', () => queue.outcomesOf('receipt').length === 2 * sent);
   const message = queue.add(conversation, 'hello');
-  await stage.ring(message.message_id);
+  await stage.notify(message.message_id);
   await until('it is sent', () => stage.sent === sent + 1);
 }
 
-test('after FLUSHALL the bell rings again, and what was rung for before is claimed', async () => {
-  const { port, redis } = await open();
+test('receives notifications again after FLUSHALL, and claims messages notified before', async () => {
+  const { api, redis } = await open();
   await stage.start(QUIET);
   await redis.call(['FLUSHALL']);
-  port.queue.add('551', 'its bell was lost');
+  api.queue.add('551', 'its bell was lost');
   await until('it is sent', () => stage.sent === 1);
   await sendOne('552');
   expect(await stage.command('live')).toMatchObject({ ok: true });
 });
 
-test('while Redis is down messages are found by asking; when it is back, by the bell', async () => {
+test('claims by itself while Redis is down, and by notification when it is back', async () => {
   await open();
   await stage.start({ idleClaimMs: 300 });
   const port = Number(new URL(server.url).port);
   await server.stop();
-  stage.port.queue.add('551', 'hello');
+  stage.api.queue.add('551', 'hello');
   await until('it is sent', () => stage.sent === 1);
   server = await startTestRedis(folder, port);
   const redis = await RedisConnection.open(addressOf(server.url));
   await until('the engine is back', async () => (await redis.call(['EXISTS', stage.sends])) === 1);
-  const message = stage.port.queue.add('552', 'hello');
+  const message = stage.api.queue.add('552', 'hello');
   await redis.call(['XADD', stage.sends, '*', 'm', message.message_id]);
   await until('it is sent', () => stage.sent === 2);
   redis.close();
 });
 
-test('a user that Redis forgot is had again, and only its own streams are touched', async () => {
+test('restores a user that Redis forgot, with access to its own streams only', async () => {
   const own = addressOf(server.url);
   const admin = await RedisConnection.open(own);
   await open({ redis: { url: own.url, username: 'robbed', password: 'secret', key_prefix: PREFIX } });
-  const { instanceId } = stage.port;
+  const { instanceId } = stage.api;
   const rules = [`~${PREFIX}i:${instanceId}:*`, `&${PREFIX}i:${instanceId}:*`];
   const commands = [
     'xreadgroup',
@@ -93,19 +96,19 @@ test('a user that Redis forgot is had again, and only its own streams are touche
       ...commands.map((c) => `+${c}`),
     ]);
   await makeUser();
-  stage.port.fault = async ({ route }) => {
+  stage.api.fault = async ({ route }) => {
     if (route === 'redis-user') await makeUser();
     return 'answer' as const;
   };
   const engine = await stage.start(QUIET);
   await sendOne('551');
   await admin.call(['ACL', 'DELUSER', 'robbed']);
-  await until('the user was asked for', () => stage.port.of('redis-user').length > 0);
+  await until('the user was asked for', () => stage.api.of('redis-user').length > 0);
   const listening = async () =>
     String(await admin.call(['CLIENT', 'LIST'])).match(/cmd=xreadgroup user=robbed/g);
   await until('it listens to both streams again', async () => (await listening())?.length === 2);
   await sendOne('552');
-  expect(stage.port.of('redis-user').length).toBeLessThan(4);
+  expect(stage.api.of('redis-user').length).toBeLessThan(4);
   expect(engine.log).not.toContain('secret');
   admin.close();
 });

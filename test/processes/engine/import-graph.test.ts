@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const GWK = fileURLToPath(new URL('../../../bin/gwk.js', import.meta.url));
 
-/** Tells, as the engine ends (core's end-process), of which packages something was loaded. */
+/** Prints, as the engine exits, the packages that were loaded. */
 const OBSERVER = `
   import { registerHooks } from 'node:module';
   const packages = new Set();
@@ -24,7 +24,7 @@ const OBSERVER = `
   };
 `;
 
-/** What an engine has loaded once it waits for its lease, with everything that serves a number imported. */
+/** The packages loaded by an engine that waits for its lease, with all modules of a sandbox imported. */
 function loadedByEngine(): string[] {
   const result = spawnSync(
     process.execPath,
@@ -45,8 +45,8 @@ function loadedByEngine(): string[] {
 }
 
 /**
- * An engine runs once for every number: each package here is paid for once for every number. Measured: zod 6 MB,
- * node-redis 11 MB, all of prom-client 4 MB (its parts 1 MB), uuid 1 MB, undici (of Node itself, see core's node-http) 13 MB.
+ * One engine runs for each instance, so each package is paid for once an instance. Measured: zod 6 MB, node-redis
+ * 11 MB, all of prom-client 4 MB (its parts 1 MB), uuid 1 MB, undici (part of Node, see core's node-http) 13 MB.
  */
 test('an engine loads these packages and no others', () => {
   expect(loadedByEngine()).toEqual([
@@ -66,7 +66,7 @@ test('an engine loads these packages and no others', () => {
   ]);
 });
 
-/** What an engine of a number on the network loads beside that, by file. */
+/** The files that an engine on the real network loads in addition. */
 function loadedByDriver(): string[] {
   const script = `
     import { registerHooks } from 'node:module';
@@ -81,7 +81,7 @@ function loadedByDriver(): string[] {
   return JSON.parse(result.stdout) as string[];
 }
 
-test('of Baileys, what an engine does not use is not loaded', () => {
+test('loads no part of Baileys that an engine does not use', () => {
   const loaded = loadedByDriver();
   expect(loaded.filter((file) => file.startsWith('@whiskeysockets/baileys/')).length).toBeGreaterThan(50);
   const unwanted =

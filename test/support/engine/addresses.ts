@@ -1,6 +1,6 @@
 import type { RedisAddress } from '@gwk/engine-pod/redis/connection';
 
-/** A URL with credentials, as an engine is told it. */
+/** Splits a URL with credentials into the address form of an engine. */
 export function addressOf(url: string): RedisAddress {
   const { host, username, password } = new URL(url);
   return {

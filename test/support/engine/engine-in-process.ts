@@ -6,13 +6,13 @@ import type { EngineSettings } from './engine-process.js';
 
 const NO_NETWORK = { url: undefined, root: undefined, ca: undefined };
 
-/** An engine in the process of the test: all that a process has, without its signals, its memory and its listener. */
+/** An engine in the test's own process: complete except for signals, memory and the probe listener. */
 export class EngineInProcess {
   readonly #stopping = new AbortController();
   readonly #client: EngineClient;
   readonly #started: Promise<Engine | null>;
   #lost!: (exitCode: number) => void;
-  /** With what code the process of the engine would end. */
+  /** Resolves to the exit code that the engine would use. */
   readonly exited = new Promise<number>((resolve) => (this.#lost = resolve));
   #log = '';
 
@@ -53,7 +53,7 @@ export class EngineInProcess {
     return this.#log;
   }
 
-  /** In order, as at a signal to stop. */
+  /** Stops gracefully, as on a signal. */
   async kill(): Promise<void> {
     this.#stopping.abort();
     await (await this.#started)?.stop();

@@ -9,13 +9,13 @@ export interface EngineSettings {
   networkUrl?: string;
   ackTimeoutMs?: number;
   idleClaimMs?: number;
-  /** More of the environment. */
+  /** Additional environment variables. */
   environment?: Record<string, string>;
   /** Arguments of node. */
   nodeArguments?: string[];
 }
 
-/** The engine as it is run: a process of its own, which ends when this one does. */
+/** An engine as a separate process, which ends when the test process does. */
 export class EngineProcess {
   readonly child: ChildProcess;
   readonly exited: Promise<number | null>;
@@ -51,7 +51,7 @@ export class EngineProcess {
     return this.#log;
   }
 
-  /** Of its health listener. */
+  /** Port of the probe listener. */
   get port(): number {
     return Number(/"port":(\d+)/.exec(this.#log)?.[1]);
   }
@@ -68,7 +68,7 @@ export class EngineProcess {
   }
 }
 
-/** Until something holds. */
+/** Waits until a condition holds. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   await untilIs(holds, { what, everyMs: 10 });
 }

@@ -1,12 +1,13 @@
 import { createRequire, registerHooks } from 'node:module';
 
 /**
- * An engine repairs Baileys and libsignal in place, and a worker process loads a module once for all its test files.
- * Tests of the libraries as they come, or of the order in which modules are loaded, load copies of their own.
+ * Loads fresh copies of modules. An engine patches Baileys and libsignal in place, and a test worker loads a module
+ * once for all its test files. Tests of the stock libraries, or of the order in which modules load, need copies of
+ * their own.
  */
 const require = createRequire(import.meta.url);
 const isLibsignal = (file: string): boolean => file.includes('/node_modules/libsignal/');
-/** In the URL of each copy. */
+/** Part of the URL of each copy. */
 const MARK = '?fresh=';
 let last = 0;
 
@@ -21,13 +22,14 @@ registerHooks({
 
 export class FreshModules {
   readonly #mark = `${MARK}${++last}`;
-  /** libsignal is CommonJS: Node caches its modules by their file, whatever the URL. */
+  /** libsignal is CommonJS. Node caches its modules by file, whatever the URL. */
   readonly #libsignal: Record<string, NodeJS.Module> = {};
 
   /**
-   * Together with the modules that this instance has loaded before, and with none of others. One call at a time.
+   * Loads a module together with the modules that this instance loaded before, and with none of other instances.
+   * Call it once at a time.
    *
-   * @param url absolute, or as a package names it
+   * @param url absolute, or a package specifier
    */
   async load<T>(url: string): Promise<T> {
     const others = exchange(this.#libsignal);
@@ -39,7 +41,7 @@ export class FreshModules {
   }
 }
 
-/** A module of libsignal, by itself. */
+/** Loads a fresh copy of one module of libsignal. */
 export function requireFresh<T>(name: string): T {
   const others = exchange({});
   try {

@@ -12,15 +12,15 @@ import type { ConnectionEvent, Driver, DriverContext, Receipt, Stanza } from '@g
 import { until as untilIs } from '../wait.js';
 import { ManualClock } from '../clock.js';
 
-/** Nobody gives up. */
+/** For calls that never give up. */
 export const NEVER_ABORTED: Stanza['signal'] = new AbortController().signal;
-/** Shorter than a connection may be silent. */
+/** Shorter than the time after which a connection counts as dead. */
 const PATIENCE_MS = 5_000;
 
-/** Of the port. */
+/** Limit of the internal API. */
 const MAX_KEY = 500;
 
-/** What an engine's API keeps of one number: it outlives drivers, as the database outlives engines. */
+/** The data that the API stores for one instance. It outlives drivers, as the database outlives engines. */
 export class Rows {
   readonly session = new Map<string, SessionEntry>();
   readonly inbound: InboundMessage[] = [];
@@ -29,15 +29,15 @@ export class Rows {
   readonly files = new Map<string, () => Readable>();
   readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
   readonly restrictions: (Date | null)[] = [];
-  /** Of messages that have left. */
+  /** Built bytes of sent messages. */
   readonly built = new Map<string, Buffer>();
   writes = 0;
-  /** False: the lease of the number has ended by the clock, and nobody has noticed yet. */
+  /** False: the lease has expired by the clock, and nobody has noticed yet. */
   leased = true;
-  /** Asked before each of these is stored; it may wait, or throw. */
+  /** Called before each of these is stored. It may wait or throw. */
   before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
 
-  /** Writes of the session wait from here on, until they are released. */
+  /** Holds back session writes until they are released. */
   holdWrites(): { asked: () => number; release: () => void } {
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -53,7 +53,7 @@ export class Rows {
   async write(entries: SessionEntry[]): Promise<void> {
     await this.before('session');
     this.writes += 1;
-    // As the port refuses them.
+    // As the internal API refuses them.
     if (entries.some(({ key }) => key.length > MAX_KEY)) throw new InternalApiRefusal('invalid', null);
     for (const entry of entries) {
       const name = `${entry.type} ${entry.key}`;
@@ -107,11 +107,11 @@ export class Rows {
   }
 }
 
-/** A number with its rows, and one driver after the other. */
+/** An instance on the simulated network: its stored data, and one driver after the other. */
 export class NumberOnNetwork {
   readonly rows = new Rows();
   readonly events: ConnectionEvent[] = [];
-  /** Of the drivers. What is waited for here lets it pass: see `receives`. */
+  /** Clock of the drivers. Waiting in `receives` advances it. */
   readonly clock = new ManualClock();
   driver: Driver;
 
@@ -135,7 +135,7 @@ export class NumberOnNetwork {
     this.driver.connect((event) => this.#heard(event), pairing);
   }
 
-  /** As the engine's connection does: what asks to be opened again at once, is. */
+  /** Reconnects at once when asked to, as the engine's connection does. */
   #heard(event: ConnectionEvent): void {
     this.events.push(event);
     if (
@@ -146,7 +146,7 @@ export class NumberOnNetwork {
       this.connect();
   }
 
-  /** A new engine takes over what is stored; nothing else of the old one is left. */
+  /** Replaces the engine. The new one has only the stored data. */
   async replace(): Promise<void> {
     await this.driver.close();
     this.driver = this.#newDriver();
@@ -161,7 +161,10 @@ export class NumberOnNetwork {
     return until(`the connection is ${kind}`, found);
   }
 
-  /** Meanwhile pauses of the driver of some seconds end at once: before it asks again for a message or a file. */
+  /**
+   * Waits for a message. Meanwhile the driver's pauses of some seconds end at once, before it requests a message or
+   * a file again.
+   */
   receives(what: string, fits: (message: InboundMessage) => boolean): Promise<InboundMessage> {
     return until(what, () => {
       const found = this.rows.inbound.find(fits);
@@ -170,7 +173,7 @@ export class NumberOnNetwork {
     });
   }
 
-  /** The message of this id. */
+  /** Waits for the message with this id. */
   gets(id: string): Promise<InboundMessage> {
     return this.receives(`message ${id}`, ({ wa_message_id }) => wa_message_id === id);
   }
@@ -196,7 +199,7 @@ export class NumberOnNetwork {
     };
   }
 
-  /** @param signal gives up waiting for the network's word */
+  /** @param signal stops waiting for the network's answer */
   async send(message: ClaimedMessage, mayWrite = () => true, signal: Stanza['signal'] = NEVER_ABORTED) {
     const built = await this.driver.build(message);
     this.rows.built.set(message.wa_message_id, built.bytes);
@@ -226,7 +229,7 @@ export interface NumberStage {
 
 export const QR = { session: '00000000-0000-7000-8000-000000000001', method: 'qr', phone: null } as const;
 
-/** A network, a number that is linked and connected, and somebody to write with. */
+/** A network, a linked and connected instance, and a contact. */
 export async function numberStage({ paired = true } = {}): Promise<NumberStage> {
   const running = await startNetwork();
   const phone = await running.client.phone('5511900000001', { name: 'Shop' });
@@ -249,7 +252,7 @@ export async function numberStage({ paired = true } = {}): Promise<NumberStage> 
   return stage;
 }
 
-/** With somebody whom the number knows nothing of but a first message, and a group of the phone and the contact. */
+/** The same with a stranger who has sent one message only, and a group of the phone and the contact. */
 export async function strangerStage(): Promise<NumberStage & { eve: NumberStage['ana']; group: string }> {
   const stage = await numberStage();
   const { network, number, ana, phone } = stage;
@@ -260,7 +263,7 @@ export async function strangerStage(): Promise<NumberStage & { eve: NumberStage[
   return { ...stage, eve, group };
 }
 
-/** The engine and the network have dealt with all that was under way between them. */
+/** Waits until the engine and the network have handled everything in progress between them. */
 export async function lineIsQuiet({ network, number, ana }: NumberStage): Promise<void> {
   const { seq } = (await network.stanzas({ way: 'in' })).at(-1)!;
   await number.driver.sendPresence(ana.jid, 'typing');
@@ -270,8 +273,8 @@ export async function lineIsQuiet({ network, number, ana }: NumberStage): Promis
 const LOOKS = 20;
 
 /**
- * While a test looks at the network so often, the number and the network do what they have to do: all are in this
- * process. It stands for a while where no later event shows that something did not happen.
+ * Collects what a test sees while it polls the network often. All parts run in this process, so they make progress
+ * meanwhile. It stands in for a delay where no later event shows that something did not happen.
  */
 export async function seenMeanwhile<T>(
   { network }: Pick<NumberStage, 'network'>,
@@ -285,14 +288,14 @@ export async function seenMeanwhile<T>(
   return seen;
 }
 
-/** From here on each write of the session takes as long as much else in this process. */
+/** Makes each session write take as long as much other work in this process. */
 export function slowWrites(stage: NumberStage): void {
   stage.number.rows.before = async (what) => {
     if (what === 'session') await seenMeanwhile(stage, () => undefined);
   };
 }
 
-/** Until there is something other than undefined. */
+/** Waits until the function returns something other than undefined. */
 export async function until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
   const lookFor = async () => {
     const found = await look();

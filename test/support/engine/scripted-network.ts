@@ -11,15 +11,18 @@ export interface Arrival {
   at: number;
 }
 
-/** Answers what is no stanza; false for what is none of its. */
+/** Answers requests that are no stanzas; false for unknown ones. */
 export interface Beside {
   serve(request: IncomingMessage, text: string, response: ServerResponse): Promise<boolean>;
 }
 
-/** The network of the sandbox driver: records every stanza, answers as told. Signals are taken, nothing ever happens. */
+/**
+ * A fake network for the sandbox driver. It records every stanza and answers as scripted. It accepts signals, and
+ * no phone event ever happens.
+ */
 export class ScriptedNetwork {
   readonly arrivals: Arrival[] = [];
-  /** How long before the acknowledgement of a stanza; null for none. */
+  /** Delay before the acknowledgement of a stanza; null for none. */
   answerAfter: (arrival: Arrival) => number | null | Promise<number | null> = () => 0;
   readonly #beside: Beside | undefined;
   readonly #server: Server;
@@ -42,7 +45,7 @@ export class ScriptedNetwork {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Connections of engines that are open now. */
+  /** Number of open connections from engines. */
   async connections(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.getConnections((error, count) => (error ? reject(error) : resolve(count)));

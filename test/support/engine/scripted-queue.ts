@@ -6,12 +6,12 @@ interface Row {
   claimId: string | null;
 }
 
-/** The rows of one instance, in memory: heads of conversations, claimed in turns. */
+/** The messages of one instance, in memory: heads of conversations, claimed in turn. */
 export class ScriptedQueue {
   readonly #byId = new Map<string, Row>();
   /** By conversation, in order. */
   readonly #waiting = new Map<string, Row[]>();
-  /** Every outcome that was reported, in order. */
+  /** Every reported outcome, in order. */
   readonly outcomes: { kind: string; message_id?: string; wa_message_id?: string }[] = [];
 
   add(conversation: string, text: string, chat = `${conversation}@s.whatsapp.net`): ClaimedMessage {
@@ -40,12 +40,12 @@ export class ScriptedQueue {
     for (let i = 0; i < count; i++) this.add(conversation, text);
   }
 
-  /** Another engine takes over what the last one held. */
+  /** Lets another engine claim what the last one held. */
   orphan(): void {
     for (const row of this.#byId.values()) row.claimId = null;
   }
 
-  /** The message is no longer to be sent. */
+  /** The message must no longer be sent. */
   remove(messageId: string): void {
     const row = this.#byId.get(messageId);
     const rows = row && this.#waiting.get(row.message.conversation_id);
@@ -66,7 +66,7 @@ export class ScriptedQueue {
     return (before.length > 0 ? before : heads).map(({ message }) => message);
   }
 
-  /** Something can be claimed. */
+  /** Whether there are messages to claim. */
   get waiting(): boolean {
     return [...this.#waiting.values()].some(([head]) => head?.claimId === null);
   }

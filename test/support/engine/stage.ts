@@ -8,7 +8,7 @@ import { addressOf } from './addresses.js';
 import { EngineInProcess } from './engine-in-process.js';
 import { EngineProcess, until, type EngineSettings } from './engine-process.js';
 import { ScriptedNetwork, type Beside } from './scripted-network.js';
-import { ScriptedPort, type ScriptedPortOptions } from './scripted-port.js';
+import { ScriptedInternalApi, type ScriptedInternalApiOptions } from './scripted-internal-api.js';
 
 interface StagedEngine {
   log: string;
@@ -16,29 +16,29 @@ interface StagedEngine {
 }
 
 interface StageParts<E> {
-  port: ScriptedPort;
+  api: ScriptedInternalApi;
   network: ScriptedNetwork;
   redis: RedisConnection;
   prefix: string;
   newEngine: (settings: EngineSettings) => E;
 }
 
-type StageOptions = Partial<ScriptedPortOptions> & { beside?: Beside };
+type StageOptions = Partial<ScriptedInternalApiOptions> & { beside?: Beside };
 
-/** Far beyond what any machine takes: only a reply that never comes is waited for so long. */
+/** Far longer than any machine takes, so only a missing reply reaches it. */
 const REPLY_LIMIT_MS = 120_000;
 
-/** An engine with a scripted port and network and a real Redis. */
+/** An engine with a scripted internal API and network and a real Redis. */
 export class Stage<E extends StagedEngine = EngineProcess> {
-  readonly port: ScriptedPort;
+  readonly api: ScriptedInternalApi;
   readonly network: ScriptedNetwork;
   readonly redis: RedisConnection;
   readonly keys: RedisKeys;
   readonly #newEngine: (settings: EngineSettings) => E;
   readonly #engines: E[] = [];
 
-  private constructor({ port, network, redis, prefix, newEngine }: StageParts<E>) {
-    this.port = port;
+  private constructor({ api, network, redis, prefix, newEngine }: StageParts<E>) {
+    this.api = api;
     this.network = network;
     this.redis = redis;
     this.keys = new RedisKeys(prefix);
@@ -46,9 +46,9 @@ export class Stage<E extends StagedEngine = EngineProcess> {
   }
 
   /**
-   * With engines that are processes.
+   * With engines in processes of their own.
    *
-   * @param redis the tests' own access; engines use it too unless `options.redis` says otherwise
+   * @param redis the tests' own access; engines use it too unless `options.redis` is set
    */
   static async open(redis: RedisAddress, prefix: string, options: StageOptions = {}): Promise<Stage> {
     const newEngine = (settings: EngineSettings) => new EngineProcess(settings);
@@ -62,41 +62,41 @@ export class Stage<E extends StagedEngine = EngineProcess> {
   }
 
   static async #parts(redis: RedisAddress, prefix: string, { beside, ...options }: StageOptions) {
-    const port = await ScriptedPort.start({ redis: { ...redis, key_prefix: prefix }, ...options });
+    const api = await ScriptedInternalApi.start({ redis: { ...redis, key_prefix: prefix }, ...options });
     const network = await ScriptedNetwork.start(beside);
-    return { port, network, redis: await RedisConnection.open(redis), prefix };
+    return { api, network, redis: await RedisConnection.open(redis), prefix };
   }
 
   async close(): Promise<void> {
-    // An engine in this process stops in order: it must not wait for what a test has left unanswered.
-    this.port.fault = () => 'fenced';
-    this.port.cutOff();
+    // An engine in this process stops gracefully, and must not wait for calls that a test left unanswered.
+    this.api.fault = () => 'fenced';
+    this.api.cutOff();
     await this.network.stop();
     for (const engine of this.#engines.splice(0)) await engine.kill();
     await this.redis.call(['DEL', this.sends, this.commands]).catch(() => undefined);
     this.redis.close();
-    await this.port.down();
+    await this.api.down();
   }
 
   get sends(): string {
-    return this.keys.sends(this.port.instanceId);
+    return this.keys.sends(this.api.instanceId);
   }
   get commands(): string {
-    return this.keys.commands(this.port.instanceId);
+    return this.keys.commands(this.api.instanceId);
   }
   get changes(): StateChange[] {
-    return this.port.items<StateChange>('state', 'changes');
+    return this.api.items<StateChange>('state', 'changes');
   }
   get states(): string[] {
     return this.changes.map(({ state, reason }) => (reason === null ? state : `${state}: ${reason}`));
   }
   get sent(): number {
-    return this.port.queue.outcomesOf('sent').length;
+    return this.api.queue.outcomesOf('sent').length;
   }
 
-  /** Started, and perhaps waiting for its lease. */
+  /** Started, possibly waiting for its lease. */
   launch(settings: Partial<EngineSettings> = {}): E {
-    const all = { internalUrl: this.port.url, networkUrl: this.network.url, ...settings };
+    const all = { internalUrl: this.api.url, networkUrl: this.network.url, ...settings };
     const engine = this.#newEngine(all);
     this.#engines.push(engine);
     return engine;
@@ -113,27 +113,27 @@ export class Stage<E extends StagedEngine = EngineProcess> {
     return engine;
   }
 
-  async ring(...messageIds: string[]): Promise<void> {
+  async notify(...messageIds: string[]): Promise<void> {
     await Promise.all(messageIds.map((id) => this.redis.call(['XADD', this.sends, '*', 'm', id])));
   }
 
   async heartbeat(): Promise<Heartbeat | null> {
-    const text = await this.redis.call(['GET', this.keys.heartbeat(this.port.instanceId)]);
+    const text = await this.redis.call(['GET', this.keys.heartbeat(this.api.instanceId)]);
     return typeof text === 'string' ? (JSON.parse(text) as Heartbeat) : null;
   }
 
-  /** The reply, as its channel brings it. */
+  /** Sends a command and waits for its reply. */
   command(name: CommandName, change: Partial<Command> = {}): Promise<unknown> {
     return this.firstReply(() => this.order(name, change));
   }
 
-  /** To whichever of several orders is answered first. */
+  /** Waits for the first reply to any of several commands. */
   async firstReply(order: () => Promise<void>): Promise<unknown> {
     const listener = await RedisConnection.open(this.address);
     try {
-      const channel = this.keys.replies(this.port.instanceId, 'test');
+      const channel = this.keys.replies(this.api.instanceId, 'test');
       await listener.call(['SUBSCRIBE', channel]);
-      // A published message comes like the reply to a call that was never written.
+      // A published message arrives like the reply to a call that was never written.
       const reply = listener.call([], REPLY_LIMIT_MS);
       reply.catch(() => undefined);
       await order();
@@ -144,7 +144,7 @@ export class Stage<E extends StagedEngine = EngineProcess> {
     }
   }
 
-  /** Gives a command, and waits for no reply. */
+  /** Sends a command without waiting for a reply. */
   async order(name: CommandName, change: Partial<Command> = {}): Promise<void> {
     const time = (await this.redis.call(['TIME'])) as string[];
     const command: Command = {
@@ -155,12 +155,12 @@ export class Stage<E extends StagedEngine = EngineProcess> {
       requester: 'test',
       ...change,
     };
-    const fields = Object.entries(encodeCommand(command, this.port.commandKey)).flat();
+    const fields = Object.entries(encodeCommand(command, this.api.commandKey)).flat();
     await this.redis.call(['XADD', this.commands, '*', ...fields]);
   }
 
   private get address(): RedisAddress {
-    const { url, username, password } = this.port.redis;
+    const { url, username, password } = this.api.redis;
     return { url, username, password };
   }
 }

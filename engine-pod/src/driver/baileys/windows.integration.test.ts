@@ -49,7 +49,7 @@ async function stanzaLeft(id: string): Promise<boolean> {
 }
 
 /** Nobody answers the stanza: its sender gives up once the network has seen it. */
-async function doubts(driver: Driver, stanza: Omit<Stanza, 'signal'>): Promise<void> {
+async function sendUnconfirmed(driver: Driver, stanza: Omit<Stanza, 'signal'>): Promise<void> {
   const givingUp = new AbortController();
   const sending = driver.send({ ...stanza, signal: givingUp.signal });
   sending.catch(() => undefined);
@@ -106,7 +106,7 @@ describe('an outgoing message', () => {
     const { bytes } = await number.driver.build(message);
     const stanza = { waMessageId: message.wa_message_id, chat: ana.jid, bytes, mayWrite: () => true };
     await network.rule({ on: 'message', answer: 'silence', times: 1 });
-    await doubts(number.driver, stanza);
+    await sendUnconfirmed(number.driver, stanza);
     await number.replace();
     await number.driver.send({ ...stanza, signal: NEVER_ABORTED });
     expect(await ana.inbox({ text: 'once' })).toHaveLength(1);
@@ -121,7 +121,7 @@ test('to a group that was lost with its sender key is sent again with it', async
   const { bytes } = await number.driver.build(message);
   const stanza = { waMessageId: message.wa_message_id, chat: group, bytes, mayWrite: () => true };
   await network.rule({ on: 'message', answer: 'lose', times: 1 });
-  await doubts(number.driver, stanza);
+  await sendUnconfirmed(number.driver, stanza);
   await number.driver.send({ ...stanza, signal: NEVER_ABORTED });
   await ana.receives({ text: 'lost at first' });
   await nothingWasLost();
@@ -264,10 +264,10 @@ test('delivers everything in order when both sides write first at once while the
   ]);
   await number.replace();
   for (const text of texts) await number.text(text);
-  const told = number.rows.inbound.map(({ text }) => text);
-  const inRoom = (odd: number) => texts.filter((text) => Number(text.slice(6)) % 2 === odd);
-  for (const room of [inRoom(0), inRoom(1)]) {
-    expect(told.filter((text) => room.includes(text!))).toEqual(room);
+  const delivered = number.rows.inbound.map(({ text }) => text);
+  const inChat = (odd: number) => texts.filter((text) => Number(text.slice(6)) % 2 === odd);
+  for (const chat of [inChat(0), inChat(1)]) {
+    expect(delivered.filter((text) => chat.includes(text!))).toEqual(chat);
   }
   for (const text of texts) await ana.receives({ text });
   await nothingWasLost();

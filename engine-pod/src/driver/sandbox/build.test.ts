@@ -17,8 +17,8 @@ const claimed = (content: object, given: Partial<ClaimedMessage> = {}): ClaimedM
   attempted_at: null,
   ...given,
 });
-const drawn = (content: object, given: Partial<ClaimedMessage> = {}) => {
-  const { bytes, ...built } = buildForSandbox(claimed(content, given));
+const build = (content: object, overrides: Partial<ClaimedMessage> = {}) => {
+  const { bytes, ...built } = buildForSandbox(claimed(content, overrides));
   return { ...built, body: JSON.parse(bytes.toString()) as Record<string, unknown> };
 };
 const media = { url: 'https://example.org/a' };
@@ -33,7 +33,7 @@ test.each<[string, object]>([
   ['location', { latitude: 1, longitude: 2 }],
   ['contact', { name: 'Ana', phones: ['5511987654321'] }],
 ])('%s leaves as it was given', (type, content) => {
-  const { body, menu, rendered_as } = drawn({ type, [type]: content });
+  const { body, menu, rendered_as } = build({ type, [type]: content });
   expect(body).toMatchObject({ type, [type]: content });
   expect([menu, rendered_as]).toEqual([null, null]);
 });
@@ -49,7 +49,7 @@ test.each<[string, InteractiveMode, InteractiveMode | undefined, InteractiveMode
   ['of the message, over the default', 'native+text', 'native', 'native'],
 ])('the mode %s counts', (_, ofInstance, mode, expected) => {
   const content = { type: 'interactive', interactive: { body: 'Quer?', buttons, ...(mode && { mode }) } };
-  const { menu } = drawn(content, { interactive_mode: ofInstance });
+  const { menu } = build(content, { interactive_mode: ofInstance });
   expect(menu).toEqual({
     kind: 'interactive',
     mode: expected,
@@ -60,7 +60,7 @@ test.each<[string, InteractiveMode, InteractiveMode | undefined, InteractiveMode
 
 test('renders a poll with its options, without numbers', () => {
   const options = ['Azul', 'Verde'].map((label, n) => ({ id: `o${n}`, label }));
-  const { menu, body } = drawn({ type: 'poll', poll: { name: 'Cor?', options, selectable: 2 } });
+  const { menu, body } = build({ type: 'poll', poll: { name: 'Cor?', options, selectable: 2 } });
   expect(body).toEqual({ type: 'poll', poll: { name: 'Cor?', options, selectable: 2 } });
   expect(menu).toEqual({
     kind: 'poll',
@@ -81,7 +81,7 @@ test('adds a quote and mentions to every type of content', () => {
   };
   const mentions = ['5511987650000@s.whatsapp.net'];
   const location = { latitude: 1, longitude: 2 };
-  expect(drawn({ type: 'location', location, mentions }, { quoted }).body).toEqual({
+  expect(build({ type: 'location', location, mentions }, { quoted }).body).toEqual({
     type: 'location',
     location,
     quoted,

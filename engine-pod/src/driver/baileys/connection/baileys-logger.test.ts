@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Logger } from '@gwk/core/log';
 import { createBaileysLogger } from './baileys-logger.js';
 
-function heard(work: (logger: ReturnType<typeof createBaileysLogger>) => void): unknown[] {
+function captureLogs(work: (logger: ReturnType<typeof createBaileysLogger>) => void): unknown[] {
   const said: unknown[] = [];
   const note =
     (level: string) =>
@@ -16,7 +16,7 @@ function heard(work: (logger: ReturnType<typeof createBaileysLogger>) => void): 
 
 test('passes on only the texts of warnings and errors', () => {
   const secret = { rootKey: 'a root key' };
-  const said = heard((logger) => {
+  const said = captureLogs((logger) => {
     for (const level of ['trace', 'debug', 'info'] as const) logger[level](secret, 'a text');
     logger.child(secret).warn(secret, 'a warning');
     logger.error(secret, 'an error');
@@ -31,7 +31,7 @@ test('passes on only the texts of warnings and errors', () => {
 });
 
 test('masks phone numbers and LIDs in the texts', () => {
-  const said = heard((logger) => {
+  const said = captureLogs((logger) => {
     logger.warn('Invalid LID-PN mapping: 1234567890:12@lid, 5511987654321@s.whatsapp.net');
     logger.error({}, 'parking after 3 attempts');
   });

@@ -40,7 +40,7 @@ test('stores the ratchet steps of messages to different chats together', async (
 test('sends no message while nothing can be stored, but everything else', async () => {
   const writes = stage.number.rows.holdWrites();
   const sending = Promise.all(sendsToAll('after the outage'));
-  await until('a write is asked for', () => writes.asked() > 0 || undefined);
+  await until('a write is requested', () => writes.asked() > 0 || undefined);
   const { seq } = (await stage.network.stanzas({ way: 'in' })).at(-1)!;
   await lineIsQuiet(stage);
   expect(await stage.network.stanzas({ way: 'in', tag: 'message', after: seq })).toEqual([]);

@@ -77,11 +77,11 @@ describe('MACs and keys', () => {
   const [key, data, iv] = [randomBytes(32), randomBytes(100), randomBytes(16)];
   const bytes = new Uint8Array(data) as Buffer;
   const mac = stock.calculateMAC(key, data);
-  const sealed = stock.encrypt(key, data, iv);
+  const encrypted = stock.encrypt(key, data, iv);
   const cases: [string, (by: LibsignalCrypto) => unknown][] = [
     ['a code', (by) => by.calculateMAC(key, data)],
     ['a code with an empty key', (by) => by.calculateMAC(Buffer.alloc(0), data)],
-    ['a code of what is no buffer', (by) => by.calculateMAC(key, bytes)],
+    ['a MAC of non-buffers', (by) => by.calculateMAC(key, bytes)],
     ['a right code', (by) => by.verifyMAC(data, key, mac.subarray(0, 8), 8)],
     ['a wrong code', (by) => by.verifyMAC(data, key, Buffer.alloc(8), 8)],
     ['a code of another length', (by) => by.verifyMAC(data, key, mac, 8)],
@@ -93,9 +93,9 @@ describe('MACs and keys', () => {
     ['keys with short salt', (by) => by.deriveSecrets(key, Buffer.alloc(3), data)],
     ['what is encrypted', (by) => by.encrypt(key, data, iv)],
     ['what is encrypted with a short key', (by) => by.encrypt(key.subarray(1), data, iv)],
-    ['what is decrypted', (by) => by.decrypt(key, sealed, iv)],
-    ['what is decrypted with another key', (by) => by.decrypt(Buffer.alloc(32), sealed, iv)],
-    ['what is cut off', (by) => by.decrypt(key, sealed.subarray(1), iv)],
+    ['decrypted data', (by) => by.decrypt(key, encrypted, iv)],
+    ['data decrypted with another key', (by) => by.decrypt(Buffer.alloc(32), encrypted, iv)],
+    ['truncated data', (by) => by.decrypt(key, encrypted.subarray(1), iv)],
     ['what is no buffer', (by) => by.decrypt(key, bytes, iv)],
   ];
   const randomLike = (length: number): Buffer => Buffer.alloc(length, 7);

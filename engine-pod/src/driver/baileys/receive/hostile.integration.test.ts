@@ -60,9 +60,9 @@ async function brings(bytes: Buffer, { padded = true } = {}): Promise<string> {
   const id = newId();
   await phone.do(async () => {
     const plain = padded ? Buffer.concat([bytes, Buffer.from([1])]) : bytes;
-    const sealed = await phone.signal.encryptBytes(address, plain);
+    const encrypted = await phone.signal.encryptBytes(address, plain);
     const attributes = { id, from: eve.lidJid, sender_pn: eve.jid, addressing_mode: 'lid', notify: 'Eve', t: seconds(), type: 'text' }; // prettier-ignore
-    bring(node('message', attributes, [node('enc', { v: '2', type: sealed.type }, sealed.bytes)]));
+    bring(node('message', attributes, [node('enc', { v: '2', type: encrypted.type }, encrypted.bytes)]));
   });
   return id;
 }
@@ -211,6 +211,6 @@ test.each([
   ['no stanza', [0, 0xf8, 0xff, 0xff]],
   ['packed, and is not', [2, 1, 2, 3, 4]],
   ['empty', [0]],
-])('a frame that is %s is passed over', (_, bytes) => {
+])('a frame that is %s is ignored', (_, bytes) => {
   companion().connection!.sendBytes(Buffer.from(bytes));
 });

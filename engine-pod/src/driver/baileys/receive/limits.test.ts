@@ -16,16 +16,16 @@ const MAX_TURNS = 10_000;
 
 /** Waits for turns of the event loop, not for time; nothing here needs more. */
 async function turnsUntil(what: string, isSo: () => boolean): Promise<void> {
-  for (let turns = 0; !isSo(); turns++) {
-    if (turns > MAX_TURNS) throw new Error(`still not: ${what}`);
+  for (let queue = 0; !isSo(); queue++) {
+    if (queue > MAX_TURNS) throw new Error(`still not: ${what}`);
     await new Promise(setImmediate);
   }
 }
 
 /** Limits on what strangers can make an engine do and keep through undecryptable messages. */
 const now = (): string => String(Math.floor(Date.now() / 1_000));
-const sealed = [{ tag: 'enc', attrs: {}, content: new Uint8Array(1) }];
-const messageOf = (from: string, id: string, content: BinaryNode[] = sealed): BinaryNode => ({
+const encrypted = [{ tag: 'enc', attrs: {}, content: new Uint8Array(1) }];
+const messageOf = (from: string, id: string, content: BinaryNode[] = encrypted): BinaryNode => ({
   tag: 'message',
   attrs: { from: `${from}@lid`, id, t: now() },
   content,
@@ -70,14 +70,14 @@ test('an expiring map keeps a limited number of the latest entries', () => {
 
 describe('resend requests', () => {
   let missing: string[];
-  let told: number;
+  let reports: number;
   let unreadable: UndecryptableMessages;
   beforeEach(() => {
     missing = [];
-    told = 0;
+    reports = 0;
     unreadable = new UndecryptableMessages({
       missing: ({ attrs }) => missing.push(attrs['id']!),
-      tooMany: () => (told += 1),
+      tooMany: () => (reports += 1),
     });
   });
 
@@ -115,7 +115,7 @@ describe('resend requests', () => {
   test('are limited per sender, without affecting other senders', async () => {
     const flood = Array.from({ length: 3_000 }, (_, n) => messageOf(`eve:${n % 3}`, `E${n}`));
     expect((await counts(flood)).filter((count) => count > 0)).toHaveLength(500);
-    expect(told).toBe(1);
+    expect(reports).toBe(1);
     expect(await counts([messageOf('ana', 'A'), messageOf('ana', 'A')])).toEqual([1, 2]);
   });
 
@@ -239,11 +239,11 @@ describe('receipts', () => {
 describe('waiting messages', () => {
   let turns: FairQueue;
   let read: string[];
-  let taken: string[];
+  let processed: string[];
   beforeEach(() => {
     turns = new FairQueue();
     read = [];
-    taken = [];
+    processed = [];
   });
   const unreadable = async () => false;
   const readable = async () => true;
@@ -262,7 +262,7 @@ describe('waiting messages', () => {
       process: async () => {
         await held;
         await new Promise(setImmediate);
-        taken.push(name);
+        processed.push(name);
       },
     });
   const hold = () => {
@@ -273,7 +273,7 @@ describe('waiting messages', () => {
   const passes = async (turnsOfLoop = 300) => {
     for (let n = 0; n < turnsOfLoop; n++) await new Promise(setImmediate);
   };
-  const takenAre = (count: number) => turnsUntil(`${count} are taken`, () => taken.length === count);
+  const takenAre = (count: number) => turnsUntil(`${count} are taken`, () => processed.length === count);
   const many = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
 
   test.each([
@@ -284,11 +284,11 @@ describe('waiting messages', () => {
     for (const name of many('A', 3)) add('ana', name, { how });
     add('bia', 'B0', { how });
     await takenAre(1_004);
-    expect(taken.slice(0, 8)).toEqual(['E0', 'E1', 'A0', 'B0', 'E2', 'A1', 'E3', 'A2']);
-    expect(taken).toEqual(read);
-    expect(taken.filter((name) => name.startsWith('E'))).toEqual(many('E', 1_000));
+    expect(processed.slice(0, 8)).toEqual(['E0', 'E1', 'A0', 'B0', 'E2', 'A1', 'E3', 'A2']);
+    expect(processed).toEqual(read);
+    expect(processed.filter((name) => name.startsWith('E'))).toEqual(many('E', 1_000));
     add('ana', 'A3', { how });
-    await turnsUntil('it is taken', () => taken.at(-1) === 'A3');
+    await turnsUntil('it is taken', () => processed.at(-1) === 'A3');
   });
 
   test('are decrypted ahead up to a limit per chat and a limit for all', async () => {
@@ -300,14 +300,14 @@ describe('waiting messages', () => {
     held.release();
     await takenAre(103);
     // Messages that were not ahead before them let them pass.
-    expect(taken.indexOf('A2')).toBeLessThanOrEqual(30);
+    expect(processed.indexOf('A2')).toBeLessThanOrEqual(30);
     const again = hold();
     for (let n = 0; n < 100; n++) add(`chat ${n}`, `C${n}`, again);
     await passes();
     expect(read.slice(103)).toEqual(many('C', 50));
     again.release();
     await takenAre(203);
-    expect(taken).toEqual(read);
+    expect(processed).toEqual(read);
   });
 
   test('are decrypted ahead up to a size limit', async () => {
@@ -329,6 +329,6 @@ describe('waiting messages', () => {
     expect(read).toEqual(['A0', 'E0']);
     held.release();
     await takenAre(4);
-    expect(taken).toEqual(['A0', 'E0', 'B0', 'A1']);
+    expect(processed).toEqual(['A0', 'E0', 'B0', 'A1']);
   });
 });

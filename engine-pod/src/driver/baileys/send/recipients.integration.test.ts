@@ -56,7 +56,7 @@ test.each<[string, (url: string) => OutboundContent]>([
       interactive: { body: 'Go', buttons: [{ type: 'url', label: 'Go', url }] },
     }),
   ],
-])('an address %s is asked for nothing', async (what, content) => {
+])('requests no address %s', async (what, content) => {
   const { number, ana } = stage;
   const url = `${address}/${encodeURIComponent(what)}`;
   const message = number.message(ana.jid, content(url));

@@ -26,8 +26,8 @@ describe('the network refuses:', () => {
     const from = Date.now();
     await network.restrict(phone.number, { minutes: 5 });
     await expect(number.sendText(bia.jid, 'new here')).rejects.toMatchObject({ code: 'wa_error' });
-    const told = () => number.rows.restrictions.slice(before).find((until) => until !== null);
-    const end = (await until('it is told', told)).getTime() - 5 * 60_000;
+    const findRestriction = () => number.rows.restrictions.slice(before).find((until) => until !== null);
+    const end = (await until('it is reported', findRestriction)).getTime() - 5 * 60_000;
     // The network uses whole seconds.
     expect(end).toBeGreaterThan(from - 1_000);
     expect(end).toBeLessThanOrEqual(Date.now());

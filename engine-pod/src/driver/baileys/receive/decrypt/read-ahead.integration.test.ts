@@ -33,7 +33,7 @@ afterEach(() => {
 });
 afterAll(() => stage?.close());
 
-const told = (beginning: string) =>
+const delivered = (beginning: string) =>
   stage.number.rows.inbound.flatMap(({ text }) => (text?.startsWith(beginning) ? [text] : []));
 const allTold = (texts: readonly string[]) =>
   until(
@@ -66,7 +66,7 @@ async function allWrite(name: string, to = stage.phone.number): Promise<{ ids: s
 test.each([
   ['contacts', () => stage.phone.number],
   ['a group', () => group],
-])('messages of %s are stored together, and told in order', async (whose, to) => {
+])('stores messages of %s together, and delivers them in order', async (whose, to) => {
   const { rows } = stage.number;
   // Everybody has the sender key of the group.
   for (const contact of contacts) await contact.writes(`key of ${whose} ${contact.number}`, { to: to() });
@@ -77,7 +77,7 @@ test.each([
   const { texts } = await atOnce(() => allWrite(`together, ${whose}`, to()));
   await allTold(texts);
   expect(rows.writes - before).toBeLessThanOrEqual(texts.length / 2);
-  expect(told(`together, ${whose}`)).toEqual(texts);
+  expect(delivered(`together, ${whose}`)).toEqual(texts);
   expect(await requests()).toBe(0);
 });
 
@@ -85,13 +85,13 @@ test('acknowledges and delivers no message before it is stored', async () => {
   const { network, number } = stage;
   const writes = stage.number.rows.holdWrites();
   const { ids, texts } = await atOnce(() => allWrite('unstored'));
-  await until('a write is asked for', () => writes.asked() > 0 || undefined);
+  await until('a write is requested', () => writes.asked() > 0 || undefined);
   await lineIsQuiet(stage);
   for (const id of ids) expect(await network.receipts({ id })).toEqual([]);
-  expect(told('unstored')).toEqual([]);
+  expect(delivered('unstored')).toEqual([]);
   writes.release();
   await allTold(texts);
-  expect(told('unstored')).toEqual(texts);
+  expect(delivered('unstored')).toEqual(texts);
   expect(number.events.at(-1)?.kind).toBe('opened');
 });
 
@@ -99,7 +99,7 @@ test('delivers messages decrypted when the connection ended once, in order, with
   const { network, number, phone } = stage;
   const writes = stage.number.rows.holdWrites();
   const { texts } = await atOnce(() => allWrite('cut off'));
-  await until('a write is asked for', () => writes.asked() > 0 || undefined);
+  await until('a write is requested', () => writes.asked() > 0 || undefined);
   await lineIsQuiet(stage);
   number.events.length = 0;
   await network.cut(phone.number);
@@ -108,7 +108,7 @@ test('delivers messages decrypted when the connection ended once, in order, with
   writes.release();
   await allTold(texts);
   await phone.hasTakenAll();
-  expect(told('cut off')).toEqual(texts);
+  expect(delivered('cut off')).toEqual(texts);
   expect(await requests()).toBe(0);
 });
 
@@ -127,7 +127,7 @@ test('delivers messages decrypted when the engine died by the next engine, once 
   await number.replace();
   await allTold(texts);
   await phone.hasTakenAll();
-  expect(told('died')).toEqual(texts);
+  expect(delivered('died')).toEqual(texts);
   expect(await requests()).toBe(0);
 });
 
@@ -137,7 +137,7 @@ test('uses sender keys that come among the messages of the group', async () => {
   const { texts } = await atOnce(() => allWrite('new group', fresh));
   await allTold(texts);
   await phone.hasTakenAll();
-  expect(told('new group')).toEqual(texts);
+  expect(delivered('new group')).toEqual(texts);
   expect(await requests()).toBe(0);
   const [contact] = contacts;
   await contact!.writes('later in the group', { to: fresh });
@@ -152,7 +152,7 @@ test("keeps the order between messages of the owner's phone and of the contact",
       await (n % 2 ? phone.writesOnPhone(ana.number, text) : ana.writes(text, { to: phone.number }));
   });
   await allTold(texts);
-  expect(told('in turns')).toEqual(texts);
+  expect(delivered('in turns')).toEqual(texts);
 });
 
 test('delivers others while one cannot be decrypted at first, and that one too', async () => {
@@ -163,7 +163,7 @@ test('delivers others while one cannot be decrypted at first, and that one too',
     return (await allWrite('around it')).texts;
   });
   await allTold([...texts, 'garbled, then well']);
-  expect(told('around it')).toEqual(texts);
+  expect(delivered('around it')).toEqual(texts);
   expect(await requests()).toBe(before + 1);
 });
 
@@ -201,7 +201,7 @@ test('decrypts messages at once of a contact known by phone number who also uses
       await bia.writes(text, n < 4 ? byPhone : { to: phone.number, options: { addressing: 'lid' } });
   });
   await allTold(texts);
-  expect(told('by two names')).toEqual(texts);
+  expect(delivered('by two names')).toEqual(texts);
   await bia.receives({ id: (await number.sendText(bia.jid, 'to both names')).id });
 });
 
@@ -218,7 +218,7 @@ test('keeps the order of a contact who writes under two ids, even if the first i
     asked += 1;
     return asked === 1 ? slow : undefined;
   };
-  const texts = ['slow, by phone', 'by hidden id', 'by phone again'];
+  const texts = ['slow, by phone', 'by LID', 'by phone again'];
   await atOnce(async () => {
     for (const [n, text] of texts.entries())
       await eva.writes(text, { to: phone.number, options: { addressing: n === 1 ? 'lid' : 'pn' } });

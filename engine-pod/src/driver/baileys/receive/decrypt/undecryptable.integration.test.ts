@@ -44,8 +44,8 @@ test('of a stranger do not delay others', async () => {
     await ana.writes(text, { to: phone.number });
   }
   // Stock Baileys asks the phone first and handles nothing else meanwhile.
-  const told = () => texts.every((text) => number.rows.inbound.some((message) => message.text === text));
-  await until('all between', () => told() || undefined);
+  const delivered = () => texts.every((text) => number.rows.inbound.some((message) => message.text === text));
+  await until('all between', () => delivered() || undefined);
   for (const id of garbage)
     await until('its sender is asked', async () => (await requests(id)) > 0 || undefined);
   for (const id of garbage) expect(askedOfPhone()).not.toContain(id);

@@ -122,7 +122,7 @@ describe('a file is stored, although', () => {
   test('the API is unavailable for a while', async () => {
     let times = 2;
     stage.number.rows.before = (what) => {
-      if (what === 'file' && times-- > 0) throw new InternalApiUnreachable('it is away');
+      if (what === 'file' && times-- > 0) throw new InternalApiUnreachable('unavailable');
     };
     await afterTrouble();
   });
@@ -251,7 +251,7 @@ describe('a file is lost, and the message says so, when', () => {
 });
 
 test.each<[string, DownloadFailure, number, string | null]>([
-  ['a host that is away is waited for', 'host_unavailable', 119_000, null],
+  ['an unavailable host is retried', 'host_unavailable', 119_000, null],
   ['for two minutes', 'host_unavailable', 121_000, 'unavailable'],
   ['a phone that says nothing is asked again', 'phone_unresponsive', 60_000, null],
   ['for two minutes', 'phone_unresponsive', 121_000, 'expired'],
@@ -274,7 +274,7 @@ test.each([
   ['503', { output: { statusCode: 503 } }, 'host_unavailable'],
   ['no answer at all', new TypeError('fetch failed'), 'host_unavailable'],
   ['bytes that do not decrypt', { code: 'ERR_OSSL_BAD_DECRYPT' }, 'hash_mismatch'],
-  ['the API is away', new InternalApiUnreachable('away'), 'api_unavailable'],
+  ['the API is unavailable', new InternalApiUnreachable('unavailable'), 'api_unavailable'],
   ['the API refuses', new InternalApiRefusal('invalid', null), 'refused'],
 ])('a fetch that fails: %s', (_, error, expected) => {
   expect(classifyError(error)).toBe(expected);

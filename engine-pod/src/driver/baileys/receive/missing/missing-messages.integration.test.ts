@@ -27,7 +27,7 @@ describe('an encrypted edit', () => {
 
   test.each([
     ['of a contact known by the number', () => stage.phone.number, 'pn' as const],
-    ['of a contact known by a hidden id', () => stage.phone.number, 'lid' as const],
+    ['of a contact known by LID', () => stage.phone.number, 'lid' as const],
     ['in a group', () => group, 'lid' as const],
   ])('%s is an edit', async (_, to, addressing) => {
     const { number, ana } = stage;
@@ -83,7 +83,7 @@ describe('an encrypted edit', () => {
 describe('a message that came without content', () => {
   test.each([
     ['of a contact known by the number', () => stage.phone.number, 'pn' as const],
-    ['of a contact known by a hidden id', () => stage.phone.number, 'lid' as const],
+    ['of a contact known by LID', () => stage.phone.number, 'lid' as const],
     ['in a group', () => group, 'lid' as const],
   ])('%s comes once the phone has sent it, with its names, and once', async (_, to, addressing) => {
     const { number, ana, phone } = stage;

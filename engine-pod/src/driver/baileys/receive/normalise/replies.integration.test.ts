@@ -24,7 +24,7 @@ const interactive = (format: 'native_flow' | 'legacy', isList: boolean): Outboun
 
 const CHATS: [string, () => string][] = [
   ['of a contact', () => stage.ana.jid],
-  ['of a contact written to by the hidden id', () => stage.ana.lidJid],
+  ['of a contact addressed by LID', () => stage.ana.lidJid],
   ['of a group', () => group],
 ];
 
@@ -83,12 +83,12 @@ describe.each(CHATS)('in the chat %s', (_chat, chat) => {
     const { number, ana } = stage;
     const { id } = await number.sendText(chat(), 'listen');
     const received = await ana.receives({ id });
-    const told = () => number.rows.receipts.filter(({ waMessageId }) => waMessageId === id);
-    await until('delivery', () => told().some(({ status }) => status === 'delivered') || undefined);
+    const receipts = () => number.rows.receipts.filter(({ waMessageId }) => waMessageId === id);
+    await until('delivery', () => receipts().some(({ status }) => status === 'delivered') || undefined);
     await ana.reads(received);
-    await until('reading', () => told().some(({ status }) => status === 'read') || undefined);
+    await until('reading', () => receipts().some(({ status }) => status === 'read') || undefined);
     await ana.plays(received);
-    await until('playing', () => told().some(({ played }) => played) || undefined);
+    await until('playing', () => receipts().some(({ played }) => played) || undefined);
   });
 });
 

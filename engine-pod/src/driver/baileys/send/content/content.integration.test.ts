@@ -151,7 +151,7 @@ const ROWS: Row[] = [
 
 const CHATS: [string, () => string][] = [
   ['of a contact', () => stage.ana.jid],
-  ['of a contact known by a hidden id', () => stage.ana.lidJid],
+  ['of a contact known by LID', () => stage.ana.lidJid],
   ['of a group', () => group],
 ];
 

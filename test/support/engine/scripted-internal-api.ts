@@ -7,50 +7,50 @@ import type { AcquiredLease } from '@gwk/engine-pod/internal-api/lease';
 import { ScriptedQueue } from './scripted-queue.js';
 
 /**
- * A stand-in for the internal port that does to an engine what the real one does only under faults: is silent, is
- * away, loses a reply, answers late, fences. Everything else is tested against the real port.
+ * A fake internal API that simulates faults: it can be unresponsive or unavailable, lose a reply, answer late, or
+ * fence. Everything else is tested against the real one.
  */
 export interface Call {
   route: string;
   body: Record<string, unknown>;
   /** performance.now() */
   at: number;
-  /** Not lost, silent or refused. */
+  /** The reply was not lost, held back or refused. */
   answered: boolean;
 }
 
-export interface ScriptedPortOptions {
+export interface ScriptedInternalApiOptions {
   redis: AcquiredLease['redis'];
   leaseMs?: number;
   renewMs?: number;
   messagesPerMinute?: number;
-  /** For a test that takes it down and up again: one that nobody else is given meanwhile. Any where absent. */
+  /** Fixed port, for a test that takes it down and up again. Default: any free port. */
   port?: number;
 }
 
 type Fate = 'answer' | 'lose-reply' | 'hang' | Refusal;
 type Fault = (call: Call) => Fate | Promise<Fate>;
 
-export class ScriptedPort {
+export class ScriptedInternalApi {
   readonly queue = new ScriptedQueue();
   readonly calls: Call[] = [];
   readonly instanceId = randomUUID();
   readonly commandKey = Buffer.from('0123456789abcdef0123456789abcdef');
   messagesPerMinute: number;
-  /** What the rows say beside messages. */
+  /** Stored data besides messages. */
   state: AcquiredLease['instance']['state'] = 'connecting';
   pairing: AcquiredLease['pairing'] = null;
   unlink: AcquiredLease['unlink'] = null;
-  /** Decides what becomes of a call. */
+  /** Decides the outcome of a call. */
   fault: Fault = () => 'answer';
-  readonly #options: ScriptedPortOptions;
-  /** Of the session store: its values by key. */
+  readonly #options: ScriptedInternalApiOptions;
+  /** Values of the session store by key. */
   readonly session = new Map<string, string>();
   readonly #server: Server;
   #epoch = 0;
   #port: number;
 
-  constructor(options: ScriptedPortOptions) {
+  constructor(options: ScriptedInternalApiOptions) {
     this.#options = options;
     this.#port = options.port ?? 0;
     this.messagesPerMinute = options.messagesPerMinute ?? 60_000;
@@ -59,8 +59,8 @@ export class ScriptedPort {
     });
   }
 
-  static async start(options: ScriptedPortOptions): Promise<ScriptedPort> {
-    const port = new ScriptedPort(options);
+  static async start(options: ScriptedInternalApiOptions): Promise<ScriptedInternalApi> {
+    const port = new ScriptedInternalApi(options);
     await port.up();
     return port;
   }
@@ -73,14 +73,14 @@ export class ScriptedPort {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Answers again, at the address it had. */
+  /** Accepts connections again, at the same address. */
   async up(): Promise<void> {
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
     this.#port = (this.#server.address() as AddressInfo).port;
   }
 
-  /** Connections are refused from now on. */
+  /** Refuses connections from now on. */
   async down(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -88,7 +88,7 @@ export class ScriptedPort {
     await closed;
   }
 
-  /** The calls that are under way fail. */
+  /** Fails the calls in progress. */
   cutOff(): void {
     this.#server.closeAllConnections();
   }
@@ -97,7 +97,7 @@ export class ScriptedPort {
     return this.calls.filter((call) => call.route === route);
   }
 
-  /** All items that a route has taken, in order. */
+  /** All items that a route accepted, in order. */
   items<T>(route: string, field: string): T[] {
     return this.of(route).flatMap((call) =>
       call.answered ? ((call.body[field] as T[] | undefined) ?? []) : [],

@@ -9,22 +9,22 @@ let stage: Stage;
 afterEach(() => stage.close());
 
 const QUEUED = 3_000;
-/** What an engine holds at most. */
+/** Limit of the messages that an engine holds. */
 const HELD = 500;
 const AWAY_MS = realTime(6_000);
 const MEGABYTE = 1024 * 1024;
 
-test('while the API is away what an engine insists on is bounded, and each outcome is told once when it is back', async () => {
+test('limits what it holds while the API is unavailable, and reports each outcome once afterwards', async () => {
   const options = { leaseMs: 120_000, renewMs: 30_000, port: await pickPort() };
   stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options);
-  const { port, network } = stage;
-  // Acknowledged only once the API is away.
+  const { api, network } = stage;
+  // Acknowledged only once the API is unavailable.
   network.answerAfter = () => null;
-  for (let n = 0; n < QUEUED; n++) port.queue.add(`c${n}`, 'hello');
+  for (let n = 0; n < QUEUED; n++) api.queue.add(`c${n}`, 'hello');
   const engine = await stage.start({ ackTimeoutMs: 1_000 });
   await until('it holds what it may', () => network.arrivals.length >= HELD);
   const before = engine.rss;
-  await port.down();
+  await api.down();
   network.answerAfter = () => 0;
   const left = () => new Set(network.arrivals.map(({ wa_message_id }) => wa_message_id)).size;
   const end = performance.now() + AWAY_MS;
@@ -37,12 +37,12 @@ test('while the API is away what an engine insists on is bounded, and each outco
   expect(stage.sent).toBe(0);
   expect((peak - before) / MEGABYTE).toBeLessThan(20);
 
-  await port.up();
+  await api.up();
   await until('all are sent', () => new Set(told()).size === QUEUED);
   expect(told()).toHaveLength(QUEUED);
   expect(left()).toBe(QUEUED);
-  const receipts = port.queue.outcomesOf('receipt').map((one) => JSON.stringify(one));
+  const receipts = api.queue.outcomesOf('receipt').map((one) => JSON.stringify(one));
   expect(new Set(receipts).size).toBe(receipts.length);
 });
 
-const told = () => stage.port.queue.outcomesOf('sent').map(({ message_id }) => message_id);
+const told = () => stage.api.queue.outcomesOf('sent').map(({ message_id }) => message_id);
