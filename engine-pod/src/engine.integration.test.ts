@@ -84,7 +84,7 @@ describe('sending', () => {
   });
 });
 
-describe('doubt', () => {
+describe('unconfirmed sends', () => {
   test('resends the same bytes under the same id until one attempt is acknowledged', async () => {
     const { api, network } = await open();
     const message = api.queue.add('551', 'hello');
@@ -111,17 +111,17 @@ describe('doubt', () => {
 
   test('stops resending once the row says no, and continues the conversation', async () => {
     const { api, network } = await open();
-    const doubted = api.queue.add('551', 'doubted');
+    const unconfirmed = api.queue.add('551', 'unconfirmed');
     api.queue.add('551', 'next');
-    network.answerAfter = ({ body }) => (textOf(body) === 'doubted' ? null : 0);
+    network.answerAfter = ({ body }) => (textOf(body) === 'unconfirmed' ? null : 0);
     // At the check before the resend, however late its arrival is read.
     api.fault = ({ route }) => {
-      if (route === 'built' && api.of('built').length > 1) api.queue.remove(doubted.message_id);
+      if (route === 'built' && api.of('built').length > 1) api.queue.remove(unconfirmed.message_id);
       return 'answer';
     };
     await stage.start({ ackTimeoutMs: 300 });
     await until('the next is sent', () => stage.sent === 1);
-    expect(texts()).toEqual(['doubted', 'next']);
+    expect(texts()).toEqual(['unconfirmed', 'next']);
   });
 });
 
@@ -156,15 +156,15 @@ describe('the internal API', () => {
     await stage.notify(message.message_id);
     // It is answered once its states are stored.
     void stage.command('restart');
-    await until('the restart waits to be told', () => api.of('state').length >= 2);
-    await until('the message waits to be told', () => api.of('outcomes').length >= 1);
+    await until('the restart waits to be stored', () => api.of('state').length >= 2);
+    await until('the message waits to be stored', () => api.of('outcomes').length >= 1);
     expect(stage.sent).toBe(0);
     api.fault = ({ route }) =>
       away && (route === 'state' || route === 'outcomes') ? 'unavailable' : 'answer';
     api.cutOff();
     const calls = () => [api.of('state').length, api.of('outcomes').length];
     const before = calls();
-    await until('both are told again, in vain', () => calls().every((count, n) => count > before[n]! + 1));
+    await until('both are retried without success', () => calls().every((count, n) => count > before[n]! + 1));
     away = false;
     await until('all is stored', () => stage.sent === 1 && stage.states.length === 4);
     expect(stage.states.slice(-3)).toEqual(['disconnected: restart', 'connecting', 'connected']);
@@ -178,7 +178,7 @@ describe('the internal API', () => {
       route === 'outcomes' && JSON.stringify(body).includes(bad.message_id) ? 'invalid' : 'answer';
     const engine = await stage.start();
     await until('the good one is stored', () => stage.sent === 1);
-    await until('the bad one is told of', () => engine.log.includes('refuses an item'));
+    await until('the refused one is logged', () => engine.log.includes('refused an item'));
   });
 });
 
@@ -221,7 +221,7 @@ test('sends a message once despite further notifications, and acknowledges all o
   answer();
   await until('it is sent', () => stage.sent === 1);
   await stage.notify(message.message_id);
-  await until('all are put away', async () => (await redis.call(['XLEN', stage.sends])) === 0);
+  await until('all are acknowledged', async () => (await redis.call(['XLEN', stage.sends])) === 0);
   expect(network.arrivals).toHaveLength(1);
 });
 

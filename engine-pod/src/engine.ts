@@ -122,7 +122,7 @@ export class Engine {
     return {
       lease: this.#lease.valid ? 'ok' : 'not-held',
       redis: this.#redis.up ? 'ok' : 'unreachable',
-      number: this.#connection.state,
+      connection: this.#connection.state,
     };
   }
 

@@ -38,7 +38,7 @@ describe('while a part is away', () => {
   const ready = (redis: string) => ({
     code: 200,
     status: 'ok',
-    checks: { lease: 'ok', redis, number: 'connected' },
+    checks: { lease: 'ok', redis, connection: 'connected' },
   });
 
   test('Redis: sends are accepted within 500 ms and leave within 10 s, reads work, the API stays ready', async () => {

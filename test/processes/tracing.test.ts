@@ -79,8 +79,8 @@ describe('traces', () => {
         `${trace.spanId} > api POST /v1/messages`,
         'api POST /v1/messages > api accept',
         'api accept > api ring',
-        'api ring > engine heard',
-        'engine heard > engine claim',
+        'api ring > engine notified',
+        'engine notified > engine claim',
         'engine claim > api POST /engine/claims',
         'api accept > api queued',
         'api accept > engine send',
@@ -98,7 +98,7 @@ describe('traces', () => {
     expect(named(spans, 'send')[0]!.attributes).toEqual({
       'gwk.message.id': id,
       'gwk.message.type': 'text',
-      'gwk.conclusion': 'sent',
+      'gwk.result': 'sent',
     });
     for (const { start, end } of spans) expect(end).toBeGreaterThanOrEqual(start);
     const told = (await stage.receiver.calls()).filter(({ data }) => data['message_id'] === id);

@@ -90,8 +90,8 @@ describe('a pairing session', () => {
     ['the network refuses', { kind: 'logged-out', reason: '401' }, '401'],
     ['another one has taken over', { kind: 'replaced' }, 'replaced'],
     ['the network calls back', { kind: 'dropped', reason: '515', reconnect: 'at-once' }, undefined],
-    ['of a ban, which is told as a state', { kind: 'banned', code: '406', expiresAt: null }, undefined],
-  ])('tells why its connection ended, though no state does: %s', (_case, how, reason) => {
+    ['none for a ban, which is a state change', { kind: 'banned', code: '406', expiresAt: null }, undefined],
+  ])('reports why its connection ended without a state change: %s', (_case, how, reason) => {
     const { steps } = run('pending_pair', [pair, closed(how)]);
     expect(steps.map(({ ended }) => ended)).toEqual([undefined, reason]);
   });

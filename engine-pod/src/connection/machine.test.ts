@@ -42,12 +42,12 @@ const start: Input = { kind: 'start' };
 describe('at the start', () => {
   test.each<[string, StoredState, string[], string]>([
     ['a new sandbox connects, and its state stays as it is', stored('connecting'), [], 'open'],
-    ['what was connected under another engine connects anew', stored('connected'), ['connecting'], 'open'],
+    ['an instance that was connected in another engine reconnects', stored('connected'), ['connecting'], 'open'],
     ['disconnected reconnects', stored('disconnected'), ['connecting'], 'open'],
     ['disconnected waits until its time', stored('disconnected', { reconnect_at: later(1) }), [], 'keep'],
     ['and not beyond it', stored('disconnected', { reconnect_at: later(0) }), ['connecting'], 'open'],
-    ['an unpaired number waits', stored('pending_pair'), [], 'keep'],
-    ['a logged out number waits', stored('logged_out'), [], 'keep'],
+    ['an unpaired instance waits', stored('pending_pair'), [], 'keep'],
+    ['a logged out instance waits', stored('logged_out'), [], 'keep'],
     ['a ban without end waits', stored('banned'), [], 'keep'],
     ['a ban that goes on waits', stored('banned', { banned_until: later(1) }), [], 'keep'],
     ['a ban that has ended does not', stored('banned', { banned_until: later(0) }), ['connecting'], 'open'],
@@ -67,7 +67,7 @@ const replaced = closed({ kind: 'replaced' });
 describe('inputs that change the state', () => {
   test.each<{ when: string; from: InstanceState; input: Input; told: string[]; socket: string }>([
     { when: 'opened', from: 'connecting', input: open, told: ['connected'], socket: 'keep' },
-    { when: 'opened, no longer wanted', from: 'disconnected', input: open, told: [], socket: 'keep' },
+    { when: 'opened after it was closed', from: 'disconnected', input: open, told: [], socket: 'keep' },
     { when: 'dropped', from: 'connected', input: drop, told: ['disconnected: lost'], socket: 'close' },
     { when: 'refused', from: 'connecting', input: drop, told: ['disconnected: lost'], socket: 'close' },
     {
@@ -156,7 +156,7 @@ describe('inputs that change the state', () => {
       told: [],
       socket: 'keep',
     },
-    { when: 'told by a closed socket', from: 'pending_pair', input: drop, told: [], socket: 'keep' },
+    { when: 'dropped by a closed socket', from: 'pending_pair', input: drop, told: [], socket: 'keep' },
   ])('$when, when $from', ({ from, input, told, socket }) => {
     const result = run(stored(from), [input]);
     expect(result.told).toEqual(told);

@@ -26,7 +26,7 @@ const BATCH = 32;
 /** Spans from the receipt of a notification until the claim is answered. */
 function startSpans(entries: readonly StreamEntry[]): Span[] {
   const traceparents = entries.flatMap(({ fields }) => fields['t']?.split(',') ?? []);
-  return traceparents.map((traceparent) => tracing.child('heard', traceparent, { kind: 'consumer' }));
+  return traceparents.map((traceparent) => tracing.child('notified', traceparent, { kind: 'consumer' }));
 }
 
 /**

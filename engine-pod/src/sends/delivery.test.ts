@@ -62,7 +62,7 @@ async function deliver(
     if (conclusion) return [conclusion, line];
     if (passes()) clock.skip(LONG_MS);
   }
-  throw new Error('the message is not concluded');
+  throw new Error('the message has no result');
 }
 
 test('returns the message to the queue when the connection ends while it is built', async () => {

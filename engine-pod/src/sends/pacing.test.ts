@@ -5,7 +5,7 @@ type Act = { take: number } | { rate: number } | { giveBack: number } | 'wait';
 
 test.each<[string, number, [number, Act, number][]]>([
   ['a bucket starts with one minute of messages', 60, [[0, 'wait', 60]]],
-  ['what is taken comes back evenly', 60, [[0, { take: 60 }, 0], [999, 'wait', 0], [1_000, 'wait', 1], [30_000, 'wait', 30]]], // prettier-ignore
+  ['refills evenly', 60, [[0, { take: 60 }, 0], [999, 'wait', 0], [1_000, 'wait', 1], [30_000, 'wait', 30]]], // prettier-ignore
   [
     "never holds more than one minute's worth",
     60,
@@ -32,7 +32,7 @@ test.each<[string, number, [number, Act, number][]]>([
       [1_000, 'wait', 60],
     ],
   ],
-  ['what did not leave is given back', 60, [[0, { take: 5 }, 55], [0, { giveBack: 5 }, 60], [0, { giveBack: 5 }, 60]]], // prettier-ignore
+  ['returns unused tokens', 60, [[0, { take: 5 }, 55], [0, { giveBack: 5 }, 60], [0, { giveBack: 5 }, 60]]], // prettier-ignore
   ['a clock that stands still or goes back gives nothing', 60, [[5_000, { take: 60 }, 0], [5_000, 'wait', 0], [1_000, 'wait', 0], [6_000, 'wait', 1]]], // prettier-ignore
 ])('%s', (_case, rate, acts) => {
   const pacing = new Pacing(rate, 0);

@@ -121,7 +121,7 @@ export class Sender {
   async #finish(held: HeldMessage, result: DeliveryResult): Promise<void> {
     const { message } = held.delivery;
     this.#options.finished(result.kind, performance.now() - held.claimedAt);
-    held.span.set({ 'gwk.conclusion': result.kind });
+    held.span.set({ 'gwk.result': result.kind });
     held.span.end(result.kind === 'failed' ? result.code : null);
     const { traceparent } = held.span;
     const traced = traceparent === null ? {} : { traceparent };

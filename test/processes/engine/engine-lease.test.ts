@@ -81,7 +81,7 @@ test('closes the socket shortly before the lease ends, not earlier, when the int
   // Unreachable, but it refused nobody: the same engine continues and reports what happened.
   api.fault = () => 'answer';
   await until('it is sent', () => stage.sent === 1);
-  await until('all is told', () => stage.states.length >= 4);
+  await until('all states are stored', () => stage.states.length >= 4);
   expect(stage.states).toEqual(['connected', 'disconnected: lease_unconfirmed', 'connecting', 'connected']);
   const closed = Date.parse(stage.changes[1]!.at) - last;
   // The lease counts from the request, slightly before the answer was received.

@@ -91,7 +91,7 @@ describe('readiness', () => {
     held = false;
     await until('it is connected', () => stage.states.includes('connected'));
     await until('Redis is there', async () => JSON.stringify(await readyz(engine)).includes('"redis":"ok"'));
-    expect(await readyz(engine)).toEqual([200, { lease: 'ok', redis: 'ok', number: 'connected' }]);
+    expect(await readyz(engine)).toEqual([200, { lease: 'ok', redis: 'ok', connection: 'connected' }]);
   });
 
   test('fails once the lease is no longer confirmed', async () => {

@@ -35,7 +35,7 @@ const QUIET = { idleClaimMs: 60_000 };
 async function sendOne(conversation: string): Promise<void> {
   const { queue } = stage.api;
   const { sent } = stage;
-  await until('what was sent is read', () => queue.outcomesOf('receipt').length === 2 * sent);
+  await until('sent messages are read', () => queue.outcomesOf('receipt').length === 2 * sent);
   const message = queue.add(conversation, 'hello');
   await stage.notify(message.message_id);
   await until('it is sent', () => stage.sent === sent + 1);
@@ -45,7 +45,7 @@ test('receives notifications again after FLUSHALL, and claims messages notified 
   const { api, redis } = await open();
   await stage.start(QUIET);
   await redis.call(['FLUSHALL']);
-  api.queue.add('551', 'its bell was lost');
+  api.queue.add('551', 'its notification was lost');
   await until('it is sent', () => stage.sent === 1);
   await sendOne('552');
   expect(await stage.command('live')).toMatchObject({ ok: true });
@@ -103,7 +103,7 @@ test('restores a user that Redis forgot, with access to its own streams only', a
   const engine = await stage.start(QUIET);
   await sendOne('551');
   await admin.call(['ACL', 'DELUSER', 'robbed']);
-  await until('the user was asked for', () => stage.api.of('redis-user').length > 0);
+  await until('the user was requested', () => stage.api.of('redis-user').length > 0);
   const listening = async () =>
     String(await admin.call(['CLIENT', 'LIST'])).match(/cmd=xreadgroup user=robbed/g);
   await until('it listens to both streams again', async () => (await listening())?.length === 2);

@@ -32,7 +32,7 @@ test.each<[string, object]>([
   ['sticker', { media }],
   ['location', { latitude: 1, longitude: 2 }],
   ['contact', { name: 'Ana', phones: ['5511987654321'] }],
-])('%s leaves as it was given', (type, content) => {
+])('renders %s unchanged', (type, content) => {
   const { body, menu, rendered_as } = build({ type, [type]: content });
   expect(body).toMatchObject({ type, [type]: content });
   expect([menu, rendered_as]).toEqual([null, null]);
@@ -103,7 +103,7 @@ test.each([
   [{ kind: 'edit', text: 'novo' } as const, { type: 'edit', key, text: { body: 'novo' } }],
   [{ kind: 'delete' } as const, { type: 'delete', key }],
   [{ kind: 'react', emoji: '' } as const, { type: 'react', key, emoji: '' }],
-])('a change names what it changes: %j', (change, expected) => {
+])('an edit names the edited message: %j', (change, expected) => {
   const bytes = buildEdit({ ...change, stanza_id: 'S', message: key });
   expect(JSON.parse(bytes.toString())).toEqual(expected);
 });

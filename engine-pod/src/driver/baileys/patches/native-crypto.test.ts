@@ -65,7 +65,7 @@ describe('signatures', () => {
     ['a short signature', [pubKey, message, signature.subarray(1)]],
     ['a short key', [pubKey.subarray(2), message, signature]],
     ['no message', [pubKey, undefined as unknown as Buffer, signature]],
-    ['what is not to be verified', [pubKey, message, Buffer.alloc(64), true]],
+    ['a signature that need not be verified', [pubKey, message, Buffer.alloc(64), true]],
   ])('are judged alike: %s', (_what, given) => {
     const error = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     expect(outcome(() => verifies(...given))).toEqual(outcome(() => stockCurve.verifySignature(...given)));
@@ -91,12 +91,12 @@ describe('MACs and keys', () => {
     ['three without info', (by) => by.deriveSecrets(key, Buffer.alloc(32), Buffer.alloc(0))],
     ['four', (by) => by.deriveSecrets(key, Buffer.alloc(32), data, 4)],
     ['keys with short salt', (by) => by.deriveSecrets(key, Buffer.alloc(3), data)],
-    ['what is encrypted', (by) => by.encrypt(key, data, iv)],
-    ['what is encrypted with a short key', (by) => by.encrypt(key.subarray(1), data, iv)],
+    ['encrypted data', (by) => by.encrypt(key, data, iv)],
+    ['data encrypted with a short key', (by) => by.encrypt(key.subarray(1), data, iv)],
     ['decrypted data', (by) => by.decrypt(key, encrypted, iv)],
     ['data decrypted with another key', (by) => by.decrypt(Buffer.alloc(32), encrypted, iv)],
     ['truncated data', (by) => by.decrypt(key, encrypted.subarray(1), iv)],
-    ['what is no buffer', (by) => by.decrypt(key, bytes, iv)],
+    ['data that is no buffer', (by) => by.decrypt(key, bytes, iv)],
   ];
   const randomLike = (length: number): Buffer => Buffer.alloc(length, 7);
 

@@ -138,7 +138,7 @@ test('refuses a message of 10 MB unread, and truncates one of 1.5 MB', async () 
   const large = await brings(message({ conversation: 'y'.repeat(1_500_000) }));
   expect((await stage.number.gets(large)).text).toHaveLength(65_536);
   expect(stage.number.rows.inbound.some(({ wa_message_id }) => wa_message_id === huge)).toBe(false);
-  expect(logged).toContain('a message is refused for its size');
+  expect(logged).toContain('message refused: too large');
 });
 
 test('does not store secrets of a wrong length', async () => {

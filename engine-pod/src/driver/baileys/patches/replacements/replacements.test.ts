@@ -59,7 +59,7 @@ describe('cryptography', () => {
     ['with salt', { salt: randomBytes(32), info: '' }],
     ['with salt and info', { salt: randomBytes(32), info: 'link_code_pairing_key_bundle_encryption_key' }],
     ['with bytes as info', { info: Buffer.from('Bot Message').toString('latin1') }],
-    ['with what is no text as info', { info: randomBytes(40).toString('latin1') }],
+    ['with info that is no text', { info: randomBytes(40).toString('latin1') }],
   ])('keys are derived alike, %s', (_how, how) => {
     for (const length of [32, 64, 112])
       expect(Buffer.from(bridge.hkdf(key, length, how))).toEqual(
@@ -96,7 +96,7 @@ describe('caches', () => {
   test.each([
     ['of the engine', SlimCache],
     ['as they come', StockCache],
-  ])('%s keep what they are given for its time', (_whose, Cache) => {
+  ])('%s keep values until they expire', (_whose, Cache) => {
     const cache = new Cache<unknown>({ stdTTL: 2 });
     cache.set('a', 1);
     cache.mset([

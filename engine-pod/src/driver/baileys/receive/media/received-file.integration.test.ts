@@ -253,16 +253,16 @@ describe('a file is lost, and the message says so, when', () => {
 test.each<[string, DownloadFailure, number, string | null]>([
   ['an unavailable host is retried', 'host_unavailable', 119_000, null],
   ['for two minutes', 'host_unavailable', 121_000, 'unavailable'],
-  ['a phone that says nothing is asked again', 'phone_unresponsive', 60_000, null],
+  ['an unresponsive phone is asked again', 'phone_unresponsive', 60_000, null],
   ['for two minutes', 'phone_unresponsive', 121_000, 'expired'],
-  ['without the API nothing is given up soon', 'api_unavailable', 899_000, null],
+  ['an unavailable API is retried for longer', 'api_unavailable', 899_000, null],
   ['but in the end', 'api_unavailable', 901_000, 'unavailable'],
   ['nor without a connection', 'no_connection', 899_000, null],
   ['but in the end', 'no_connection', Infinity, 'unavailable'],
   ['a wrong file stays wrong', 'hash_mismatch', 0, 'hash_mismatch'],
   ['a large one stays large', 'too_large', 0, 'too_large'],
   ['a refusal is one', 'refused', 0, 'unavailable'],
-  ['what the phone has not it will not have', 'phone_lacks_file', 0, 'expired'],
+  ['a file that the phone lacks is expired', 'phone_lacks_file', 0, 'expired'],
 ])('%s (%s, %d ms)', (_, trouble, spentMs, expected) => {
   expect(decideMediaError(trouble, spentMs, { hostMs: 120_000, unavailableMs: 900_000 })).toBe(expected);
 });

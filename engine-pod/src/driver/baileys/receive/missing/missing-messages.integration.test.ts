@@ -26,7 +26,7 @@ describe('an encrypted edit', () => {
   const edited = (id: string) => until('the edit', () => (changes(id).length > 0 ? changes(id) : undefined));
 
   test.each([
-    ['of a contact known by the number', () => stage.phone.number, 'pn' as const],
+    ['of a contact known by phone number', () => stage.phone.number, 'pn' as const],
     ['of a contact known by LID', () => stage.phone.number, 'lid' as const],
     ['in a group', () => group, 'lid' as const],
   ])('%s is an edit', async (_, to, addressing) => {
@@ -82,7 +82,7 @@ describe('an encrypted edit', () => {
 
 describe('a message that came without content', () => {
   test.each([
-    ['of a contact known by the number', () => stage.phone.number, 'pn' as const],
+    ['of a contact known by phone number', () => stage.phone.number, 'pn' as const],
     ['of a contact known by LID', () => stage.phone.number, 'lid' as const],
     ['in a group', () => group, 'lid' as const],
   ])('%s comes once the phone has sent it, with its names, and once', async (_, to, addressing) => {
@@ -110,7 +110,7 @@ describe('a message that came without content', () => {
     const { number, ana, phone, network } = stage;
     await phone.behaves({ answersDevices: false });
     const id = await ana.writes('later', { to: phone.number, options: { unavailable: true } });
-    await until('it is noted', () => number.rows.of('unavailable').length > 0 || undefined);
+    await until('it is recorded', () => number.rows.of('unavailable').length > 0 || undefined);
     await network.waitStanza({ tag: 'ack', id, way: 'in' } as never);
     await phone.behaves({ answersDevices: true });
     await number.replace();

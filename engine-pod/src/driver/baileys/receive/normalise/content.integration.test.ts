@@ -142,7 +142,7 @@ const THINGS: Row[] = [
   ],
   ['a poll, version 2', { pollCreationMessageV2: { name: 'Which?' } }, { type: 'poll', text: 'Which?' }],
   ['a poll, version 3', { pollCreationMessageV3: { name: 'Which?' } }, { type: 'poll', text: 'Which?' }],
-  ['what is not known here', { orderMessage: { orderId: '1' } }, { type: 'other', text: null }],
+  ['an unknown type', { orderMessage: { orderId: '1' } }, { type: 'other', text: null }],
 ];
 
 const MENUS: Row[] = [

@@ -134,7 +134,7 @@ test('a mention in a group names the member', async () => {
 describe.each([
   ['of a contact', () => stage.ana.jid],
   ['of a group', () => group],
-])('what was sent in the chat %s is', (_chat, chat) => {
+])('a message sent in the chat %s is', (_chat, chat) => {
   const given = () => ({ mayWrite: () => true, signal: NEVER_ABORTED });
   let last = 0;
   const newId = () => `3EB0C0FFEE${String(++last).padStart(8, '0')}${chat() === group ? 'AA' : 'BB'}`;
