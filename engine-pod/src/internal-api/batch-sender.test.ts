@@ -4,7 +4,7 @@ import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { ManualClock } from '@gwk/test/support/clock';
 import { BatchSender, type BatchSenderOptions } from './batch-sender.js';
 
-const poster = (change: Partial<BatchSenderOptions<string, string>>): BatchSender<string, string> =>
+const createSender = (change: Partial<BatchSenderOptions<string, string>>): BatchSender<string, string> =>
   new BatchSender({
     name: 'letters',
     maxItems: 3,
@@ -16,7 +16,7 @@ const poster = (change: Partial<BatchSenderOptions<string, string>>): BatchSende
 
 test('sends items of one moment together, in order, each with its own result', async () => {
   const groups: string[][] = [];
-  const letters = poster({
+  const letters = createSender({
     send: async (items) => {
       groups.push(items);
       return items.map((item) => item.toUpperCase());
@@ -30,7 +30,7 @@ test('sends items of one moment together, in order, each with its own result', a
 test('sends one request at a time; later items wait', async () => {
   let running = 0;
   let most = 0;
-  const letters = poster({
+  const letters = createSender({
     send: async (items) => {
       most = Math.max(most, ++running);
       for (let turns = 0; turns < 5; turns++) await turn();
@@ -48,7 +48,7 @@ test('sends one request at a time; later items wait', async () => {
 
 test('splits large items into smaller batches, the largest alone', async () => {
   const groups: string[][] = [];
-  const letters = poster({
+  const letters = createSender({
     estimateBytes: (item) => (item === 'b' ? 3_000_000 : 1_000_000),
     send: async (items) => {
       groups.push(items);
@@ -60,7 +60,7 @@ test('splits large items into smaller batches, the largest alone', async () => {
 });
 
 test('a refused item fails alone', async () => {
-  const letters = poster({
+  const letters = createSender({
     send: async (items) => {
       if (items.includes('bad')) throw new InternalApiRefusal('invalid', null);
       return items;
@@ -77,7 +77,7 @@ describe('items that may linger', () => {
   const letters = (answered = Promise.resolve()) => {
     groups.length = 0;
     clock = new ManualClock();
-    return poster({
+    return createSender({
       mayLinger: (item) => item.startsWith('p'),
       send: async (items) => {
         groups.push(items);

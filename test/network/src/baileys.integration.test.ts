@@ -319,7 +319,7 @@ describe('receiving (engine: receive/)', () => {
   });
 });
 
-describe('pairing (engine: connection/link.ts, session/credentials.ts)', () => {
+describe('pairing (engine: connection/network-connection.ts, session/credentials.ts)', () => {
   it('a code to be typed makes half an account at once', async () => {
     const owner = await running.client.phone(String(++last));
     const other = new StockClient(running).open();

@@ -28,7 +28,7 @@ class DecryptionBudgetExceeded extends Error {
 
 /**
  * Limits the key derivations for messages that may turn out to be undecryptable. A sender chooses how many keys of
- * a chain a message skips and how many sessions must be tried, and a failed derivation is thrown away: 200 bytes of
+ * a chain a message skips and how many sessions must be tried, and a failed derivation is discarded: 200 bytes of
  * garbage blocked an engine for seconds.
  *
  * Failed and far-ahead derivations count for the sender and in total. Beyond the limit, messages are decrypted only

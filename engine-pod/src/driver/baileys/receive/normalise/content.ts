@@ -3,7 +3,7 @@ import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { parseEdit } from './edits.js';
 import { parseClick } from './clicks.js';
 
-/** The part of an inbound message that comes from its content, whoever wrote it. */
+/** The part of an inbound message that comes from its content. */
 type ParsedContent = Pick<
   InboundMessage,
   'type' | 'text' | 'location' | 'contacts' | 'click' | 'change' | 'quoted_wa_message_id'
