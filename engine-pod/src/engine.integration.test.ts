@@ -164,7 +164,9 @@ describe('the internal API', () => {
     api.cutOff();
     const calls = () => [api.of('state').length, api.of('outcomes').length];
     const before = calls();
-    await until('both are retried without success', () => calls().every((count, n) => count > before[n]! + 1));
+    await until('both are retried without success', () =>
+      calls().every((count, n) => count > before[n]! + 1),
+    );
     away = false;
     await until('all is stored', () => stage.sent === 1 && stage.states.length === 4);
     expect(stage.states.slice(-3)).toEqual(['disconnected: restart', 'connecting', 'connected']);

@@ -42,7 +42,12 @@ const start: Input = { kind: 'start' };
 describe('at the start', () => {
   test.each<[string, StoredState, string[], string]>([
     ['a new sandbox connects, and its state stays as it is', stored('connecting'), [], 'open'],
-    ['an instance that was connected in another engine reconnects', stored('connected'), ['connecting'], 'open'],
+    [
+      'an instance that was connected in another engine reconnects',
+      stored('connected'),
+      ['connecting'],
+      'open',
+    ],
     ['disconnected reconnects', stored('disconnected'), ['connecting'], 'open'],
     ['disconnected waits until its time', stored('disconnected', { reconnect_at: later(1) }), [], 'keep'],
     ['and not beyond it', stored('disconnected', { reconnect_at: later(0) }), ['connecting'], 'open'],

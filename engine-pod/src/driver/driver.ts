@@ -13,12 +13,10 @@ import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode, Rendering } from '@gwk/core/states';
 
 /**
- * Connects an engine to a network. A driver knows the network and nothing of leases, queues or pacing. The engine
- * knows those and nothing of the network.
+ * Connects an engine to a network. A driver knows the network and nothing of leases, queues or pacing.
  *
- * Concurrency: `connect`, `close` and `logout` are called one after the other. `build` and `send` are called for
- * different chats at the same time. A lookup for one chat (is it on the network, which devices) must never delay
- * another, so it runs outside any lock of the account.
+ * `connect`, `close` and `logout` are called one after the other, `build` and `send` concurrently for different
+ * chats. A lookup for one chat must not delay another, so it runs outside any lock of the account.
  */
 export interface Driver {
   /**

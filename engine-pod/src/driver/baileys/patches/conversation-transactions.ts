@@ -3,17 +3,11 @@ import type { SessionStore } from '../session/store.js';
 import { waitUntilStored, writeContext } from './write-context.js';
 
 /**
- * Gives each conversation its own transaction. Baileys sends the messages of an account one after the other: its
- * transaction on the keys is named after the account and lasts from the device query until the stanza is written.
- * Nothing in it needs that. Sessions have locks of their own (session/signal-transactions.ts), and every other key
- * it changes belongs to one chat.
- *
- * A message waits for its ratchet steps at its last key access before the stanza (the token of a contact, the
- * sender key memory of a group), where nothing queues behind it. Without that access it waits in the write guard,
- * with every later frame.
- *
- * Key writes after the stanza (the token given to a new contact) go straight to the store. The finished transaction
- * would lose them, and every message would repeat them.
+ * Replaces the account-wide transaction of a send by one for each chat. A message waits for its ratchet steps at
+ * its last key access before the stanza, where nothing queues behind it. Without that access it waits in the write
+ * guard, with every later frame. Key writes after the stanza go to the store, because the finished transaction
+ * would lose them.
+ * See docs/decisions/0009-how-the-baileys-driver-prevents-loss-and-duplicates.md.
  */
 export function useConversationTransactions(socket: WASocket, store: SessionStore): void {
   const { keys } = socket.authState;

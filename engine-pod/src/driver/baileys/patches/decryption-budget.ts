@@ -27,12 +27,10 @@ class DecryptionBudgetExceeded extends Error {
 }
 
 /**
- * Limits the key derivations for messages that may turn out to be undecryptable. A sender chooses how many keys of
- * a chain a message skips and how many sessions must be tried, and a failed derivation is discarded: 200 bytes of
- * garbage blocked an engine for seconds.
- *
- * Failed and far-ahead derivations count for the sender and in total. Beyond the limit, messages are decrypted only
- * if they take few steps. The others are treated as undecryptable, so they are requested again.
+ * Limits the key derivations for messages that may be undecryptable, because senders choose how many keys a message
+ * skips: 200 bytes of garbage blocked an engine for seconds. Failed and far-ahead derivations count per sender and
+ * in total. Beyond a limit, messages that need many steps are treated as undecryptable, so they are requested
+ * again.
  */
 export class DecryptionBudget {
   readonly #limiter: RateLimiter;

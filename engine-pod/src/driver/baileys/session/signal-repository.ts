@@ -30,12 +30,13 @@ export interface SignalRepositoryOptions {
 }
 
 /**
- * Creates Baileys' Signal repository with these guarantees added:
- * - The changes of an encryption are stored before the stanza leaves. Otherwise a key could be used again after a
- *   crash, and receivers silently drop such a message.
- * - A plaintext is stored in the same write as its ratchet step, before the network gets the acknowledgement,
- *   because a ciphertext cannot be decrypted twice. If the same ciphertext comes again, the journal answers.
- * - Changes to one person's sessions are serialised, whichever of the person's two ids they use.
+ * Baileys' Signal repository with these guarantees added:
+ * - The changes of an encryption are stored before the stanza leaves.
+ * - A plaintext is stored in the same write as its ratchet step, before the network gets the acknowledgement. The
+ *   journal answers if the same ciphertext comes again.
+ * - Changes to one person's sessions are serialised under both ids of the person.
+ *
+ * See docs/decisions/0009-how-the-baileys-driver-prevents-loss-and-duplicates.md.
  */
 export function createSignalRepository(
   options: SignalRepositoryOptions,

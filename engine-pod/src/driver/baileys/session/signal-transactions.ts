@@ -22,17 +22,10 @@ export interface UnsavedResult<T> {
 }
 
 /**
- * The keys as the Signal repository sees them. One transaction (a message encrypted or decrypted, a session
- * started) changes several keys. Its changes are stored in one write before it resolves, and a failed transaction
- * changes nothing.
- *
- * Locks are released when the write begins, not when it is stored. The next transaction on the same keys sees the
- * changes, and is stored with them or after them, because writes keep their order. So a session that takes part in
- * every message (that of the own phone) needs no round trip for each.
- *
- * This replaces Baileys' transactions, which commit after the stanza has left and do not isolate sending from
- * receiving. A send holds the lock of the account and a receipt that of the sender, so each may overwrite the
- * session that the other advanced, and the next message is lost.
+ * Replaces Baileys' transactions. One transaction encrypts or decrypts one message or starts a session. Its changes
+ * are stored in one write before it resolves; a failed transaction changes nothing. Locks are released when the
+ * write begins: the next transaction on the same keys sees the changes, and writes keep their order.
+ * See docs/decisions/0009-how-the-baileys-driver-prevents-loss-and-duplicates.md.
  */
 export class SignalTransactions implements SignalKeyStoreWithTransaction {
   readonly #store: SessionStore;

@@ -26,12 +26,11 @@ const silent = {
 };
 
 /**
- * Decrypts a message before Baileys handles it. Baileys handles one message at a time and waits for each to be
- * stored before it confirms it. Decrypting ahead lets the writes of many messages share one request, and each is
- * confirmed once it is stored.
+ * Decrypts a message before Baileys handles it, so that many messages share one write. Baileys waits for each
+ * message to be stored before it handles the next.
  *
- * @returns whether every part was decrypted; the writes have begun then. A failed part changes nothing. Baileys
- * must handle that message before any later one is decrypted, because the result may affect the later ones.
+ * @returns whether every part was decrypted. If not, nothing has changed, and Baileys must handle the message
+ * before any later one is decrypted, because the result may affect the later ones.
  */
 export async function decryptAhead(socket: WASocket, stanza: BinaryNode): Promise<boolean> {
   if (!canDecryptAhead(stanza)) return false;

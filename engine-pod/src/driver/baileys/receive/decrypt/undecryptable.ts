@@ -29,16 +29,11 @@ const REPORT_LIMIT = { perKey: 1, total: 10, windowMs: HOUR_MS };
 export const MAX_REQUESTS = 5;
 
 /**
- * Limits the work for undecryptable messages through the two caches in which Baileys counts its requests. Baileys
- * handles such a message while all others wait, so these caches must never wait. Strangers send as many such
- * messages as they like, so everything done for one is limited:
- * - The sender is asked to resend a message, up to five times, with a limit per sender (`retries`).
- * - Our own messages are resent to devices that could not decrypt them, likewise limited.
- * - Stock Baileys waits 2 s and then asks the phone. `resends` claims that the phone was asked already, and
- *   missing/phone-requests.ts asks it in the background.
+ * Limits the work for undecryptable messages, through the two caches in which Baileys counts its requests:
+ * - `retries`: resend requests for a message, and our own resends, per sender and in total.
+ * - `resends`: claims that the phone was asked already. missing/phone-requests.ts asks it in the background.
  *
- * Messages are handled one after the other (queue/), so a cache access under the id of the current message is made
- * for that message.
+ * Messages are handled one at a time, so an access under the current message's id is made for that message.
  */
 export class UndecryptableMessages {
   readonly #options: UndecryptableOptions;

@@ -30,14 +30,10 @@ const STANZA_BYTES = 1_000;
 const PAUSE_MS = 250;
 
 /**
- * Handles messages one after the other, each conversation in order of arrival. Stock Baileys looks up the ids of
- * the sender before it queues a message, so later messages overtake it. It also has a separate queue for offline
- * messages, which new ones overtake. A group message that overtakes the one with its sender key cannot be
- * decrypted.
- *
- * Conversations alternate, so a busy one does not block the others. After a message that failed to decrypt ahead,
- * nothing is decrypted until Baileys has handled it. When more messages come than are handled, the socket is read
- * slowly, so the backlog is bounded.
+ * Passes messages to Baileys one at a time: in order within a conversation, in turn between conversations. Stock
+ * Baileys lets messages overtake each other while it looks up ids and while it handles offline messages. A group
+ * message that overtakes its sender key cannot be decrypted. When messages come faster than they are handled, the
+ * socket is read slowly.
  */
 export function attachOrderedIntake(
   { ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>,

@@ -26,12 +26,10 @@ const FOUND = { max: 100, forMs: MINUTE_MS };
 type Listener = (node: BinaryNode) => unknown;
 
 /**
- * Screens requests to resend a message, which anybody can send. Stock Baileys processes every id in a request,
- * looks each up by id alone, and starts a new session with the requester before it knows whether there is anything
- * to resend. Therefore:
- * - A request is for the one message that it names. Further listed ids are removed; apps list none.
- * - Nothing happens before it is certain that this message was sent to the chat that the request came from.
- * - There are limits per contact (all devices together), in total, and per group.
+ * Screens requests to resend a message, which anybody can send:
+ * - A request counts for the one message that it names.
+ * - The message must have been sent to the chat that the request came from, before anything else happens.
+ * - Requests are limited per contact (all devices together), in total, and per group.
  *
  * All requests are acknowledged; otherwise the network would send them again.
  */
