@@ -3,7 +3,7 @@ import { TestApi } from '../support/api/test-api.js';
 import type { ApiClient } from '../support/api/client.js';
 import { migrate, pendingNow } from '@gwk/api/database/migrate';
 import { openDatabase } from '@gwk/api/database/database';
-import { Doorbell } from '@gwk/api/messages/send-notifier';
+import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
 import type { StandInEngine } from '../support/api/stand-in-engine.js';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
@@ -355,7 +355,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     const redis = openRedis({ url: redisUrl(), program: 'test', log });
     const sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);
     try {
-      await pass({ db, sealer, doorbell: new Doorbell(redis, new RedisKeys(prefix)), log });
+      await pass({ db, sealer, sendNotifier: new SendNotifier(redis, new RedisKeys(prefix)), log });
       return lines.join('');
     } finally {
       closeRedis(redis);

@@ -78,8 +78,8 @@ describe('traces', () => {
       new Set([
         `${trace.spanId} > api POST /v1/messages`,
         'api POST /v1/messages > api accept',
-        'api accept > api ring',
-        'api ring > engine notified',
+        'api accept > api notify',
+        'api notify > engine notified',
         'engine notified > engine claim',
         'engine claim > api POST /engine/claims',
         'api accept > api queued',
@@ -98,7 +98,7 @@ describe('traces', () => {
     expect(named(spans, 'send')[0]!.attributes).toEqual({
       'gwk.message.id': id,
       'gwk.message.type': 'text',
-      'gwk.result': 'sent',
+      'gwk.conclusion': 'sent',
     });
     for (const { start, end } of spans) expect(end).toBeGreaterThanOrEqual(start);
     const told = (await stage.receiver.calls()).filter(({ data }) => data['message_id'] === id);

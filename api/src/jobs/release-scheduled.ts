@@ -41,7 +41,7 @@ export function releaseScheduledJob(deps: JobDependencies, environmentPolicy: Po
     async pass() {
       const released = await releaseGroup(deps, environmentPolicy);
       if (released === null) return NOTHING;
-      await deps.doorbell.ring(released.rings);
+      await deps.sendNotifier.notify(released.rings);
       return { amount: released.amount, more: released.amount === GROUP };
     },
   };

@@ -4,100 +4,100 @@ import { ManualClock } from '@gwk/test/support/clock';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { until } from '@gwk/test/support/wait';
 import { closeRedis, openRedis, type Redis } from '../platform/redis.js';
-import { Doorbell } from './send-notifier.js';
+import { SendNotifier } from './send-notifier.js';
 
 let redis: Redis;
 let keys: RedisKeys;
-let doorbell: Doorbell;
-/** How long an instance rests. */
-const REST_MS = 10;
+let sendNotifier: SendNotifier;
+/** Shortest interval between two notifications of an instance. */
+const MIN_INTERVAL_MS = 10;
 let clock: ManualClock;
 
 beforeEach(async () => {
   redis = openRedis({ url: redisUrl(), program: 'test', log: createLogger('test', 'error') });
   keys = new RedisKeys(redisPrefix());
   clock = new ManualClock();
-  doorbell = new Doorbell(redis, keys, clock);
+  sendNotifier = new SendNotifier(redis, keys, clock);
   await new Promise((resolve) => redis.once('ready', resolve));
 });
 afterEach(() => closeRedis(redis));
 
-const rungFor = async (instanceId: string) =>
+const notificationsOf = async (instanceId: string) =>
   ((await redis.xRange(keys.sends(instanceId), '-', '+')) ?? []).map((entry) => ({ ...entry?.message }));
 
-/** A script that Redis has to be told is run in a second command, which nobody waits for longer than a moment. */
-const rung = (instanceId: string) =>
-  until(async () => (await rungFor(instanceId)).length > 0, { what: `${instanceId} is rung` });
+/** Redis may lack the script. Then `notify` sends a second command and may time out before it runs. */
+const untilNotified = (instanceId: string) =>
+  until(async () => (await notificationsOf(instanceId)).length > 0, { what: `${instanceId} is notified` });
 
-test('every instance is rung in its own stream, with the spans that ring', async () => {
-  await doorbell.ring([
+test('adds a notification to the stream of each instance, with its trace contexts', async () => {
+  await sendNotifier.notify([
     { instanceId: 'one', messageId: 'a' },
     { instanceId: 'two', messageId: 'b', traceparents: ['x', 'y'] },
   ]);
-  await rung('two');
-  expect(await rungFor('one')).toEqual([{ m: 'a' }]);
-  expect(await rungFor('two')).toEqual([{ m: 'b', t: 'x,y' }]);
+  await untilNotified('two');
+  expect(await notificationsOf('one')).toEqual([{ m: 'a' }]);
+  expect(await notificationsOf('two')).toEqual([{ m: 'b', t: 'x,y' }]);
 });
 
-test('a Redis that has forgotten the script is told it again', async () => {
-  // As for a script that was never told: to make it forget this one would be to make it forget those of all tests.
+test('sends the script again after Redis has lost it', async () => {
+  // An unknown digest, because SCRIPT FLUSH would drop the scripts of all tests.
   const evalSha = redis.evalSha.bind(redis);
-  const asked = jest
+  const evaluated = jest
     .spyOn(redis, 'evalSha')
     .mockImplementationOnce((_, given) => evalSha('0'.repeat(40), given));
-  await doorbell.ring([{ instanceId: 'two', messageId: 'b' }]);
-  expect(asked).toHaveBeenCalledTimes(1);
-  await rung('two');
-  expect(await rungFor('two')).toEqual([{ m: 'b' }]);
+  await sendNotifier.notify([{ instanceId: 'two', messageId: 'b' }]);
+  expect(evaluated).toHaveBeenCalledTimes(1);
+  await untilNotified('two');
+  expect(await notificationsOf('two')).toEqual([{ m: 'b' }]);
 });
 
-test('an instance that was rung a moment ago is rung again soon, once for all that came meanwhile', async () => {
-  const ring = (...ids: string[]) =>
-    doorbell.ring(ids.map((instanceId, n) => ({ instanceId, messageId: `${instanceId}${n}` })));
-  await Promise.all([ring('one'), ring('one', 'two'), ring('three', 'one')]);
-  expect(await rungFor('one')).toHaveLength(1);
-  clock.advance(REST_MS);
-  await until(async () => (await rungFor('one')).length >= 2, { what: 'it is rung again' });
-  expect(await rungFor('one')).toEqual([{ m: 'one0' }, { m: 'one1' }]);
-  expect(await rungFor('two')).toEqual([{ m: 'two1' }]);
+test('notifies an instance once for all messages within the interval', async () => {
+  const notify = (...ids: string[]) =>
+    sendNotifier.notify(ids.map((instanceId, n) => ({ instanceId, messageId: `${instanceId}${n}` })));
+  await Promise.all([notify('one'), notify('one', 'two'), notify('three', 'one')]);
+  expect(await notificationsOf('one')).toHaveLength(1);
+  clock.advance(MIN_INTERVAL_MS);
+  await until(async () => (await notificationsOf('one')).length >= 2, { what: 'it is notified again' });
+  expect(await notificationsOf('one')).toEqual([{ m: 'one0' }, { m: 'one1' }]);
+  expect(await notificationsOf('two')).toEqual([{ m: 'two1' }]);
 });
 
-test('spans are told of at once', async () => {
-  await doorbell.ring([{ instanceId: 'one', messageId: 'a' }]);
-  await doorbell.ring([{ instanceId: 'one', messageId: 'b', traceparents: ['x'] }]);
-  expect(await rungFor('one')).toEqual([{ m: 'a' }, { m: 'b', t: 'x' }]);
+test('sends a traced notification at once', async () => {
+  await sendNotifier.notify([{ instanceId: 'one', messageId: 'a' }]);
+  await sendNotifier.notify([{ instanceId: 'one', messageId: 'b', traceparents: ['x'] }]);
+  expect(await notificationsOf('one')).toEqual([{ m: 'a' }, { m: 'b', t: 'x' }]);
 });
 
-test('a key that is no stream keeps no other instance from being rung, and fails nobody', async () => {
+test('notifies other instances if one key is no stream', async () => {
   await redis.set(keys.sends('broken'), 'no stream');
-  await doorbell.ring([
+  await sendNotifier.notify([
     { instanceId: 'broken', messageId: 'a' },
     { instanceId: 'two', messageId: 'b' },
   ]);
-  expect(await rungFor('two')).toEqual([{ m: 'b' }]);
+  expect(await notificationsOf('two')).toEqual([{ m: 'b' }]);
 });
 
-test('a Redis that does not answer is asked for little, and tells all when it does', async () => {
-  const asked = jest.spyOn(redis, 'evalSha');
+test('bounds pending commands to an unresponsive Redis and notifies all instances later', async () => {
+  const evaluated = jest.spyOn(redis, 'evalSha');
   const names = Array.from({ length: 200 }, (_, n) => `instance ${n}`);
   const other = redis.duplicate();
   await other.connect();
-  // What follows on this connection waits for it.
-  const silence = redis.blPop(keys.sends('nobody'), 0);
-  const answers = names.map((instanceId) => doorbell.ring([{ instanceId, messageId: instanceId }]));
-  clock.advance(REST_MS);
-  expect(asked).toHaveBeenCalledTimes(32);
+  // Blocks the following commands of this connection.
+  const blocked = redis.blPop(keys.sends('nobody'), 0);
+  const sent = names.map((instanceId) => sendNotifier.notify([{ instanceId, messageId: instanceId }]));
+  clock.advance(MIN_INTERVAL_MS);
+  expect(evaluated).toHaveBeenCalledTimes(32);
   await other.lPush(keys.sends('nobody'), 'an end');
-  await silence;
+  await blocked;
   other.destroy();
-  await Promise.all(answers);
-  clock.advance(REST_MS);
-  await rung('instance 199');
-  for (const name of names) expect(await rungFor(name)).toEqual([{ m: name }]);
-  // The others in one command, once there was room.
-  expect(asked).toHaveBeenCalledTimes(33);
+  await Promise.all(sent);
+  clock.advance(MIN_INTERVAL_MS);
+  await untilNotified('instance 199');
+  for (const name of names) expect(await notificationsOf(name)).toEqual([{ m: name }]);
+  // One command for all postponed notifications.
+  expect(evaluated).toHaveBeenCalledTimes(33);
 });
 
-test('nothing to ring is nothing to wait for', async () => {
-  await expect(doorbell.ring([])).resolves.toBeUndefined();
+test('resolves at once without notifications', async () => {
+  await expect(sendNotifier.notify([])).resolves.toBeUndefined();
 });

@@ -4,26 +4,20 @@ import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../platform/redis.js';
 
-/**
- * Tells engines that something waits. The rows are the queue: a bell that is not heard delays and never loses, so
- * nothing here fails, and whoever waits for Redis does so for a moment at most. Accepting does not wait.
- */
-const PATIENCE_MS = 250;
-/**
- * So long after a bell the instance is not rung again, and then once for all that came meanwhile: its engine claims
- * whatever waits. Under load each group would ring each busy instance.
- */
-const REST_MS = 10;
-const MAX_KNOWN = 10_000;
-/** Of a Redis that is there and does not answer no more is asked than so much at once: the others rest. */
-const MAX_UNDER_WAY = 32;
+/** Longest wait for Redis. The command continues after it. */
+const TIMEOUT_MS = 250;
+/** An instance is notified at most once in this interval. Under load, every batch would notify each busy instance. */
+const MIN_INTERVAL_MS = 10;
+const MAX_TRACKED_INSTANCES = 10_000;
+/** Bound on unanswered commands, for a Redis that is connected and unresponsive. Further notifications are postponed. */
+const MAX_PENDING_COMMANDS = 32;
 
 /**
- * All bells of a group in one command: the client's work for a command is several times Redis's own for an XADD. Two
- * arguments for each stream, the message and the spans that ring ('' for none); what is wrong with one stream keeps
- * none of the others from being rung.
+ * Adds all notifications of a batch in one command, because the client spends several times longer on a command than
+ * Redis on an XADD. Each stream has two arguments: the message, and the trace contexts ('' for none). An error of one
+ * stream does not affect the others.
  */
-const RING = `for place, stream in ipairs(KEYS) do
+const SCRIPT = `for place, stream in ipairs(KEYS) do
   local message, spans = ARGV[2 * place - 1], ARGV[2 * place]
   if spans == '' then
     redis.pcall('XADD', stream, 'MAXLEN', '~', ${SENDS_MAXLEN}, '*', 'm', message)
@@ -31,26 +25,30 @@ const RING = `for place, stream in ipairs(KEYS) do
     redis.pcall('XADD', stream, 'MAXLEN', '~', ${SENDS_MAXLEN}, '*', 'm', message, 't', spans)
   end
 end`;
-const RING_SHA = createHash('sha1').update(RING).digest('hex');
+const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
 
-export interface Ring {
+export interface SendNotification {
   instanceId: string;
   messageId: string;
-  /** Of the spans that ring; most have none. */
+  /** Trace contexts of the notification's spans; usually none. */
   traceparents?: readonly string[];
 }
 
-export class Doorbell {
+/**
+ * Notifies engines through Redis streams that messages wait. The rows in Postgres are the queue: a lost notification
+ * delays a message and never loses it. So no method rejects.
+ */
+export class SendNotifier {
   readonly #redis: Redis;
   readonly #keys: RedisKeys;
-  /** By instance: when it was rung last, and what it is to be rung for once it has rested. */
-  readonly #rungAt = new Map<string, number>();
-  readonly #resting = new Map<string, Ring>();
-  #willWake = false;
-  /** Commands that Redis has not answered. */
-  #underWay = 0;
-
   readonly #clock: Clock;
+  /** By instance: time of the last notification. */
+  readonly #notifiedAt = new Map<string, number>();
+  /** By instance: the notification to send when its interval has passed. One stands for all that came meanwhile. */
+  readonly #postponed = new Map<string, SendNotification>();
+  #isFlushScheduled = false;
+  /** Commands that Redis has not answered. */
+  #pendingCommands = 0;
 
   constructor(redis: Redis, keys: RedisKeys, clock: Clock = processClock) {
     this.#redis = redis;
@@ -58,76 +56,80 @@ export class Doorbell {
     this.#clock = clock;
   }
 
-  /** Settled once Redis has those that are rung at once, or will not have them soon. */
-  ring(rings: readonly Ring[]): Promise<void> {
-    if (rings.length === 0 || !this.#redis.isReady) return Promise.resolve();
+  /** Resolves when Redis has answered or 250 ms have passed. Does not wait for postponed notifications. */
+  notify(notifications: readonly SendNotification[]): Promise<void> {
+    if (notifications.length === 0 || !this.#redis.isReady) return Promise.resolve();
     const now = this.#clock.now();
-    return this.#ringAll(rings.filter((ring) => !this.#rests(ring, now)));
+    return this.#send(notifications.filter((notification) => !this.#postpone(notification, now)));
   }
 
-  #rests(ring: Ring, now: number): boolean {
-    const { instanceId, traceparents = [] } = ring;
-    const rungAt = this.#rungAt.get(instanceId) ?? -Infinity;
-    // Spans end when their bell has been rung.
-    if ((now - rungAt < REST_MS || this.#isBusy()) && traceparents.length === 0) {
-      this.#resting.set(instanceId, ring);
-      this.#wakeSoon();
+  /** @returns false if the notification has to be sent at once */
+  #postpone(notification: SendNotification, now: number): boolean {
+    const { instanceId, traceparents = [] } = notification;
+    const notifiedAt = this.#notifiedAt.get(instanceId) ?? -Infinity;
+    // A traced notification is sent at once, because its spans end when it has been sent.
+    if ((now - notifiedAt < MIN_INTERVAL_MS || this.#isBusy()) && traceparents.length === 0) {
+      this.#postponed.set(instanceId, notification);
+      this.#scheduleFlush();
       return true;
     }
-    this.#resting.delete(instanceId);
-    this.#remember(instanceId, now);
+    this.#postponed.delete(instanceId);
+    this.#recordTime(instanceId, now);
     return false;
   }
 
   #isBusy(): boolean {
-    return this.#underWay >= MAX_UNDER_WAY;
+    return this.#pendingCommands >= MAX_PENDING_COMMANDS;
   }
 
-  #wakeSoon(): void {
-    if (!this.#willWake) this.#clock.after(REST_MS, () => this.#wake());
-    this.#willWake = true;
+  #scheduleFlush(): void {
+    if (!this.#isFlushScheduled) this.#clock.after(MIN_INTERVAL_MS, () => this.#flush());
+    this.#isFlushScheduled = true;
   }
 
-  #wake(): void {
-    this.#willWake = false;
-    if (this.#isBusy()) return this.#wakeSoon();
-    const rings = [...this.#resting.values()];
-    this.#resting.clear();
+  #flush(): void {
+    this.#isFlushScheduled = false;
+    if (this.#isBusy()) return this.#scheduleFlush();
+    const notifications = [...this.#postponed.values()];
+    this.#postponed.clear();
     const now = this.#clock.now();
-    for (const { instanceId } of rings) this.#remember(instanceId, now);
-    if (this.#redis.isReady) void this.#ringAll(rings);
+    for (const { instanceId } of notifications) this.#recordTime(instanceId, now);
+    if (this.#redis.isReady) void this.#send(notifications);
   }
 
-  #remember(instanceId: string, now: number): void {
-    if (this.#rungAt.size >= MAX_KNOWN) this.#rungAt.clear();
-    this.#rungAt.set(instanceId, now);
+  #recordTime(instanceId: string, now: number): void {
+    if (this.#notifiedAt.size >= MAX_TRACKED_INSTANCES) this.#notifiedAt.clear();
+    this.#notifiedAt.set(instanceId, now);
   }
 
-  #ringAll(rings: readonly Ring[]): Promise<void> {
-    if (rings.length === 0) return Promise.resolve();
-    this.#underWay++;
-    const rung = this.#run({
-      keys: rings.map(({ instanceId }) => this.#keys.sends(instanceId)),
-      arguments: rings.flatMap(({ messageId, traceparents = [] }) => [messageId, traceparents.join(',')]),
+  #send(notifications: readonly SendNotification[]): Promise<void> {
+    if (notifications.length === 0) return Promise.resolve();
+    this.#pendingCommands++;
+    const sent = this.#runScript({
+      keys: notifications.map(({ instanceId }) => this.#keys.sends(instanceId)),
+      arguments: notifications.flatMap(({ messageId, traceparents = [] }) => [
+        messageId,
+        traceparents.join(','),
+      ]),
     });
     return new Promise((resolve) => {
-      const cancel = this.#clock.after(PATIENCE_MS, resolve);
+      const cancel = this.#clock.after(TIMEOUT_MS, resolve);
       const settled = (): void => {
-        this.#underWay--;
+        this.#pendingCommands--;
         cancel();
         resolve();
       };
-      rung.then(settled, settled);
+      sent.then(settled, settled);
     });
   }
 
-  /** Redis forgets scripts when it starts again: then it is told this one once more. */
-  async #run(given: { keys: string[]; arguments: string[] }): Promise<void> {
+  /** Sends the whole script if Redis does not have it, as after a restart. */
+  async #runScript(given: { keys: string[]; arguments: string[] }): Promise<void> {
     try {
-      await this.#redis.evalSha(RING_SHA, given);
+      await this.#redis.evalSha(SCRIPT_SHA, given);
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      await this.#redis.eval(RING, given);
+      await this.#redis.eval(SCRIPT, given);
     }
   }
 }

@@ -24,7 +24,7 @@ import { openMedia, type Media } from '../media/media.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { Acceptor } from '../messages/send/acceptor.js';
-import { Doorbell } from '../messages/send-notifier.js';
+import { SendNotifier } from '../messages/send-notifier.js';
 import { PairingWatch } from '../instances/pairing/watch.js';
 import { checkRoom } from '../database/connection-budget.js';
 import { watchEviction } from '../platform/redis-eviction.js';
@@ -190,7 +190,7 @@ function makeServices(
     acceptor: new Acceptor({
       database: db,
       sealer,
-      doorbell: new Doorbell(redis, redisKeys),
+      sendNotifier: new SendNotifier(redis, redisKeys),
       environmentPolicy: environmentPolicy(config),
     }),
   };

@@ -14,7 +14,7 @@ import { MediaLinks } from '../media/links.js';
 import { openWorkerMedia } from '../jobs/media.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { storeMetrics } from '../probes/store-metrics.js';
-import { Doorbell } from '../messages/send-notifier.js';
+import { SendNotifier } from '../messages/send-notifier.js';
 import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
 import { checkRoom } from '../database/connection-budget.js';
 import { watchEviction } from '../platform/redis-eviction.js';
@@ -79,7 +79,7 @@ export async function startWorker(
     const redis = openWorkerRedis(config, log);
     closers.push(() => closeRedis(redis));
     const keys = new RedisKeys(config.redisPrefix);
-    const doorbell = new Doorbell(redis, keys);
+    const sendNotifier = new SendNotifier(redis, keys);
     const metrics: WorkerMetrics = new WorkerMetrics({
       inFlight: () => deliveries.inFlight,
       ...postgresReaders(db, config),
@@ -87,7 +87,7 @@ export async function startWorker(
     messageMetrics.register(metrics.registry);
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics, clock }, closers);
     const ended = new AbortController();
-    const deps = { db, sealer, doorbell, log };
+    const deps = { db, sealer, sendNotifier, log };
     const media = await openWorkerMedia(config, { ...deps, onResult: metrics.preparation.bind(metrics) });
     closers.push(() => media.stop());
     storeMetrics(metrics.registry, { db, redis, redisKeys: keys, media });
@@ -182,11 +182,11 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readSigns: Sign
 }
 
 /** Checks of interactive formats, where two instances were named for them. */
-function monitorOf({ db, sealer, doorbell, log }: JobDependencies, config: WorkerConfig): Job[] {
+function monitorOf({ db, sealer, sendNotifier, log }: JobDependencies, config: WorkerConfig): Job[] {
   const { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes } = config;
   if (from === undefined || to === undefined) return [];
   const environmentPolicy = readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy);
-  const acceptor = new Acceptor({ database: db, sealer, doorbell, environmentPolicy });
+  const acceptor = new Acceptor({ database: db, sealer, sendNotifier, environmentPolicy });
   return [interactiveStatusJob({ db, log, acceptor }, { from, to, everyMinutes })];
 }
 

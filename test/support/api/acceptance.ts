@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { Acceptor, type Accepted } from '@gwk/api/messages/send/acceptor';
-import { Doorbell } from '@gwk/api/messages/send-notifier';
+import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis, type Redis } from '@gwk/api/platform/redis';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
@@ -103,7 +103,7 @@ class TestWorld implements World {
     return new Acceptor({
       database: beforeStatement ? interrupted(this.database, beforeStatement) : this.database,
       sealer: this.sealer,
-      doorbell: new Doorbell(redis, this.keys),
+      sendNotifier: new SendNotifier(redis, this.keys),
       environmentPolicy: policy,
       newMessageId,
     });

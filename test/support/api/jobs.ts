@@ -1,4 +1,4 @@
-import { Doorbell } from '@gwk/api/messages/send-notifier';
+import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { openEventData } from '@gwk/api/events/emit';
 import type { JobDependencies } from '@gwk/api/jobs/dependencies';
 import { fromPublicId } from '@gwk/core/ids';
@@ -33,7 +33,7 @@ export async function createJobWorld(): Promise<JobWorld> {
   const acceptor = world.acceptor({ policy });
   return {
     world,
-    deps: { db, sealer, doorbell: new Doorbell(redis, keys), log: createLogger('job', 'fatal') },
+    deps: { db, sealer, sendNotifier: new SendNotifier(redis, keys), log: createLogger('job', 'fatal') },
     async accept(instance, send = {}) {
       const { message } = await world.send(acceptor, { instance, ...send });
       return fromPublicId('message', message.id)!;

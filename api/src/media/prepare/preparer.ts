@@ -2,7 +2,7 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../../database/database.js';
-import type { Doorbell } from '../../messages/send-notifier.js';
+import type { SendNotifier } from '../../messages/send-notifier.js';
 import { mediaOf } from '../../messages/preparation.js';
 import { failMessages } from '../../messages/apply-status.js';
 import { openContent, sealContent } from '../../messages/content.js';
@@ -22,7 +22,7 @@ import { Unavailable } from './unavailable.js';
 export interface PreparerDeps extends FinishDeps {
   db: Database;
   sealer: Sealer;
-  doorbell: Doorbell;
+  sendNotifier: SendNotifier;
   log: Logger;
   onResult?: (result: PreparationResult) => void;
   options: { concurrency: number; decodeMs: number };
@@ -97,7 +97,7 @@ export class Preparer {
   }
 
   async #prepare(row: Taken): Promise<void> {
-    const { db, sealer, doorbell } = this.#deps;
+    const { db, sealer, sendNotifier } = this.#deps;
     if (row.attempts > MAX_ATTEMPTS) throw new Unavailable('the file could not be prepared');
     if (row.content_sealed === null) throw new Unavailable('the content is gone');
     const content = JSON.parse(openContent(sealer, row.instance_id, row.content_sealed)) as OutboundContent;
@@ -107,7 +107,7 @@ export class Preparer {
       SELECT gwk_finish_preparation(${row.message_id}::uuid, ${sealed}::bytea) AS head`;
     this.#deps.onResult?.('prepared');
     if (done?.head) {
-      await doorbell.ring([{ instanceId: row.instance_id, messageId: row.message_id }]);
+      await sendNotifier.notify([{ instanceId: row.instance_id, messageId: row.message_id }]);
     }
   }
 

@@ -17,7 +17,7 @@ import { sealContent } from '../content.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import { answerOf } from './answer.js';
 import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
-import type { Doorbell, Ring } from '../send-notifier.js';
+import type { SendNotifier, SendNotification } from '../send-notifier.js';
 import { gather, SEND_ROUTE, type Facts } from './gather.js';
 import { Memory } from './accept-cache.js';
 import { Policies } from '../policies.js';
@@ -42,7 +42,7 @@ declare module '../../http/services.js' {
 export interface AcceptorOptions {
   database: Database;
   sealer: Sealer;
-  doorbell: Doorbell;
+  sendNotifier: SendNotifier;
   /** Policy overrides of the environment. */
   environmentPolicy: PolicyOverrides;
   /** Makes the ids of messages (default: UUIDs of version 7 of this process). */
@@ -279,18 +279,18 @@ export class Acceptor {
    * and nobody waits for what it says: a bell that is lost delays, as it does where this process ends before it.
    */
   #ring(written: readonly Entry[], traced: readonly (string | null)[]): void {
-    const bells = new Map<string, Ring & { traceparents: string[] }>();
+    const bells = new Map<string, SendNotification & { traceparents: string[] }>();
     const spans: Span[] = [];
     written.forEach(({ plan, request: { instanceId }, messageId }, index) => {
       if (plan.releaseAt !== null) return;
       let bell = bells.get(instanceId);
       if (!bell) bells.set(instanceId, (bell = { instanceId, messageId, traceparents: [] }));
-      const span = tracing.child('ring', traced[index], { kind: 'producer' });
+      const span = tracing.child('notify', traced[index], { kind: 'producer' });
       if (span.traceparent === null) return;
       bell.traceparents.push(span.traceparent);
       spans.push(span);
     });
-    const rung = this.#options.doorbell.ring([...bells.values()]);
+    const rung = this.#options.sendNotifier.notify([...bells.values()]);
     if (spans.length > 0) void rung.then(() => spans.forEach((span) => span.end()));
   }
 
