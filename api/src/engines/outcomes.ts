@@ -1,7 +1,7 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { EngineRequest, EngineResponse, LeaseIdentity, Outcome } from '@gwk/core/protocol/engine';
-import { applyFindings, type FactsRow, type Learnt } from '../messages/apply-status.js';
-import type { Finding } from '../messages/decide-status.js';
+import { applyStatusUpdates, type FactsRow, type MessageUpdates } from '../messages/apply-status.js';
+import type { StatusUpdate } from '../messages/decide-status.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER_OUTCOMES, isUndone } from '../database/grouping.js';
 import type { KnownMessages } from './known-messages.js';
@@ -72,13 +72,17 @@ export class Outcomes {
       recorded = refusals.map((refusal, index) => ({ refusal, waiting: waiting[index]! }));
       return new Set(updated);
     };
-    const refused = ({ place }: Learnt): boolean => recorded?.[place - 1]?.refusal === 'fenced';
+    const refused = ({ place }: MessageUpdates): boolean => recorded?.[place - 1]?.refusal === 'fenced';
     const holds = (place: number, row: FactsRow): boolean => {
       const item = items[place - 1]!;
       return row.claim_epoch === item.epoch && row.claim_holder === item.holder;
     };
     const changed = (row: FactsRow): void => this.known.remember(row);
-    await applyFindings(this.deps, { learnt, facts, holds, refused, changed }, write);
+    await applyStatusUpdates(
+      this.deps,
+      { messages: learnt, facts, hasClaim: holds, isRefused: refused, onChanged: changed },
+      write,
+    );
     // A group that changes nothing is told of its leases all the same.
     if (!recorded) await write('[]', '[]');
     return recorded!;
@@ -126,9 +130,9 @@ export class Outcomes {
  * Findings by message, in the order in which they came. Where two leases name one message, the elder is fenced by now:
  * what it tells counts for nothing, and must not have the other's findings refused with it.
  */
-function learntOf(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): Learnt[] {
+function learntOf(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): MessageUpdates[] {
   const found = new Map(facts.map((row) => [row.number, row.message_id]));
-  const learnt = new Map<string, Learnt>();
+  const learnt = new Map<string, MessageUpdates>();
   const epochAt = (place: number): number => items[place - 1]!.epoch;
   items.forEach(({ outcome, epoch }, index) => {
     const place = index + 1;
@@ -138,13 +142,13 @@ function learntOf(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): 
     if (earlier && epochAt(earlier.place) > epoch) return;
     const known = earlier && epochAt(earlier.place) === epoch ? earlier : undefined;
     const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
-    if (known) known.findings.push(findingOf(outcome));
-    else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)], traceparent });
+    if (known) known.updates.push(findingOf(outcome));
+    else learnt.set(messageId, { place, messageId, updates: [findingOf(outcome)], traceparent });
   });
   return [...learnt.values()];
 }
 
-function findingOf(outcome: Outcome): Finding {
+function findingOf(outcome: Outcome): StatusUpdate {
   switch (outcome.kind) {
     case 'sent':
       return { kind: 'sent', at: new Date(outcome.at), renderedAs: outcome.rendered_as };

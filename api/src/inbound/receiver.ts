@@ -7,7 +7,7 @@ import type { Database } from '../database/database.js';
 import { fence } from '../engines/fence.js';
 import { isUndone } from '../database/grouping.js';
 import { RefusalError, type LeaseRefusal } from '../engines/refusal.js';
-import { Policies } from '../messages/policies.js';
+import { PolicyResolver } from '../messages/policies.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { arrivalOf, namesToLink, type Arrival, type InboundItem } from './arrival.js';
 import { decide, type Meaning, type Word } from './decide.js';
@@ -55,13 +55,13 @@ type Outcome = { kind: 'done'; result: Done } | { kind: 'word'; arrival: Arrival
 
 export class Receiver {
   readonly #deps: ReceiverDeps;
-  readonly #policies: Policies;
+  readonly #policies: PolicyResolver;
   readonly #groups: Batcher<InboundItem, Outcome>;
   readonly #words = new Turns(WORDS_AT_ONCE);
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
-    this.#policies = new Policies(deps.environmentPolicy);
+    this.#policies = new PolicyResolver(deps.environmentPolicy);
     this.#groups = new Batcher({ run: (items) => this.#receiveAll(items), mayIsolate: isUndone });
   }
 
@@ -164,7 +164,7 @@ export class Receiver {
   #policyFor({ accountPolicy, instancePolicy }: Known): Policy | null {
     if (accountPolicy === null) return null;
     // How many new contacts a number may write to is no matter here.
-    return this.#policies.of({ accountPolicy, instancePolicy, warmUpFrom: 0, at: 0 });
+    return this.#policies.resolve({ accountPolicy, instancePolicy, warmUpFrom: 0, at: 0 });
   }
 
   async #gatherLinked(arrivals: readonly Arrival[]): Promise<Known[]> {

@@ -5,8 +5,8 @@ import type { Database } from '../database/database.js';
 import type { Acceptor } from '../messages/send/acceptor.js';
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
-import { messageIn } from '../messages/interactive-status/formats.js';
-import { judgeCheck } from '../messages/interactive-status/judge.js';
+import { buildCheckMessage } from '../messages/interactive-status/formats.js';
+import { decideCheck } from '../messages/interactive-status/decide.js';
 
 /**
  * The monitor of interactive formats (spec: InteractiveStatusOut): sends a message in each format from one instance
@@ -65,7 +65,7 @@ async function judgePending(db: Database): Promise<number> {
   let judged = 0;
   for (const { id, format, age_ms: ageMs, status, error_code: errorCode, rendered_as: renderedAs } of rows) {
     const message = status === null ? null : { status, errorCode, renderedAs };
-    const result = judgeCheck({ format, ageMs, message });
+    const result = decideCheck({ format, ageMs, message });
     if (result === 'pending') continue;
     const check = { id, result: 'pending' };
     if (result === 'void') await db.formatCheck.deleteMany({ where: check });
@@ -99,7 +99,7 @@ async function startDue({ db, acceptor }: Deps, options: MonitorOptions): Promis
       const messageId = await send(
         acceptor,
         from,
-        messageIn(format, toPublicId('instance', from.id), number),
+        buildCheckMessage(format, toPublicId('instance', from.id), number),
       );
       const check = { id: newUuid(), format, messageId, result: 'pending', startedAt: new Date() };
       await tx.formatCheck.create({ data: check });

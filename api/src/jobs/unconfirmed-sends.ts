@@ -1,4 +1,4 @@
-import { applyFindings, type Learnt } from '../messages/apply-status.js';
+import { applyStatusUpdates, type MessageUpdates } from '../messages/apply-status.js';
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
@@ -21,18 +21,22 @@ export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs:
       const learnt = rows.map(({ message_id }) => timedOut(message_id));
       let amount = 0;
       const doubted = () => true;
-      await applyFindings({ database: db, sealer }, { learnt, holds: doubted }, async (changes, events) => {
-        const [row] = await db.$queryRaw<{ made: string[] }[]>`
+      await applyStatusUpdates(
+        { database: db, sealer },
+        { messages: learnt, hasClaim: doubted },
+        async (changes, events) => {
+          const [row] = await db.$queryRaw<{ made: string[] }[]>`
           SELECT gwk_update_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
-        amount += row!.made.length;
-        return new Set(row!.made);
-      });
+          amount += row!.made.length;
+          return new Set(row!.made);
+        },
+      );
       return { amount, more: amount === GROUP };
     },
   };
 }
 
-function timedOut(messageId: string): Learnt {
+function timedOut(messageId: string): MessageUpdates {
   const error = { code: 'timeout' as const, message: null };
-  return { place: 1, messageId, findings: [{ kind: 'failed', at: new Date(), error }] };
+  return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date(), error }] };
 }

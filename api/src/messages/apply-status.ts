@@ -7,23 +7,19 @@ import { eventItem } from '../events/emit.js';
 import { subjectOf } from '../events/subjects.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { keepContexts, readContexts, type TraceContext } from '../platform/trace-contexts.js';
-import { decideChange, type Finding, type MessageChange, type MessageFacts } from './decide-status.js';
+import { decideStatus, type MessageFacts, type StatusChange, type StatusUpdate } from './decide-status.js';
 
-/**
- * Reads messages, decides, and writes under the condition that they are still as they were read; what has changed
- * meanwhile is read and decided again. So decisions are plain functions, and no lock waits for this process.
- */
-export interface ChangeDeps {
+export interface StatusDependencies {
   database: Queryable;
   sealer: Sealer;
 }
 
-/** A message as something is learnt about it; `place` names the caller in a group. */
-export interface Learnt {
+/** The updates of one message. `place` is the position of its caller in a batch. */
+export interface MessageUpdates {
   place: number;
   messageId: string;
-  findings: Finding[];
-  /** Of the span that learnt it; that of the acceptance where there is none. */
+  updates: StatusUpdate[];
+  /** Trace context of the reporting span; by default that of the acceptance. */
   traceparent?: string | undefined;
 }
 
@@ -53,69 +49,74 @@ export interface FactsRow {
   attempted_at: Date | null;
 }
 
-const MAX_TRIES = 10;
+const MAX_ATTEMPTS = 10;
 
-/** Writes one set of changes; answers the ids of the messages whose change was made; the others are decided again. */
-export type Write = (changes: string, events: string) => Promise<ReadonlySet<string>>;
+/** Writes changes and returns the ids of the changed messages. The others are decided again. */
+type WriteChanges = (changes: string, events: string) => Promise<ReadonlySet<string>>;
 
-export interface Findings {
-  learnt: readonly Learnt[];
-  /** What the messages are, where that has been read already. */
+interface StatusUpdateBatch {
+  messages: readonly MessageUpdates[];
+  /** The rows of the messages, if they have been read already. */
   facts?: readonly FactsRow[];
-  /** Whether the place's caller has the message claimed, from what was read. */
-  holds: (place: number, row: FactsRow) => boolean;
-  /** Whether the last write has refused it for good: its change is neither made nor tried again. */
-  refused?: (learnt: Learnt) => boolean;
-  /** Told what a message has become by a change of this. */
-  changed?: (row: FactsRow) => void;
+  /** Whether the caller at this place holds the claim of the message. */
+  hasClaim: (place: number, row: FactsRow) => boolean;
+  /** Whether the last write has rejected the message for good, so that it is not retried. */
+  isRefused?: (message: MessageUpdates) => boolean;
+  /** Receives the new state of each changed message. */
+  onChanged?: (row: FactsRow) => void;
 }
 
-/** @throws when messages keep changing under it */
-export async function applyFindings(
-  deps: ChangeDeps,
-  { learnt, facts, holds, refused, changed }: Findings,
-  write: Write,
+/**
+ * Reads messages, decides by pure functions and writes. The write leaves out messages that have changed since they were
+ * read; these are read and decided again. So no lock waits for this process.
+ * @throws if messages still change after 10 attempts
+ */
+export async function applyStatusUpdates(
+  deps: StatusDependencies,
+  { messages, facts, hasClaim, isRefused, onChanged }: StatusUpdateBatch,
+  write: WriteChanges,
 ): Promise<void> {
-  let open = learnt;
-  let known = facts;
-  for (let attempt = 1; open.length > 0; attempt++) {
-    if (attempt > MAX_TRIES) throw new Error('messages keep changing while they are decided');
-    const decided = decideAll(known ?? (await readFacts(deps.database, open)), open, holds);
-    known = undefined;
-    if (decided.length === 0) return;
-    const spans = tracing.on ? await traceChanges(deps.database, decided) : [];
-    const made = await write(changesJson(decided), eventsJson(deps.sealer, decided)).finally(() =>
+  let remaining = messages;
+  let knownFacts = facts;
+  for (let attempt = 1; remaining.length > 0; attempt++) {
+    if (attempt > MAX_ATTEMPTS) throw new Error(`messages still change after ${MAX_ATTEMPTS} attempts`);
+    const rows = knownFacts ?? (await readFacts(deps.database, remaining));
+    knownFacts = undefined;
+    const decisions = decideAll(rows, remaining, hasClaim);
+    if (decisions.length === 0) return;
+    const spans = tracing.on ? await traceChanges(deps.database, decisions) : [];
+    const changedIds = await write(changesJson(decisions), eventsJson(deps.sealer, decisions)).finally(() =>
       spans.forEach((span) => span.end()),
     );
-    for (const { messageId, row, before, change } of decided) {
-      if (!made.has(messageId)) continue;
+    for (const { message, row, before, change } of decisions) {
+      if (!changedIds.has(message.messageId)) continue;
       messageMetrics.advanced(before, change.facts);
-      changed?.(rowAfter(row, change.facts));
+      onChanged?.(updateRow(row, change.facts));
     }
-    open = decided
-      .filter(({ messageId, learnt: item }) => !made.has(messageId) && !refused?.(item))
-      .map(({ learnt: item }) => item);
+    remaining = decisions
+      .map(({ message }) => message)
+      .filter((message) => !changedIds.has(message.messageId) && !isRefused?.(message));
   }
 }
 
 /**
- * Fails messages that wait, whoever has them claimed; those that may have left are not touched. That none of them
- * begins to leave between the decision and the change is seen to under the lock of its conversation.
- * @param may further conditions on those that are failed
- * @returns how many it failed
+ * Fails messages that wait, also if an engine has claimed them. Messages that may have been sent are not changed: the
+ * write checks that under the lock of the conversation.
+ * @param mayFail a further condition
+ * @returns the number of failed messages
  */
 export async function failMessages(
-  deps: ChangeDeps,
+  deps: StatusDependencies,
   messageIds: readonly string[],
   error: { code: FailureCode; message: string | null },
-  may: (row: FactsRow) => boolean = () => true,
+  mayFail: (row: FactsRow) => boolean = () => true,
 ): Promise<number> {
   let amount = 0;
-  const learnt = messageIds.map((messageId): Learnt => {
-    return { place: 1, messageId, findings: [{ kind: 'failed', at: new Date(), error }] };
+  const messages = messageIds.map((messageId): MessageUpdates => {
+    return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date(), error }] };
   });
-  const waits = (_: number, row: FactsRow): boolean => row.attempted_at === null && may(row);
-  await applyFindings(deps, { learnt, holds: waits }, async (changes, events) => {
+  const isUnattempted = (_: number, row: FactsRow): boolean => row.attempted_at === null && mayFail(row);
+  await applyStatusUpdates(deps, { messages, hasClaim: isUnattempted }, async (changes, events) => {
     const [row] = await deps.database.$queryRaw<{ made: string[] }[]>`
       SELECT gwk_fail_unattempted(${changes}::jsonb, ${events}::jsonb) AS made`;
     amount += row!.made.length;
@@ -124,42 +125,41 @@ export async function failMessages(
   return amount;
 }
 
-interface Decided {
-  messageId: string;
-  learnt: Learnt;
+interface StatusDecision {
+  message: MessageUpdates;
   row: FactsRow;
   before: MessageFacts;
-  change: MessageChange;
+  change: StatusChange;
 }
 
 function decideAll(
   rows: readonly FactsRow[],
-  learnt: readonly Learnt[],
-  holds: (place: number, row: FactsRow) => boolean,
-): Decided[] {
+  messages: readonly MessageUpdates[],
+  hasClaim: (place: number, row: FactsRow) => boolean,
+): StatusDecision[] {
   const byId = new Map(rows.map((row) => [row.message_id, row]));
-  const decided: Decided[] = [];
-  for (const item of learnt) {
-    const row = byId.get(item.messageId);
+  const decisions: StatusDecision[] = [];
+  for (const message of messages) {
+    const row = byId.get(message.messageId);
     if (!row) continue;
-    const before = factsOf(row, holds(item.place, row));
-    const change = decideChange(before, item.findings, row.now);
-    if (change) decided.push({ messageId: item.messageId, learnt: item, row, before, change });
+    const before = toFacts(row, hasClaim(message.place, row));
+    const change = decideStatus(before, message.updates, row.now);
+    if (change) decisions.push({ message, row, before, change });
   }
-  return decided;
+  return decisions;
 }
 
-/** Of each change a span, which the webhooks of its events go on from. */
-async function traceChanges(db: Queryable, decided: readonly Decided[]): Promise<Span[]> {
+/** Starts a span for each change. The webhooks of its events continue from it. */
+async function traceChanges(db: Queryable, decisions: readonly StatusDecision[]): Promise<Span[]> {
   const contexts = await readContexts(
     db,
-    decided.flatMap(({ messageId, learnt }) => (learnt.traceparent ? [] : [messageId])),
+    decisions.flatMap(({ message }) => (message.traceparent ? [] : [message.messageId])),
   );
   const events: TraceContext[] = [];
-  const spans = decided.map(({ messageId, learnt, change: { facts, events: drafts } }) => {
-    const parent = learnt.traceparent ?? contexts.get(messageId);
+  const spans = decisions.map(({ message, change: { facts, events: drafts } }) => {
+    const parent = message.traceparent ?? contexts.get(message.messageId);
     const attributes = {
-      'gwk.message.id': toPublicId('message', messageId),
+      'gwk.message.id': toPublicId('message', message.messageId),
       'gwk.message.status': facts.status,
       ...(facts.errorCode !== null && { 'gwk.message.error': facts.errorCode }),
     };
@@ -171,7 +171,7 @@ async function traceChanges(db: Queryable, decided: readonly Decided[]): Promise
   return spans;
 }
 
-function factsOf(row: FactsRow, held: boolean): MessageFacts {
+function toFacts(row: FactsRow, claimedByCaller: boolean): MessageFacts {
   return {
     subject: subjectOf(row),
     version: row.version,
@@ -186,13 +186,13 @@ function factsOf(row: FactsRow, held: boolean): MessageFacts {
     deliveredAt: row.delivered_at,
     readAt: row.read_at,
     failedAt: row.failed_at,
-    held,
+    claimedByCaller,
     claimId: row.claim_id,
     attempted: row.attempted_at !== null,
   };
 }
 
-function rowAfter(row: FactsRow, facts: MessageFacts): FactsRow {
+function updateRow(row: FactsRow, facts: MessageFacts): FactsRow {
   return {
     ...row,
     version: row.version + 1,
@@ -208,16 +208,16 @@ function rowAfter(row: FactsRow, facts: MessageFacts): FactsRow {
   };
 }
 
-function readFacts(db: Queryable, learnt: readonly Learnt[]): Promise<FactsRow[]> {
-  const ids = learnt.map(({ messageId }) => messageId);
+function readFacts(db: Queryable, messages: readonly MessageUpdates[]): Promise<FactsRow[]> {
+  const ids = messages.map(({ messageId }) => messageId);
   return db.$queryRaw<FactsRow[]>`SELECT * FROM gwk_message_facts(${ids}::uuid[])`;
 }
 
-function changesJson(decided: readonly Decided[]): string {
+function changesJson(decisions: readonly StatusDecision[]): string {
   return JSON.stringify(
-    decided.map(({ messageId, learnt, before: { version }, change: { facts, queue, needsClaim } }) => ({
-      place: learnt.place,
-      message_id: messageId,
+    decisions.map(({ message, before: { version }, change: { facts, queue, needsClaim } }) => ({
+      place: message.place,
+      message_id: message.messageId,
       version,
       held: needsClaim,
       status: facts.status,
@@ -234,10 +234,10 @@ function changesJson(decided: readonly Decided[]): string {
   );
 }
 
-function eventsJson(sealer: Sealer, decided: readonly Decided[]): string {
+function eventsJson(sealer: Sealer, decisions: readonly StatusDecision[]): string {
   return JSON.stringify(
-    decided.flatMap(({ messageId, change }) =>
-      change.events.map((draft) => eventItem(sealer, messageId, draft)),
+    decisions.flatMap(({ message, change }) =>
+      change.events.map((draft) => eventItem(sealer, message.messageId, draft)),
     ),
   );
 }

@@ -1,4 +1,4 @@
-import { decideChange, type Finding, type MessageFacts } from './decide-status.js';
+import { decideStatus, type MessageFacts, type StatusUpdate } from './decide-status.js';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
 const CREATED = at(0);
@@ -24,18 +24,18 @@ const message = (given: Partial<MessageFacts>): MessageFacts => ({
   deliveredAt: null,
   readAt: null,
   failedAt: null,
-  held: true,
+  claimedByCaller: true,
   claimId: 'claim',
   attempted: true,
   ...given,
 });
 
-const sent = (second = 10): Finding => ({ kind: 'sent', at: at(second), renderedAs: null });
-const receipt = (status: 'delivered' | 'read', second = 20, played = false): Finding => {
+const sent = (second = 10): StatusUpdate => ({ kind: 'sent', at: at(second), renderedAs: null });
+const receipt = (status: 'delivered' | 'read', second = 20, played = false): StatusUpdate => {
   return { kind: 'receipt', at: at(second), status, played };
 };
-const returned = (unsent = false, claimId = 'claim'): Finding => ({ kind: 'returned', claimId, unsent });
-const failed = (code: 'wa_error' | 'timeout' = 'wa_error'): Finding => {
+const returned = (unsent = false, claimId = 'claim'): StatusUpdate => ({ kind: 'returned', claimId, unsent });
+const failed = (code: 'wa_error' | 'timeout' = 'wa_error'): StatusUpdate => {
   return { kind: 'failed', at: at(10), error: { code, message: 'why' } };
 };
 const timedOut = {
@@ -43,40 +43,40 @@ const timedOut = {
   errorCode: 'timeout',
   errorMessage: 'no answer',
   failedAt: at(9),
-  held: false,
+  claimedByCaller: false,
 };
 
 interface Case {
-  is: string;
+  name: string;
   before: Partial<MessageFacts>;
-  findings: Finding[];
+  updates: StatusUpdate[];
   /** Null: nothing changes. */
   then: { row: Partial<MessageFacts>; queue: string; events: string[] } | null;
 }
 
 const CASES: Case[] = [
   {
-    is: 'an accepted stanza makes it sent',
+    name: 'marks a message sent when the network accepts its stanza',
     before: {},
-    findings: [sent()],
+    updates: [sent()],
     then: { row: { status: 'sent', sentAt: at(10) }, queue: 'finish', events: ['message.sent'] },
   },
   {
-    is: 'a second acceptance changes nothing',
-    before: { status: 'sent', held: false },
-    findings: [sent()],
+    name: 'ignores a second acceptance',
+    before: { status: 'sent', claimedByCaller: false },
+    updates: [sent()],
     then: null,
   },
   {
-    is: 'a stanza accepted of a message that nobody holds any more has left all the same',
-    before: { status: 'queued', held: false, attempted: true },
-    findings: [sent()],
+    name: 'marks a message sent although no lease claims it any more',
+    before: { status: 'queued', claimedByCaller: false, attempted: true },
+    updates: [sent()],
     then: { row: { status: 'sent' }, queue: 'finish', events: ['message.sent'] },
   },
   {
-    is: 'a late acceptance corrects a timeout, and its error is gone',
+    name: 'corrects a timeout and clears its error after a late acceptance',
     before: timedOut as Partial<MessageFacts>,
-    findings: [sent()],
+    updates: [sent()],
     then: {
       row: { status: 'sent', errorCode: null, errorMessage: null, failedAt: null, sentAt: at(10) },
       queue: 'finish',
@@ -84,9 +84,9 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'a late receipt corrects a timeout, and implies that it was sent',
+    name: 'corrects a timeout after a late receipt, which implies that the message was sent',
     before: timedOut as Partial<MessageFacts>,
-    findings: [receipt('read')],
+    updates: [receipt('read')],
     then: {
       row: { status: 'read', errorCode: null, sentAt: at(20), deliveredAt: at(20), readAt: at(20) },
       queue: 'finish',
@@ -94,15 +94,15 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'an acceptance corrects no other failure',
-    before: { status: 'failed', errorCode: 'canceled', held: false },
-    findings: [sent(), receipt('delivered')],
+    name: 'corrects no failure other than a timeout',
+    before: { status: 'failed', errorCode: 'canceled', claimedByCaller: false },
+    updates: [sent(), receipt('delivered')],
     then: null,
   },
   {
-    is: 'a failure of a held message ends it',
+    name: 'fails a message that the caller has claimed',
     before: {},
-    findings: [failed()],
+    updates: [failed()],
     then: {
       row: { status: 'failed', errorCode: 'wa_error', errorMessage: 'why', failedAt: at(10) },
       queue: 'finish',
@@ -110,63 +110,63 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'a failure told twice is one failure',
+    name: 'reports a repeated failure once',
     before: {},
-    findings: [failed(), failed()],
+    updates: [failed(), failed()],
     then: { row: { status: 'failed' }, queue: 'finish', events: ['message.failed wa_error'] },
   },
   {
-    is: 'a failure of a message that another lease holds is not believed',
-    before: { held: false },
-    findings: [failed()],
+    name: 'ignores a failure of a message that another lease has claimed',
+    before: { claimedByCaller: false },
+    updates: [failed()],
     then: null,
   },
   {
-    is: 'a failure after the message left changes nothing',
-    before: { status: 'sent', held: false },
-    findings: [failed()],
+    name: 'ignores a failure after the message was sent',
+    before: { status: 'sent', claimedByCaller: false },
+    updates: [failed()],
     then: null,
   },
   {
-    is: 'an unsent message that is returned waits again',
+    name: 'requeues an unattempted message that is returned',
     before: { attempted: false },
-    findings: [returned()],
+    updates: [returned()],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
-    is: 'a returned message that may have left stays sending',
+    name: 'keeps a returned message that may have been sent as sending',
     before: { attempted: true },
-    findings: [returned()],
+    updates: [returned()],
     then: { row: { status: 'sending' }, queue: 'return', events: [] },
   },
   {
-    is: 'a message that was built, and certainly never left, waits again',
+    name: 'requeues an attempted message that was certainly not sent',
     before: { attempted: true },
-    findings: [returned(true)],
+    updates: [returned(true)],
     then: { row: { status: 'queued', attempted: false }, queue: 'return', events: [] },
   },
   {
-    is: 'a message returned twice is returned once',
+    name: 'ignores a second return',
     before: { attempted: false },
-    findings: [returned(), returned()],
+    updates: [returned(), returned()],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
-    is: 'a message that is claimed anew is not returned by what was said of the claim before',
+    name: 'ignores a return of an earlier claim',
     before: { claimId: 'next claim', attempted: false },
-    findings: [returned(true)],
+    updates: [returned(true)],
     then: null,
   },
   {
-    is: 'only the holder can return a message',
-    before: { held: false },
-    findings: [returned()],
+    name: 'ignores a return by a caller without the claim',
+    before: { claimedByCaller: false },
+    updates: [returned()],
     then: null,
   },
   {
-    is: 'a receipt in place of a lost acceptance implies it',
+    name: 'infers a lost acceptance from a receipt',
     before: {},
-    findings: [receipt('delivered')],
+    updates: [receipt('delivered')],
     then: {
       row: { status: 'delivered', sentAt: at(20), deliveredAt: at(20), readAt: null },
       queue: 'finish',
@@ -174,9 +174,9 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'read fills the time of delivery',
-    before: { status: 'sent', sentAt: at(5), held: false },
-    findings: [receipt('read')],
+    name: 'sets the missing delivery time of a read message',
+    before: { status: 'sent', sentAt: at(5), claimedByCaller: false },
+    updates: [receipt('read')],
     then: {
       row: { status: 'read', sentAt: at(5), deliveredAt: at(20), readAt: at(20) },
       queue: 'keep',
@@ -184,9 +184,9 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'read keeps the time of an earlier delivery',
-    before: { status: 'delivered', sentAt: at(5), deliveredAt: at(6), held: false },
-    findings: [receipt('read')],
+    name: 'keeps the delivery time of a message that is read later',
+    before: { status: 'delivered', sentAt: at(5), deliveredAt: at(6), claimedByCaller: false },
+    updates: [receipt('read')],
     then: {
       row: { deliveredAt: at(6), readAt: at(20) },
       queue: 'keep',
@@ -194,15 +194,15 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'delivered after read changes nothing',
-    before: { status: 'read', held: false },
-    findings: [receipt('delivered')],
+    name: 'ignores delivered after read',
+    before: { status: 'read', claimedByCaller: false },
+    updates: [receipt('delivered')],
     then: null,
   },
   {
-    is: 'acceptance, delivery and reading in one call give each its event',
+    name: 'emits one event each for acceptance, delivery and reading in one call',
     before: {},
-    findings: [sent(), receipt('delivered', 11), receipt('read', 12)],
+    updates: [sent(), receipt('delivered', 11), receipt('read', 12)],
     then: {
       row: { status: 'read', sentAt: at(10), deliveredAt: at(11), readAt: at(12) },
       queue: 'finish',
@@ -210,9 +210,9 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'a voice message heard after it was read is told once',
-    before: { status: 'read', readAt: at(8), deliveredAt: at(8), held: false },
-    findings: [receipt('read', 20, true), receipt('read', 21, true)],
+    name: 'reports once that a read voice message was played',
+    before: { status: 'read', readAt: at(8), deliveredAt: at(8), claimedByCaller: false },
+    updates: [receipt('read', 20, true), receipt('read', 21, true)],
     then: {
       row: { status: 'read', readAt: at(8), played: true },
       queue: 'keep',
@@ -220,27 +220,27 @@ const CASES: Case[] = [
     },
   },
   {
-    is: 'a clock that is ahead is set right',
+    name: 'limits a reported time to now',
     before: {},
-    findings: [{ kind: 'sent', at: at(59), renderedAs: null }],
+    updates: [{ kind: 'sent', at: at(59), renderedAs: null }],
     then: { row: { sentAt: NOW }, queue: 'finish', events: ['message.sent'] },
   },
   {
-    is: 'nothing happens before the message exists',
+    name: 'limits a reported time to the creation of the message',
     before: {},
-    findings: [{ kind: 'sent', at: new Date(0), renderedAs: null }],
+    updates: [{ kind: 'sent', at: new Date(0), renderedAs: null }],
     then: { row: { sentAt: CREATED }, queue: 'finish', events: ['message.sent'] },
   },
   {
-    is: 'the rendering that was built stays',
+    name: 'keeps the rendering that was built',
     before: { renderedAs: 'native_flow_list' },
-    findings: [{ kind: 'sent', at: at(10), renderedAs: 'text_menu' }],
+    updates: [{ kind: 'sent', at: at(10), renderedAs: 'text_menu' }],
     then: { row: { renderedAs: 'native_flow_list' }, queue: 'finish', events: ['message.sent'] },
   },
 ];
 
-test.each(CASES)('$is', ({ before, findings, then }) => {
-  const change = decideChange(message(before), findings, NOW);
+test.each(CASES)('$name', ({ before, updates, then }) => {
+  const change = decideStatus(message(before), updates, NOW);
   if (then === null) {
     expect(change).toBeNull();
     return;
@@ -256,8 +256,8 @@ function detail(data: Record<string, unknown>): string {
   return [code, data['status'], data['played'] && 'played'].filter(Boolean).join(' ');
 }
 
-test('a failed message keeps its network id to itself', () => {
-  const change = decideChange(message({}), [failed()], NOW);
+test('does not show the network id of a failed message', () => {
+  const change = decideStatus(message({}), [failed()], NOW);
   expect(change!.events[0]!.data).toMatchObject({
     wa_message_id: null,
     error: { code: 'wa_error', message: 'why' },

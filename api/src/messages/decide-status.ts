@@ -7,10 +7,7 @@ import {
   type MessageSubject,
 } from '../events/emit.js';
 
-/**
- * What becomes of an outbound message when something is learnt about it (design: doubt ends; statuses only move
- * forward). Pure: facts and outcomes in, a change with its events out.
- */
+/** The stored state of an outbound message. */
 export interface MessageFacts {
   subject: MessageSubject;
   version: number;
@@ -25,57 +22,63 @@ export interface MessageFacts {
   deliveredAt: Date | null;
   readAt: Date | null;
   failedAt: Date | null;
-  /** The caller's lease has it claimed. */
-  held: boolean;
-  /** By which claim, whoever has it. */
+  /** The caller's lease holds the claim. */
+  claimedByCaller: boolean;
+  /** Id of the current claim, of any lease. */
   claimId: string | null;
-  /** A stanza may have been written. */
+  /** A stanza may have been written to the network. */
   attempted: boolean;
 }
 
-export type Finding =
+/** One report about a message: by its engine, by a receipt, or by a job. */
+export type StatusUpdate =
   | { kind: 'sent'; at: Date; renderedAs: string | null }
   | { kind: 'failed'; at: Date; error: { code: FailureCode; message: string | null } }
-  /** Claimed and not given to the socket; `unsent`: at no time, by anybody. */
+  /** The engine releases its claim without sending. `unsent`: no engine has written a stanza. */
   | { kind: 'returned'; claimId: string; unsent: boolean }
   | { kind: 'receipt'; at: Date; status: 'delivered' | 'read'; played: boolean };
 
-export interface MessageChange {
+export interface StatusChange {
   facts: MessageFacts;
-  /** The entry of the queue: `finish` removes it, `return` lets it wait again at its place. */
+  /** For the queue entry: `finish` deletes it, `return` makes it wait again in its place. */
   queue: 'keep' | 'finish' | 'return';
-  /** Decided on the claim: void where the caller has it no more. */
+  /** The change applies only while the caller holds the claim. */
   needsClaim: boolean;
   events: EventDraft[];
 }
 
-/** Null when nothing changes: a repetition, or news that came too late. */
-export function decideChange(
+/**
+ * Decides the status and the events of a message after some updates. Statuses only move forward, except that a late
+ * acknowledgement or receipt corrects a timeout. Pure. Returns null if nothing changes: the updates are repeated or late.
+ */
+export function decideStatus(
   before: MessageFacts,
-  findings: readonly Finding[],
+  updates: readonly StatusUpdate[],
   now: Date,
-): MessageChange | null {
-  const change: MessageChange = { facts: { ...before }, queue: 'keep', needsClaim: false, events: [] };
+): StatusChange | null {
+  const change: StatusChange = { facts: { ...before }, queue: 'keep', needsClaim: false, events: [] };
   let changed = false;
-  for (const finding of findings) changed = APPLY[finding.kind](change, finding as never, now) || changed;
+  for (const update of updates) changed = APPLY[update.kind](change, update as never, now) || changed;
   return changed ? change : null;
 }
 
-type Apply<K extends Finding['kind']> = (
-  change: MessageChange,
-  finding: Extract<Finding, { kind: K }>,
+type UpdateOf<K extends StatusUpdate['kind']> = Extract<StatusUpdate, { kind: K }>;
+/** Changes `change` in place. Returns whether the update had an effect. */
+type Apply<K extends StatusUpdate['kind']> = (
+  change: StatusChange,
+  update: UpdateOf<K>,
   now: Date,
 ) => boolean;
 
-const APPLY: { [K in Finding['kind']]: Apply<K> } = {
-  sent: (change, finding, now) => leave(change, timeOf(change, finding.at, now), finding.renderedAs),
+const APPLY: { [K in StatusUpdate['kind']]: Apply<K> } = {
+  sent: (change, update, now) => markSent(change, clampTime(change, update.at, now), update.renderedAs),
   failed: applyFailure,
   returned: applyReturn,
   receipt: applyReceipt,
 };
 
-/** The network accepted the message. */
-function leave(change: MessageChange, at: Date, renderedAs: string | null): boolean {
+/** The network has accepted the message. */
+function markSent(change: StatusChange, at: Date, renderedAs: string | null): boolean {
   const { facts } = change;
   if (!canAdvance(facts.status, 'sent', facts.errorCode)) return false;
   Object.assign(facts, { status: 'sent', sentAt: at, failedAt: null, errorCode: null, errorMessage: null });
@@ -85,67 +88,56 @@ function leave(change: MessageChange, at: Date, renderedAs: string | null): bool
   return true;
 }
 
-function applyFailure(
-  change: MessageChange,
-  finding: Extract<Finding, { kind: 'failed' }>,
-  now: Date,
-): boolean {
+function applyFailure(change: StatusChange, update: UpdateOf<'failed'>, now: Date): boolean {
   const { facts } = change;
-  const { code, message } = finding.error;
-  if (!facts.held || !canAdvance(facts.status, 'failed', facts.errorCode)) return false;
-  const at = timeOf(change, finding.at, now);
+  const { code, message } = update.error;
+  if (!facts.claimedByCaller || !canAdvance(facts.status, 'failed', facts.errorCode)) return false;
+  const at = clampTime(change, update.at, now);
   Object.assign(facts, {
     status: 'failed',
     failedAt: at,
     errorCode: code,
     errorMessage: message,
-    held: false,
+    claimedByCaller: false,
   });
   change.queue = 'finish';
   change.needsClaim = true;
-  change.events.push(messageFailed(facts.subject, at, finding.error));
+  change.events.push(messageFailed(facts.subject, at, update.error));
   return true;
 }
 
-/** What was attempted and may have left stays `sending`: it can neither expire nor be canceled. */
-function applyReturn(
-  change: MessageChange,
-  { claimId, unsent }: Extract<Finding, { kind: 'returned' }>,
-): boolean {
+/** A message that may have been sent stays `sending`, so that it can neither expire nor be canceled. */
+function applyReturn(change: StatusChange, { claimId, unsent }: UpdateOf<'returned'>): boolean {
   const { facts } = change;
-  if (!facts.held || facts.claimId !== claimId || facts.status !== 'sending') return false;
+  if (!facts.claimedByCaller || facts.claimId !== claimId || facts.status !== 'sending') return false;
   if (unsent) facts.attempted = false;
   if (!facts.attempted) facts.status = 'queued';
-  facts.held = false;
+  facts.claimedByCaller = false;
   change.queue = 'return';
   change.needsClaim = true;
   return true;
 }
 
-/** A receipt implies that the message left, and `read` that it was delivered. */
-function applyReceipt(
-  change: MessageChange,
-  finding: Extract<Finding, { kind: 'receipt' }>,
-  now: Date,
-): boolean {
+/** A receipt implies that the message was sent, and `read` that it was delivered. */
+function applyReceipt(change: StatusChange, update: UpdateOf<'receipt'>, now: Date): boolean {
   const { facts } = change;
-  const at = timeOf(change, finding.at, now);
-  const left = leave(change, at, null);
-  const advanced = canAdvance(facts.status, finding.status, facts.errorCode);
-  const heard = finding.played && !facts.played && (advanced || facts.status === 'read');
-  if (!advanced && !heard) return left;
-  if (advanced) facts.status = finding.status;
+  const at = clampTime(change, update.at, now);
+  const wasSent = markSent(change, at, null);
+  const advances = canAdvance(facts.status, update.status, facts.errorCode);
+  const played = update.played && !facts.played && (advances || facts.status === 'read');
+  if (!advances && !played) return wasSent;
+  if (advances) facts.status = update.status;
   facts.deliveredAt ??= at;
-  if (finding.status === 'read') facts.readAt ??= at;
-  if (heard) facts.played = true;
+  if (update.status === 'read') facts.readAt ??= at;
+  if (played) facts.played = true;
   change.events.push(
-    messageStatusUpdated(facts.subject, at, { status: facts.status as 'delivered' | 'read', played: heard }),
+    messageStatusUpdated(facts.subject, at, { status: facts.status as 'delivered' | 'read', played }),
   );
   return true;
 }
 
-/** Clocks differ: nothing happens to a message before it exists, and nothing in the future. */
-function timeOf(change: MessageChange, at: Date, now: Date): Date {
+/** Clocks differ: limits a reported time to between the creation of the message and now. */
+function clampTime(change: StatusChange, at: Date, now: Date): Date {
   const earliest = change.facts.createdAt.getTime();
   return new Date(Math.max(earliest, Math.min(at.getTime(), now.getTime())));
 }

@@ -8,7 +8,7 @@ const MAX_REMEMBERED = 2_000;
 const DEFAULT_MASS_MINUTES = 60;
 
 /** Policies are read with every group; only the work of resolving what was resolved before is saved. */
-export class Policies {
+export class PolicyResolver {
   readonly #environment: PolicyOverrides;
   /** By the text of the account's overrides, then by that of the instance's. */
   readonly #resolved = new Map<string, Map<string, Resolved>>();

@@ -4,7 +4,7 @@ import { eventOperations } from '../events/operations.js';
 import { inboundOperations } from '../inbound/operations.js';
 import { instanceOperations } from '../instances/operations.js';
 import { policyOperations } from '../instances/policy.js';
-import { statusOperations } from '../messages/interactive-status/operations.js';
+import { interactiveStatusOperations } from '../messages/interactive-status/operations.js';
 import { mediaOperations } from '../media/operations.js';
 import { liveOperations } from '../instances/live/operations.js';
 import { messageOperations } from '../messages/operations.js';
@@ -23,7 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...instanceOperations,
   ...healthOperations,
   ...availabilityOperations,
-  ...statusOperations,
+  ...interactiveStatusOperations,
   ...policyOperations,
   ...pairingOperations,
   ...liveOperations,

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { openDatabase, type Database } from '@gwk/api/database/database';
-import { Acceptor, type Accepted } from '@gwk/api/messages/send/acceptor';
+import { Acceptor, type AcceptedMessage } from '@gwk/api/messages/send/acceptor';
 import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis, type Redis } from '@gwk/api/platform/redis';
 import { newUuid, toPublicId } from '@gwk/core/ids';
@@ -46,7 +46,7 @@ export interface Send {
   extra?: Record<string, unknown>;
 }
 
-export type Sent = Accepted & { message: MessageOut };
+export type Sent = AcceptedMessage & { message: MessageOut };
 
 export async function createWorld(instances = 1): Promise<World> {
   const test = await createTestDatabase();

@@ -6,7 +6,7 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
-import { mediaOf } from '../../messages/preparation.js';
+import { extractMedia } from '../../messages/preparation.js';
 import { FileTooLarge, type MediaFiles, type MediaRow } from '../files.js';
 import { FileMissing } from '../store/store.js';
 import type { ToolAnswer, ToolJob } from '../tools/jobs.js';
@@ -40,7 +40,7 @@ export async function finishMedia(
   deps: FinishDeps,
   signal: AbortSignal,
 ): Promise<FinishedMedia> {
-  const given = mediaOf(content)!;
+  const given = extractMedia(content)!;
   const source = given.url
     ? await fetched(given.url, owner, deps, signal)
     : await uploaded(given.media_id, deps);

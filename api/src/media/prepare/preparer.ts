@@ -3,7 +3,7 @@ import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../../database/database.js';
 import type { SendNotifier } from '../../messages/send-notifier.js';
-import { mediaOf } from '../../messages/preparation.js';
+import { extractMedia } from '../../messages/preparation.js';
 import { failMessages } from '../../messages/apply-status.js';
 import { openContent, sealContent } from '../../messages/content.js';
 import type { JobResult } from '../../platform/job.js';
@@ -113,7 +113,7 @@ export class Preparer {
 
   async #finish(content: OutboundContent, row: Taken): Promise<OutboundContent> {
     const signal = AbortSignal.any([this.#ended.signal, AbortSignal.timeout(this.#holdMs - MARGIN_MS / 2)]);
-    if (mediaOf(content)) {
+    if (extractMedia(content)) {
       const owner = { messageId: row.message_id, accountId: row.account_id };
       return { ...content, finished: await finishMedia(content, owner, this.#deps, signal) };
     }

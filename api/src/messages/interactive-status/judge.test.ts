@@ -1,5 +1,5 @@
 import type { FailureCode, MessageStatus } from '@gwk/core/states';
-import { judgeCheck, type Verdict } from './judge.js';
+import { decideCheck, type Verdict } from './judge.js';
 
 const MINUTE = 60_000;
 
@@ -29,5 +29,5 @@ test.each<[name: string, given: ReturnType<typeof message> | null, ageMs: number
   ['queued for more than an hour says nothing', message('queued'), 61 * MINUTE, 'void'],
   ['a message that is gone says nothing', null, MINUTE, 'void'],
 ])('%s', (_, given, ageMs, verdict) => {
-  expect(judgeCheck({ format: 'legacy_list', ageMs, message: given })).toBe(verdict);
+  expect(decideCheck({ format: 'legacy_list', ageMs, message: given })).toBe(verdict);
 });

@@ -18,7 +18,7 @@ const LEFT_WITHIN_MS = 60 * 60_000;
 const NEUTRAL: readonly FailureCode[] = ['not_connected', 'not_paired', 'expired', 'canceled', 'opted_out'];
 
 /** `void`: the check tells nothing, and is forgotten. */
-export function judgeCheck({ format, ageMs, message }: CheckCase): Verdict {
+export function decideCheck({ format, ageMs, message }: CheckCase): Verdict {
   if (message === null) return 'void';
   switch (message.status) {
     case 'delivered':

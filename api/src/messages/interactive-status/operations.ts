@@ -9,7 +9,7 @@ import type { Database } from '../../database/database.js';
 import { operation } from '../../http/operation.js';
 import { LABELS } from './formats.js';
 
-export const statusOperations = [
+export const interactiveStatusOperations = [
   operation({
     name: 'getInteractiveStatus',
     method: 'GET',

@@ -20,7 +20,7 @@ import { decideGroup, type Decision, type Plan, type Request } from './decide.js
 import type { SendNotifier, SendNotification } from '../send-notifier.js';
 import { gather, SEND_ROUTE, type Facts } from './gather.js';
 import { Memory } from './accept-cache.js';
-import { Policies } from '../policies.js';
+import { PolicyResolver } from '../policies.js';
 import { readDraft, type Draft } from './request.js';
 import { Writer, type Entry, type Repeat, type TextCount } from './write.js';
 
@@ -96,7 +96,7 @@ type Result =
 
 export class Acceptor {
   readonly #options: AcceptorOptions;
-  readonly #policies: Policies;
+  readonly #policies: PolicyResolver;
   readonly #memory = new Memory();
   readonly #guessed: Batcher<Guess, Result>;
   readonly #gathered: Batcher<Item, Result>;
@@ -106,7 +106,7 @@ export class Acceptor {
 
   constructor(options: AcceptorOptions) {
     this.#options = options;
-    this.#policies = new Policies(options.environmentPolicy);
+    this.#policies = new PolicyResolver(options.environmentPolicy);
     const { database } = options;
     this.#inLine = new Writer({
       call: (sql, values) => database.callInLine(sql, values),
@@ -233,7 +233,7 @@ export class Acceptor {
   }
 
   #decide(group: readonly Item[], facts: readonly Facts[]): Decision[] {
-    return decideGroup(group, facts, (seen) => this.#policies.of(seen));
+    return decideGroup(group, facts, (seen) => this.#policies.resolve(seen));
   }
 
   /** @returns results of those that were written; `moved`: not all that were to be written were */
