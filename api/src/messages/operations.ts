@@ -6,21 +6,21 @@ import {
   SendMessage,
 } from '@gwk/core/resources/message';
 import type { Message } from '../generated/prisma/client.js';
-import { formatEtag } from '../http/etag.js';
+import { etagOf } from '../http/etag.js';
 import { operation } from '../http/operation.js';
-import { pageSchema } from '../http/cursor.js';
+import { pageOf } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
 import { deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
-import { EDIT_MAX_WORK_MS } from './edit/network.js';
+import { EDIT_TIMEOUT_MS } from './edit/send-edit.js';
 import { findMessage, listMessages } from './list.js';
 import { messageOut } from './view.js';
 
 const REPLAYED = ['Idempotent-Replayed', 'true'];
 
-const shown = (row: Message): Answer => ({
+const toAnswer = (row: Message): Answer => ({
   status: 200,
   body: messageOut(row),
-  headers: ['ETag', formatEtag(row.version)],
+  headers: ['ETag', etagOf(row.version)],
 });
 
 export const messageOperations = [
@@ -32,7 +32,7 @@ export const messageOperations = [
     scope: 'messages:send',
     status: 202,
     body: SendMessage,
-    // Judged with its idempotency, in groups.
+    // The acceptor validates the body and handles idempotency, in batches.
     bodyAsGiven: true,
     result: MessageOut,
     problems: [
@@ -49,7 +49,7 @@ export const messageOperations = [
     ],
     async handle({ body, idempotencyKey, traceparent, caller, services, note }) {
       const accepted = await services.acceptor.accept({ body, idempotencyKey, traceparent }, caller);
-      note(idIn(accepted.body));
+      note(readId(accepted.body));
       if (accepted.replayed) return { status: 202, body: accepted.body, headers: REPLAYED };
       return { status: 202, body: accepted.body };
     },
@@ -63,7 +63,7 @@ export const messageOperations = [
     scope: 'messages:read',
     status: 200,
     query: MessageListQuery,
-    result: pageSchema(MessageOut),
+    result: pageOf(MessageOut),
     problems: ['not-found', 'invalid-phone'],
     async handle({ caller, query: { limit, cursor, ...filters }, services }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/messages', filters };
@@ -84,7 +84,7 @@ export const messageOperations = [
     etag: true,
     async handle({ caller, params, services }) {
       const row = await findMessage(services.db, caller, params['message_id']!);
-      return shown(row);
+      return toAnswer(row);
     },
   }),
 
@@ -99,7 +99,7 @@ export const messageOperations = [
     result: MessageOut,
     etag: true,
     ifMatch: true,
-    maxWorkMs: EDIT_MAX_WORK_MS,
+    patienceMs: EDIT_TIMEOUT_MS,
     problems: [
       'account-suspended',
       'message-not-sent',
@@ -108,8 +108,8 @@ export const messageOperations = [
       'engine-unavailable',
     ],
     async handle({ caller, params, body, ifMatch, services }) {
-      const altering = { services, caller, id: params['message_id']! };
-      return shown(await editMessage(altering, body.text, ifMatch));
+      const request = { services, caller, id: params['message_id']! };
+      return toAnswer(await editMessage(request, body.text, ifMatch));
     },
   }),
 
@@ -120,7 +120,7 @@ export const messageOperations = [
     summary: 'Delete a message for everyone, or cancel a scheduled one',
     scope: 'messages:send',
     status: 204,
-    maxWorkMs: EDIT_MAX_WORK_MS,
+    patienceMs: EDIT_TIMEOUT_MS,
     problems: ['message-not-sent', 'message-sending', 'not-editable', 'engine-unavailable'],
     async handle({ caller, params, services }) {
       await deleteMessage({ services, caller, id: params['message_id']! });
@@ -137,7 +137,7 @@ export const messageOperations = [
     status: 204,
     body: Reaction,
     idempotent: true,
-    maxWorkMs: EDIT_MAX_WORK_MS,
+    patienceMs: EDIT_TIMEOUT_MS,
     async mayReplay(caller, _, { params, services }) {
       return (await findMessage(services.db, caller, params['message_id']!)) !== null;
     },
@@ -151,8 +151,8 @@ export const messageOperations = [
 
 const ID_LENGTH = 36;
 
-/** The id of the message in its JSON, which begins with it; parsing all of it would cost more than it is worth. */
-function idIn(json: string): string {
-  return json.slice(BEFORE_ID, BEFORE_ID + ID_LENGTH);
+/** Reads the id at the start of the JSON, without parsing it. */
+function readId(json: string): string {
+  return json.slice(ID_START, ID_START + ID_LENGTH);
 }
-const BEFORE_ID = '{"id":"'.length;
+const ID_START = '{"id":"'.length;

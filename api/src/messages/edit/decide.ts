@@ -2,10 +2,10 @@ import type { ProblemCode } from '@gwk/core/problems';
 import { hasLeft } from '@gwk/core/states';
 
 /**
- * Whether a message can be edited, deleted for everyone or reacted to (spec: Rules for sending 3; design: edit, delete,
- * react elsewhere). Pure: the message as it is, and the code of the refusal.
+ * The state of a message that decides whether it can be edited, deleted for everyone or reacted to. The rules are part of
+ * the HTTP interface (docs/interface.md). Everything in this file is pure.
  */
-export interface Alterable {
+export interface EditableMessage {
   direction: string;
   type: string;
   status: string;
@@ -17,24 +17,27 @@ export interface Alterable {
 
 export const EDIT_WINDOW_MS = 15 * 60_000;
 
-/** What can never be edited is said first: waiting would not help. */
-export function judgeEdit(message: Alterable, now: Date): ProblemCode | null {
+/**
+ * Returns the problem of an edit, or null. `not-editable` comes before `message-not-sent`, because a client would wait in
+ * vain for the message to be sent.
+ */
+export function decideEdit(message: EditableMessage, now: Date): ProblemCode | null {
   const { direction, type, status, sentAt, deletedForAll } = message;
   if (direction !== 'outbound' || type !== 'text' || deletedForAll) return 'not-editable';
   if (!hasLeft(status) || sentAt === null) return 'message-not-sent';
   return now.getTime() - sentAt.getTime() > EDIT_WINDOW_MS ? 'edit-window-closed' : null;
 }
 
-export type DeleteVerdict =
+type DeleteDecision =
   | { do: 'refuse'; code: ProblemCode }
-  /** It is deleted or canceled already. */
+  /** The message is deleted or canceled already. */
   | { do: 'nothing' }
-  /** It was scheduled and has not been claimed: its send is canceled. */
+  /** The message is scheduled and unclaimed: cancels the send. */
   | { do: 'cancel' }
-  /** It left: the network is asked to delete it for everyone. */
+  /** The message has been sent: deletes it on the network for everyone. */
   | { do: 'delete' };
 
-export function judgeDelete(message: Alterable): DeleteVerdict {
+export function decideDelete(message: EditableMessage): DeleteDecision {
   const { direction, status, errorCode, scheduledFor, deletedForAll } = message;
   if (direction !== 'outbound') return { do: 'refuse', code: 'not-editable' };
   if (deletedForAll || errorCode === 'canceled') return { do: 'nothing' };
@@ -44,7 +47,7 @@ export function judgeDelete(message: Alterable): DeleteVerdict {
   return { do: 'refuse', code: 'message-not-sent' };
 }
 
-/** What came in can be reacted to like what left. */
-export function judgeReaction({ status }: Alterable): ProblemCode | null {
+/** Returns the problem of a reaction, or null. Inbound messages can be reacted to as well. */
+export function decideReaction({ status }: EditableMessage): ProblemCode | null {
   return hasLeft(status) ? null : 'message-not-sent';
 }

@@ -6,7 +6,7 @@ import { LiveCommands } from '../../instances/live/commands.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
-/** Without engines: what is refused or canceled before one is asked. test/smoke/messages.test.ts has the rest. */
+/** Refusals and cancellations without an engine. test/smoke/messages.test.ts covers the rest. */
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
@@ -26,25 +26,25 @@ const codeOf = ({ body }: { body: unknown }) =>
   (body as { type?: string } | undefined)?.type?.split('/').at(-1);
 const uuidOf = (id: string) => fromPublicId('message', id)!;
 
-async function accepted(): Promise<MessageOut> {
+async function acceptMessage(): Promise<MessageOut> {
   const body = { instance_id: instance, to: '5511987654321', type: 'text', text: { body: 'oi' } };
   return (await client.call<MessageOut>('POST', '/v1/messages', { body })).body;
 }
-/** As if it had left then. */
-async function left(sentAt = new Date()): Promise<MessageOut> {
-  const message = await accepted();
+/** A message that was sent at the given time. */
+async function sendMessage(sentAt = new Date()): Promise<MessageOut> {
+  const message = await acceptMessage();
   const id = uuidOf(message.id);
   await api.db.outboxEntry.delete({ where: { messageId: id } });
   await api.db.message.updateMany({ where: { id }, data: { status: 'sent', sentAt } });
   return message;
 }
-/** Outside of a window that is never open now. */
-async function scheduled(): Promise<MessageOut> {
+/** A message accepted outside active hours. */
+async function scheduleMessage(): Promise<MessageOut> {
   const hour = (offset: number) =>
     `${String((new Date().getUTCHours() + 24 + offset) % 24).padStart(2, '0')}:00`;
   const active_hours = { start: hour(4), end: hour(6), timezone: 'UTC', outside: 'schedule' };
   await client.call('PATCH', `/v1/instances/${instance}`, { body: { policy: { active_hours } } });
-  const message = await accepted();
+  const message = await acceptMessage();
   expect(Date.parse(message.scheduled_for!)).toBeGreaterThan(Date.now());
   return message;
 }
@@ -58,20 +58,20 @@ const OPERATIONS = { edit, remove, react };
 type Name = keyof typeof OPERATIONS;
 const each = Object.keys(OPERATIONS) as Name[];
 
-test.each(each)('%s: without an engine 503 at once, to be asked again', async (name) => {
-  const { id } = await left();
+test.each(each)('%s: returns 503 with Retry-After at once without an engine', async (name) => {
+  const { id } = await sendMessage();
   const ask = jest.spyOn(LiveCommands.prototype, 'ask');
   const answer = await OPERATIONS[name](id);
   expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
-  // A question to an absent engine takes 8 s.
+  // A command to an absent engine would time out after 8 s.
   expect(ask).not.toHaveBeenCalled();
   ask.mockRestore();
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   expect((await client.call<MessageOut>('GET', `/v1/messages/${id}`)).body.status).toBe('sent');
 });
 
-test.each(each)('%s: what is foreign, hidden from the key or never was is not found', async (name) => {
-  const { id } = await left();
+test.each(each)('%s: returns 404 for a foreign, hidden or unknown message', async (name) => {
+  const { id } = await sendMessage();
   const stranger = await api.clientOf(await api.account());
   const body = { name: 'dois', kind: 'sandbox' };
   const other = (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
@@ -85,8 +85,8 @@ test.each(each)('%s: what is foreign, hidden from the key or never was is not fo
   }
 });
 
-test.each(each)('%s: a message of a removed instance is not found', async (name) => {
-  const { id } = await left();
+test.each(each)('%s: returns 404 for a message of a deleted instance', async (name) => {
+  const { id } = await sendMessage();
   await client.call('DELETE', `/v1/instances/${instance}`);
   expect(codeOf(await OPERATIONS[name](id))).toBe('not-found');
 });
@@ -94,30 +94,30 @@ test.each(each)('%s: a message of a removed instance is not found', async (name)
 test.each<[Name, string | undefined]>([
   ['edit', 'account-suspended'],
   ['react', 'account-suspended'],
-  // Taking back is no sending.
+  // A suspended account may still delete.
   ['remove', 'engine-unavailable'],
 ])('%s of a suspended account: %s', async (name, code) => {
-  const { id } = await left();
+  const { id } = await sendMessage();
   await api.db.account.update({ where: { id: account.id }, data: { suspendedAt: new Date() } });
   expect(codeOf(await OPERATIONS[name](id, await api.clientOf(account)))).toBe(code);
 });
 
-test('an edit after its 15 minutes: edit-window-closed', async () => {
-  const { id } = await left(new Date(Date.now() - 15 * 60_000 - 1_000));
+test('refuses an edit after 15 minutes', async () => {
+  const { id } = await sendMessage(new Date(Date.now() - 15 * 60_000 - 1_000));
   const answer = await edit(id);
   expect([answer.status, codeOf(answer)]).toEqual([409, 'edit-window-closed']);
 });
 
-test('what waits can neither be edited, reacted to, nor canceled', async () => {
-  const { id } = await accepted();
+test('refuses to edit, delete or react to a queued message', async () => {
+  const { id } = await acceptMessage();
   for (const name of each) {
     const answer = await OPERATIONS[name](id);
     expect([answer.status, codeOf(answer)]).toEqual([409, 'message-not-sent']);
   }
 });
 
-test('a scheduled message is canceled, once, with its event', async () => {
-  const { id } = await scheduled();
+test('cancels a scheduled message once, with one event', async () => {
+  const { id } = await scheduleMessage();
   expect(codeOf(await edit(id))).toBe('message-not-sent');
   expect((await remove(id)).status).toBe(204);
   const { body } = await client.call<MessageOut>('GET', `/v1/messages/${id}`);
@@ -132,15 +132,15 @@ test('a scheduled message is canceled, once, with its event', async () => {
   ]);
 });
 
-test('of many cancellations at once all succeed and one is told', async () => {
-  const { id } = await scheduled();
+test('emits one event for concurrent cancellations, which all succeed', async () => {
+  const { id } = await scheduleMessage();
   const answers = await Promise.all(Array.from({ length: 8 }, () => remove(id)));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
   expect(await api.db.event.count({ where: { accountId: account.id, type: 'message.failed' } })).toBe(1);
 });
 
-test('what was claimed is not canceled any more', async () => {
-  const { id } = await scheduled();
+test('refuses to cancel a claimed message', async () => {
+  const { id } = await scheduleMessage();
   const where = { messageId: uuidOf(id) };
   await api.db.outboxEntry.update({ where, data: { state: 'claimed', seq: 1n, head: true } });
   await api.db.message.updateMany({ where: { id: uuidOf(id) }, data: { status: 'sending' } });
@@ -148,8 +148,8 @@ test('what was claimed is not canceled any more', async () => {
   expect([answer.status, codeOf(answer)]).toEqual([409, 'message-sending']);
 });
 
-test('If-Match of another version: precondition-failed', async () => {
-  const { id } = await left();
+test('refuses an If-Match of another version', async () => {
+  const { id } = await sendMessage();
   const answer = await client.call('PATCH', `/v1/messages/${id}`, {
     body: { text: 'novo' },
     headers: { 'if-match': '"99"' },

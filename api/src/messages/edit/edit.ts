@@ -1,4 +1,4 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem, type ProblemCode } from '@gwk/core/problems';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
 import {
@@ -16,34 +16,35 @@ import type { Services } from '../../http/services.js';
 import { failMessages } from '../apply-status.js';
 import { openContent, sealContent } from '../content.js';
 import { findMessage } from '../list.js';
-import { judgeDelete, judgeEdit, judgeReaction } from './decide.js';
-import { giveToNetwork } from './network.js';
+import { decideDelete, decideEdit, decideReaction } from './decide.js';
+import { sendEdit } from './send-edit.js';
 
-/**
- * Edits, deletions and reactions by API: judged, given to the network, then recorded with their event. A request that
- * dies between the last two leaves a change without its event; whoever repeats it, as a 503 or a lost answer asks
- * for, makes up for it.
- */
-export interface Altering {
+/** An edit, deletion or reaction by the API. */
+interface EditRequest {
   services: Services;
   caller: Caller;
+  /** UUID of the message. */
   id: string;
 }
 
 const BY_US: Author = { from_me: true };
 
+/**
+ * Sends the edit to the network, then stores it with its event. If the process ends in between, the edit has no event
+ * until the client repeats the request.
+ */
 export async function editMessage(
-  { services, caller, id }: Altering,
+  { services, caller, id }: EditRequest,
   text: string,
   ifMatch: string | undefined,
 ): Promise<Message> {
   if (caller.suspended) throw new Problem('account-suspended');
   const message = await findMessage(services.db, caller, id);
   checkIfMatch(ifMatch, message.version);
-  refuse(judgeEdit(message, new Date()));
-  const subject = await giveToNetwork(services, message, { kind: 'edit', text });
-  const content = await editedContent(services, message, text);
-  await record(services, message, {
+  throwIfRefused(decideEdit(message, new Date()));
+  const subject = await sendEdit(services, message, { kind: 'edit', text });
+  const content = await replaceText(services, message, text);
+  await storeEdit(services, message, {
     deleted: false,
     content,
     draft: messageEdited(subject, new Date(), BY_US, text),
@@ -51,48 +52,48 @@ export async function editMessage(
   return findMessage(services.db, caller, id);
 }
 
-/** A claim may come between the look and the cancellation: then it is looked at again. */
-const MAX_LOOKS = 5;
+/** An engine may claim the message between the read and the cancellation. Then the message is read again. */
+const MAX_ATTEMPTS = 5;
 
-export async function deleteMessage({ services, caller, id }: Altering): Promise<void> {
-  for (let look = 0; look < MAX_LOOKS; look++) {
+export async function deleteMessage({ services, caller, id }: EditRequest): Promise<void> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const message = await findMessage(services.db, caller, id);
-    const verdict = judgeDelete(message);
-    if (verdict.do === 'refuse') throw new Problem(verdict.code);
-    if (verdict.do === 'nothing') return;
-    if (verdict.do === 'delete') return deleteForAll(services, message);
-    if (await cancel(services, id)) return;
+    const decision = decideDelete(message);
+    if (decision.do === 'refuse') throw new Problem(decision.code);
+    if (decision.do === 'nothing') return;
+    if (decision.do === 'delete') return deleteForAll(services, message);
+    if (await cancelSend(services, id)) return;
   }
   throw new Problem('message-sending');
 }
 
-export async function reactToMessage({ services, caller, id }: Altering, emoji: string): Promise<void> {
+export async function reactToMessage({ services, caller, id }: EditRequest, emoji: string): Promise<void> {
   if (caller.suspended) throw new Problem('account-suspended');
   const message = await findMessage(services.db, caller, id);
-  refuse(judgeReaction(message));
-  const subject = await giveToNetwork(services, message, { kind: 'react', emoji });
+  throwIfRefused(decideReaction(message));
+  const subject = await sendEdit(services, message, { kind: 'react', emoji });
   await emit(services.db, services.sealer, [messageReaction(subject, new Date(), BY_US, emoji)]);
 }
 
-function refuse(code: ReturnType<typeof judgeEdit>): void {
+function throwIfRefused(code: ProblemCode | null): void {
   if (code !== null) throw new Problem(code);
 }
 
 async function deleteForAll(services: Services, message: Message): Promise<void> {
-  const subject = await giveToNetwork(services, message, { kind: 'delete' });
+  const subject = await sendEdit(services, message, { kind: 'delete' });
   const draft = messageDeleted(subject, new Date(), BY_US);
-  await record(services, message, { deleted: true, content: null, draft });
+  await storeEdit(services, message, { deleted: true, content: null, draft });
 }
 
-/** Whether it still waited, unclaimed. */
-async function cancel({ db, sealer }: Services, id: string): Promise<boolean> {
+/** @returns false if the message was no longer queued */
+async function cancelSend({ db, sealer }: Services, id: string): Promise<boolean> {
   const error = { code: 'canceled', message: null } as const;
   const isQueued = (row: { status: string }): boolean => row.status === 'queued';
   return (await failMessages({ database: db, sealer }, [id], error, isQueued)) > 0;
 }
 
-/** What quotes are made of says the new text; null where the content is gone. */
-async function editedContent(
+/** Later quotes use the stored content, so it gets the new text. Returns null if the content has been deleted. */
+async function replaceText(
   { db, sealer }: Services,
   { id, instanceId }: Message,
   text: string,
@@ -107,15 +108,15 @@ async function editedContent(
   );
 }
 
-interface Recording {
+interface StoredEdit {
   deleted: boolean;
   content: Buffer | null;
   draft: EventDraft;
 }
 
-/** The change and its event in one transaction; a second deletion tells nothing. */
-async function record({ db, sealer }: Services, { id }: Message, recording: Recording): Promise<void> {
-  const { deleted, content, draft } = recording;
+/** Stores the edit and its event in one transaction. A repeated deletion emits no event. */
+async function storeEdit({ db, sealer }: Services, { id }: Message, edit: StoredEdit): Promise<void> {
+  const { deleted, content, draft } = edit;
   const event = JSON.stringify([eventItem(sealer, id, draft)]);
   await db.$queryRaw`
     SELECT gwk_edit_message(${id}::uuid, ${deleted}::boolean, ${content}::bytea, ${event}::jsonb)`;

@@ -4,26 +4,22 @@ import type { MessageSubject } from '../../events/emit.js';
 import { readMessageSubjects } from '../../events/subjects.js';
 import type { Message } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
-import { isHeld, ANSWER_MARGIN_MS, unavailable } from '../../instances/live/ask-engine.js';
+import { isHeld, PATIENCE_MS, unavailable } from '../../instances/live/ask-engine.js';
 import { newWaMessageId } from '../wa-message-id.js';
 
-/** How long the network may take to acknowledge a change. */
+/** Time for the network to acknowledge an edit. */
 const DEADLINE_MS = 8_000;
-export const EDIT_MAX_WORK_MS = DEADLINE_MS + ANSWER_MARGIN_MS;
+export const EDIT_TIMEOUT_MS = DEADLINE_MS + PATIENCE_MS;
 
-export type Change = { kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string };
+type Edit = { kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string };
 
 /**
- * Has the engine give a change to the network, now (design: Live operations). Whoever is told `engine-unavailable` may
- * ask again: a change that is made twice is made once.
- * @returns what events say of the message
- * @throws Problem `not-found` where the instance is gone, `engine-unavailable`
+ * Has the engine send an edit to the network and waits for the acknowledgement. Edits are idempotent, so a client may
+ * retry after `engine-unavailable`.
+ * @returns the subject of the event
+ * @throws Problem `not-found` if the instance has been deleted, `engine-unavailable`
  */
-export async function giveToNetwork(
-  services: Services,
-  message: Message,
-  change: Change,
-): Promise<MessageSubject> {
+export async function sendEdit(services: Services, message: Message, edit: Edit): Promise<MessageSubject> {
   const instance = await services.db.instance.findFirst({
     where: { id: message.instanceId, deletedAt: null },
     include: { lease: true },
@@ -33,7 +29,7 @@ export async function giveToNetwork(
   if (!instance || !subject) throw new Problem('not-found');
   if (!services.live.up || !isHeld(instance.lease)) throw unavailable();
   const sent: OutboundEdit = {
-    ...change,
+    ...edit,
     stanza_id: newWaMessageId(),
     message: {
       chat: subject.chat.id,
@@ -42,7 +38,7 @@ export async function giveToNetwork(
       participant: message.participant,
     },
   };
-  const reply = await services.live.ask(instance, change.kind, { ...sent }, DEADLINE_MS);
+  const reply = await services.live.ask(instance, edit.kind, { ...sent }, DEADLINE_MS);
   if (reply?.ok) return subject;
   throw unavailable();
 }
