@@ -1,7 +1,7 @@
 import type { SendMessage } from '@gwk/core/resources/message';
 import type { Rendering } from '@gwk/core/states';
 
-/** The formats of interactive messages that the public status tells of, and a message in each. */
+/** Labels of the interactive formats on the public status page. */
 export const LABELS: Readonly<Record<Rendering, string>> = {
   native_flow_buttons: 'Botões (native flow)',
   native_flow_list: 'Lista (native flow)',
@@ -22,6 +22,7 @@ const CONTENTS: Readonly<Record<Rendering, NonNullable<SendMessage['interactive'
   text_menu: { body: BODY, buttons, mode: 'text' },
 };
 
-export function messageIn(format: Rendering, instanceId: string, to: string): SendMessage {
+/** Builds the message by which the monitor checks a format. */
+export function buildCheckMessage(format: Rendering, instanceId: string, to: string): SendMessage {
   return { instance_id: instanceId, to, type: 'interactive', interactive: CONTENTS[format] };
 }
