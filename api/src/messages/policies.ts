@@ -1,40 +1,40 @@
 import { isWarmingUp, resolvePolicy, type Policy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Facts } from './send/gather.js';
 
-/** What decides about the policy in force. */
+/** The facts that select the policy in force. */
 type PolicyFacts = Pick<Facts, 'accountPolicy' | 'instancePolicy' | 'warmUpFrom' | 'at'>;
 
-const MAX_REMEMBERED = 2_000;
-const DEFAULT_MASS_MINUTES = 60;
+const MAX_CACHED = 2_000;
+const DEFAULT_MASS_WINDOW_MINUTES = 60;
 
-/** Policies are read with every group; only the work of resolving what was resolved before is saved. */
+/** Resolves the policy in force from its levels. Caches by the JSON of the overrides, so entries never become stale. */
 export class PolicyResolver {
   readonly #environment: PolicyOverrides;
-  /** By the text of the account's overrides, then by that of the instance's. */
-  readonly #resolved = new Map<string, Map<string, Resolved>>();
+  /** By the JSON of the account's overrides, then of the instance's. */
+  readonly #resolved = new Map<string, Map<string, ResolvedPolicies>>();
 
   constructor(environment: PolicyOverrides) {
     this.#environment = environment;
   }
 
-  /** Minutes of the mass block where neither account nor instance have a say. */
-  get massMinutes(): number {
-    return this.#environment.mass_block?.window_minutes ?? DEFAULT_MASS_MINUTES;
+  /** Window of the mass-send block, in minutes, if neither account nor instance sets it. */
+  get massWindowMinutes(): number {
+    return this.#environment.mass_block?.window_minutes ?? DEFAULT_MASS_WINDOW_MINUTES;
   }
 
-  of({ accountPolicy, instancePolicy, warmUpFrom, at }: PolicyFacts): Policy {
+  resolve({ accountPolicy, instancePolicy, warmUpFrom, at }: PolicyFacts): Policy {
     const warmingUp = isWarmingUp(warmUpFrom === null ? null : new Date(warmUpFrom), new Date(at));
-    const resolved = this.#resolve(accountPolicy ?? '{}', instancePolicy ?? '{}');
+    const resolved = this.#resolveLevels(accountPolicy ?? '{}', instancePolicy ?? '{}');
     return warmingUp ? resolved.warmingUp : resolved.warm;
   }
 
-  #resolve(account: string, instance: string): Resolved {
-    let ofAccount = this.#resolved.get(account);
-    if (!ofAccount) {
-      if (this.#resolved.size >= MAX_REMEMBERED) this.#resolved.clear();
-      this.#resolved.set(account, (ofAccount = new Map<string, Resolved>()));
+  #resolveLevels(account: string, instance: string): ResolvedPolicies {
+    let byInstance = this.#resolved.get(account);
+    if (!byInstance) {
+      if (this.#resolved.size >= MAX_CACHED) this.#resolved.clear();
+      this.#resolved.set(account, (byInstance = new Map<string, ResolvedPolicies>()));
     }
-    let resolved = ofAccount.get(instance);
+    let resolved = byInstance.get(instance);
     if (!resolved) {
       const levels = {
         environment: this.#environment,
@@ -45,14 +45,14 @@ export class PolicyResolver {
         warm: resolvePolicy(levels, { warmingUp: false }),
         warmingUp: resolvePolicy(levels, { warmingUp: true }),
       };
-      if (ofAccount.size >= MAX_REMEMBERED) ofAccount.clear();
-      ofAccount.set(instance, resolved);
+      if (byInstance.size >= MAX_CACHED) byInstance.clear();
+      byInstance.set(instance, resolved);
     }
     return resolved;
   }
 }
 
-interface Resolved {
+interface ResolvedPolicies {
   warm: Policy;
   warmingUp: Policy;
 }

@@ -3,17 +3,17 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 const LINK = /\bhttps?:\/\//i;
 
 /**
- * Whether the worker has something to fetch, convert or preview before the message can be claimed (design: Media
- * first). Such a message keeps its place in the conversation.
+ * Whether the worker has to fetch, convert or preview something before the message can be claimed. The message keeps its
+ * place in the conversation meanwhile.
  */
 export function needsPreparation(content: OutboundContent): boolean {
   const { text } = content;
   if (text) return text.preview_url === true && LINK.test(text.body);
-  return mediaOf(content) !== null;
+  return extractMedia(content) !== null;
 }
 
-/** The file that a message carries, as it was given. */
-export function mediaOf(content: OutboundContent) {
+/** Returns the media reference of a message as the request stated it. */
+export function extractMedia(content: OutboundContent) {
   const carrier = content.image ?? content.video ?? content.document ?? content.audio ?? content.sticker;
   return carrier?.media ?? null;
 }

@@ -1,103 +1,109 @@
 import type { Facts } from './gather.js';
-import type { Plan, Request } from './decide.js';
-import { KnownKeys } from './known-keys.js';
-import { Recent } from './recent.js';
+import type { SendRequest, WritePlan } from './decide.js';
+import { KeyCache } from './key-cache.js';
+import { RecentMap } from './recent-map.js';
 import type { TextCount } from './write.js';
 
-/**
- * What this process saw lately, from which it guesses what Postgres would say. A guess is never believed: the write
- * proves what the decision was made of (see the migration), and a request whose guess was wrong is gathered for. So
- * whoever sends to contacts known here costs one statement, not two.
- */
-interface KnownInstance {
-  /** Whose it is: to others it does not exist. */
+interface CachedInstance {
+  /** The owner. For other accounts the instance does not exist. */
   accountId: string;
   facts: Facts;
 }
 
-interface KnownRecipient {
+interface CachedRecipient {
   contactId: string | null;
   conversationId: string | null;
   counted: boolean;
   lastWroteAt: number | null;
 }
 
-interface KnownText extends TextCount {
-  /** The window that was counted. */
+interface CachedText extends TextCount {
+  /** Window of the count. */
   minutes: number;
 }
 
-const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
-/** Of instances, recipients and texts so many are known for certain, and up to twice as many held. */
-export interface MemorySizes {
+const UNKNOWN_RECIPIENT: CachedRecipient = {
+  contactId: null,
+  conversationId: null,
+  counted: false,
+  lastWroteAt: null,
+};
+
+/** Entries of instances, recipients and texts that are certainly kept; each map holds up to twice as many. */
+interface CacheSizes {
   instances: number;
   recipients: number;
-  /** As templates of all instances are, in their variants: of what is forgotten, Postgres counts the contacts each time. */
+  /** Enough for the templates of all instances. Postgres counts the contacts of other texts at each send. */
   texts: number;
-  /** So many are held. A repeat of one that was forgotten seems a first request: its group is undone, and written with care. */
+  /** Exact. A repeat of a forgotten key looks like a first request, and its whole batch is written twice. */
   keys: number;
 }
 
-const SIZES: MemorySizes = { instances: 10_000, recipients: 200_000, texts: 50_000, keys: 65_536 };
+const SIZES: CacheSizes = { instances: 10_000, recipients: 200_000, texts: 50_000, keys: 65_536 };
 
-export class Memory {
-  readonly #instances: Recent<KnownInstance>;
-  readonly #recipients: Recent<KnownRecipient>;
-  readonly #keys: KnownKeys;
-  readonly #texts: Recent<KnownText>;
-  /** Of Postgres's clock, ahead of ours. */
-  #clock = 0;
+/**
+ * Predicts the facts of a request from those that this process has read or written before. The write verifies each
+ * prediction under locks, so the cache needs no invalidation. A send to a cached recipient takes one statement, not two.
+ */
+export class AcceptCache {
+  readonly #instances: RecentMap<CachedInstance>;
+  readonly #recipients: RecentMap<CachedRecipient>;
+  readonly #keys: KeyCache;
+  readonly #texts: RecentMap<CachedText>;
+  /** Clock of Postgres minus clock of this process. */
+  #clockOffsetMs = 0;
 
-  constructor(sizes: MemorySizes = SIZES) {
-    this.#instances = new Recent(sizes.instances);
-    this.#recipients = new Recent(sizes.recipients);
-    this.#keys = new KnownKeys(sizes.keys);
-    this.#texts = new Recent(sizes.texts);
+  constructor(sizes: CacheSizes = SIZES) {
+    this.#instances = new RecentMap(sizes.instances);
+    this.#recipients = new RecentMap(sizes.recipients);
+    this.#keys = new KeyCache(sizes.keys);
+    this.#texts = new RecentMap(sizes.texts);
   }
 
   /**
-   * What would be gathered, where there is a fair chance to guess it: null for an instance not seen yet, a quote, a file,
-   * and a key that was used before, unless by the same request and with the answer that any repeat gets.
+   * Returns null where the facts have to be read: for an unknown instance, a quote, a media file or a used idempotency
+   * key. The exception is a used key whose request was the same and whose response can be rebuilt.
    */
-  guess(request: Request): Facts | null {
+  predict(request: SendRequest): Facts | null {
     const { recordId, bodyHash } = request;
-    const isNew = recordId === null || this.#keys.meet(recordId);
+    const isNewKey = recordId === null || this.#keys.add(recordId);
     const instance = this.#instances.get(request.instanceId);
     if (request.replyTo !== null || request.mediaId !== null) return null;
     if (instance?.accountId !== request.accountId) return null;
-    const facts = this.#compose(instance.facts, this.#recipients.get(request.recipientKey) ?? STRANGER);
-    if (isNew) return facts;
-    const messageId = this.#keys.messageOf(recordId, bodyHash!);
+    const recipient = this.#recipients.get(request.recipientKey) ?? UNKNOWN_RECIPIENT;
+    const facts = this.#composeFacts(instance.facts, recipient);
+    if (isNewKey) return facts;
+    const messageId = this.#keys.findMessage(recordId, bodyHash!);
     if (messageId === null) return null;
     facts.recordHash = bodyHash;
     facts.recordMessage = messageId;
     return facts;
   }
 
-  /** Field by field: this is paid for by every message, and copies of whole objects cost ten times as much. */
-  #compose(seen: Facts, known: KnownRecipient): Facts {
-    const at = Date.now() + this.#clock;
-    const away = seen.state === 'connected' ? 0 : Math.max(0, at - seen.at);
+  /** Copies field by field. This runs for every message, and spreading whole objects takes ten times as long. */
+  #composeFacts(instance: Facts, recipient: CachedRecipient): Facts {
+    const at = Date.now() + this.#clockOffsetMs;
+    const offlineSinceReadMs = instance.state === 'connected' ? 0 : Math.max(0, at - instance.at);
     return {
       at,
-      instanceVersion: seen.instanceVersion,
-      state: seen.state,
-      offlineMs: (seen.offlineMs ?? 0) + away,
-      warmUpFrom: seen.warmUpFrom,
-      restrictedUntil: seen.restrictedUntil,
-      instancePolicy: seen.instancePolicy,
-      accountVersion: seen.accountVersion,
-      accountPolicy: seen.accountPolicy,
-      accountSuspended: seen.accountSuspended,
+      instanceVersion: instance.instanceVersion,
+      state: instance.state,
+      offlineMs: (instance.offlineMs ?? 0) + offlineSinceReadMs,
+      warmUpFrom: instance.warmUpFrom,
+      restrictedUntil: instance.restrictedUntil,
+      instancePolicy: instance.instancePolicy,
+      accountVersion: instance.accountVersion,
+      accountPolicy: instance.accountPolicy,
+      accountSuspended: instance.accountSuspended,
       recordHash: null,
       recordMessage: null,
       recordResponse: null,
-      contactId: known.contactId,
+      contactId: recipient.contactId,
       optedOut: false,
-      conversationId: known.conversationId,
-      counted: known.counted,
-      lastWroteAt: known.lastWroteAt,
-      // The limits are counted at the write; here they seem to have all their room.
+      conversationId: recipient.conversationId,
+      counted: recipient.counted,
+      lastWroteAt: recipient.lastWroteAt,
+      // Assumes full headroom: the write counts the limits.
       newContacts: 0,
       oldestNewContact: null,
       massContacts: 0,
@@ -108,9 +114,9 @@ export class Memory {
     };
   }
 
-  /** Of an instance that is not the account's nothing is learned: its recipients are known by its owner's contacts. */
-  learn(request: Request, facts: Facts): void {
-    this.#clock = facts.at - Date.now();
+  /** Ignores recipients of another account's instance: the cache holds the contacts of the owner. */
+  storeFacts(request: SendRequest, facts: Facts): void {
+    this.#clockOffsetMs = facts.at - Date.now();
     const { contactId, conversationId, counted, lastWroteAt } = facts;
     const { accountId, instanceId } = request;
     if (facts.instanceVersion === null) {
@@ -118,41 +124,41 @@ export class Memory {
       return;
     }
     this.#instances.set(instanceId, { accountId, facts });
-    this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
+    this.#storeRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 
-  learnWritten(request: Request, plan: Plan, messageId: string): void {
+  storeWritten(request: SendRequest, plan: WritePlan, messageId: string): void {
     const { contactId, conversationId, lastWroteAt } = plan;
     const counted = plan.counted || plan.newContact !== null;
-    this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
-    // The answer to a scheduled one is kept with its record.
+    this.#storeRecipient(request, { contactId, conversationId, counted, lastWroteAt });
+    // The response of a scheduled message cannot be rebuilt; Postgres stores it.
     const { recordId, bodyHash } = request;
-    if (recordId !== null && plan.releaseAt === null) this.#keys.learn(recordId, bodyHash!, messageId);
+    if (recordId !== null && plan.releaseAt === null) this.#keys.setMessage(recordId, bodyHash!, messageId);
   }
 
-  /** How many contacts the text has reached within so many minutes, at most. */
-  textOf(fingerprint: string, minutes: number): TextCount | null {
-    const known = this.#texts.get(fingerprint);
-    return known?.minutes === minutes ? known : null;
+  /** Upper limit of the number of contacts that the text has reached within the window. */
+  findTextCount(fingerprint: string, minutes: number): TextCount | null {
+    const cached = this.#texts.get(fingerprint);
+    return cached?.minutes === minutes ? cached : null;
   }
 
-  learnText(fingerprint: string, { count, number }: TextCount, minutes: number): void {
-    const known = this.#texts.get(fingerprint);
-    if (known === undefined) this.#texts.set(fingerprint, { count, number, minutes });
-    // An older group's answer may come later. Of one group, the contact that came last counts all.
-    else if (minutes !== known.minutes || number > known.number)
-      Object.assign(known, { count, number, minutes });
-    else if (number === known.number) known.count = Math.max(known.count, count);
+  storeTextCount(fingerprint: string, { count, textNumber }: TextCount, minutes: number): void {
+    const cached = this.#texts.get(fingerprint);
+    if (cached === undefined) this.#texts.set(fingerprint, { count, textNumber, minutes });
+    // The result of an older batch may arrive later. Within one batch, the highest count includes all its contacts.
+    else if (minutes !== cached.minutes || textNumber > cached.textNumber)
+      Object.assign(cached, { count, textNumber, minutes });
+    else if (textNumber === cached.textNumber) cached.count = Math.max(cached.count, count);
   }
 
-  /** What is known already is left as it is: a new object for each message would grow old with the map that has it. */
-  #learnRecipient({ recipientKey }: Request, known: KnownRecipient): void {
+  /** Keeps an equal entry: replacing it for each message would create garbage in V8's old generation. */
+  #storeRecipient({ recipientKey }: SendRequest, recipient: CachedRecipient): void {
     const before = this.#recipients.get(recipientKey);
-    const same =
-      before?.conversationId === known.conversationId &&
-      before.contactId === known.contactId &&
-      before.counted === known.counted &&
-      before.lastWroteAt === known.lastWroteAt;
-    if (!same) this.#recipients.set(recipientKey, known);
+    const isSame =
+      before?.conversationId === recipient.conversationId &&
+      before.contactId === recipient.contactId &&
+      before.counted === recipient.counted &&
+      before.lastWroteAt === recipient.lastWroteAt;
+    if (!isSame) this.#recipients.set(recipientKey, recipient);
   }
 }

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Each test has an instance of its own: limits are per instance. */
+/** Limits are per instance, so each test has its own. */
 let instance: string;
 beforeEach(async () => {
   instance = await world.addInstance();
@@ -32,7 +32,7 @@ const send = (given: Send = {}, by = acceptor) => world.send(by, { instance, ...
 const tally = (values: string[]) =>
   values.reduce<Record<string, number>>((sums, value) => ({ ...sums, [value]: (sums[value] ?? 0) + 1 }), {});
 
-describe('limits, exactly, at two replicas', () => {
+describe('limits at two replicas', () => {
   const flood = async (given: Send[]): Promise<Record<string, number>> => {
     const other = world.acceptor();
     const outcomes = given.map((one, i) => outcomeOf(send(one, i % 2 ? acceptor : other)));
@@ -41,7 +41,7 @@ describe('limits, exactly, at two replicas', () => {
   const setPolicy = (policy: object) =>
     world.database.instance.update({ where: { id: instance }, data: { policy } });
 
-  test('500 at once to new contacts', async () => {
+  test('accepts exactly the limit of 500 concurrent new contacts', async () => {
     await setPolicy({ new_contacts_per_day: 120, mass_block: { max_contacts: 10_000 } });
     const outcomes = await flood(people(500).map((to) => ({ to })));
     expect(outcomes).toEqual({ accepted: 120, 'policy-new-contacts-limit': 380 });
@@ -52,24 +52,24 @@ describe('limits, exactly, at two replicas', () => {
     expect(counted.map((row) => row.firstSentNo)).toEqual(
       Array.from({ length: 120 }, (_, i) => BigInt(i + 1)),
     );
-    // Those who are counted can still be written to; the limit ends when the oldest leaves the window.
+    // Counted contacts remain allowed. The limit has headroom again when the oldest leaves the window.
     expect(await outcomeOf(send({ to: people(500)[499]! }))).toBe('policy-new-contacts-limit');
     const known = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
     expect(await outcomeOf(send({ to: known.to }))).toBe('accepted');
-    // It leaves the window in an hour.
+    // The oldest leaves the window in an hour.
     const dayAgo = new Date(Date.now() - 86_400_000 + 3_600_000);
     await world.database.conversation.update({
       where: { id: counted[0]!.id },
       data: { firstSentAt: dayAgo },
     });
     const refusal: unknown = await send({ to: '5511988880000' }).catch((error: unknown) => error);
-    const left = (dayAgo.getTime() + 86_400_000 - Date.now()) / 1000;
+    const remaining = (dayAgo.getTime() + 86_400_000 - Date.now()) / 1000;
     const { retryAfter } = (refusal as { extras: { retryAfter: number } }).extras;
-    expect(retryAfter).toBeGreaterThanOrEqual(Math.floor(left));
+    expect(retryAfter).toBeGreaterThanOrEqual(Math.floor(remaining));
     expect(retryAfter).toBeLessThanOrEqual(3_601);
   });
 
-  test('several at once to each of many new contacts count one contact each', async () => {
+  test('counts a new contact once for several concurrent messages', async () => {
     await setPolicy({ new_contacts_per_day: 30, mass_block: { max_contacts: 10_000 } });
     const to = people(40);
     const outcomes = await flood(Array.from({ length: 240 }, (_, i) => ({ to: to[i % 40]! })));
@@ -78,7 +78,7 @@ describe('limits, exactly, at two replicas', () => {
     expect(outcomes).toEqual({ accepted: 180, 'policy-new-contacts-limit': 60 });
   });
 
-  test('the same text to many', async () => {
+  test('accepts a text up to the mass-send limit', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 25 } });
     const outcomes = await flood(people(200).map((to, i) => ({ to, text: `Oferta  ${i} hoje` })));
     expect(outcomes).toEqual({ accepted: 25, 'policy-mass-send-blocked': 175 });
@@ -87,7 +87,7 @@ describe('limits, exactly, at two replicas', () => {
     expect(await outcomeOf(send({ to: someone(), text: 'another text' }))).toBe('accepted');
   });
 
-  test('the same text, remembered by each replica as it was before the other sent it', async () => {
+  test('enforces the mass-send limit when both replicas have stale counts', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 6 } });
     const other = world.acceptor();
     const sendBy = (by: Acceptor, text: string) => outcomeOf(send({ to: someone(), text }, by));
@@ -100,7 +100,7 @@ describe('limits, exactly, at two replicas', () => {
     expect(outcomes.slice(6)).toEqual(['policy-mass-send-blocked', 'policy-mass-send-blocked']);
   });
 
-  test('the same text again, once the first it went to have left the window', async () => {
+  test('accepts a text again after earlier contacts have left the window', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 3 } });
     const sendOne = () => outcomeOf(send({ to: someone(), text: 'now and then' }));
     for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
@@ -112,28 +112,30 @@ describe('limits, exactly, at two replicas', () => {
     expect(await sendOne()).toBe('policy-mass-send-blocked');
   });
 
-  test('a text stays within its limit whatever was refused together with it', async () => {
+  test('keeps the mass-send limit exact after refusals in the same batch', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
-    // Numbers are no difference between texts.
+    // Texts that differ only in digits count as the same.
     const letter = (i: number) => String.fromCharCode(97 + i);
     const say = (text: string, to = someone()) => outcomeOf(send({ to, text }));
     for (let i = 0; i < 3; i++) expect(await say('again')).toBe('accepted');
-    const gone = someone();
-    expect(await say('another', gone)).toBe('accepted');
-    await optOut(world, await contactOf(world, gone));
-    // None of the group is written, so no text of it counts.
-    const refused = Array.from({ length: 21 }, (_, i) => say(i === 0 ? 'again' : `other ${letter(i)}`, gone));
+    const optedOut = someone();
+    expect(await say('another', optedOut)).toBe('accepted');
+    await optOut(world, await contactOf(world, optedOut));
+    // Nothing of the batch is written, so none of its texts counts.
+    const refused = Array.from({ length: 21 }, (_, i) =>
+      say(i === 0 ? 'again' : `other ${letter(i)}`, optedOut),
+    );
     expect(tally(await Promise.all(refused))).toEqual({ 'contact-opted-out': 21 });
     for (let i = 3; i < 10; i++) expect(await say('again')).toBe('accepted');
     for (let i = 0; i < 14; i++) expect(await say(`different ${letter(i)}`)).toBe('accepted');
     expect(await say('again')).toBe('policy-mass-send-blocked');
   });
 
-  test('a text far from its limit is not counted again', async () => {
+  test('does not recount a text far from its limit', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
     const sendOne = () => outcomeOf(send({ to: someone(), text: 'few times' }));
     for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
-    // The counters do not include these: only a count finds them.
+    // Rows that the counter of the instance does not include: only a recount would find them.
     await world.database.$executeRaw`
       INSERT INTO mass_sends (fingerprint, contact_id, at)
       SELECT s.fingerprint, gen_random_uuid(), s.at
@@ -145,7 +147,7 @@ describe('limits, exactly, at two replicas', () => {
     expect(await sendOne()).toBe('policy-mass-send-blocked');
   });
 
-  test('the same words are the same mass send, whatever the message is', async () => {
+  test('counts the same text in different message types together', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 4 } });
     const link = { url: 'https://example.org/a' };
     const buttons = [{ type: 'reply', label: 'Sim', id: 'yes' }];
@@ -160,11 +162,11 @@ describe('limits, exactly, at two replicas', () => {
     ];
     for (const form of forms) expect(await outcome(form)).toBe('accepted');
     for (const form of forms) expect(await outcome(form)).toBe('policy-mass-send-blocked');
-    const silent = as('location', { latitude: 1, longitude: 2 });
-    for (let n = 0; n < 6; n++) expect(await outcome(silent)).toBe('accepted');
+    const withoutText = as('location', { latitude: 1, longitude: 2 });
+    for (let n = 0; n < 6; n++) expect(await outcome(withoutText)).toBe('accepted');
   });
 
-  test('a contact who wrote is not counted', async () => {
+  test('does not count a contact who wrote', async () => {
     await setPolicy({ new_contacts_per_day: 1, mass_block: { max_contacts: 1 } });
     await send({ to: '5511955554444' });
     await world.database.conversation.updateMany({
@@ -177,8 +179,8 @@ describe('limits, exactly, at two replicas', () => {
   });
 });
 
-describe('order', () => {
-  test('is that of acceptance, at two replicas', async () => {
+describe('queue order', () => {
+  test('follows the acceptance at two replicas', async () => {
     const other = world.acceptor();
     const moments: { began: number; ended: number; id: string }[] = [];
     const client = async (by: Acceptor) => {
@@ -203,35 +205,35 @@ describe('order', () => {
   });
 });
 
-describe('what moves between gathering and writing', () => {
-  const during = (happens: () => Promise<unknown>) => {
+describe('changes between gather and write', () => {
+  const changedBeforeWrite = (change: () => Promise<unknown>) => {
     let done = false;
     return world.acceptor({
       beforeStatement: async (sql) => {
         if (done || !sql.includes('gwk_accept_write')) return;
-        await happens();
+        await change();
         done = true;
       },
     });
   };
 
-  test('an opt-out refuses', async () => {
+  test('refuses after an opt-out', async () => {
     await send({ to: '5511933332222' });
     const contact = await contactOf(world, '5511933332222');
-    const racing = during(() => optOut(world, contact));
+    const racing = changedBeforeWrite(() => optOut(world, contact));
     expect(await outcomeOf(send({ to: '5511933332222' }, racing))).toBe('contact-opted-out');
   });
 
-  test('a deleted instance is not found', async () => {
-    const racing = during(() =>
+  test('refuses after the deletion of the instance', async () => {
+    const racing = changedBeforeWrite(() =>
       world.database.instance.update({ where: { id: instance }, data: { deletedAt: new Date() } }),
     );
     expect(await outcomeOf(send({}, racing))).toBe('not-found');
   });
 
-  test('a contact made by another replica is joined', async () => {
+  test('uses a contact that another replica created', async () => {
     const to = someone();
-    const racing = during(() => send({ to }));
+    const racing = changedBeforeWrite(() => send({ to }));
     expect(await outcomeOf(send({ to }, racing))).toBe('accepted');
     const names = await world.database.contactName.findMany({ where: { name: to } });
     expect(names).toHaveLength(1);
@@ -240,7 +242,7 @@ describe('what moves between gathering and writing', () => {
     expect(await world.database.contact.count({ where: { names: { none: {} } } })).toBe(0);
   });
 
-  test('a conversation made by another replica is joined, and costs the others of the group nothing', async () => {
+  test('uses a conversation that another replica created, without retrying the rest of the batch', async () => {
     const to = someone();
     const elsewhere = await world.addInstance();
     await world.send(acceptor, { instance: elsewhere, to });
@@ -260,16 +262,16 @@ describe('what moves between gathering and writing', () => {
     expect(outcomes).toEqual(['accepted', 'accepted', 'accepted']);
     const where = { instanceId: instance, contactId: await contactOf(world, to) };
     expect(await world.database.conversation.findMany({ where })).toMatchObject([{ lastSeq: 2n }]);
-    // Two of the three by the careful write; then the third alone.
+    // The first write fails, the second skips one request, the third writes that request.
     expect(statements.filter((name) => name === 'write')).toHaveLength(3);
     expect(await world.database.message.count({ where: { instanceId: instance } })).toBe(4);
   });
 
-  test('a contact merged into another is sent to as the other', async () => {
+  test('sends to the merged contact', async () => {
     await send({ to: '5511922221111' });
     const before = await contactOf(world, '5511922221111');
     const merged = newUuid();
-    const racing = during(async () => {
+    const racing = changedBeforeWrite(async () => {
       await world.database.contact.create({ data: { id: merged, accountId: world.accountId } });
       await world.database.contactName.updateMany({
         where: { contactId: before },
@@ -285,60 +287,63 @@ describe('what moves between gathering and writing', () => {
     expect(rows).toMatchObject([{ contactId: merged, lastSeq: 2n }]);
   });
 
-  test('a limit reached by another replica refuses', async () => {
+  test('refuses at a limit that another replica has reached', async () => {
     await world.database.instance.update({
       where: { id: instance },
       data: { policy: { new_contacts_per_day: 1 } },
     });
-    const racing = during(() => send({ to: someone(), text: 'first' }));
+    const racing = changedBeforeWrite(() => send({ to: someone(), text: 'first' }));
     expect(await outcomeOf(send({ to: someone() }, racing))).toBe('policy-new-contacts-limit');
   });
 });
 
-describe('guesses', () => {
-  const watched = () => {
+describe('predictions', () => {
+  const observed = () => {
     const statements: string[] = [];
     const by = world.acceptor({
       beforeStatement: (sql) => statements.push(/gwk_accept_(\w+)/.exec(sql)![1]!),
     });
     return { by, statements };
   };
-  const kindOf = async (happens: () => Promise<unknown>, given: Send = {}) => {
-    const { by, statements } = watched();
+  const sendAfter = async (change: () => Promise<unknown>, given: Send = {}) => {
+    const { by, statements } = observed();
     const to = someone();
     await send({ to }, by);
-    await happens();
+    await change();
     statements.length = 0;
     const outcome = await outcomeOf(send({ to, ...given }, by));
     return { outcome, statements };
   };
   const nothing = () => Promise.resolve();
 
-  test('once the instance is known, a message costs one statement, to strangers too', async () => {
-    expect(await kindOf(nothing)).toEqual({ outcome: 'accepted', statements: ['write'] });
-    expect(await kindOf(nothing, { to: someone() })).toEqual({ outcome: 'accepted', statements: ['write'] });
+  test('a cached instance needs one statement, also for a new contact', async () => {
+    expect(await sendAfter(nothing)).toEqual({ outcome: 'accepted', statements: ['write'] });
+    expect(await sendAfter(nothing, { to: someone() })).toEqual({
+      outcome: 'accepted',
+      statements: ['write'],
+    });
   });
 
   test.each<[string, object]>([
-    ['a policy of the instance', { policy: { new_contacts_per_day: 0 } }],
-    ['its deletion', { deletedAt: new Date() }],
-  ])('%s, changed a moment ago, is heeded', async (_, data) => {
+    ['a new policy of the instance', { policy: { new_contacts_per_day: 0 } }],
+    ['the deletion of the instance', { deletedAt: new Date() }],
+  ])('%s takes effect at once', async (_, data) => {
     const change = () => world.database.instance.update({ where: { id: instance }, data });
-    const { outcome, statements } = await kindOf(change, { to: someone() });
+    const { outcome, statements } = await sendAfter(change, { to: someone() });
     expect(outcome).not.toBe('accepted');
     expect(statements).toEqual(['write', 'gather']);
   });
 
-  test('a policy of the account, changed a moment ago, is heeded', async () => {
+  test('a new policy of the account takes effect at once', async () => {
     const set = (policy: object) =>
       world.database.account.update({ where: { id: world.accountId }, data: { policy } });
-    const { outcome } = await kindOf(() => set({ new_contacts_per_day: 0 }), { to: someone() });
+    const { outcome } = await sendAfter(() => set({ new_contacts_per_day: 0 }), { to: someone() });
     await set({});
     expect(outcome).toBe('policy-new-contacts-limit');
   });
 
-  test('a contact who wrote a moment ago is no new one', async () => {
-    const { by } = watched();
+  test('a contact who has just written is not counted', async () => {
+    const { by } = observed();
     const to = someone();
     await send({ to }, by);
     const wrote = { lastWroteAt: new Date() };
@@ -350,45 +355,45 @@ describe('guesses', () => {
   });
 });
 
-describe('what somebody holds for long', () => {
-  /** Until it is let go. */
-  async function hold(sql: string, id: string): Promise<() => Promise<unknown>> {
-    let letGo = () => {};
-    const held = new Promise<void>((resolve) => (letGo = resolve));
-    let taken = () => {};
-    const isHeld = new Promise<void>((resolve) => (taken = resolve));
+describe('rows with long locks', () => {
+  /** @returns a function that releases the lock */
+  async function lock(sql: string, id: string): Promise<() => Promise<unknown>> {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let setLocked = () => {};
+    const locked = new Promise<void>((resolve) => (setLocked = resolve));
     const done = world.database.$transaction(
       async (tx) => {
         await tx.$queryRawUnsafe(sql, id);
-        taken();
-        await held;
+        setLocked();
+        await released;
       },
       { timeout: 600_000 },
     );
-    await isHeld;
+    await locked;
     return () => {
-      letGo();
+      release();
       return done;
     };
   }
 
-  const others = async () => {
+  const prepareOtherInstance = async () => {
     const elsewhere = await world.addInstance();
     return (to = someone()) => outcomeOf(world.send(acceptor, { instance: elsewhere, to }));
   };
 
-  test('a locked counters row delays only requests that it counts', async () => {
-    const sendElsewhere = await others();
+  test('the counters of an instance block only requests that count in them', async () => {
+    const sendElsewhere = await prepareOtherInstance();
     const known = someone();
     await send({ to: known });
     expect(await sendElsewhere()).toBe('accepted');
-    const letGo = await hold(
+    const release = await lock(
       'SELECT FROM instance_counters WHERE instance_id = $1::uuid FOR UPDATE',
       instance,
     );
     const waiting = outcomeOf(send());
     expect(await Promise.all([1, 2, 3].map(() => sendElsewhere()))).toEqual(Array(3).fill('accepted'));
-    await letGo();
+    await release();
     expect(await waiting).toBe('accepted');
     const counters = await world.database.instanceCounters.findUniqueOrThrow({
       where: { instanceId: instance },
@@ -396,22 +401,22 @@ describe('what somebody holds for long', () => {
     expect(counters.newContacts).toBe(2n);
   });
 
-  test('a contact holds up only those who send to it', async () => {
-    const sendElsewhere = await others();
+  test('a contact blocks only requests to it', async () => {
+    const sendElsewhere = await prepareOtherInstance();
     const known = someone();
     await send({ to: known });
     await sendElsewhere();
-    const letGo = await hold(
+    const release = await lock(
       'SELECT FROM contacts WHERE id = $1::uuid FOR UPDATE',
       await contactOf(world, known),
     );
     const waiting = [send({ to: known }), send({ to: known })].map(outcomeOf);
     expect(await sendElsewhere()).toBe('accepted');
-    await letGo();
+    await release();
     expect(await Promise.all(waiting)).toEqual(['accepted', 'accepted']);
   });
 });
 
-test('each conversation knows the days of its messages, whatever happened above', async () => {
+test('each conversation lists the days of its messages after all tests above', async () => {
   expect(await messagesOnUnknownDays(world.database)).toEqual([]);
 });

@@ -11,19 +11,20 @@ import { makeRecordId } from '../../http/idempotency/record-id.js';
 import type { Acceptor } from './acceptor.js';
 import { SEND_ROUTE } from './gather.js';
 
-/** Repeats of what the same process has written: guessed to be such, and proved by the statement that writes. */
+/** Repeats of requests that the same process has written: predicted from the cache, verified by the write. */
 let world: World;
 beforeAll(async () => (world = await createWorld()));
 afterAll(() => world.close());
 
 let acceptor: Acceptor;
-let asked: string[];
+let statements: string[];
 beforeEach(async () => {
-  asked = [];
+  statements = [];
   acceptor = world.acceptor({
-    beforeStatement: (sql) => asked.push(...['gather', 'write'].filter((name) => sql.includes(`_${name}(`))),
+    beforeStatement: (sql) =>
+      statements.push(...['gather', 'write'].filter((name) => sql.includes(`_${name}(`))),
   });
-  // From now on the instance is known to the process.
+  // Fills the cache of the instance.
   await send({});
 });
 
@@ -35,37 +36,37 @@ const record = (key: string) => ({
 async function sent(given: Send = {}) {
   const request = { key: newUuid(), to: someone(), ...given };
   const first = await send(request);
-  asked = [];
+  statements = [];
   return { request, first };
 }
 
-test('one is answered as the first was, and costs no statement to gather', async () => {
+test('replays the first response without gathering facts', async () => {
   const { request, first } = await sent();
   expect(await send(request)).toEqual({ ...first, replayed: true });
-  expect(asked).toEqual(['write']);
+  expect(statements).toEqual(['write']);
 });
 
-test('one goes with the requests that are written beside it', async () => {
+test('verifies a repeat in the same statement as other writes', async () => {
   const { request, first } = await sent();
   const [other, repeat] = await Promise.all([send({ to: someone() }), send(request)]);
   expect(repeat).toEqual({ ...first, replayed: true });
   expect(other.replayed).toBe(false);
-  expect(asked.filter((name) => name === 'gather')).toEqual([]);
+  expect(statements.filter((name) => name === 'gather')).toEqual([]);
 });
 
-test('several at once are all answered as the first was', async () => {
+test('replays the first response to concurrent repeats', async () => {
   const { request, first } = await sent();
   const repeats = await Promise.all([1, 2, 3].map(() => send(request)));
   expect(repeats).toEqual(repeats.map(() => ({ ...first, replayed: true })));
 });
 
-test('another body under the same key is refused, by what Postgres knows', async () => {
+test('reads the facts and refuses another body with the same key', async () => {
   const { request } = await sent();
   expect(await outcomeOf(send({ ...request, text: 'another' }))).toBe('idempotency-key-reused');
-  expect(asked).toEqual(['gather']);
+  expect(statements).toEqual(['gather']);
 });
 
-test('one whose record is gone is a new message', async () => {
+test('creates a new message after the record was deleted', async () => {
   const { request, first } = await sent();
   await world.database.idempotencyRecord.delete({ where: record(request.key) });
   const second = await send(request);
@@ -73,7 +74,7 @@ test('one whose record is gone is a new message', async () => {
   expect(second.message.id).not.toBe(first.message.id);
 });
 
-test('one whose record has expired is a new message', async () => {
+test('creates a new message after the record has expired', async () => {
   const { request } = await sent();
   await world.database.idempotencyRecord.update({
     where: record(request.key),
@@ -82,7 +83,7 @@ test('one whose record has expired is a new message', async () => {
   expect((await send(request)).replayed).toBe(false);
 });
 
-test('one whose record another process has put in its place is answered as that one', async () => {
+test('replays the response of another process that replaced the record', async () => {
   const { request } = await sent();
   await world.database.idempotencyRecord.delete({ where: record(request.key) });
   const elsewhere = await world.send(world.acceptor(), request);
@@ -91,7 +92,7 @@ test('one whose record another process has put in its place is answered as that 
   expect(uuidOf(repeat.message.id)).toBe(uuidOf(elsewhere.message.id));
 });
 
-test('one of an account that was suspended meanwhile is refused', async () => {
+test('refuses a repeat of an account that was suspended meanwhile', async () => {
   const { request } = await sent();
   const where = { id: world.accountId };
   await world.database.account.update({ where, data: { suspendedAt: new Date() } });

@@ -33,7 +33,7 @@ beforeEach(async () => {
 const send = (given: Send = {}, by = acceptor) => world.send(by, { instance, ...given });
 
 describe('an accepted message', () => {
-  test('is queued with all its rows, and the engine is rung', async () => {
+  test('is queued with all its rows, and its engine is notified', async () => {
     const { message, replayed } = await send({ to: '551188887777', text: 'Olá' });
     expect(replayed).toBe(false);
     expect(message).toMatchObject({
@@ -53,10 +53,10 @@ describe('an accepted message', () => {
     const opened = world.sealer.openJson(instance, 'message_contents.content_sealed', content.contentSealed);
     expect(opened).toEqual({ type: 'text', text: { body: 'Olá' } });
     const stream = await world.redis.xRange(world.keys.sends(instance), '-', '+');
-    expect(stream!.map((rung) => rung.message)).toEqual([{ m: id }]);
+    expect(stream!.map((entry) => entry.message)).toEqual([{ m: id }]);
   });
 
-  test('of a second form of the same phone joins the same conversation, behind the first', async () => {
+  test('to another form of the same phone joins the same conversation', async () => {
     const first = await send({ to: '551191112222' });
     const second = await send({ to: '5511991112222@s.whatsapp.net' });
     const rows = await world.database.outboxEntry.findMany({
@@ -84,29 +84,29 @@ describe('an accepted message', () => {
     await send({ to: '120363012345678901@g.us' });
   });
 
-  test('is answered while Redis is away', async () => {
-    const away = openRedis({
+  test('is answered while Redis is unavailable', async () => {
+    const unavailable = openRedis({
       url: 'redis://127.0.0.1:1',
       program: 'test',
       log: createLogger('test', 'error', { write: () => undefined }),
     });
-    const alone = world.acceptor({ redis: away });
+    const alone = world.acceptor({ redis: unavailable });
     expect((await send({}, alone)).message.status).toBe('queued');
-    closeRedis(away);
+    closeRedis(unavailable);
   });
 });
 
-describe('refusals', () => {
+describe('refuses', () => {
   const refused = (given: Send, by?: Acceptor) => outcomeOf(send(given, by));
 
-  test('what is not of the right shape', async () => {
+  test('a malformed request', async () => {
     expect(await refused({ extra: { unknown: 1 } })).toBe('validation-error');
     expect(await refused({ extra: { text: undefined } })).toBe('invalid-message');
     expect(await refused({ to: '+5511999999999' })).toBe('invalid-phone');
     expect(await refused({ extra: { mentions: ['nobody'] } })).toBe('validation-error');
   });
 
-  test('an instance that is unknown, foreign, deleted or malformed is the same 404', async () => {
+  test('an unknown, foreign, deleted or malformed instance with the same 404', async () => {
     expect(await refused({ instance: newUuid() })).toBe('not-found');
     expect(await refused({ extra: { instance_id: 'ins_1' } })).toBe('not-found');
     const caller = { accountId: newUuid(), instances: null, suspended: false };
@@ -120,7 +120,7 @@ describe('refusals', () => {
     expect(await refused({})).toBe('not-found');
   });
 
-  test('of an account with a contact of its own change nothing about whom the owner writes to', async () => {
+  test('another account without changing the cached contacts of the owner', async () => {
     const stranger = newUuid();
     await world.database.account.create({ data: { id: stranger, name: stranger } });
     const theirs = newUuid();
@@ -144,7 +144,7 @@ describe('refusals', () => {
     expect(conversations.map(({ contactId }) => contactId)).not.toContain(theirs);
   });
 
-  test('to a contact who has become that of another account since it was seen', async () => {
+  test('a contact that was moved to another account after it was cached', async () => {
     const stranger = newUuid();
     await world.database.account.create({ data: { id: stranger, name: stranger } });
     const to = someone();
@@ -159,7 +159,7 @@ describe('refusals', () => {
     expect(await world.database.conversation.count({ where: { instanceId: instance, contactId } })).toBe(0);
   });
 
-  test('a quoted message that is not of this instance, or has not left', async () => {
+  test('a quote of another instance or of an unsent message', async () => {
     const queued = await send();
     expect(await refused({ extra: { reply_to: queued.message.id } })).toBe('invalid-reply-to');
     expect(await refused({ extra: { reply_to: `msg_${'0'.repeat(32)}` } })).toBe('invalid-reply-to');
@@ -175,7 +175,7 @@ describe('refusals', () => {
     );
   });
 
-  test('the sends of an account suspended a moment ago', async () => {
+  test('a send right after its account was suspended', async () => {
     const where = { id: world.accountId };
     await world.database.account.update({ where, data: { suspendedAt: new Date() } });
     expect(await refused({})).toBe('account-suspended');
@@ -183,14 +183,14 @@ describe('refusals', () => {
     expect(await refused({})).toBe('accepted');
   });
 
-  test('a contact who opted out, by any of its names', async () => {
+  test('an opted-out contact by any of its names', async () => {
     await send({ to: '5511977776666' });
     await optOut(world, await contactOf(world, '5511977776666'));
     expect(await refused({ to: '551177776666' })).toBe('contact-opted-out');
   });
 
-  test('a window that is closed, unless it schedules', async () => {
-    // Open for the one minute that began twelve hours ago.
+  test('a send outside active hours, unless the policy schedules it', async () => {
+    // Active hours of one minute, twelve hours away.
     const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16);
     const hours = { start: clock(12), end: clock(12.02), timezone: 'UTC' };
     const set = (outside: string) =>
@@ -216,14 +216,14 @@ describe('refusals', () => {
 describe('Idempotency-Key', () => {
   const key = () => newUuid();
 
-  test('a repeat is replayed, whatever its key order', async () => {
+  test('replays a repeat with another order of fields', async () => {
     const given = { key: key(), to: someone() };
     const first = await send(given);
-    const again = await send({ ...given, extra: { text: { preview_url: undefined, body: 'hello' } } });
-    expect(again).toMatchObject({ body: first.body, replayed: true });
+    const repeat = await send({ ...given, extra: { text: { preview_url: undefined, body: 'hello' } } });
+    expect(repeat).toMatchObject({ body: first.body, replayed: true });
   });
 
-  test('another body with the key is refused', async () => {
+  test('refuses another body with the same key', async () => {
     const given = { key: key(), to: someone() };
     await send(given);
     expect(await outcomeOf(send({ ...given, text: 'other' }))).toBe('idempotency-key-reused');
@@ -235,7 +235,7 @@ describe('Idempotency-Key', () => {
     expect(await outcomeOf(send({ key: 'k'.repeat(255) }))).toBe('accepted');
   });
 
-  test('is not used up by a refused request', async () => {
+  test('stays free after a refused request', async () => {
     const given = { key: key(), to: '5511966665555' };
     await send({ to: given.to });
     await optOut(world, await contactOf(world, given.to));
@@ -257,7 +257,7 @@ describe('Idempotency-Key', () => {
     expect(await send({ ...given, text: 'other' })).toMatchObject({ replayed: true });
   });
 
-  test('200 at once, at two replicas, are one message', async () => {
+  test('creates one message from 200 concurrent requests at two replicas', async () => {
     const other = world.acceptor();
     const given = { key: key(), to: someone() };
     const all = await Promise.all(
@@ -268,7 +268,7 @@ describe('Idempotency-Key', () => {
     expect(await world.database.message.count({ where: { instanceId: instance } })).toBe(1);
   });
 
-  test('a group in which one in ten repeats a key harms no stranger', async () => {
+  test('accepts the other requests of a batch in which one in ten repeats a key', async () => {
     const other = world.acceptor();
     const shared = Array.from({ length: 4 }, key);
     const to = people(20);
@@ -287,7 +287,7 @@ describe('Idempotency-Key', () => {
     expect(await world.database.message.count({ where: { instanceId: instance } })).toBe(distinct.size);
   });
 
-  test('a request that Postgres cannot store fails alone', async () => {
+  test('fails only the request that Postgres cannot store', async () => {
     const given = Array.from({ length: 25 }, () => ({ key: key(), to: someone() }));
     const { to } = given[17]!;
     const { database } = world;

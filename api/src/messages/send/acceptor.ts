@@ -1,28 +1,28 @@
 import { Batcher } from '@gwk/core/batcher';
+import type { Sealer } from '@gwk/core/encryption';
 import { failpoint } from '@gwk/core/failpoints';
-import { newUuid, parseUuidTime } from '@gwk/core/ids';
-import { normaliseText } from '@gwk/core/policy/mass-block';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
-import type { Sealer } from '@gwk/core/encryption';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
-import type { Caller } from '../../accounts/caller.js';
 import type { Database } from '../../database/database.js';
 import { sqlStateOf } from '../../database/grouping.js';
-import { makeRecordId } from '../../http/idempotency/record-id.js';
-import { hashBodyWithAllKeys, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
 import { messageMetrics } from '../../platform/metrics/messages.js';
 import { keepContexts } from '../../platform/trace-contexts.js';
-import { sealContent } from '../content.js';
-import { newWaMessageId } from '../wa-message-id.js';
-import { answerOf } from './answer.js';
-import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
-import type { SendNotifier, SendNotification } from '../send-notifier.js';
-import { gather, SEND_ROUTE, type Facts } from './gather.js';
-import { Memory } from './accept-cache.js';
 import { PolicyResolver } from '../policies.js';
-import { readDraft, type Draft } from './request.js';
-import { Writer, type Entry, type Repeat, type TextCount } from './write.js';
+import type { SendNotification, SendNotifier } from '../send-notifier.js';
+import { AcceptCache } from './accept-cache.js';
+import { decideBatch, type Decision } from './decide.js';
+import { gatherFacts, type Facts } from './gather.js';
+import {
+  createEntry,
+  readItem,
+  replayResponse,
+  type EntryContext,
+  type Sender,
+  type SendInput,
+  type SendItem,
+} from './items.js';
+import { BatchWriter, type PredictedReplay, type TextCount, type WriteEntry } from './write.js';
 
 declare module '../../http/services.js' {
   interface Services {
@@ -30,61 +30,37 @@ declare module '../../http/services.js' {
   }
 }
 
-/**
- * Accepts sends: gathers what Postgres knows about a group of requests in one statement, decides each by pure
- * functions, and writes those accepted in one statement that proves, under locks, that what was decided on still
- * holds. Whatever the world moved under is gathered and decided again.
- *
- * Where this process can guess what would be gathered it saves itself the asking: such requests are decided by the
- * guess and only written, in groups of their own; a repeat of one that it has written is proved to be one by the same
- * statement. A wrong guess is one more case of a world that moved.
- */
 export interface AcceptorOptions {
   database: Database;
   sealer: Sealer;
   sendNotifier: SendNotifier;
-  /** Policy overrides of the environment. */
+  /** Policy overrides from the environment. */
   environmentPolicy: PolicyOverrides;
-  /** Makes the ids of messages (default: UUIDs of version 7 of this process). */
+  /** Creates message ids; by default UUIDv7 from the clock of this process. */
   newMessageId?: () => string;
 }
 
-export interface Accepted {
-  /** JSON of the message (202); begins with its id. */
+export interface AcceptedMessage {
+  /** JSON of the message (response 202). It starts with the id. */
   body: string;
-  /** The answer is that of an earlier request with the same key. */
+  /** The response belongs to an earlier request with the same idempotency key. */
   replayed: boolean;
 }
 
-/** Whoever sends, as its key says. */
-export type Sender = Pick<Caller, 'accountId' | 'instances' | 'suspended'>;
-
-interface Given {
-  body: unknown;
-  /** The `Idempotency-Key`, where there is one. */
-  idempotencyKey: string | undefined;
-  /** Of the request; null or absent: no trace of it is kept. */
-  traceparent?: string | null;
-}
-
-/** A request moves on by every other one that is written before it: only a fault makes it run out of turns. */
-const MAX_TURNS = 50;
+/** Each retry follows a write by another request, so only a fault reaches this limit. */
+const MAX_ATTEMPTS = 50;
 const DEADLINE_MS = 4_500;
-/** A group costs as much as four more of its items. */
+/** A batch costs as much as four more of its items. */
 const LINGER = { minItems: 16, maxWaitMs: 4, idleTimeoutMs: 1 };
-/** More than half of what usually waits: of 64 who each wait for an answer, two groups. */
+/** More than half of the usual queue: 64 clients that each wait for a response make two batches. */
 const TARGET_ITEMS = 32;
-/** One is written in Postgres, the next stands behind it, and one is gathered here or answered. */
-const IN_FLIGHT = 3;
-/** What one group has waited for is left out by those that come after it: it is waited for apart. */
-const CAREFUL_MS = 1_000;
-const FINGERPRINT_BYTES = 16;
-const NO_HASHES = { bodyHash: null, formerHashes: [] };
+/** Postgres writes one, the second waits behind it, and the third is built or answered here. */
+const PREDICTED_IN_FLIGHT = 3;
+/** After one batch timed out on a lock, later batches do not wait for that lock as well. */
+const SKIP_LOCKED_MS = 1_000;
 
-type Item = Request & { draft: Draft; traceparent: string | null };
-
-interface Guess {
-  item: Item;
+interface Prediction {
+  item: SendItem;
   facts: Facts;
 }
 
@@ -92,47 +68,61 @@ type Result =
   | { kind: 'written'; body: string }
   | { kind: 'replay'; body: string }
   | { kind: 'refused'; problem: Problem }
-  | { kind: 'again' };
+  /** The facts were stale, or another request of the batch comes first. */
+  | { kind: 'retry' };
 
+/**
+ * Accepts sends in batches, in three steps: gather the facts (one statement), decide by pure functions, write (one
+ * statement). The write verifies the facts under locks. Requests with stale facts are gathered and decided again.
+ *
+ * The first attempt skips the gathering if the cache can predict the facts. See
+ * docs/decisions/0006-optimistic-accept-decide-from-cache-verify-under-lock.md.
+ */
 export class Acceptor {
   readonly #options: AcceptorOptions;
   readonly #policies: PolicyResolver;
-  readonly #memory = new Memory();
-  readonly #guessed: Batcher<Guess, Result>;
-  readonly #gathered: Batcher<Item, Result>;
-  /** Those of whom much is known stand in one line; whoever has to be looked at, and waits for others, stands apart. */
-  readonly #inLine: Writer;
-  readonly #apart: Writer;
+  readonly #cache = new AcceptCache();
+  readonly #entryContext: EntryContext;
+  readonly #predicted: Batcher<Prediction, Result>;
+  readonly #gathered: Batcher<SendItem, Result>;
+  /** Writes predicted batches, which rarely wait for locks, over one pipelined connection. */
+  readonly #pipelinedWriter: BatchWriter;
+  /** Writes gathered batches, which may wait for locks, over the pool. */
+  readonly #pooledWriter: BatchWriter;
 
   constructor(options: AcceptorOptions) {
+    const { database, sealer, newMessageId } = options;
     this.#options = options;
     this.#policies = new PolicyResolver(options.environmentPolicy);
-    const { database } = options;
-    this.#inLine = new Writer({
+    this.#entryContext = { sealer, cache: this.#cache, newMessageId };
+    this.#pipelinedWriter = new BatchWriter({
       call: (sql, values) => database.callInLine(sql, values),
-      carefulMs: CAREFUL_MS,
+      skipLockedMs: SKIP_LOCKED_MS,
     });
-    this.#apart = new Writer({ call: (sql, values) => database.callFunction(sql, values), carefulMs: 0 });
+    this.#pooledWriter = new BatchWriter({
+      call: (sql, values) => database.callFunction(sql, values),
+      skipLockedMs: 0,
+    });
     const common = {
       mayIsolate: wasRolledBack,
       deadlineMs: DEADLINE_MS,
       onTimeout: () => new Problem('internal-error', { retryAfter: 1 }),
     };
-    this.#guessed = new Batcher({
-      run: (group) => this.#runGuessed(group),
+    this.#predicted = new Batcher({
+      run: (batch) => this.#runPredicted(batch),
       linger: LINGER,
       targetItems: TARGET_ITEMS,
-      inFlight: IN_FLIGHT,
+      inFlight: PREDICTED_IN_FLIGHT,
       ...common,
     });
-    this.#gathered = new Batcher({ run: (group) => this.#runGathered(group), inFlight: 1, ...common });
+    this.#gathered = new Batcher({ run: (batch) => this.#runGathered(batch), inFlight: 1, ...common });
   }
 
   /** @throws Problem */
-  async accept(given: Given, sender: Sender): Promise<Accepted> {
-    const item = this.#read(given, sender);
-    if (!given.traceparent) return this.#accept(item);
-    const span = tracing.child('accept', given.traceparent, {
+  async accept(input: SendInput, sender: Sender): Promise<AcceptedMessage> {
+    const item = readItem(this.#options.sealer, input, sender);
+    if (!input.traceparent) return this.#accept(item);
+    const span = tracing.child('accept', input.traceparent, {
       attributes: { 'gwk.message.type': item.draft.type },
     });
     item.traceparent = span.traceparent;
@@ -147,15 +137,14 @@ export class Acceptor {
     }
   }
 
-  async #accept(item: Item): Promise<Accepted> {
-    const guess = this.#memory.guess(item);
+  async #accept(item: SendItem): Promise<AcceptedMessage> {
+    const predictedFacts = this.#cache.predict(item);
     const since = performance.now();
-    for (let turn = 0; turn < MAX_TURNS && performance.now() - since < DEADLINE_MS; turn++) {
-      const guessing = guess !== null && turn === 0;
-      const result = await (guessing
-        ? this.#guessed.submit({ item, facts: guess })
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && performance.now() - since < DEADLINE_MS; attempt++) {
+      const result = await (predictedFacts !== null && attempt === 0
+        ? this.#predicted.submit({ item, facts: predictedFacts })
         : this.#gathered.submit(item));
-      if (result.kind === 'again') continue;
+      if (result.kind === 'retry') continue;
       if (result.kind === 'refused') throw result.problem;
       if (result.kind === 'replay') return { body: result.body, replayed: true };
       messageMetrics.accepted(item.draft.type);
@@ -165,192 +154,130 @@ export class Acceptor {
     throw new Problem('internal-error', { retryAfter: 1 });
   }
 
-  #read({ body, idempotencyKey }: Given, { accountId, instances, suspended }: Sender): Item {
-    const key = readIdempotencyKey(idempotencyKey);
-    if (suspended) throw new Problem('account-suspended');
-    const draft = readDraft(body);
-    const { instanceId, recipient, text, replyTo, mediaId } = draft;
-    if (instanceId === null || (instances !== null && !instances.has(instanceId)))
-      throw new Problem('not-found');
-    const { sealer } = this.#options;
-    return {
-      draft,
-      accountId,
-      instanceId,
-      recipient,
-      recipientKey: `${instanceId} ${recipient.name}`,
-      recordId: key === null ? null : makeRecordId({ accountId, route: SEND_ROUTE, key }),
-      ...(key === null ? NO_HASHES : hashBodyWithAllKeys(sealer, accountId, body)),
-      fingerprint: text === null ? null : this.#fingerprint(accountId, instanceId, text),
-      replyTo,
-      mediaId,
-      visible: instances,
-      traceparent: null,
-    };
+  async #runGathered(items: readonly SendItem[]): Promise<Result[]> {
+    const facts = await gatherFacts(this.#options.database, items, this.#policies.massWindowMinutes);
+    items.forEach((item, index) => this.#cache.storeFacts(item, facts[index]!));
+    const decisions = this.#decide(items, facts);
+    const { results, isComplete } = await this.#write(this.#pooledWriter, items, decisions, []);
+    return items.map((item, index) => {
+      return results[index] ?? this.#resolveUnwritten(item, facts[index]!, decisions[index]!, isComplete);
+    });
   }
 
-  #fingerprint(accountId: string, instanceId: string, text: string): string {
-    const named = `${instanceId}\n${normaliseText(text)}`;
-    const whole = this.#options.sealer.fingerprint(accountId, 'mass send', named);
-    return whole.toString('hex', 0, FINGERPRINT_BYTES);
-  }
-
-  async #runGathered(group: readonly Item[]): Promise<Result[]> {
-    const facts = await gather(this.#options.database, group, this.#policies.massMinutes);
-    group.forEach((item, index) => this.#memory.learn(item, facts[index]!));
-    const decisions = this.#decide(group, facts);
-    const { results, moved } = await this.#write(this.#apart, group, decisions, []);
-    return group.map(
-      (item, index) => results[index] ?? this.#unwritten(item, facts[index]!, decisions[index]!, moved),
-    );
-  }
-
-  /** By a guess nothing is refused: only what is written, and what repeats, has been proved. */
-  async #runGuessed(group: readonly Guess[]): Promise<Result[]> {
-    const items = group.map(({ item }) => item);
-    const decisions = this.#decide(
-      items,
-      group.map(({ facts }) => facts),
-    );
-    const repeats: Repeat[] = [];
-    const places: number[] = [];
+  /** A prediction can be wrong, so a batch returns only verified results. It never refuses a request. */
+  async #runPredicted(batch: readonly Prediction[]): Promise<Result[]> {
+    const items = batch.map(({ item }) => item);
+    const facts = batch.map((prediction) => prediction.facts);
+    const decisions = this.#decide(items, facts);
+    const replays: PredictedReplay[] = [];
+    const replayIndexes: number[] = [];
     decisions.forEach((decision, index) => {
       if (decision.do !== 'replay') return;
-      const { recordMessage, accountVersion } = group[index]!.facts;
-      repeats.push({
+      const { recordMessage, accountVersion } = facts[index]!;
+      replays.push({
         request: items[index]!,
         messageId: recordMessage!,
         accountVersion: accountVersion!,
       });
-      places.push(index);
+      replayIndexes.push(index);
     });
-    const { results, proved } = await this.#write(this.#inLine, items, decisions, repeats);
-    places.forEach((index, place) => {
-      const body = this.#firstAnswer(items[index]!, group[index]!.facts);
-      if (proved[place]) results[index] = { kind: 'replay', body };
+    const { results, replaysVerified } = await this.#write(this.#pipelinedWriter, items, decisions, replays);
+    replayIndexes.forEach((index, replayIndex) => {
+      if (replaysVerified[replayIndex]) results[index] = this.#replay(items[index]!, facts[index]!);
     });
-    return items.map((_, index) => results[index] ?? { kind: 'again' });
+    return items.map((_, index) => results[index] ?? { kind: 'retry' });
   }
 
-  #decide(group: readonly Item[], facts: readonly Facts[]): Decision[] {
-    return decideGroup(group, facts, (seen) => this.#policies.resolve(seen));
+  #decide(items: readonly SendItem[], facts: readonly Facts[]): Decision[] {
+    return decideBatch(items, facts, (factsOfOne) => this.#policies.resolve(factsOfOne));
   }
 
-  /** @returns results of those that were written; `moved`: not all that were to be written were */
+  /**
+   * Writes the requests that were decided to be written, updates the cache and notifies the engines.
+   * @returns a result for each request that was written; `isComplete`: none of them was stale
+   */
   async #write(
-    writer: Writer,
-    group: readonly Item[],
+    writer: BatchWriter,
+    items: readonly SendItem[],
     decisions: readonly Decision[],
-    repeats: readonly Repeat[],
-  ): Promise<{ results: (Result | undefined)[]; proved: readonly boolean[]; moved: boolean }> {
-    const entries: Entry[] = [];
-    const places: number[] = [];
+    replays: readonly PredictedReplay[],
+  ): Promise<{ results: (Result | undefined)[]; replaysVerified: readonly boolean[]; isComplete: boolean }> {
+    const entries: WriteEntry[] = [];
+    const indexes: number[] = [];
     decisions.forEach((decision, index) => {
       if (decision.do !== 'write') return;
-      entries.push(this.#entry(group[index]!, decision.plan));
-      places.push(index);
+      entries.push(createEntry(this.#entryContext, items[index]!, decision.plan));
+      indexes.push(index);
     });
-    if (tracing.on) {
-      const traced = places.map((index) => group[index]!);
-      await this.#keepTraces(entries, traced);
+    const traceparents = tracing.on ? indexes.map((index) => items[index]!.traceparent) : null;
+    if (traceparents) await this.#storeTraces(entries, traceparents);
+    const { written, texts, replaysVerified } = await writer.write(entries, replays);
+    this.#cacheTextCounts(entries, texts);
+    const writtenEntries = entries.filter((_, index) => written[index]);
+    if (writtenEntries.length > 0) failpoint('api.accept.after-commit');
+    for (const { request, plan, messageId } of writtenEntries) {
+      this.#cache.storeWritten(request, plan, messageId);
     }
-    const { written, texts, proved } = await writer.write(entries, repeats);
-    this.#learnTexts(entries, texts);
-    const done = entries.filter((_, place) => written[place]);
-    if (done.length > 0) failpoint('api.accept.after-commit');
-    for (const { request, plan, messageId } of done) this.#memory.learnWritten(request, plan, messageId);
-    this.#ring(done, tracing.on ? tracesOf(group, places, written) : NO_TRACES);
-    const results = group.map<Result | undefined>(() => undefined);
-    places.forEach((index, place) => {
-      if (written[place]) results[index] = { kind: 'written', body: entries[place]!.body };
+    this.#notifyEngines(writtenEntries, traceparents?.filter((_, index) => written[index]) ?? NO_TRACES);
+    const results = items.map<Result | undefined>(() => undefined);
+    indexes.forEach((index, entryIndex) => {
+      if (written[entryIndex]) results[index] = { kind: 'written', body: entries[entryIndex]!.body };
     });
-    return { results, proved, moved: done.length < entries.length };
+    return { results, replaysVerified, isComplete: writtenEntries.length === entries.length };
   }
 
-  #learnTexts(entries: readonly Entry[], texts: readonly (TextCount | null)[]): void {
+  /** Returns the result of a request of a gathered batch that was not written. */
+  #resolveUnwritten(item: SendItem, facts: Facts, decision: Decision, isComplete: boolean): Result {
+    if (decision.do === 'replay') return this.#replay(item, facts);
+    if (decision.do === 'refuse' && !(decision.tentative && !isComplete)) {
+      return { kind: 'refused', problem: decision.problem };
+    }
+    return { kind: 'retry' };
+  }
+
+  #replay(item: SendItem, facts: Facts): Result {
+    return { kind: 'replay', body: replayResponse(this.#options.sealer, item, facts) };
+  }
+
+  #cacheTextCounts(entries: readonly WriteEntry[], texts: readonly (TextCount | null)[]): void {
     texts.forEach((text, index) => {
       const { request, plan } = entries[index]!;
-      if (text !== null) this.#memory.learnText(request.fingerprint!, text, plan.mass!.minutes);
+      if (text !== null) this.#cache.storeTextCount(request.fingerprint!, text, plan.mass!.minutes);
     });
   }
 
   /**
-   * One bell for an instance says all: its engine claims whatever waits. Redis has been told before the answers go out,
-   * and nobody waits for what it says: a bell that is lost delays, as it does where this process ends before it.
+   * Sends one notification for each instance, because its engine claims everything that waits. The command goes to Redis
+   * before the HTTP responses, which do not wait for its result. A lost notification only delays the messages.
    */
-  #ring(written: readonly Entry[], traced: readonly (string | null)[]): void {
-    const bells = new Map<string, SendNotification & { traceparents: string[] }>();
+  #notifyEngines(entries: readonly WriteEntry[], traceparents: readonly (string | null)[]): void {
+    const notifications = new Map<string, SendNotification & { traceparents: string[] }>();
     const spans: Span[] = [];
-    written.forEach(({ plan, request: { instanceId }, messageId }, index) => {
+    entries.forEach(({ plan, request: { instanceId }, messageId }, index) => {
       if (plan.releaseAt !== null) return;
-      let bell = bells.get(instanceId);
-      if (!bell) bells.set(instanceId, (bell = { instanceId, messageId, traceparents: [] }));
-      const span = tracing.child('notify', traced[index], { kind: 'producer' });
+      let notification = notifications.get(instanceId);
+      if (!notification) {
+        notification = { instanceId, messageId, traceparents: [] };
+        notifications.set(instanceId, notification);
+      }
+      const span = tracing.child('notify', traceparents[index], { kind: 'producer' });
       if (span.traceparent === null) return;
-      bell.traceparents.push(span.traceparent);
+      notification.traceparents.push(span.traceparent);
       spans.push(span);
     });
-    const rung = this.#options.sendNotifier.notify([...bells.values()]);
-    if (spans.length > 0) void rung.then(() => spans.forEach((span) => span.end()));
+    const sent = this.#options.sendNotifier.notify([...notifications.values()]);
+    if (spans.length > 0) void sent.then(() => spans.forEach((span) => span.end()));
   }
 
-  #keepTraces(entries: readonly Entry[], items: readonly Item[]): Promise<void> {
-    const contexts = entries.map(({ messageId }, index) => [messageId, items[index]!.traceparent] as const);
+  #storeTraces(entries: readonly WriteEntry[], traceparents: readonly (string | null)[]): Promise<void> {
+    const contexts = entries.map(({ messageId }, index) => [messageId, traceparents[index]!] as const);
     return keepContexts(this.#options.database, contexts);
-  }
-
-  /** `moved`: of the group's other requests, not all that were to be written were. */
-  #unwritten(item: Item, facts: Facts, decision: Decision, moved: boolean): Result {
-    if (decision.do === 'replay') return { kind: 'replay', body: this.#firstAnswer(item, facts) };
-    if (decision.do === 'refuse' && !(decision.tentative && moved)) {
-      return { kind: 'refused', problem: decision.problem };
-    }
-    return { kind: 'again' };
-  }
-
-  #firstAnswer({ accountId, instanceId, draft: { to, type } }: Item, facts: Facts): string {
-    if (facts.recordResponse === null) {
-      return answerOf({ messageId: facts.recordMessage!, instanceId, to, type, releaseAt: null });
-    }
-    return this.#options.sealer.open(accountId, RESPONSE_COLUMN, facts.recordResponse).toString('utf8');
-  }
-
-  #entry(request: Item, plan: Plan): Entry {
-    const { sealer, newMessageId = newUuid } = this.#options;
-    const { accountId, instanceId, recordId, draft } = request;
-    const { to, type, content, prepared } = draft;
-    const messageId = newMessageId();
-    const body = answerOf({ messageId, instanceId, to, type, releaseAt: plan.releaseAt });
-    const keep = recordId !== null && plan.releaseAt !== null;
-    return {
-      request,
-      plan,
-      messageId,
-      createdAt: parseUuidTime(messageId),
-      to,
-      type,
-      prepared,
-      waMessageId: newWaMessageId(),
-      text: plan.mass?.room ? this.#memory.textOf(request.fingerprint!, plan.mass.minutes) : null,
-      contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
-      body,
-      responseSealed: keep ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,
-    };
   }
 }
 
 const NO_TRACES: readonly null[] = [];
 
-/** Of those that were written. */
-function tracesOf(
-  group: readonly Item[],
-  places: readonly number[],
-  written: readonly boolean[],
-): (string | null)[] {
-  return places.filter((_, place) => written[place]).map((index) => group[index]!.traceparent);
-}
-
-/** Postgres answered, and so undid, the statement: it may be tried again in parts. */
+/** Whether Postgres reported an error and so rolled the statement back. The batch may be retried in parts. */
 function wasRolledBack(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code !== null && !/^(08|57|58|53)/.test(code);

@@ -5,147 +5,150 @@ import { decideNewContact } from '@gwk/core/policy/new-contacts';
 import type { Policy } from '@gwk/core/policy/policy';
 import { Problem, type ProblemCode } from '@gwk/core/problems';
 import { isSameBody } from '../../http/idempotency/store.js';
-import type { Facts, Lookup } from './gather.js';
+import type { Facts, LookupKeys } from './gather.js';
 
-/** What becomes of one request of a group, as far as what was gathered says. Nothing here does anything. */
+/** The decision on one request of a batch. Everything in this file is pure. */
 export type Decision =
-  | { do: 'write'; plan: Plan }
+  | { do: 'write'; plan: WritePlan }
   | { do: 'replay' }
-  /** `tentative`: a limit is reached only because of other requests of this group, which may yet not be written. */
+  /** `tentative`: other requests of the batch use up the limit, and they may still fail to be written. */
   | { do: 'refuse'; problem: Problem; tentative: boolean }
-  /** Another request of this group has the same key: what becomes of that one is known after it was written. */
-  | { do: 'again' };
+  /** An earlier request of the batch has the same idempotency key. Its result decides this one. */
+  | { do: 'retry' };
 
 type Refusal = Extract<Decision, { do: 'refuse' }>;
 
-export interface Plan {
-  /** What was known of the conversation and has to be so still. */
+/** The rows to write for one request, and the facts that the write verifies. */
+export interface WritePlan {
+  /** Verified: state of the conversation and versions of account and instance. */
   counted: boolean;
   lastWroteAt: number | null;
   accountVersion: string;
   instanceVersion: string;
   conversationId: string;
-  makesConversation: boolean;
+  createsConversation: boolean;
   /** Null for a group. */
   contactId: string | null;
-  makesContact: boolean;
-  /** Null where no new contact is counted, or this one was. */
-  newContact: Room | null;
-  /** Null where the text is not counted; without room where this contact was counted with it. */
-  mass: { room: Room | null; minutes: number } | null;
-  /** The instance's out clock when the facts were seen; running since `outSince`, standing where that is null. */
+  createsContact: boolean;
+  /** Verified. Null if this message adds no new contact. */
+  newContact: LimitCheck | null;
+  /** Null if the text is not counted. `check` is null if the text has already been counted for this contact. */
+  mass: { check: LimitCheck | null; minutes: number } | null;
+  /** Offline time of the instance when the facts were read. It grows from `offlineSince`, unless that is null. */
   offlineMs: number;
-  outSince: number | null;
-  /** Null: now. */
+  offlineSince: number | null;
+  /** Null: send now. */
   releaseAt: Date | null;
 }
 
-/** The limit that a decision relied on, and the contact's place among those that its group adds. */
-export interface Room {
+/** A limit, and the rank of this contact among those that the batch adds to the count. */
+export interface LimitCheck {
   limit: number;
   rank: number;
 }
 
-export type Request = Lookup & {
+export type SendRequest = LookupKeys & {
   bodyHash: Buffer | null;
-  /** The same under keys that were in front before. */
+  /** `bodyHash` under encryption keys that were the first one before a rotation. */
   formerHashes?: readonly Buffer[];
-  /** Names the conversation: one string for all that look by it. */
+  /** Instance and recipient. All maps by conversation share this string. */
   recipientKey: string;
-  /** The instances that the sender's key is restricted to; null: all. */
+  /** The instances that the sender's API key is restricted to; null: all. */
   visible: ReadonlySet<string> | null;
 };
-export type PolicyOf = (facts: Facts) => Policy;
 
-/** What the requests of a group that come before one add to its facts. */
-interface Tally {
-  keys: Set<string>;
+export type PolicyLookup = (facts: Facts) => Policy;
+
+/** Changes that earlier requests of the batch make to the facts of later ones. */
+interface BatchTally {
+  recordIds: Set<string>;
   contacts: Map<string, string>;
   conversations: Map<string, string>;
-  /** Ranks of the contacts that each instance writes to for the first time. */
+  /** By instance: ranks of the contacts that it writes to for the first time. */
   newContacts: Map<string, Map<string, number>>;
-  /** Ranks of the contacts that each text of an instance goes to for the first time. */
+  /** By fingerprint: ranks of the contacts that get this text for the first time. */
   massSends: Map<string, Map<string, number>>;
 }
 
-/** Decides in order: two new contacts in one group count as two. */
-export function decideGroup(
-  requests: readonly Request[],
+/** Decides in order: two new contacts in one batch count as two. */
+export function decideBatch(
+  requests: readonly SendRequest[],
   facts: readonly Facts[],
-  policyOf: PolicyOf,
+  lookUpPolicy: PolicyLookup,
 ): Decision[] {
-  const tally: Tally = {
-    keys: new Set(),
+  const tally: BatchTally = {
+    recordIds: new Set(),
     contacts: new Map(),
     conversations: new Map(),
     newContacts: new Map(),
     massSends: new Map(),
   };
-  return requests.map((request, index) => decide(request, facts[index]!, policyOf, tally));
+  return requests.map((request, index) => decide(request, facts[index]!, lookUpPolicy, tally));
 }
 
-function decide(request: Request, facts: Facts, policyOf: PolicyOf, tally: Tally): Decision {
+function decide(request: SendRequest, facts: Facts, lookUpPolicy: PolicyLookup, tally: BatchTally): Decision {
   if (facts.accountSuspended) return refuse('account-suspended');
   const { recordId } = request;
   if (recordId !== null) {
-    if (tally.keys.has(recordId)) return { do: 'again' };
-    const repeated = judgeRepeat(request, facts);
-    if (repeated) return repeated;
-    // A refused request keeps the key too, within this group: its repeat is decided in the next.
-    tally.keys.add(recordId);
+    if (tally.recordIds.has(recordId)) return { do: 'retry' };
+    const repeat = decideRepeat(request, facts);
+    if (repeat) return repeat;
+    // Also if this request is refused: a repeat in the same batch is decided in the next one.
+    tally.recordIds.add(recordId);
   }
   if (facts.instanceVersion === null) return refuse('not-found');
   if (!facts.replyOk) return refuse('invalid-reply-to');
   if (request.mediaId !== null && !mayUseMedia(request, facts)) return refuse('media-not-found');
   if (facts.optedOut) return refuse('contact-opted-out');
-  return judgePolicy(request, facts, policyOf(facts), tally);
+  return decideByPolicy(request, facts, lookUpPolicy(facts), tally);
 }
 
-function judgeRepeat(request: Request, facts: Facts): Decision | null {
+function decideRepeat(request: SendRequest, facts: Facts): Decision | null {
   if (facts.recordHash === null) return null;
   if (!isSameBody(request, facts.recordHash)) return refuse('idempotency-key-reused');
   return { do: 'replay' };
 }
 
-/** Answered alike for what is foreign, hidden from the key, expired or never was. */
-function mayUseMedia({ visible }: Request, { mediaFound, mediaInstances }: Facts): boolean {
+/** Returns false alike for a file of another account, hidden from the API key, expired or unknown. */
+function mayUseMedia({ visible }: SendRequest, { mediaFound, mediaInstances }: Facts): boolean {
   if (!mediaFound || visible === null) return mediaFound;
-  // What belongs to the whole account is not for keys of some instances, as in GET /v1/media/{media_id}.
+  // A restricted key may not use files of the whole account, as in GET /v1/media/{media_id}.
   const instances = mediaInstances ?? [];
   return instances.length > 0 && instances.every((id) => visible.has(id));
 }
 
-function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tally): Decision {
+function decideByPolicy(request: SendRequest, facts: Facts, policy: Policy, tally: BatchTally): Decision {
   const isGroup = request.recipient.kind === 'group';
   const now = new Date(facts.at);
   const hours = decideActiveHours({
     hours: policy.active_hours,
     now,
-    lastWroteAt: isGroup ? now : dateOf(facts.lastWroteAt),
+    lastWroteAt: isGroup ? now : toDate(facts.lastWroteAt),
   });
   if (hours.do === 'refuse') return refuse('policy-outside-hours');
-  const place = placeOf(request, facts, tally);
+  const conversation = resolveConversation(request, facts, tally);
   const releaseAt = hours.do === 'schedule' ? hours.at : null;
-  const accepted = { request, facts, place, releaseAt };
-  if (place.contactId === null || facts.lastWroteAt !== null) {
-    return accept({ ...accepted, newContact: null, mass: null }, tally);
+  const write = { request, facts, conversation, releaseAt };
+  if (conversation.contactId === null || facts.lastWroteAt !== null) {
+    return planWrite({ ...write, newContact: null, mass: null }, tally);
   }
-  const given = { request, facts, policy, tally, contactId: place.contactId };
-  const mass = request.fingerprint === null ? null : judgeMass({ ...given, text: request.fingerprint });
+  const given = { request, facts, policy, tally, contactId: conversation.contactId };
+  const mass =
+    request.fingerprint === null ? null : checkMassSend({ ...given, fingerprint: request.fingerprint });
   if (mass && 'do' in mass) return mass;
-  const newContact = facts.counted ? null : judgeNew(given, now);
+  const newContact = facts.counted ? null : checkNewContact(given, now);
   if (newContact && 'do' in newContact) return newContact;
-  return accept({ ...accepted, newContact, mass }, tally);
+  return planWrite({ ...write, newContact, mass }, tally);
 }
 
-/** The rows that the message belongs to: known, made by an earlier request of the group, or to be made. */
-interface Place {
+interface ConversationIds {
   conversationId: string;
   /** Null for a group. */
   contactId: string | null;
 }
 
-function placeOf(request: Request, facts: Facts, tally: Tally): Place {
+/** Ids of existing rows, of rows that an earlier request of the batch creates, or new ids. */
+function resolveConversation(request: SendRequest, facts: Facts, tally: BatchTally): ConversationIds {
   const isGroup = request.recipient.kind === 'group';
   const conversationId = facts.conversationId ?? tally.conversations.get(request.recipientKey) ?? newUuid();
   const contactId = facts.contactId ?? tally.contacts.get(contactKey(request)) ?? newUuid();
@@ -153,62 +156,69 @@ function placeOf(request: Request, facts: Facts, tally: Tally): Place {
 }
 
 interface LimitCase {
-  request: Request;
+  request: SendRequest;
   facts: Facts;
   policy: Policy;
-  tally: Tally;
+  tally: BatchTally;
   contactId: string;
 }
 
-function judgeMass({
+function checkMassSend({
   facts,
   policy,
   tally,
   contactId,
-  text,
-}: LimitCase & { text: string }): NonNullable<Plan['mass']> | Refusal {
+  fingerprint,
+}: LimitCase & { fingerprint: string }): NonNullable<WritePlan['mass']> | Refusal {
   const { max_contacts: limit, window_minutes: minutes } = policy.mass_block;
-  if (facts.massCounted) return { room: null, minutes };
-  const added = tally.massSends.get(text);
-  const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
-  const verdict = decideMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
-  if (verdict === 'refuse') return refuse('policy-mass-send-blocked', rank > 1 && facts.massContacts < limit);
-  return { room: { limit, rank }, minutes };
+  if (facts.massCounted) return { check: null, minutes };
+  const rank = nextRank(tally.massSends.get(fingerprint), contactId);
+  const decision = decideMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
+  if (decision === 'refuse')
+    return refuse('policy-mass-send-blocked', rank > 1 && facts.massContacts < limit);
+  return { check: { limit, rank }, minutes };
 }
 
-function judgeNew({ request, facts, policy, tally, contactId }: LimitCase, now: Date): Room | Refusal {
+function checkNewContact(
+  { request, facts, policy, tally, contactId }: LimitCase,
+  now: Date,
+): LimitCheck | Refusal {
   const limit = policy.new_contacts_per_day;
-  const added = tally.newContacts.get(request.instanceId);
-  const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
-  const verdict = decideNewContact({
+  const rank = nextRank(tally.newContacts.get(request.instanceId), contactId);
+  const decision = decideNewContact({
     limit,
     count: facts.newContacts + rank - 1,
-    oldestAt: dateOf(facts.oldestNewContact),
-    restrictedUntil: dateOf(facts.restrictedUntil),
+    oldestAt: toDate(facts.oldestNewContact),
+    restrictedUntil: toDate(facts.restrictedUntil),
     now,
   });
-  if (verdict.do === 'accept') return { limit, rank };
-  const problem = new Problem('policy-new-contacts-limit', { retryAfter: verdict.retryAfter });
+  if (decision.do === 'accept') return { limit, rank };
+  const problem = new Problem('policy-new-contacts-limit', { retryAfter: decision.retryAfter });
   return { do: 'refuse', problem, tentative: rank > 1 && facts.newContacts < limit };
 }
 
-interface AcceptedCase {
-  request: Request;
-  facts: Facts;
-  place: Place;
-  releaseAt: Date | null;
-  newContact: Room | null;
-  mass: Plan['mass'];
+function nextRank(ranks: ReadonlyMap<string, number> | undefined, contactId: string): number {
+  return ranks?.get(contactId) ?? (ranks?.size ?? 0) + 1;
 }
 
-function accept(given: AcceptedCase, tally: Tally): Decision {
-  const { request, facts, place, releaseAt, newContact, mass } = given;
-  const { conversationId, contactId } = place;
+interface WriteCase {
+  request: SendRequest;
+  facts: Facts;
+  conversation: ConversationIds;
+  releaseAt: Date | null;
+  newContact: LimitCheck | null;
+  mass: WritePlan['mass'];
+}
+
+/** Adds the request to the tally. */
+function planWrite(given: WriteCase, tally: BatchTally): Decision {
+  const { request, facts, conversation, releaseAt, newContact, mass } = given;
+  const { conversationId, contactId } = conversation;
   tally.conversations.set(request.recipientKey, conversationId);
   if (contactId !== null) {
     tally.contacts.set(contactKey(request), contactId);
-    if (newContact) rankIn(tally.newContacts, request.instanceId).set(contactId, newContact.rank);
-    if (mass?.room) rankIn(tally.massSends, request.fingerprint!).set(contactId, mass.room.rank);
+    if (newContact) ranksOf(tally.newContacts, request.instanceId).set(contactId, newContact.rank);
+    if (mass?.check) ranksOf(tally.massSends, request.fingerprint!).set(contactId, mass.check.rank);
   }
   return {
     do: 'write',
@@ -218,26 +228,26 @@ function accept(given: AcceptedCase, tally: Tally): Decision {
       accountVersion: facts.accountVersion!,
       instanceVersion: facts.instanceVersion!,
       conversationId,
-      makesConversation: facts.conversationId === null,
+      createsConversation: facts.conversationId === null,
       contactId,
-      makesContact: contactId !== null && facts.contactId === null,
+      createsContact: contactId !== null && facts.contactId === null,
       newContact,
       mass,
       offlineMs: Math.max(0, Math.round(facts.offlineMs ?? 0)),
-      outSince: facts.state === 'connected' ? null : facts.at,
+      offlineSince: facts.state === 'connected' ? null : facts.at,
       releaseAt,
     },
   };
 }
 
-function rankIn(ranks: Map<string, Map<string, number>>, key: string): Map<string, number> {
+function ranksOf(ranks: Map<string, Map<string, number>>, key: string): Map<string, number> {
   const found = ranks.get(key) ?? new Map<string, number>();
   ranks.set(key, found);
   return found;
 }
 
-const contactKey = ({ accountId, recipient }: Request) => `${accountId} ${recipient.name}`;
-const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
+const contactKey = ({ accountId, recipient }: SendRequest) => `${accountId} ${recipient.name}`;
+const toDate = (ms: number | null) => (ms === null ? null : new Date(ms));
 
 function refuse(code: ProblemCode, tentative = false): Refusal {
   return { do: 'refuse', problem: new Problem(code), tentative };

@@ -3,45 +3,46 @@ import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database/database.js';
 import { plainArray, textArray } from '../../database/arrays.js';
 
-/** What a request is looked up by. */
-export interface Lookup {
+/** The keys by which Postgres finds the facts of a request. */
+export interface LookupKeys {
   accountId: string;
   instanceId: string;
   recipient: Recipient;
-  /** Of its key (idempotency/record-id.ts); null where it has none. */
+  /** Id of the idempotency record (http/idempotency/record-id.ts); null without an `Idempotency-Key`. */
   recordId: string | null;
-  /** Of instance and text, in hex: what the mass block counts by. Null where there is no text. */
+  /** Keyed digest of instance and text, in hex; the mass-send block counts by it. Null without text. */
   fingerprint: string | null;
-  /** UUID of the message quoted. */
+  /** UUID of the quoted message. */
   replyTo: string | null;
-  /** UUID of the file that it carries. */
+  /** UUID of the media file. */
   mediaId: string | null;
 }
 
-/** What Postgres knew about one request at one moment. Times are milliseconds since 1970. */
+/** The state in Postgres that decides one request, read at one moment. Times are milliseconds since 1970. */
 export interface Facts {
   at: number;
-  /** Null where the account has no such instance. */
+  /** Null if the account has no such instance. */
   instanceVersion: string | null;
   state: InstanceState | null;
-  /** The out clock of the instance: how long it has been out of `connected` in all. */
+  /** Total time that the instance has spent in states other than `connected`. */
   offlineMs: number | null;
   warmUpFrom: number | null;
   restrictedUntil: number | null;
-  /** JSON of the overrides. */
+  /** JSON of the policy overrides. */
   instancePolicy: string | null;
   accountVersion: string | null;
   accountPolicy: string | null;
   accountSuspended: boolean;
-  /** Of an earlier request with the key, and the message that it made. */
+  /** Body hash of an earlier request with the same key. */
   recordHash: Uint8Array | null;
+  /** Message that the earlier request created. */
   recordMessage: string | null;
-  /** Null where the answer can be made again (answer.ts). */
+  /** Stored response; null if it can be rebuilt (response.ts). */
   recordResponse: Uint8Array | null;
   contactId: string | null;
   optedOut: boolean;
   conversationId: string | null;
-  /** A first message to this contact was counted as a new contact. */
+  /** The instance has counted this contact as a new contact. */
   counted: boolean;
   lastWroteAt: number | null;
   newContacts: number;
@@ -49,13 +50,13 @@ export interface Facts {
   massContacts: number;
   massCounted: boolean;
   replyOk: boolean;
-  /** The file is the account's and can still be used. */
+  /** The file belongs to the account and is still available. */
   mediaFound: boolean;
-  /** The instance that received the file; null for an uploaded one. */
+  /** The instances whose API keys may use the file. Empty: the whole account; null: the file was not found. */
   mediaInstances: string[] | null;
 }
 
-/** The `route` of these requests among those with keys. */
+/** Route in the idempotency records of sends. */
 export const SEND_ROUTE = 'POST /v1/messages';
 
 const GATHER = `
@@ -69,22 +70,22 @@ const GATHER = `
   FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::uuid[], $6::uuid[], $7::uuid[],
     $8::uuid[], $9::integer)`;
 
-/** One statement for the whole group; the answers in its order. */
-export function gather(
+/** Reads the facts of a batch in one statement, in the order of the batch. */
+export function gatherFacts(
   database: Queryable,
-  group: readonly Lookup[],
-  environmentMassMinutes: number,
+  batch: readonly LookupKeys[],
+  environmentWindowMinutes: number,
 ): Promise<Facts[]> {
   return database.$queryRawUnsafe<Facts[]>(
     GATHER,
-    plainArray(group, ({ accountId }) => accountId),
-    plainArray(group, ({ instanceId }) => instanceId),
-    textArray(group, ({ recipient }) => recipient.name),
-    plainArray(group, ({ recipient }) => recipient.kind === 'group'),
-    plainArray(group, ({ recordId }) => recordId),
-    plainArray(group, ({ fingerprint }) => fingerprint),
-    plainArray(group, ({ replyTo }) => replyTo),
-    plainArray(group, ({ mediaId }) => mediaId),
-    environmentMassMinutes,
+    plainArray(batch, ({ accountId }) => accountId),
+    plainArray(batch, ({ instanceId }) => instanceId),
+    textArray(batch, ({ recipient }) => recipient.name),
+    plainArray(batch, ({ recipient }) => recipient.kind === 'group'),
+    plainArray(batch, ({ recordId }) => recordId),
+    plainArray(batch, ({ fingerprint }) => fingerprint),
+    plainArray(batch, ({ replyTo }) => replyTo),
+    plainArray(batch, ({ mediaId }) => mediaId),
+    environmentWindowMinutes,
   );
 }

@@ -7,7 +7,7 @@ const row = { id: 'r', title: 'Linha' };
 const section = { title: 'Seção', rows: [row] };
 const button = { type: 'reply', label: 'Sim', id: 'sim' };
 
-/** The smallest good content of each type. */
+/** The smallest valid content of each type. */
 const GOOD = {
   text: { body: 'oi' },
   image: { media },
@@ -29,7 +29,7 @@ const GOOD = {
 type Type = keyof typeof GOOD;
 
 const list = (sections: unknown) => ({ buttons: undefined, list: { button: 'Ver', sections } });
-const bodyOf = (type: Type, content: object, more: object = {}) => ({
+const createBody = (type: Type, content: object, more: object = {}) => ({
   instance_id: `ins_${'0'.repeat(32)}`,
   to: '5511987654321',
   type,
@@ -37,8 +37,8 @@ const bodyOf = (type: Type, content: object, more: object = {}) => ({
   ...more,
 });
 
-/** `accepted`, or the code and where it is. */
-function verdict(body: unknown): string {
+/** Returns `accepted`, or the problem code and the paths. */
+function check(body: unknown): string {
   try {
     readDraft(body);
     return 'accepted';
@@ -49,18 +49,18 @@ function verdict(body: unknown): string {
   }
 }
 
-/** Characters are code points: each of these is two units. */
+/** The interface counts code points: each of these is one, and two UTF-16 units. */
 const chars = (count: number) => '😀'.repeat(count);
 const ascii = (count: number) => 'a'.repeat(count);
 const url = (length: number) => `https://example.org/${ascii(length - 'https://example.org/'.length)}`;
 const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, i) => make(i));
-const row_ = (change: object) => list([{ ...section, rows: [{ ...row, ...change }] }]);
+const createRow = (change: object) => list([{ ...section, rows: [{ ...row, ...change }] }]);
 const options = (count: number) => many(count, (n) => ({ id: `o${n}`, label: `Opção ${n}` }));
 
 type Limit = [row: string, type: Type, limit: number, content: (size: number) => object, path: string];
 
-/** The rows of the content tables and of Limits that bound a length or a number from above. */
+/** The documented upper limits of lengths and numbers. */
 const LARGEST: Limit[] = [
   ['text body', 'text', 65_536, (n) => ({ body: chars(n) }), 'text.body'],
   ['caption of an image', 'image', 1024, (n) => ({ caption: chars(n) }), 'image.caption'],
@@ -145,46 +145,52 @@ const LARGEST: Limit[] = [
     (n) => list([{ ...section, rows: many(n, () => row) }]),
     'interactive.list.sections.0.rows',
   ],
-  ['list row id', 'interactive', 200, (n) => row_({ id: chars(n) }), 'interactive.list.sections.0.rows.0.id'],
+  [
+    'list row id',
+    'interactive',
+    200,
+    (n) => createRow({ id: chars(n) }),
+    'interactive.list.sections.0.rows.0.id',
+  ],
   [
     'list row title',
     'interactive',
     24,
-    (n) => row_({ title: chars(n) }),
+    (n) => createRow({ title: chars(n) }),
     'interactive.list.sections.0.rows.0.title',
   ],
   [
     'list row description',
     'interactive',
     72,
-    (n) => row_({ description: chars(n) }),
+    (n) => createRow({ description: chars(n) }),
     'interactive.list.sections.0.rows.0.description',
   ],
   ['poll options', 'poll', 12, (n) => ({ options: options(n) }), 'poll.options'],
   ['selectable of two options', 'poll', 2, (n) => ({ selectable: n }), 'poll.selectable'],
 ];
 
-describe('the largest is accepted and one more refused:', () => {
+describe('accepts the largest value and refuses one more:', () => {
   test.each(LARGEST)('%s', (...row) => {
     const [, type, largest, content, path] = row;
-    expect(verdict(bodyOf(type, content(largest)))).toBe('accepted');
-    expect(verdict(bodyOf(type, content(largest + 1)))).toBe(`validation-error ${path}`);
+    expect(check(createBody(type, content(largest)))).toBe('accepted');
+    expect(check(createBody(type, content(largest + 1)))).toBe(`validation-error ${path}`);
   });
 
   test('mentions', () => {
     const mentions = (count: number) => ({ mentions: many(count, () => '5511987654321') });
-    expect(verdict(bodyOf('text', {}, mentions(1024)))).toBe('accepted');
-    expect(verdict(bodyOf('text', {}, mentions(1025)))).toBe('validation-error mentions');
+    expect(check(createBody('text', {}, mentions(1024)))).toBe('accepted');
+    expect(check(createBody('text', {}, mentions(1025)))).toBe('validation-error mentions');
   });
 
-  test('the whole of a list: ten sections of ten rows', () => {
+  test('accepts a list of ten sections with ten rows each', () => {
     const rows = many(10, (n) => ({ id: chars(200), title: chars(24), description: `${n}${chars(71)}` }));
     const sections = many(10, () => ({ title: chars(24), rows }));
-    expect(verdict(bodyOf('interactive', list(sections)))).toBe('accepted');
+    expect(check(createBody('interactive', list(sections)))).toBe('accepted');
   });
 });
 
-/** The same from below. */
+/** The documented lower limits. */
 const SMALLEST: Limit[] = [
   [
     'filename',
@@ -240,36 +246,42 @@ const SMALLEST: Limit[] = [
     'list row title',
     'interactive',
     1,
-    (n) => row_({ title: chars(n) }),
+    (n) => createRow({ title: chars(n) }),
     'interactive.list.sections.0.rows.0.title',
   ],
-  ['list row id', 'interactive', 1, (n) => row_({ id: chars(n) }), 'interactive.list.sections.0.rows.0.id'],
+  [
+    'list row id',
+    'interactive',
+    1,
+    (n) => createRow({ id: chars(n) }),
+    'interactive.list.sections.0.rows.0.id',
+  ],
   ['poll options', 'poll', 2, (n) => ({ options: options(n) }), 'poll.options'],
   ['selectable', 'poll', 1, (n) => ({ selectable: n }), 'poll.selectable'],
 ];
 
-test.each(SMALLEST)('the smallest is accepted and one less refused: %s', (...row) => {
+test.each(SMALLEST)('accepts the smallest value and refuses one less: %s', (...row) => {
   const [, type, least, content, path] = row;
-  expect(verdict(bodyOf(type, content(least)))).toBe('accepted');
-  expect(verdict(bodyOf(type, content(least - 1)))).toBe(`validation-error ${path}`);
+  expect(check(createBody(type, content(least)))).toBe('accepted');
+  expect(check(createBody(type, content(least - 1)))).toBe(`validation-error ${path}`);
 });
 
-test('a list section needs no title', () => {
-  expect(verdict(bodyOf('interactive', list([{ rows: [row] }])))).toBe('accepted');
+test('accepts a list section without title', () => {
+  expect(check(createBody('interactive', list([{ rows: [row] }])))).toBe('accepted');
 });
 
 describe('unknown fields', () => {
   const types = Object.keys(GOOD) as Type[];
   test.each(types.filter((type) => type !== 'text'))('inside `%s` are refused', (type) => {
-    expect(verdict(bodyOf(type, { nothing: 1 }))).toBe(`validation-error ${type}.nothing`);
+    expect(check(createBody(type, { nothing: 1 }))).toBe(`validation-error ${type}.nothing`);
   });
   test('inside `text` are ignored', () => {
-    expect(verdict(bodyOf('text', { nothing: 1 }))).toBe('accepted');
+    expect(check(createBody('text', { nothing: 1 }))).toBe('accepted');
   });
   test.each<[string, Type, object, string]>([
     ['a file', 'image', { media: { ...media, nothing: 1 } }, 'image.media.nothing'],
     ['a button', 'interactive', { buttons: [{ ...button, x: 1 }] }, 'interactive.buttons.0.x'],
-    ['a row', 'interactive', row_({ x: 1 }), 'interactive.list.sections.0.rows.0.x'],
+    ['a row', 'interactive', createRow({ x: 1 }), 'interactive.list.sections.0.rows.0.x'],
     [
       'a poll option',
       'poll',
@@ -277,21 +289,21 @@ describe('unknown fields', () => {
       'poll.options.0.x',
     ],
   ])('of %s are refused', (_, type, content, path) => {
-    expect(verdict(bodyOf(type, content))).toBe(`validation-error ${path}`);
+    expect(check(createBody(type, content))).toBe(`validation-error ${path}`);
   });
   test('of the request are refused', () => {
-    expect(verdict(bodyOf('text', {}, { nothing: 1 }))).toBe('validation-error nothing');
+    expect(check(createBody('text', {}, { nothing: 1 }))).toBe('validation-error nothing');
   });
 });
 
-describe('a message badly built', () => {
+describe('refuses a message', () => {
   const types = Object.keys(GOOD) as Type[];
   test.each(types)('of type %s without its field', (type) => {
-    expect(verdict({ ...bodyOf(type, {}), [type]: undefined })).toBe('invalid-message');
+    expect(check({ ...createBody(type, {}), [type]: undefined })).toBe('invalid-message');
   });
   test.each(types)('of type %s with the field of another', (type) => {
     const other = type === 'poll' ? 'text' : 'poll';
-    expect(verdict(bodyOf(type, {}, { [other]: GOOD[other] }))).toBe('invalid-message');
+    expect(check(createBody(type, {}, { [other]: GOOD[other] }))).toBe('invalid-message');
   });
   test.each<[string, Type, object]>([
     ['a file by neither id nor url', 'sticker', { media: {} }],
@@ -304,51 +316,56 @@ describe('a message badly built', () => {
     ['a call button without phone', 'interactive', { buttons: [{ type: 'call', label: 'x', id: 'x' }] }],
     ['a copy button without code', 'interactive', { buttons: [{ type: 'copy', label: 'x', code: null }] }],
   ])('%s', (_, type, content) => {
-    expect(verdict(bodyOf(type, content))).toBe('invalid-message');
+    expect(check(createBody(type, content))).toBe('invalid-message');
   });
 });
 
 test.each<[string, Type, object, string]>([
-  ['a media id of another form', 'image', { media: { media_id: 'med_1' } }, 'image.media.media_id'],
-  ['a media url that is none', 'image', { media: { url: 'example' } }, 'image.media.url'],
-  ['a media url that nobody fetches', 'image', { media: { url: 'file:///etc/passwd' } }, 'image.media.url'],
+  ['a malformed media id', 'image', { media: { media_id: 'med_1' } }, 'image.media.media_id'],
+  ['a malformed media url', 'image', { media: { url: 'example' } }, 'image.media.url'],
   [
-    'a button url that is none',
+    'a media url with an unsupported scheme',
+    'image',
+    { media: { url: 'file:///etc/passwd' } },
+    'image.media.url',
+  ],
+  [
+    'a malformed button url',
     'interactive',
     { buttons: [{ type: 'url', label: 'x', url: 'x' }] },
     'interactive.buttons.0.url',
   ],
-  ['a mode that is none', 'interactive', { mode: 'loud' }, 'interactive.mode'],
-  ['a format that is none', 'interactive', { format: 'new' }, 'interactive.format'],
+  ['an unknown mode', 'interactive', { mode: 'loud' }, 'interactive.mode'],
+  ['an unknown format', 'interactive', { format: 'new' }, 'interactive.format'],
   ['a contact phone with spaces', 'contact', { phones: ['55 11 98765'] }, 'contact.phones.0'],
-  ['poll labels that are the same', 'poll', { options: [options(1)[0], options(1)[0]] }, 'poll.options'],
-  ['text that is no text', 'text', { body: 1 }, 'text.body'],
+  ['duplicate poll labels', 'poll', { options: [options(1)[0], options(1)[0]] }, 'poll.options'],
+  ['text that is no string', 'text', { body: 1 }, 'text.body'],
   ['NUL', 'text', { body: 'a\u0000' }, 'text.body'],
-  ['half a character', 'text', { body: '\ud800' }, 'text.body'],
-])('refused where it stands: %s', (_, type, content, path) => {
-  expect(verdict(bodyOf(type, content))).toBe(`validation-error ${path}`);
+  ['half a surrogate pair', 'text', { body: '\ud800' }, 'text.body'],
+])('refuses with the path of the field: %s', (_, type, content, path) => {
+  expect(check(createBody(type, content))).toBe(`validation-error ${path}`);
 });
 
-describe('what is written in every type', () => {
+describe('checks the common field:', () => {
   test.each<[string, object, string]>([
-    ['a phone that is none', { to: 'x'.repeat(500) }, 'invalid-phone'],
+    ['a malformed phone', { to: 'x'.repeat(500) }, 'invalid-phone'],
     ['a phone of seven digits', { to: '1234567' }, 'invalid-phone'],
     ['a phone of eight digits', { to: '12345678' }, 'accepted'],
     ['a phone of fifteen digits', { to: '1'.repeat(15) }, 'accepted'],
     ['a phone of sixteen digits', { to: '1'.repeat(16) }, 'invalid-phone'],
     ['no phone', { to: undefined }, 'validation-error to'],
-    ['a type that is none', { type: 'song' }, 'validation-error type'],
+    ['an unknown type', { type: 'song' }, 'validation-error type'],
     ['an instance id of any length', { instance_id: 'x'.repeat(500) }, 'accepted'],
-    ['a quote that can be of nothing', { reply_to: 'msg_1' }, 'invalid-reply-to'],
+    ['a malformed quote id', { reply_to: 'msg_1' }, 'invalid-reply-to'],
     ['a quote of null', { reply_to: null }, 'accepted'],
     ['a mention of a group', { mentions: ['123456-789@g.us'] }, 'validation-error mentions.0'],
   ])('%s', (_, more, expected) => {
-    expect(verdict(bodyOf('text', {}, more))).toBe(expected);
+    expect(check(createBody('text', {}, more))).toBe(expected);
   });
 
-  test('quote and mentions go with the content, mentions as network ids', () => {
+  test('adds quote and mentions to the content, mentions as network ids', () => {
     const given = { reply_to: `msg_${'1'.repeat(32)}`, mentions: ['551188887777', '12345@lid'] };
-    const { content, replyTo } = readDraft(bodyOf('sticker', {}, given));
+    const { content, replyTo } = readDraft(createBody('sticker', {}, given));
     expect(replyTo).toBe('11111111-1111-1111-1111-111111111111');
     expect(content).toEqual({
       type: 'sticker',
@@ -372,17 +389,17 @@ test.each<[Type, object, string | null]>([
   ['contact', {}, null],
   ['interactive', { body: 'Menu' }, 'Menu'],
   ['poll', { name: 'Qual?' }, 'Qual?'],
-])('the mass block counts %s %j by %s', (type, content, text) => {
-  expect(readDraft(bodyOf(type, content)).text).toBe(text);
+])('the mass-send block counts %s %j by %s', (type, content, text) => {
+  expect(readDraft(createBody(type, content)).text).toBe(text);
 });
 
-test('files are looked up by id and prepared; what needs nothing is ready', () => {
-  const draft = readDraft(bodyOf('image', {}));
+test('looks up media by id, and marks only media messages for preparation', () => {
+  const draft = readDraft(createBody('image', {}));
   expect([draft.mediaId, draft.prepared]).toEqual(['aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa', false]);
-  const fetched = readDraft(bodyOf('audio', { media: { url: 'https://example.org/a' } }));
+  const fetched = readDraft(createBody('audio', { media: { url: 'https://example.org/a' } }));
   expect([fetched.mediaId, fetched.prepared]).toEqual([null, false]);
   const ready = (['text', 'location', 'contact', 'interactive', 'poll'] as const).map(
-    (type) => readDraft(bodyOf(type, {})).prepared,
+    (type) => readDraft(createBody(type, {})).prepared,
   );
   expect(ready).toEqual([true, true, true, true, true]);
 });

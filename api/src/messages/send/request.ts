@@ -4,23 +4,23 @@ import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipient
 import { checkInteractive, checkMedia } from '@gwk/core/resources/content';
 import { MESSAGE_TYPES, SendMessage, extractText, type OutboundContent } from '@gwk/core/resources/message';
 import { validate } from '../../http/validate.js';
-import { mediaOf, needsPreparation } from '../preparation.js';
+import { extractMedia, needsPreparation } from '../preparation.js';
 
-/** A send request of the right shape: nothing that it names has been looked up yet. */
+/** A syntactically valid send request. Nothing has been looked up yet. */
 export interface Draft {
-  /** Null for an id that no instance can have. */
+  /** UUID; null for a malformed id. */
   instanceId: string | null;
   recipient: Recipient;
-  /** As given. */
+  /** The recipient as written in the request. */
   to: string;
   type: SendMessage['type'];
   content: OutboundContent;
-  /** What the mass block counts it by; null where the message has no text. */
+  /** Text that the mass-send block counts; null without text. */
   text: string | null;
   replyTo: string | null;
-  /** UUID of the file that it carries by id. */
+  /** UUID of a media file that the request names by id. */
   mediaId: string | null;
-  /** False: the worker has something to fetch, convert or preview first. */
+  /** False: the worker has to fetch, convert or preview something before the message can be claimed. */
   prepared: boolean;
 }
 
@@ -49,7 +49,7 @@ export function readDraft(body: unknown): Draft {
   };
 }
 
-/** What the schema of single fields cannot say. @throws Problem `invalid-message` */
+/** Checks rules across fields, which the schema cannot express. @throws Problem `invalid-message` */
 function checkContent(message: SendMessage): void {
   const { type, interactive } = message;
   if (!message[type]) {
@@ -61,12 +61,12 @@ function checkContent(message: SendMessage): void {
       detail: `O campo \`${other}\` não pertence ao tipo \`${type}\`.`,
     });
   }
-  const media = mediaOf(message);
+  const media = extractMedia(message);
   if (media) checkMedia(media);
   if (interactive) checkInteractive(interactive);
 }
 
-/** A malformed id is that of nothing. */
+/** @throws Problem `invalid-reply-to` for a malformed id */
 function readReplyTo(given: string | null): string | null {
   if (given === null) return null;
   const id = fromPublicId('message', given);
@@ -75,11 +75,11 @@ function readReplyTo(given: string | null): string | null {
 }
 
 function readMediaId(content: OutboundContent): string | null {
-  const given = mediaOf(content)?.media_id ?? null;
+  const given = extractMedia(content)?.media_id ?? null;
   return given === null ? null : fromPublicId('media', given);
 }
 
-/** As network ids. @throws Problem `validation-error` */
+/** Returns network ids (JIDs). @throws Problem `validation-error` */
 function readMentions(mentions: string[]): string[] {
   const found = mentions.map(parseRecipient);
   const errors = found.flatMap((recipient, index) =>

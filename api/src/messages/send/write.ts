@@ -1,245 +1,256 @@
-import type { Call } from '../../database/database.js';
-import { LOCK_NOT_AVAILABLE } from '../../database/pipeline.js';
-import type { Plan, Request } from './decide.js';
-import { sqlStateOf } from '../../database/grouping.js';
 import { bytesArray, plainArray, textArray } from '../../database/arrays.js';
-import { layOut, type Layout } from './layout.js';
+import type { Call } from '../../database/database.js';
+import { sqlStateOf } from '../../database/grouping.js';
+import { LOCK_NOT_AVAILABLE } from '../../database/pipeline.js';
+import { layOutBatch, type BatchLayout } from './batch-layout.js';
+import type { SendRequest, WritePlan } from './decide.js';
 
-/** A request that was decided to be written, with all that goes into its rows. */
-export interface Entry {
-  request: Request;
-  plan: Plan;
+/** An accepted request with the values of its rows. */
+export interface WriteEntry {
+  request: SendRequest;
+  plan: WritePlan;
   messageId: string;
-  /** Milliseconds since 1970: the time of the id. */
+  /** Time of the message id, in milliseconds since 1970. */
   createdAt: number;
   to: string;
   type: string;
-  /** False: the worker has something to fetch, convert or preview first. */
+  /** False: the worker has to fetch, convert or preview something before the message can be claimed. */
   prepared: boolean;
   waMessageId: string;
   contentSealed: Buffer;
-  /** What was known of its text, where that has a limit. */
+  /** Cached count of the text, if its limit is verified. */
   text: TextCount | null;
-  /** The answer. */
+  /** JSON of the 202 response. */
   body: string;
-  /** Null where there is no key to replay it by, or the answer can be made again from the message. */
+  /** Null without an idempotency key, and for a response that can be rebuilt from the message. */
   responseSealed: Buffer | null;
 }
 
-const TYPES = [
-  ...['integer[]', 'uuid[]'],
-  ...['uuid[]', 'integer[]', 'uuid[]', 'xid[]'],
-  ...['integer[]', 'uuid[]', 'xid[]'],
-  ...['uuid[]', 'boolean[]', 'uuid[]', 'boolean[]', 'text[]', 'boolean[]', 'double precision[]'],
-  ...['text[]', 'text[]', 'text[]', 'bytea[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
-  ...['uuid[]', 'bytea[]', 'bytea[]'],
-  ...[
-    'integer[]',
-    'integer[]',
-    'uuid[]',
-    'integer[]',
-    'integer[]',
-    'integer[]',
-    'integer[]',
-    'bigint[]',
-    'uuid[]',
-  ],
-  ...['uuid[]', 'uuid[]', 'uuid[]'],
-  ...['integer[]', 'uuid[]', 'integer[]', 'integer[]', 'integer[]'],
-  ...['integer[]', 'integer[]', 'integer[]', 'integer', 'integer', 'integer'],
-  ...['uuid[]', 'xid[]', 'uuid[]', 'bytea[]', 'uuid[]'],
-  'boolean',
-];
-/** As text: the driver reads arrays element by element. */
-const WRITTEN = ['written', 'text_counts', 'counters', 'text_totals', 'verified']
-  .map((column) => `w.${column}::text`)
-  .join(', ');
-const WRITER = `gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS w`;
-const WRITE = `SELECT ${WRITTEN} FROM ${WRITER}`;
-
-const DAY_MS = 86_400_000;
-
-/** A request believed to repeat one that was written. */
-export interface Repeat {
-  request: Request;
+/** A request that the cache predicts to be a repeat of an earlier one. */
+export interface PredictedReplay {
+  request: SendRequest;
+  /** Message that the earlier request created. */
   messageId: string;
   accountVersion: string;
 }
 
-/** For each, whether it is what it was decided to be; false: the world had moved since it was seen. */
-interface Outcome {
+interface WriteResult {
+  /** For each entry. False: its facts were stale, and nothing of it was written. */
   written: readonly boolean[];
-  /** Of each entry whose text has a limit: what is known of the text now. */
+  /** For each entry, the current count of its text; null if no limit was verified for it. */
   texts: readonly (TextCount | null)[];
-  proved: readonly boolean[];
+  /** For each predicted replay. False: the prediction was wrong. */
+  replaysVerified: readonly boolean[];
 }
 
-/** How many contacts a text had reached at most, when its instance had sent so many texts to contacts. */
+/** Upper limit of the contacts that a text had reached when its instance had sent `textNumber` texts to contacts. */
 export interface TextCount {
   count: number;
-  number: number;
+  textNumber: number;
 }
 
-export interface WriterOptions {
+interface BatchWriterOptions {
   call: Call;
-  /** For so many milliseconds after a group had to wait for what somebody holds, all others are written with care. */
-  carefulMs: number;
+  /** After a batch timed out on a lock, later batches skip locked rows at once for this time. */
+  skipLockedMs: number;
 }
 
 /**
- * Writes a group in one transaction: first as if nobody else were about, then, where somebody holds the contact of one or
- * has made what one was to make, with care, which costs only those. What is believed to be a repeat is looked up beside
- * it: the proof costs a look at an index, not a statement.
+ * Writes a batch in one transaction and verifies predicted replays in the same statement. The first attempt waits up to
+ * 200 ms for locked rows and expects no concurrent insert of the same rows. If it fails, the second attempt skips locked
+ * rows and insert conflicts, and leaves out only the requests that need those rows.
  */
-export class Writer {
-  readonly #options: WriterOptions;
-  #carefulUntil = -Infinity;
+export class BatchWriter {
+  readonly #options: BatchWriterOptions;
+  #skipLockedUntil = -Infinity;
 
-  constructor(options: WriterOptions) {
+  constructor(options: BatchWriterOptions) {
     this.#options = options;
   }
 
-  async write(entries: readonly Entry[], repeats: readonly Repeat[]): Promise<Outcome> {
-    if (entries.length + repeats.length === 0) return { written: [], texts: [], proved: [] };
-    const layout = layOut(entries);
-    const row = await this.#run([...valuesOf(entries, layout), ...valuesOfRepeats(repeats)]);
-    const [written, counts, ledgers, numbers, proved] = row as [
+  async write(entries: readonly WriteEntry[], replays: readonly PredictedReplay[]): Promise<WriteResult> {
+    if (entries.length + replays.length === 0) return { written: [], texts: [], replaysVerified: [] };
+    const layout = layOutBatch(entries);
+    const row = await this.#run(ARGUMENTS.map(([, value]) => value({ entries, replays, layout })));
+    const [written, counts, instanceIds, textNumbers, replaysVerified] = row as [
       string,
       string,
       string | null,
       string | null,
       string,
     ];
-    const known = ledgers === null ? NONE_KNOWN : numbersAfter(layout, ledgers, numbers!);
+    const newTextNumbers =
+      instanceIds === null ? NO_TEXT_NUMBERS : addTexts(layout, instanceIds, textNumbers!);
     return {
-      written: booleansOf(written),
-      texts: textsOf(entries, counts, known),
-      proved: booleansOf(proved),
+      written: parseBooleans(written),
+      texts: readTextCounts(entries, counts, newTextNumbers),
+      replaysVerified: parseBooleans(replaysVerified),
     };
   }
 
   async #run(values: readonly unknown[]): Promise<readonly unknown[]> {
-    const { call, carefulMs } = this.#options;
-    const run = (careful: boolean) => call(WRITE, [...values, careful]);
-    if (performance.now() < this.#carefulUntil) return run(true);
+    const { call, skipLockedMs } = this.#options;
+    const run = (skipLocked: boolean) => call(WRITE, [...values, skipLocked]);
+    if (performance.now() < this.#skipLockedUntil) return run(true);
     const row = await run(false).catch((error: unknown) => {
       if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
-      this.#carefulUntil = performance.now() + carefulMs;
+      this.#skipLockedUntil = performance.now() + skipLockedMs;
       return [null];
     });
     return row[0] === null ? run(true) : row;
   }
 }
 
-const NONE_KNOWN: ReadonlyMap<string, number> = new Map();
+const NO_TEXT_NUMBERS: ReadonlyMap<string, number> = new Map();
 
-/** Of each instance whose limits were counted: how many texts it has sent to contacts, those of the group with them. */
-function numbersAfter({ ledgers }: Layout, ids: string, numbers: string): Map<string, number> {
-  const texts = new Map(ledgers.map((ledger) => [ledger.id, ledger.texts]));
-  const before = elementsOf(numbers);
-  return new Map(elementsOf(ids).map((id, place) => [id, Number(before[place]) + texts.get(id)!]));
+/** By instance with limits: the number of texts it has sent to contacts, including this batch. */
+function addTexts({ counters }: BatchLayout, ids: string, textNumbers: string): Map<string, number> {
+  const added = new Map(counters.map(({ instanceId, texts }) => [instanceId, texts]));
+  const before = parseElements(textNumbers);
+  return new Map(parseElements(ids).map((id, index) => [id, Number(before[index]) + added.get(id)!]));
 }
 
-/** Contacts added by the group: as many as its own ranks say, at most. */
-function textsOf(
-  entries: readonly Entry[],
+/** Adds the rank of each entry: the batch adds at most that many contacts up to this entry. */
+function readTextCounts(
+  entries: readonly WriteEntry[],
   counts: string,
-  numbers: ReadonlyMap<string, number>,
+  textNumbers: ReadonlyMap<string, number>,
 ): (TextCount | null)[] {
-  const found = elementsOf(counts);
+  const verified = parseElements(counts);
   return entries.map(({ request, plan }, index) => {
-    const number = numbers.get(request.instanceId);
-    if (found[index] === 'NULL' || number === undefined) return null;
-    return { count: Number(found[index]) + plan.mass!.room!.rank, number };
+    const textNumber = textNumbers.get(request.instanceId);
+    if (verified[index] === 'NULL' || textNumber === undefined) return null;
+    return { count: Number(verified[index]) + plan.mass!.check!.rank, textNumber };
   });
 }
 
-const booleansOf = (literal: string) => elementsOf(literal).map((value) => value === 't');
+const parseBooleans = (literal: string) => parseElements(literal).map((value) => value === 't');
 
-const elementsOf = (literal: string) => (literal === '{}' ? [] : literal.slice(1, -1).split(','));
+const parseElements = (literal: string) => (literal === '{}' ? [] : literal.slice(1, -1).split(','));
 
-function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
-  return [
-    plainArray(repeats, ({ request }) => request.accountId),
-    plainArray(repeats, ({ accountVersion }) => accountVersion),
-    plainArray(repeats, ({ request }) => request.recordId),
-    bytesArray(repeats, ({ request }) => request.bodyHash),
-    plainArray(repeats, ({ messageId }) => messageId),
-  ];
+interface Batch {
+  entries: readonly WriteEntry[];
+  replays: readonly PredictedReplay[];
+  layout: BatchLayout;
 }
 
-function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
-  const { instances, accounts, ledgers, chats } = layout;
-  const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
-  const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
-  const bytes = (pick: (entry: Entry) => Buffer | null) => bytesArray(entries, pick);
-  return [
-    literal(entries.map((_, index) => index + 1)),
-    plain(({ messageId }) => messageId),
-    plain(({ request }) => request.instanceId),
-    literal(instances.places),
-    literal(instances.ids),
-    literal(instances.versions),
-    literal(accounts.places),
-    literal(accounts.ids),
-    literal(accounts.versions),
-    plain(({ plan }) => plan.conversationId),
-    plain(({ plan }) => plan.makesConversation),
-    plain(({ plan }) => plan.contactId),
-    plain(({ plan }) => plan.makesContact),
-    text(({ request }) => request.recipient.name),
-    plain(({ plan }) => plan.counted),
-    plain(({ plan }) => plan.lastWroteAt),
-    text(({ to }) => to),
-    plain(({ type }) => type),
-    plain(({ waMessageId }) => waMessageId),
-    bytes(({ contentSealed }) => contentSealed),
-    plain(({ createdAt }) => createdAt),
-    plain(outMsAtAcceptance),
-    plain(({ plan }) => plan.releaseAt?.toISOString() ?? null),
-    plain(({ request }) => request.recordId),
-    bytes(({ request }) => request.bodyHash),
-    bytes(({ responseSealed }) => responseSealed),
-    plain(({ plan }) => plan.newContact?.limit ?? null),
-    plain(({ plan }) => plan.newContact?.rank ?? null),
-    plain(({ request, plan }) => plan.mass && request.fingerprint),
-    plain(({ plan }) => plan.mass?.room?.limit ?? null),
-    plain(({ plan }) => plan.mass?.room?.rank ?? null),
-    plain(({ plan }) => plan.mass?.minutes ?? null),
-    plain((entry) => entry.text?.count ?? null),
-    plain((entry) => entry.text?.number ?? null),
-    literal(entries.filter(({ prepared }) => !prepared).map(({ messageId }) => messageId)),
-    literal(ledgers.map(({ id }) => id)),
-    literal(layout.conversations),
-    literal(layout.contacts),
-    literal(layout.ranks),
-    literal(chats.map(({ id }) => id)),
-    literal(chats.map(({ first }) => first)),
-    literal(chats.map(({ amount }) => amount)),
-    literal(chats.map(({ number }) => number)),
-    literal(ledgers.map(({ news }) => news)),
-    literal(ledgers.map(({ texts }) => texts)),
-    literal(daysOf(entries)),
-    countDistinct(entries, ({ plan }) => (plan.makesContact ? plan.contactId : null)),
-    countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
-    countDistinct(entries, ({ request }) => request.recordId),
-  ];
-}
+type Value = (batch: Batch) => unknown;
 
-/** Of ids and numbers: nothing in them is to be quoted. */
+const plain =
+  (pick: (entry: WriteEntry) => string | number | boolean | null): Value =>
+  ({ entries }) =>
+    plainArray(entries, pick);
+const text =
+  (pick: (entry: WriteEntry) => string | null): Value =>
+  ({ entries }) =>
+    textArray(entries, pick);
+const bytes =
+  (pick: (entry: WriteEntry) => Buffer | null): Value =>
+  ({ entries }) =>
+    bytesArray(entries, pick);
+const plainReplay =
+  (pick: (replay: PredictedReplay) => string | null): Value =>
+  ({ replays }) =>
+    plainArray(replays, pick);
+
+/** Parameters of gwk_accept_write, in order. Its comment describes each; a last one is `skipLocked`. */
+const ARGUMENTS: readonly (readonly [type: string, value: Value])[] = [
+  ['integer[]', ({ entries }) => literal(entries.map((_, index) => index + 1))],
+  ['uuid[]', plain(({ messageId }) => messageId)],
+  // Rows whose versions are verified.
+  ['uuid[]', plain(({ request }) => request.instanceId)],
+  ['integer[]', ({ layout }) => literal(layout.instances.positions)],
+  ['uuid[]', ({ layout }) => literal(layout.instances.ids)],
+  ['xid[]', ({ layout }) => literal(layout.instances.versions)],
+  ['integer[]', ({ layout }) => literal(layout.accounts.positions)],
+  ['uuid[]', ({ layout }) => literal(layout.accounts.ids)],
+  ['xid[]', ({ layout }) => literal(layout.accounts.versions)],
+  // Conversation and contact.
+  ['uuid[]', plain(({ plan }) => plan.conversationId)],
+  ['boolean[]', plain(({ plan }) => plan.createsConversation)],
+  ['uuid[]', plain(({ plan }) => plan.contactId)],
+  ['boolean[]', plain(({ plan }) => plan.createsContact)],
+  ['text[]', text(({ request }) => request.recipient.name)],
+  ['boolean[]', plain(({ plan }) => plan.counted)],
+  ['double precision[]', plain(({ plan }) => plan.lastWroteAt)],
+  // Message and queue entry.
+  ['text[]', text(({ to }) => to)],
+  ['text[]', plain(({ type }) => type)],
+  ['text[]', plain(({ waMessageId }) => waMessageId)],
+  ['bytea[]', bytes(({ contentSealed }) => contentSealed)],
+  ['double precision[]', plain(({ createdAt }) => createdAt)],
+  ['bigint[]', plain(offlineMsAtAcceptance)],
+  ['timestamptz[]', plain(({ plan }) => plan.releaseAt?.toISOString() ?? null)],
+  // Idempotency record.
+  ['uuid[]', plain(({ request }) => request.recordId)],
+  ['bytea[]', bytes(({ request }) => request.bodyHash)],
+  ['bytea[]', bytes(({ responseSealed }) => responseSealed)],
+  // Limits.
+  ['integer[]', plain(({ plan }) => plan.newContact?.limit ?? null)],
+  ['integer[]', plain(({ plan }) => plan.newContact?.rank ?? null)],
+  ['uuid[]', plain(({ request, plan }) => plan.mass && request.fingerprint)],
+  ['integer[]', plain(({ plan }) => plan.mass?.check?.limit ?? null)],
+  ['integer[]', plain(({ plan }) => plan.mass?.check?.rank ?? null)],
+  ['integer[]', plain(({ plan }) => plan.mass?.minutes ?? null)],
+  ['integer[]', plain((entry) => entry.text?.count ?? null)],
+  ['bigint[]', plain((entry) => entry.text?.textNumber ?? null)],
+  ['uuid[]', ({ entries }) => literal(entries.filter(isUnprepared).map(({ messageId }) => messageId))],
+  // Rows to lock.
+  ['uuid[]', ({ layout }) => literal(layout.counters.map(({ instanceId }) => instanceId))],
+  ['uuid[]', ({ layout }) => literal(layout.lockedConversations)],
+  ['uuid[]', ({ layout }) => literal(layout.lockedContacts)],
+  // Increments of conversations and counters.
+  ['integer[]', ({ layout }) => literal(layout.ranks)],
+  ['uuid[]', ({ layout }) => literal(layout.conversations.map(({ id }) => id))],
+  ['integer[]', ({ layout }) => literal(layout.conversations.map(({ firstPosition }) => firstPosition))],
+  ['integer[]', ({ layout }) => literal(layout.conversations.map(({ places }) => places))],
+  [
+    'integer[]',
+    ({ layout }) => literal(layout.conversations.map(({ newContactNumber }) => newContactNumber)),
+  ],
+  ['integer[]', ({ layout }) => literal(layout.counters.map(({ newContacts }) => newContacts))],
+  ['integer[]', ({ layout }) => literal(layout.counters.map(({ texts }) => texts))],
+  ['integer[]', ({ entries }) => literal(collectDays(entries))],
+  // Rows to create: a lower number of inserted rows means a conflict.
+  ['integer', countDistinct(({ plan }) => (plan.createsContact ? plan.contactId : null))],
+  ['integer', countDistinct(({ plan }) => (plan.createsConversation ? plan.conversationId : null))],
+  ['integer', countDistinct(({ request }) => request.recordId)],
+  // Predicted replays.
+  ['uuid[]', plainReplay(({ request }) => request.accountId)],
+  ['xid[]', plainReplay(({ accountVersion }) => accountVersion)],
+  ['uuid[]', plainReplay(({ request }) => request.recordId)],
+  ['bytea[]', ({ replays }) => bytesArray(replays, ({ request }) => request.bodyHash)],
+  ['uuid[]', plainReplay(({ messageId }) => messageId)],
+];
+const TYPES = [...ARGUMENTS.map(([type]) => type), 'boolean'];
+/** Arrays are returned as text, because the driver parses arrays element by element. */
+const COLUMNS = ['written', 'text_counts', 'counters', 'text_totals', 'verified']
+  .map((column) => `w.${column}::text`)
+  .join(', ');
+const WRITE = `SELECT ${COLUMNS}
+  FROM gwk_accept_write(${TYPES.map((type, index) => `$${index + 1}::${type}`).join(', ')}) AS w`;
+
+/** Array literal of ids or numbers, which need no quotes. */
 const literal = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
 
-/** Of ids, by which messages are in partitions: not of the time of Postgres. */
-const daysOf = (entries: readonly Entry[]): number[] =>
+const isUnprepared = ({ prepared }: WriteEntry) => !prepared;
+
+const DAY_MS = 86_400_000;
+
+/** UTC days of the message ids, which determine the partitions, independent of the clock of Postgres. */
+const collectDays = (entries: readonly WriteEntry[]): number[] =>
   [...new Set(entries.map(({ createdAt }) => Math.floor(createdAt / DAY_MS)))].sort((a, b) => a - b);
 
-/** A message may wait its whole time from its acceptance on, however long the look at its instance took before. */
-function outMsAtAcceptance({ plan, createdAt }: Entry): number {
-  return plan.offlineMs + (plan.outSince === null ? 0 : Math.max(0, Math.round(createdAt - plan.outSince)));
+/** Includes the offline time since the facts were read: the expiry of a message counts from its acceptance. */
+function offlineMsAtAcceptance({ plan, createdAt }: WriteEntry): number {
+  if (plan.offlineSince === null) return plan.offlineMs;
+  return plan.offlineMs + Math.max(0, Math.round(createdAt - plan.offlineSince));
 }
 
-function countDistinct(entries: readonly Entry[], pick: (entry: Entry) => string | null): number {
-  const found = new Set(entries.map(pick));
-  found.delete(null);
-  return found.size;
+function countDistinct(pick: (entry: WriteEntry) => string | null): Value {
+  return ({ entries }) => {
+    const found = new Set(entries.map(pick));
+    found.delete(null);
+    return found.size;
+  };
 }

@@ -1,25 +1,25 @@
 import { parseUuidTime, toPublicId } from '@gwk/core/ids';
 
 /**
- * The answer to an accepted send (202). All of it but `scheduled_for` follows from the request and the id of the
- * message, so it is not kept for replays: the request that repeats another brings what it needs.
+ * The fields that determine the 202 response of a send. A replay rebuilds the response from its own request and the id
+ * of the message. Only `scheduled_for` cannot be rebuilt, so responses of scheduled messages are stored.
  */
-export interface AcceptedMessage {
+export interface ResponseFields {
   messageId: string;
   instanceId: string;
   to: string;
   type: string;
-  /** Null: now. */
+  /** Null: not scheduled. */
   releaseAt: Date | null;
 }
 
 /**
- * JSON of MessageOut; begins with the id. Put together by hand, because it is the same for every message but for four
- * values and a time, none of which has anything to escape: ids, types, and recipients of a form that was judged.
+ * Builds the JSON of MessageOut by concatenation, which is faster than `JSON.stringify`. The variable values are ids,
+ * types, times and validated recipients, so nothing needs escaping. The JSON starts with the id.
  */
-export function answerOf({ messageId, instanceId, to, type, releaseAt }: AcceptedMessage): string {
+export function buildResponse({ messageId, instanceId, to, type, releaseAt }: ResponseFields): string {
   const time = new Date(parseUuidTime(messageId)).toISOString();
-  // Not shown where it is not defined.
+  // Left out, not null, for messages that are not scheduled.
   const scheduled = releaseAt === null ? '' : `"scheduled_for":"${releaseAt.toISOString()}",`;
   return (
     `{"id":"${toPublicId('message', messageId)}","instance_id":"${toPublicId('instance', instanceId)}",` +

@@ -1,15 +1,15 @@
 import { newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids';
 import { MESSAGE_TYPES, MessageOut } from '@gwk/core/resources/message';
-import { answerOf } from './answer.js';
+import { buildResponse } from './response.js';
 
 const TO = ['5511999990000', '5511999990000@s.whatsapp.net', '123456:7@lid', '120363012345678901@g.us'];
 
 test.each(TO.flatMap((to) => MESSAGE_TYPES.map((type) => [type, to] as const)))(
-  'the answer to a %s to %s is a message as the interface describes it, byte for byte',
+  'the response to a %s to %s equals MessageOut byte for byte',
   (type, to) => {
     for (const releaseAt of [null, new Date('2026-01-02T03:04:05.678Z')]) {
       const [messageId, instanceId] = [newUuid(), newUuid()];
-      const text = answerOf({ messageId, instanceId, to, type, releaseAt });
+      const text = buildResponse({ messageId, instanceId, to, type, releaseAt });
       const time = new Date(parseUuidTime(messageId)).toISOString();
       const message = {
         id: toPublicId('message', messageId),

@@ -1,14 +1,14 @@
 /**
- * A map of what was used lately, in two generations: what is used moves to the younger, and when that has `certain` the
- * elder is forgotten. So whatever was used among the last `certain` keys is there, and up to twice as many are held.
+ * A least-recently-used map in two generations. A used entry moves to the young generation. When that holds `minSize`
+ * entries, the old generation is dropped. So the last `minSize` used keys are certainly kept, and at most twice as many.
  */
-export class Recent<T> {
-  readonly #certain: number;
+export class RecentMap<T> {
+  readonly #minSize: number;
   #young = new Map<string, T>();
   #old = new Map<string, T>();
 
-  constructor(certain: number) {
-    this.#certain = certain;
+  constructor(minSize: number) {
+    this.#minSize = minSize;
   }
 
   get(key: string): T | undefined {
@@ -20,7 +20,7 @@ export class Recent<T> {
   }
 
   set(key: string, value: T): void {
-    if (this.#young.size >= this.#certain && !this.#young.has(key)) {
+    if (this.#young.size >= this.#minSize && !this.#young.has(key)) {
       this.#old = this.#young;
       this.#young = new Map();
     }

@@ -1,0 +1,108 @@
+import type { Sealer } from '@gwk/core/encryption';
+import { newUuid, parseUuidTime } from '@gwk/core/ids';
+import { normaliseText } from '@gwk/core/policy/mass-block';
+import { Problem } from '@gwk/core/problems';
+import type { Caller } from '../../accounts/caller.js';
+import { recordIdOf } from '../../http/idempotency/record-id.js';
+import { hashesOfBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
+import { sealContent } from '../content.js';
+import { newWaMessageId } from '../wa-message-id.js';
+import type { AcceptCache } from './accept-cache.js';
+import type { SendRequest, WritePlan } from './decide.js';
+import { SEND_ROUTE, type Facts } from './gather.js';
+import { readDraft, type Draft } from './request.js';
+import { buildResponse } from './response.js';
+import type { WriteEntry } from './write.js';
+
+/** The HTTP input of a send. */
+export interface SendInput {
+  body: unknown;
+  idempotencyKey: string | undefined;
+  /** Null or absent: the request is not traced. */
+  traceparent?: string | null;
+}
+
+/** The account and the API key that send. */
+export type Sender = Pick<Caller, 'accountId' | 'instances' | 'suspended'>;
+
+/** A request in a batch. */
+export type SendItem = SendRequest & { draft: Draft; traceparent: string | null };
+
+const FINGERPRINT_BYTES = 16;
+const NO_HASHES = { bodyHash: null, formerHashes: [] };
+
+/** @throws Problem for a malformed request, a suspended account or an instance hidden from the API key */
+export function readItem(sealer: Sealer, { body, idempotencyKey }: SendInput, sender: Sender): SendItem {
+  const { accountId, instances, suspended } = sender;
+  const key = readIdempotencyKey(idempotencyKey);
+  if (suspended) throw new Problem('account-suspended');
+  const draft = readDraft(body);
+  const { instanceId, recipient, text, replyTo, mediaId } = draft;
+  if (instanceId === null || (instances !== null && !instances.has(instanceId)))
+    throw new Problem('not-found');
+  return {
+    draft,
+    accountId,
+    instanceId,
+    recipient,
+    recipientKey: `${instanceId} ${recipient.name}`,
+    recordId: key === null ? null : recordIdOf({ accountId, route: SEND_ROUTE, key }),
+    ...(key === null ? NO_HASHES : hashesOfBody(sealer, accountId, body)),
+    fingerprint: text === null ? null : computeFingerprint(sealer, { accountId, instanceId, text }),
+    replyTo,
+    mediaId,
+    visible: instances,
+    traceparent: null,
+  };
+}
+
+function computeFingerprint(
+  sealer: Sealer,
+  { accountId, instanceId, text }: { accountId: string; instanceId: string; text: string },
+): string {
+  const digest = sealer.fingerprint(accountId, 'mass send', `${instanceId}\n${normaliseText(text)}`);
+  return digest.toString('hex', 0, FINGERPRINT_BYTES);
+}
+
+export interface EntryContext {
+  sealer: Sealer;
+  cache: AcceptCache;
+  newMessageId?: (() => string) | undefined;
+}
+
+/** Gives the message its ids and encrypts its content. */
+export function createEntry(
+  { sealer, cache, newMessageId = newUuid }: EntryContext,
+  request: SendItem,
+  plan: WritePlan,
+): WriteEntry {
+  const { accountId, instanceId, recordId, draft } = request;
+  const { to, type, content, prepared } = draft;
+  const messageId = newMessageId();
+  const body = buildResponse({ messageId, instanceId, to, type, releaseAt: plan.releaseAt });
+  const mustStoreResponse = recordId !== null && plan.releaseAt !== null;
+  return {
+    request,
+    plan,
+    messageId,
+    createdAt: parseUuidTime(messageId),
+    to,
+    type,
+    prepared,
+    waMessageId: newWaMessageId(),
+    text: plan.mass?.check ? cache.findTextCount(request.fingerprint!, plan.mass.minutes) : null,
+    contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
+    body,
+    responseSealed: mustStoreResponse ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,
+  };
+}
+
+/** Response of the earlier request with the same key: stored, or rebuilt from this request. */
+export function replayResponse(sealer: Sealer, item: SendItem, facts: Facts): string {
+  const { accountId, instanceId } = item;
+  const { to, type } = item.draft;
+  if (facts.recordResponse === null) {
+    return buildResponse({ messageId: facts.recordMessage!, instanceId, to, type, releaseAt: null });
+  }
+  return sealer.open(accountId, RESPONSE_COLUMN, facts.recordResponse).toString('utf8');
+}
