@@ -2,7 +2,7 @@ import { PROBLEMS } from '@gwk/core/problems';
 import { OPERATIONS } from '../public-api/operations.js';
 import { problemsOf } from '../openapi/problems.js';
 
-/** Every endpoint (spec: Endpoints; design: scopes), with the scope that it needs and the status of its success. */
+/** Every endpoint of the HTTP interface, with its scope and its success status. */
 const I = '/v1/instances/{instance_id}';
 const M = '/v1/messages';
 const W = '/v1/webhook-endpoints';
@@ -52,18 +52,18 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
   ['GET', '/v1/status/interactive', 'public', 200],
 ];
 
-test('the table of operations is what the specification lists, no more and no less', () => {
+test('the operations table has exactly these endpoints', () => {
   const rows = OPERATIONS.map(({ method, path, scope, orScope, status }) => [
     method,
     path,
     scope === null ? 'public' : [scope, orScope].filter((one) => one !== undefined).join(' or '),
     status,
   ]);
-  const order = (list: unknown[][]) => list.map((row) => row.join(' ')).sort();
-  expect(order(rows)).toEqual(order(ENDPOINTS));
+  const sort = (list: unknown[][]) => list.map((row) => row.join(' ')).sort();
+  expect(sort(rows)).toEqual(sort(ENDPOINTS));
 });
 
-test('every problem of the table is answered by some operation, or by a path that has not that method', () => {
+test('every problem but method-not-allowed is documented for an operation', () => {
   const answered = new Set(OPERATIONS.flatMap((operation) => [...problemsOf(operation).values()].flat()));
   const missing = Object.keys(PROBLEMS).filter((code) => !answered.has(code as keyof typeof PROBLEMS));
   expect(missing).toEqual(['method-not-allowed']);

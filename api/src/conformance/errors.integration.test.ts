@@ -12,7 +12,7 @@ import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import { upload } from '@gwk/test/support/api/upload';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
 
-/** Every row of the table of errors (spec: Errors) is met here, by what a consumer does to meet it. */
+/** Provokes every problem of the HTTP interface as a client would. */
 let api: TestApi;
 let world: World;
 let account: TestAccount;
@@ -41,14 +41,14 @@ const text = { type: 'text', text: { body: 'oi' } };
 const send = (message: object, to = '5511987654321'): Refusal =>
   post('/v1/messages', { instance_id: ids['instance_id'], to, ...message });
 
-/** The message of the world, as if it had left then. */
-async function left(sentAt = new Date(), type = 'text'): Promise<void> {
+/** Marks the message of the world as sent at the given time. */
+async function markSent(sentAt = new Date(), type = 'text'): Promise<void> {
   const id = uuid(ids['message_id']!, 'message');
   await api.db.outboxEntry.deleteMany({ where: { messageId: id } });
   await api.db.message.updateMany({ where: { id }, data: { status: 'sent', sentAt, type } });
 }
 
-/** A window that is never open now. */
+/** Active hours that exclude the present. */
 function closedNow(outside: string): object {
   const hour = (offset: number) => `${String((new Date().getUTCHours() + offset) % 24).padStart(2, '0')}:00`;
   return { active_hours: { start: hour(4), end: hour(6), timezone: 'UTC', outside } };
@@ -58,7 +58,7 @@ async function newInstance(name: string, kind: string): Promise<Answer<InstanceO
   return client.call<InstanceOut>('POST', '/v1/instances', { body: { name, kind } });
 }
 
-async function mark(key: string, body: unknown): Promise<void> {
+async function beginRequest(key: string, body: unknown): Promise<void> {
   const sealer = new Sealer(parseEncryptionKeys(api.encryptionKeys));
   await new IdempotencyStore(api.db, sealer).begin({
     accountId: account.id,
@@ -71,19 +71,19 @@ async function mark(key: string, body: unknown): Promise<void> {
 
 const MINUTES = 60_000;
 
-/** How each is met. A code without a row here does not compile. */
-const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
+/** One request for each problem. A code without a row does not compile. */
+const CASES: Record<ProblemCode, { when: string; provoke: () => Refusal }> = {
   unauthorized: {
     when: 'the key is missing',
-    meet: () => get('/v1/instances', api.client(null)),
+    provoke: () => get('/v1/instances', api.client(null)),
   },
   'insufficient-scope': {
     when: 'the key lacks the scope',
-    meet: async () => get('/v1/instances', await api.clientOf(account, { scopes: ['messages:read'] })),
+    provoke: async () => get('/v1/instances', await api.clientOf(account, { scopes: ['messages:read'] })),
   },
   forbidden: {
     when: 'a restricted key creates an instance',
-    meet: async () => {
+    provoke: async () => {
       const instances = [uuid(ids['instance_id']!, 'instance')];
       const restricted = await api.clientOf(account, { instances });
       return restricted.call('POST', '/v1/instances', { body: { name: 'x' } });
@@ -91,7 +91,7 @@ const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
   },
   'account-suspended': {
     when: 'a suspended account sends',
-    meet: async () => {
+    provoke: async () => {
       const data = { suspendedAt: new Date() };
       await api.db.account.update({ where: { id: account.id }, data });
       client = await api.clientOf(account);
@@ -100,88 +100,91 @@ const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
   },
   'validation-error': {
     when: 'fields are invalid',
-    meet: () => post('/v1/instances', { name: '', nonsense: 1 }),
+    provoke: () => post('/v1/instances', { name: '', nonsense: 1 }),
   },
   'invalid-message': {
     when: 'type image has no image field',
-    meet: () => send({ type: 'image' }),
+    provoke: () => send({ type: 'image' }),
   },
-  'invalid-phone': { when: 'the phone has 7 digits', meet: () => send(text, '1234567') },
+  'invalid-phone': { when: 'the phone has 7 digits', provoke: () => send(text, '1234567') },
   'invalid-reply-to': {
-    when: 'the quoted message has not left',
-    meet: () => send({ ...text, reply_to: ids['message_id'] }),
+    when: 'the quoted message is unsent',
+    provoke: () => send({ ...text, reply_to: ids['message_id'] }),
   },
   'invalid-policy': {
-    when: 'a number of the policy is negative',
-    meet: () => patchInstance({ policy: { mass_block: { max_contacts: -1 } } }),
+    when: 'a policy value is negative',
+    provoke: () => patchInstance({ policy: { mass_block: { max_contacts: -1 } } }),
   },
   'invalid-timezone': {
-    when: 'the zone is no IANA name',
-    meet: () =>
+    when: 'the time zone is no IANA name',
+    provoke: () =>
       patchInstance({ policy: { active_hours: { start: '08:00', end: '18:00', timezone: 'Mars/Base' } } }),
   },
   'invalid-month': {
     when: 'the month is 2026-13',
-    meet: () => get(instancePath('/availability?month=2026-13')),
+    provoke: () => get(instancePath('/availability?month=2026-13')),
   },
   'invalid-webhook-url': {
     when: 'the URL is not HTTPS',
-    meet: () => post('/v1/webhook-endpoints', { url: 'http://example.org/' }),
+    provoke: () => post('/v1/webhook-endpoints', { url: 'http://example.org/' }),
   },
-  'invalid-cursor': { when: 'the cursor was not issued', meet: () => get('/v1/events?cursor=x') },
+  'invalid-cursor': { when: 'the cursor was not issued', provoke: () => get('/v1/events?cursor=x') },
   'invalid-idempotency-key': {
     when: 'the key has 256 characters',
-    meet: () => post('/v1/opt-outs', { phone: '5511900000001' }, { 'idempotency-key': 'x'.repeat(256) }),
+    provoke: () => post('/v1/opt-outs', { phone: '5511900000001' }, { 'idempotency-key': 'x'.repeat(256) }),
   },
   'idempotency-key-reused': {
     when: 'the key was used with another body',
-    meet: async () => {
+    provoke: async () => {
       await post('/v1/opt-outs', { phone: '5511900000001' }, { 'idempotency-key': 'k' });
       return post('/v1/opt-outs', { phone: '5511900000002' }, { 'idempotency-key': 'k' });
     },
   },
   'idempotency-in-progress': {
-    when: 'the first request with the key is still being worked on',
-    meet: async () => {
-      await mark('k', { phone: '5511900000001' });
+    when: 'the first request with the key is in progress',
+    provoke: async () => {
+      await beginRequest('k', { phone: '5511900000001' });
       return post('/v1/opt-outs', { phone: '5511900000001' }, { 'idempotency-key': 'k' });
     },
   },
   'precondition-failed': {
     when: 'If-Match names another version',
-    meet: () => client.call('PATCH', instancePath(), { body: {}, headers: { 'if-match': '"0"' } }),
+    provoke: () => client.call('PATCH', instancePath(), { body: {}, headers: { 'if-match': '"0"' } }),
   },
-  'not-found': { when: 'the resource does not exist', meet: () => get(`/v1/messages/msg_${'0'.repeat(32)}`) },
-  'method-not-allowed': { when: 'the route knows no PUT', meet: () => client.call('PUT', instancePath()) },
+  'not-found': {
+    when: 'the resource does not exist',
+    provoke: () => get(`/v1/messages/msg_${'0'.repeat(32)}`),
+  },
+  'method-not-allowed': { when: 'the route has no PUT', provoke: () => client.call('PUT', instancePath()) },
   'instance-limit-reached': {
-    when: 'the plan is full',
-    meet: async () => {
+    when: 'the account has reached its instance limit',
+    provoke: async () => {
       await api.db.account.update({ where: { id: account.id }, data: { maxInstances: 0 } });
       return newInstance('x', 'web') as unknown as Refusal;
     },
   },
   'instance-name-taken': {
     when: 'the name is in use',
-    meet: () => newInstance('one', 'sandbox') as unknown as Refusal,
+    provoke: () => newInstance('one', 'sandbox') as unknown as Refusal,
   },
   'sandbox-limit-reached': {
-    when: 'there are 3 sandboxes',
-    meet: async () => {
+    when: 'the account has 3 sandboxes',
+    provoke: async () => {
       expect((await newInstance('two', 'sandbox')).status).toBe(201);
       expect((await newInstance('three', 'sandbox')).status).toBe(201);
       return newInstance('four', 'sandbox') as unknown as Refusal;
     },
   },
   'not-sandbox': {
-    when: 'receiving is simulated on a web instance',
-    meet: async () => {
+    when: 'a web instance gets a simulated message',
+    provoke: async () => {
       const { id } = (await newInstance('web', 'web')).body;
       return post(`/v1/instances/${id}/sandbox/inbound`, { from: '5511987654321', text: 'oi' });
     },
   },
   'already-paired': {
     when: 'the instance is paired',
-    meet: async () => {
+    provoke: async () => {
       const engine = await api.engine(ids['instance_id']!);
       await engine.connect();
       return post(instancePath('/pairing'));
@@ -189,7 +192,7 @@ const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
   },
   'pairing-failed': {
     when: 'the network refuses pairing',
-    meet: async () => {
+    provoke: async () => {
       const { id } = (await newInstance('web', 'web')).body;
       const engine = await api.engine(id);
       engine.obey.pair = async ({ session }) => {
@@ -202,89 +205,89 @@ const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
   },
   'engine-unavailable': {
     when: 'no engine runs',
-    meet: () => get(instancePath('/contacts/5511987654321')),
+    provoke: () => get(instancePath('/contacts/5511987654321')),
   },
   'contact-opted-out': {
     when: 'the contact opted out',
-    meet: async () => {
+    provoke: async () => {
       await post('/v1/opt-outs', { phone: '5511987654321' });
       return send(text);
     },
   },
   'policy-new-contacts-limit': {
-    when: 'no more new contacts are allowed',
-    meet: async () => {
+    when: 'the limit of new contacts is reached',
+    provoke: async () => {
       await patchInstance({ policy: { new_contacts_per_day: 1 } });
       return send(text, '5511900000001');
     },
   },
   'policy-mass-send-blocked': {
-    when: 'the same text goes to one new contact too many',
-    meet: async () => {
+    when: 'the mass-send limit is reached',
+    provoke: async () => {
       await patchInstance({ policy: { mass_block: { max_contacts: 1, window_minutes: 60 } } });
       return send(text, '5511900000001');
     },
   },
   'policy-outside-hours': {
-    when: 'the window is closed',
-    meet: async () => {
+    when: 'the send is outside active hours',
+    provoke: async () => {
       await patchInstance({ policy: closedNow('reject') });
       return send(text);
     },
   },
   'rate-limited': {
-    when: 'the requests of the minute are used up',
-    meet: async () => {
+    when: 'the requests per minute are used up',
+    provoke: async () => {
       await api.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1 } });
       const limited = await api.clientOf(account);
       let answer = await get('/v1/instances', limited);
-      // A new minute may begin in between.
+      // A new minute may start in between.
       for (let i = 0; i < 3 && answer.status === 200; i++) answer = await get('/v1/instances', limited);
       return answer;
     },
   },
   'media-not-found': {
     when: 'the file does not exist',
-    meet: () => send({ type: 'image', image: { media: { media_id: `med_${'0'.repeat(32)}` } } }),
+    provoke: () => send({ type: 'image', image: { media: { media_id: `med_${'0'.repeat(32)}` } } }),
   },
   'media-expired': {
     when: 'the file is 30 days old',
-    meet: async () => {
+    provoke: async () => {
       const id = uuid(ids['media_id']!, 'media');
       await api.db.media.update({ where: { id }, data: { expiresAt: new Date() } });
       return get(`/v1/media/${ids['media_id']!}`);
     },
   },
   'file-too-large': {
-    when: 'more than 64 MB are announced',
-    meet: () => upload(client, [{ name: 'file', content: 'x' }], { announced: 70_000_000 }),
+    when: 'Content-Length exceeds 64 MB',
+    provoke: () => upload(client, [{ name: 'file', content: 'x' }], { announced: 70_000_000 }),
   },
   'empty-file': {
     when: 'the file has no bytes',
-    meet: () =>
+    provoke: () =>
       upload<MediaOut>(client, [{ name: 'file', filename: 'a', content: '' }]) as unknown as Refusal,
   },
   'message-not-sent': {
-    when: 'a waiting message is reacted to',
-    meet: () => post(`${messagePath()}/reactions`, { emoji: '👍' }),
+    when: 'the target of a reaction is queued',
+    provoke: () => post(`${messagePath()}/reactions`, { emoji: '👍' }),
   },
   'not-editable': {
     when: 'an image is edited',
-    meet: async () => {
-      await left(new Date(), 'image');
+    provoke: async () => {
+      await markSent(new Date(), 'image');
       return client.call('PATCH', messagePath(), { body: { text: 'x' } });
     },
   },
   'edit-window-closed': {
-    when: 'the message left 15 minutes and a second ago',
-    meet: async () => {
-      await left(new Date(Date.now() - 15 * MINUTES - 1_000));
+    when: 'the message was sent 15 minutes and a second ago',
+    provoke: async () => {
+      await markSent(new Date(Date.now() - 15 * MINUTES - 1_000));
       return client.call('PATCH', messagePath(), { body: { text: 'x' } });
     },
   },
   'message-sending': {
-    when: 'a scheduled message that is leaving is cancelled',
-    meet: async () => {
+    when: 'a scheduled message is being sent',
+    provoke: async () => {
       await patchInstance({ policy: closedNow('schedule') });
       const { id } = (await send(text)).body as unknown as MessageOut;
       const messageId = uuid(id, 'message');
@@ -293,24 +296,24 @@ const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
     },
   },
   'webhook-limit-reached': {
-    when: 'there are 10 destinations',
-    meet: async () => {
+    when: 'the account has 10 webhook endpoints',
+    provoke: async () => {
       const create = () => post('/v1/webhook-endpoints', { url: 'https://example.org/' });
       for (let count = 2; count <= 10; count++) expect((await create()).status).toBe(201);
       return create();
     },
   },
   'delivery-pending': {
-    when: 'a delivery is still being attempted',
-    meet: async () => {
+    when: 'the delivery is pending',
+    provoke: async () => {
       const id = uuid(ids['delivery_id']!, 'delivery');
       await api.db.webhookDelivery.updateMany({ where: { id }, data: { status: 'pending' } });
       return post(`/v1/webhook-deliveries/${ids['delivery_id']!}/retry`);
     },
   },
   'internal-error': {
-    when: 'a table has gone',
-    meet: async () => {
+    when: 'a table is missing',
+    provoke: async () => {
       await api.db.$executeRaw`ALTER TABLE opt_outs RENAME TO opt_outs_gone`;
       try {
         return await get('/v1/opt-outs');
@@ -321,28 +324,28 @@ const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
   },
 };
 
-/** (spec) Those whose answer says when to come back. */
-const WAITING: readonly ProblemCode[] = [
+/** Problems with a Retry-After header. */
+const WITH_RETRY_AFTER: readonly ProblemCode[] = [
   'rate-limited',
   'policy-new-contacts-limit',
   'engine-unavailable',
   'idempotency-in-progress',
 ];
 
-const rows = Object.entries(MET).map(([code, row]) => ({ code: code as ProblemCode, ...row }));
+const rows = Object.entries(CASES).map(([code, row]) => ({ code: code as ProblemCode, ...row }));
 
-test.each(rows)('$code: $when', async ({ code, meet }) => {
-  const { status, headers, body } = await meet();
+test.each(rows)('$code: $when', async ({ code, provoke }) => {
+  const { status, headers, body } = await provoke();
   expect([status, body.type]).toEqual([PROBLEMS[code].status, `https://docs.example.org/problems/${code}`]);
   expect(headers['content-type']).toBe('application/problem+json');
   expect(body).toMatchObject({ title: PROBLEMS[code].title, status, request_id: headers['x-request-id'] });
-  if (WAITING.includes(code)) expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+  if (WITH_RETRY_AFTER.includes(code)) expect(Number(headers['retry-after'])).toBeGreaterThan(0);
 });
 
 const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
 
-describe('answers that no other test has a reason to ask for', () => {
-  test('a change of an instance while its resource cannot be written: engine-unavailable', async () => {
+describe('responses that no other test produces', () => {
+  test('returns engine-unavailable if the Instance resource cannot be written', async () => {
     api.cluster.mood = 'fails';
     const answer = await patchInstance({ interactive_mode: 'text' }).finally(
       () => (api.cluster.mood = 'well'),
@@ -351,14 +354,14 @@ describe('answers that no other test has a reason to ask for', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  test('presence in a chat that can be none: invalid-phone', async () => {
+  test('returns invalid-phone for presence in a malformed chat', async () => {
     const answer = await client.call('POST', `${instancePath()}/chats/12345/presence`, {
       body: { state: 'typing' },
     });
     expect(codeOf(answer)).toBe('invalid-phone');
   });
 
-  test('deleting for everyone what a contact wrote: not-editable', async () => {
+  test('returns not-editable for the deletion of an inbound message', async () => {
     const { body } = await client.call<SandboxInboundOut>('POST', `${instancePath()}/sandbox/inbound`, {
       body: { from: '5511987654321', text: 'oi' },
     });

@@ -12,11 +12,11 @@ import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
 /**
- * URLs that lead inside, where the service takes URLs from strangers: destinations of webhooks at registration (their
- * calls are in net/guard.integration.test.ts), and media by URL as the worker fetches it. A server on every address of this
- * machine would notice a connection.
+ * URLs that lead into the private network, as webhook endpoints at their registration and as media URLs that the worker
+ * fetches. A server on every address of this machine counts connections. Webhook calls are tested in
+ * platform/address-guard/guard.integration.test.ts.
  */
-let noticed = 0;
+let connections = 0;
 let server: Server;
 let port: string;
 let dns: TestDns;
@@ -24,7 +24,7 @@ const sockets = new Set<Socket>();
 
 beforeAll(async () => {
   server = createServer((socket) => {
-    noticed += 1;
+    connections += 1;
     sockets.add(socket);
     socket.on('error', () => undefined).end('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx');
   });
@@ -43,20 +43,20 @@ afterAll(async () => {
   await dns.stop();
 });
 beforeEach(() => {
-  noticed = 0;
+  connections = 0;
 });
 
 const at = (url: string) => url.replaceAll('PORT', port);
 
-/** The form that plays the public server of these tests, also where a URL parser arrives at it. */
-function isThePublicOne(url: string): boolean {
+/** Whether a URL parser reads this as the address that acts as the public server of these tests. */
+function isPublicServer(url: string): boolean {
   const read = url.replace('PORT', '9');
   return URL.canParse(read) && new URL(read).href.startsWith('http://127.0.0.1:9/');
 }
-/** What a server can say in a header at all, and what does not name the server that redirects. */
-const isHeader = (url: string): boolean => url !== '' && !/[^\x20-\x7e]/.test(url) && /^[a-z]+:/.test(url);
+/** Whether the URL is absolute and can be sent in a Location header. */
+const isLocation = (url: string): boolean => url !== '' && !/[^\x20-\x7e]/.test(url) && /^[a-z]+:/.test(url);
 
-describe('a destination of webhooks', () => {
+describe('a webhook endpoint', () => {
   let api: TestApi;
   let client: ApiClient;
   beforeAll(async () => {
@@ -65,16 +65,16 @@ describe('a destination of webhooks', () => {
   });
   afterAll(() => api.stop());
 
-  // Each row is judged in net/guard.integration.test.ts; here is one of each finding, and nothing at all.
+  // guard.integration.test.ts checks every row. This takes one row of each finding, and the empty URL.
   const isFirst = (finding: string, place: number) =>
     HOSTILE.findIndex((row) => row[2] === finding) === place;
   const rows = HOSTILE.filter(([, url, finding], place) => url === '' || isFirst(finding, place));
-  test.each(rows)('%s is refused, and nobody is called', async (_sentence, url) => {
+  test.each(rows)('refuses %s without a connection', async (_sentence, url) => {
     const { status, body } = await client.call('POST', '/v1/webhook-endpoints', { body: { url: at(url) } });
-    // Without a character, or with NUL, it is not even a text.
+    // An empty string and NUL fail the schema.
     const code = url === '' || url.includes('\u0000') ? 'validation-error' : 'invalid-webhook-url';
     expect([status, body.type]).toEqual([422, `https://docs.example.org/problems/${code}`]);
-    expect(noticed).toBe(0);
+    expect(connections).toBe(0);
   });
 });
 
@@ -83,15 +83,15 @@ describe('media by URL', () => {
   let fetcher: Fetcher;
   let redirecting: HttpServer;
   let from: string;
-  /** The worker's own rules; `loopback` lets the server that redirects play a public one. */
-  const fetcherWith = (loopback: boolean): Fetcher => {
+  /** A fetcher with the rules of the worker. `loopback` admits the redirecting server as a public one. */
+  const createFetcher = (loopback: boolean): Fetcher => {
     const guard = new AddressGuard({ loopback, forbiddenRanges: FORBIDDEN, plainHttp: true });
     const resolver = new Resolver();
     resolver.setServers([dns.address]);
     agent = guardedAgent(guard, { resolve: dnsResolve(resolver), connectTimeoutMs: 2_000 });
     return new Fetcher({ guard, dispatcher: agent, userAgent: 'test' });
   };
-  const fetched = (url: string): Promise<string> =>
+  const fetchResult = (url: string): Promise<string> =>
     fetcher.fetch(url, 1_000, AbortSignal.timeout(120_000)).then(
       () => 'fetched',
       (error: Error) => error.name,
@@ -111,13 +111,13 @@ describe('media by URL', () => {
   });
   afterEach(() => agent.destroy());
 
-  // Media may come by plain HTTP: every row leads inside that way too.
+  // Media URLs may use plain HTTP, so every row is repeated with it.
   const plain = HOSTILE.filter(([, url]) => url.startsWith('https://')).map(
     ([sentence, url]): [string, string] => [`${sentence}, by plain HTTP`, url.replace('https:', 'http:')],
   );
   const named = TREACHEROUS.flatMap(([sentence, name]): [string, string][] => [
-    [`a public name that leads to ${sentence}`, `https://${name}:PORT/`],
-    [`a public name that leads to ${sentence}, by plain HTTP`, `http://${name}:PORT/`],
+    [`a public name that resolves to ${sentence}`, `https://${name}:PORT/`],
+    [`a public name that resolves to ${sentence}, by plain HTTP`, `http://${name}:PORT/`],
   ]);
   const rows: [string, string][] = [
     ...HOSTILE.map(([sentence, url]): [string, string] => [sentence, url]),
@@ -125,19 +125,19 @@ describe('media by URL', () => {
     ...named,
   ];
 
-  test.each(rows)('%s is not fetched', async (_sentence, url) => {
-    fetcher = fetcherWith(false);
-    expect(await fetched(at(url))).toBe('Unavailable');
-    expect(noticed).toBe(0);
+  test.each(rows)('does not fetch %s', async (_sentence, url) => {
+    fetcher = createFetcher(false);
+    expect(await fetchResult(at(url))).toBe('Unavailable');
+    expect(connections).toBe(0);
   });
 
-  test.each(rows.filter(([, url]) => !isThePublicOne(url) && isHeader(url)))(
-    'a redirect to %s is not followed',
+  test.each(rows.filter(([, url]) => !isPublicServer(url) && isLocation(url)))(
+    'does not follow a redirect to %s',
     async (_sentence, url) => {
-      fetcher = fetcherWith(true);
-      const way = Buffer.from(at(url), 'latin1').toString('base64url');
-      expect(await fetched(`${from}/${way}`)).toBe('Unavailable');
-      expect(noticed).toBe(0);
+      fetcher = createFetcher(true);
+      const location = Buffer.from(at(url), 'latin1').toString('base64url');
+      expect(await fetchResult(`${from}/${location}`)).toBe('Unavailable');
+      expect(connections).toBe(0);
     },
   );
 });

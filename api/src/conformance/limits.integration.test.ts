@@ -13,9 +13,9 @@ import { noise, upload } from '@gwk/test/support/api/upload';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
 
 /**
- * The rows of the table of limits (spec: Limits) that a request can meet: the largest that is accepted, and one more,
- * which is refused. Those of a message's content are in messages/accept/request.test.ts; those that need an engine, the
- * worker or another clock stand where these are tested.
+ * The documented limits (docs/limits.md) that a request can reach: accepts the largest value and refuses one more. Limits
+ * of message content are in messages/send/request.test.ts. Limits that need an engine, the worker or another clock are
+ * tested there.
  */
 let api: TestApi;
 let world: World;
@@ -30,11 +30,14 @@ beforeEach(async () => {
   account = await api.account();
   world = await makeWorld(api, account);
   ({ client, ids } = world);
-  await call('PATCH', instancePath(), { policy: ROOMY });
+  await call('PATCH', instancePath(), { policy: HIGH_LIMITS });
 });
 
-/** No other limit is to be met by chance. */
-const ROOMY = { mass_block: { max_contacts: 10_000, window_minutes: 1 }, new_contacts_per_day: 100_000 };
+/** Keeps other limits out of reach. */
+const HIGH_LIMITS = {
+  mass_block: { max_contacts: 10_000, window_minutes: 1 },
+  new_contacts_per_day: 100_000,
+};
 
 type Any = Answer<ProblemBody>;
 const call = (
@@ -51,24 +54,24 @@ const policy = (given: object) => call('PATCH', instancePath(), { policy: given 
 /** Four bytes in UTF-8 and two units in UTF-16: one character. */
 const long = (length: number) => '😀'.repeat(length);
 
-/** One limit: what is accepted at it, what is refused beyond it. Several where a row has several. */
+/** One limit: requests that it accepts, and requests beyond it. */
 interface Bound {
-  what: string;
+  name: string;
   accepted: (() => Promise<Any>)[];
   refused: (() => Promise<Any>)[];
   code?: ProblemCode;
 }
 const bound = (
-  what: string,
+  name: string,
   accepted: Bound['accepted'][number] | Bound['accepted'],
   refused: Bound['refused'][number] | Bound['refused'],
   code: ProblemCode = 'validation-error',
-): Bound => ({ what, accepted: [accepted].flat(), refused: [refused].flat(), code });
+): Bound => ({ name, accepted: [accepted].flat(), refused: [refused].flat(), code });
 
-/** A text between two lengths. */
-const lengths = (what: string, least: number, most: number, use: (text: string) => Promise<Any>): Bound =>
+/** Bounds of a text length. */
+const lengths = (name: string, least: number, most: number, use: (text: string) => Promise<Any>): Bound =>
   bound(
-    what,
+    name,
     [() => use('x'.repeat(Math.max(least, 1))), () => use(long(most))],
     [() => use(long(most + 1)), ...(least > 0 ? [() => use('')] : [])],
   );
@@ -146,7 +149,7 @@ const LIMITS: { row: string; bounds: Bound[] }[] = [
     ],
   },
   {
-    row: 'webhook destinations: 10 per account',
+    row: 'webhook endpoints: 10 per account',
     bounds: [
       bound(
         'create',
@@ -223,9 +226,9 @@ const uploadNamed = (filename: string) =>
 const optOut = (phone: string, key?: string) =>
   call('POST', '/v1/opt-outs', { phone }, key === undefined ? {} : { 'idempotency-key': key });
 
-const rows = LIMITS.flatMap(({ row: name, bounds }) => bounds.map((each) => ({ name, ...each })));
+const rows = LIMITS.flatMap(({ row, bounds }) => bounds.map((each) => ({ row, ...each })));
 
-test.each(rows)('$name ($what)', async ({ accepted, refused, code }) => {
+test.each(rows)('$row ($name)', async ({ accepted, refused, code }) => {
   for (const ask of accepted) {
     const { status, body } = await ask();
     expect([status < 300, body]).toEqual([true, body]);
