@@ -1,6 +1,6 @@
 import type { Sealer } from '@gwk/core/encryption';
 
-/** What a message says and how it was encoded, at rest: sealed for its instance. */
+/** The content of a message, and its encoded form for the network. Both are encrypted with the instance's key. */
 const CONTENT = 'message_contents.content_sealed';
 const BUILT = 'message_contents.built_sealed';
 

@@ -7,8 +7,8 @@ import type { Acceptor } from './send/acceptor.js';
 import { listMessages } from './list.js';
 
 /**
- * A conversation knows the days of its messages, and a list of them looks at those alone. A day too many costs a look; one
- * that is missing would hide messages.
+ * A conversation stores the days of its messages, and its lists read only these partitions. A superfluous day costs one
+ * lookup; a missing day would hide messages.
  */
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -65,12 +65,12 @@ async function listed(
   return rows.map(({ id }) => id);
 }
 
-/** Sent now and dated back, as if time had passed: one each so many days, newest first. */
-async function months(to: string, amount: number, every: number): Promise<string[]> {
+/** Sends messages and backdates their ids: one every `everyDays` days, newest first. */
+async function sendOverDays(to: string, amount: number, everyDays: number): Promise<string[]> {
   const ids: string[] = [];
   for (let turn = 0; turn < amount; turn++) {
     const id = await send(to);
-    const then = lowestUuidAt(Date.now() - turn * every * DAY).slice(0, 14) + newUuid().slice(14);
+    const then = lowestUuidAt(Date.now() - turn * everyDays * DAY).slice(0, 14) + newUuid().slice(14);
     await world.database.$executeRaw`UPDATE messages SET id = ${then}::uuid WHERE id = ${id}::uuid`;
     ids.push(then);
   }
@@ -89,9 +89,9 @@ describe('a list with a phone', () => {
       limit,
     ]);
 
-  test('opens the partitions of its days alone, newest first, and no more than its page needs', async () => {
+  test('reads only the partitions of its days, newest first, as many as the page needs', async () => {
     const to = someone();
-    const ids = await months(to, 10, 9);
+    const ids = await sendOverDays(to, 10, 9);
     const partitions = ids.map((id) => partitionAt(parseUuidTime(id)));
     const { id } = await conversationWith(to);
     expect(await listed(to)).toEqual(ids);
@@ -101,19 +101,19 @@ describe('a list with a phone', () => {
     expect(await openedFor([newUuid()], end)).toEqual([]);
   });
 
-  test('has as many looks as it has days that are apart', async () => {
+  test('reads many separate days', async () => {
     const to = someone();
-    const ids = await months(to, 40, 2);
+    const ids = await sendOverDays(to, 40, 2);
     expect(await listed(to)).toEqual(ids);
   });
 
-  test('opens of days that follow one another as many as its page needs', async () => {
+  test('reads only as many consecutive days as the page needs', async () => {
     const to = someone();
-    const ids = await months(to, 12, 1);
+    const ids = await sendOverDays(to, 12, 1);
     const { id } = await conversationWith(to);
     expect(await listed(to)).toEqual(ids);
-    const looks = await openedFor([id], end, lowestUuidAt(0), 3);
-    expect(looks.sort()).toEqual(
+    const partitions = await openedFor([id], end, lowestUuidAt(0), 3);
+    expect(partitions.sort()).toEqual(
       ids
         .slice(0, 3)
         .map((each) => partitionAt(parseUuidTime(each)))
@@ -121,11 +121,11 @@ describe('a list with a phone', () => {
     );
   });
 
-  test('has those of several instances, each with its own days, page after page', async () => {
+  test('pages through several instances with different days', async () => {
     const to = someone();
-    const all = await months(to, 6, 7);
+    const all = await sendOverDays(to, 6, 7);
     instance = await world.addInstance();
-    all.push(...(await months(to, 5, 11)));
+    all.push(...(await sendOverDays(to, 5, 11)));
     all.sort().reverse();
     expect(await listed(to)).toEqual(all);
     const pages = await listed(to, {}, { limit: 4 });
@@ -136,11 +136,11 @@ describe('a list with a phone', () => {
   });
 });
 
-describe('the day of a message is known', () => {
+describe('the days of a conversation', () => {
   const daysOfIds = (ids: string[]) => [...new Set(ids.map((id) => Math.floor(parseUuidTime(id) / DAY)))];
   const daysOf = async (to: string) => (await conversationWith(to)).days;
 
-  test('of a new conversation, of one that there is, and of a scheduled one', async () => {
+  test('include the day of a new, an existing and a scheduled conversation', async () => {
     const [first, scheduled] = [someone(), someone()];
     const ids = [await send(first), await send(first)];
     expect([await daysOf(first), await listed(first)]).toEqual([daysOfIds(ids), ids.reverse()]);
@@ -152,7 +152,7 @@ describe('the day of a message is known', () => {
     expect([await daysOf(scheduled), await listed(scheduled)]).toEqual([daysOfIds([id]), [id]]);
   });
 
-  test('where days come out of order', async () => {
+  test('stay sorted when days arrive out of order', async () => {
     const to = someone();
     await send(to);
     const { id } = await conversationWith(to);
@@ -163,21 +163,21 @@ describe('the day of a message is known', () => {
     expect(await daysOf(to)).toEqual([today - 3, today, today + 1]);
   });
 
-  test('each once and ascending', async () => {
+  test('are unique and ascending', async () => {
     expect(await daysWith([], [today])).toEqual([today]);
     expect(await daysWith([today - 1], [today])).toEqual([today - 1, today]);
     expect(await daysWith([today - 1, today], [today - 2, today])).toEqual([today - 2, today - 1, today]);
     expect(await daysWith([today], [])).toEqual([today]);
   });
 
-  test('until no message of it can be kept: days without a partition are forgotten, now and then', async () => {
+  test('lose days without a partition, once there are more days than partitions', async () => {
     const range = (from: number, until: number) => Array.from({ length: until - from }, (_, i) => from + i);
     const old = range(today - DAYS - 40, today);
     const known = await daysWith(old.slice(0, 15), old.slice(15));
     expect(known).toEqual(old);
     const full = old.slice(-(DAYS + 5));
     expect(await daysWith(full, [today])).toEqual(range(today - DAYS, today + 1));
-    // A message that is kept though its day has no partition, and one whose day is not yet known to be.
+    // A message of a day without a partition is stored in the default partition.
     const early = lowestUuidAt((today - DAYS - 3) * DAY);
     const id = await send(someone());
     await world.database.$executeRaw`UPDATE messages SET id = ${early}::uuid WHERE id = ${id}::uuid`;
@@ -187,7 +187,7 @@ describe('the day of a message is known', () => {
     expect(await daysWith(far.slice(1), [1])).toEqual(far);
   });
 
-  test('of ids that API processes made around midnight, whatever time it is for Postgres', async () => {
+  test('follow the ids that API processes create around midnight, independent of the clock of Postgres', async () => {
     let now = (today + 1) * DAY - HOUR;
     const nearMidnight = world.acceptor({ newMessageId: () => lowestUuidAt((now += HOUR / 12)) });
     const phones = [someone(), someone(), someone(), someone()];

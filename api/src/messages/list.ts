@@ -12,20 +12,17 @@ import type { ListedMessage } from './view.js';
 
 export type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
 
-/** What a list is narrowed to, looked up; null: not narrowed by it. */
-interface Narrowed {
+/** The ids that the filters select; null: no filter. */
+interface ListScope {
   accountId: string;
-  /** All of them the account's. */
+  /** Instances of the account. */
   instances: string[] | null;
-  /** Of those instances. */
+  /** Conversations of these instances. */
   conversations: string[] | null;
   status: NonNullable<MessageFilters['status']> | null;
 }
 
-/**
- * Lists read as SQL and not through the client's model, which takes longer to make objects of a page than Postgres takes
- * to find it.
- */
+/** Lists use SQL: Prisma's models take longer to build the objects of a page than Postgres to find it. */
 const COLUMNS = Prisma.sql`m.id, m.instance_id AS "instanceId", m.direction, m."to", m.type, m.status,
   m.wa_message_id AS "waMessageId", m.rendered_as AS "renderedAs", m.error_code AS "errorCode",
   m.error_message AS "errorMessage", m.created_at AS "createdAt", m.scheduled_for AS "scheduledFor",
@@ -33,7 +30,7 @@ const COLUMNS = Prisma.sql`m.id, m.instance_id AS "instanceId", m.direction, m."
   m.updated_at AS "updatedAt"`;
 
 /**
- * Messages newest first, at most `limit` of them.
+ * Returns at most `limit` messages, newest first.
  * @throws Problem `invalid-phone`, `not-found`
  */
 export async function listMessages(
@@ -42,33 +39,33 @@ export async function listMessages(
   filters: MessageFilters,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<ListedMessage[]> {
-  const narrowed = await narrow(db, caller, filters);
+  const scope = await resolveFilters(db, caller, filters);
   const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
   const page = { from, before: after, limit };
-  const { status, conversations, instances, accountId } = narrowed;
+  const { status, conversations, instances, accountId } = scope;
   if (conversations?.length === 0) return [];
-  if (status === 'queued' || status === 'sending') return unfinished(db, narrowed, status, page);
-  const look = (name: string, given: Prisma.Sql) => lookBy<ListedMessage>(db, COLUMNS, name, given);
+  if (status === 'queued' || status === 'sending') return listUnfinished(db, scope, status, page);
+  const query = (name: string, given: Prisma.Sql) => lookBy<ListedMessage>(db, COLUMNS, name, given);
   if (conversations)
     return newestOfFew(
       page,
-      look('gwk_messages_of_conversations', Prisma.sql`${conversations}::uuid[], ${status}`),
+      query('gwk_messages_of_conversations', Prisma.sql`${conversations}::uuid[], ${status}`),
     );
   if (status === 'failed') {
     const failed = Prisma.sql`${accountId}::uuid, ${instances}::uuid[]`;
-    return newestOfFew(page, look('gwk_failed_messages', failed));
+    return newestOfFew(page, query('gwk_failed_messages', failed));
   }
   return newestFirst(
     page,
     instances
-      ? look('gwk_messages_of_instances', Prisma.sql`${instances}::uuid[], ${status}`)
-      : look('gwk_messages_of_account', Prisma.sql`${accountId}::uuid, ${status}`),
+      ? query('gwk_messages_of_instances', Prisma.sql`${instances}::uuid[], ${status}`)
+      : query('gwk_messages_of_account', Prisma.sql`${accountId}::uuid, ${status}`),
   );
 }
 
-async function narrow(db: Database, caller: Caller, filters: MessageFilters): Promise<Narrowed> {
+async function resolveFilters(db: Database, caller: Caller, filters: MessageFilters): Promise<ListScope> {
   const { accountId } = caller;
-  // Judged by its shape before anything is looked up.
+  // Validated before any lookup.
   const recipient = filters.to === undefined ? undefined : parseRecipient(filters.to);
   if (recipient === null) throw new Problem('invalid-phone');
   let instances = restrictionOf(caller);
@@ -76,31 +73,31 @@ async function narrow(db: Database, caller: Caller, filters: MessageFilters): Pr
     const id = fromPublicId('instance', filters.instance_id);
     instances = [await findFilterInstance(db, caller, id)];
   }
-  const conversations = recipient ? await conversationsWith(db, accountId, instances, recipient) : null;
+  const conversations = recipient ? await findConversations(db, accountId, instances, recipient) : null;
   return { accountId, instances, conversations, status: filters.status ?? null };
 }
 
 /**
- * Messages that have not left. The queue knows them all, and is small beside the messages: no index of messages has
- * their status, so that a status changes in place.
+ * Reads unsent messages from the queue, which contains all of them and is small. No index of `messages` has the status,
+ * see docs/decisions/0022-keep-status-updates-off-the-indexes.md.
  */
-const unfinished = (
+const listUnfinished = (
   db: Database,
-  narrowed: Narrowed,
+  scope: ListScope,
   status: 'queued' | 'sending',
   page: NewestPage,
 ): Promise<ListedMessage[]> =>
   newestQueued(
     page,
-    (before, amount) => inQueue(db, narrowed, status, { from: page.from, before, limit: amount }),
+    (before, amount) => listQueuedIds(db, scope, status, { from: page.from, before, limit: amount }),
     (ids) => db.$queryRaw<ListedMessage[]>`
       SELECT ${COLUMNS} FROM messages m WHERE m.id = ANY (${ids}::uuid[]) AND m.status = ${status} ORDER BY m.id DESC`,
   );
 
-/** Ids in the queue, newest first. A message that may have left stays `sending` while it waits to be claimed again. */
-const inQueue = (
+/** Returns ids, newest first. A message that may have been sent stays `sending` while it waits for its next claim. */
+const listQueuedIds = (
   db: Database,
-  { accountId, instances, conversations }: Narrowed,
+  { accountId, instances, conversations }: ListScope,
   status: 'queued' | 'sending',
   { from, before, limit }: NewestPage,
 ): Promise<{ id: string }[]> =>
@@ -114,22 +111,22 @@ const inQueue = (
       AND (o.state = 'claimed' OR o.attempted_at IS NOT NULL) = ${status === 'sending'}
     ORDER BY o.message_id DESC LIMIT ${limit}::integer`;
 
-/** By whatever name of theirs: forms known to be equal lead to one contact. */
-async function conversationsWith(
+/** Finds the conversations of a recipient by any of its names. */
+async function findConversations(
   db: Database,
   accountId: string,
   instances: string[] | null,
   recipient: NonNullable<ReturnType<typeof parseRecipient>>,
 ): Promise<string[]> {
-  const theirs = Prisma.sql`(${instances}::uuid[] IS NULL OR v.instance_id = ANY (${instances}::uuid[]))`;
+  const inScope = Prisma.sql`(${instances}::uuid[] IS NULL OR v.instance_id = ANY (${instances}::uuid[]))`;
   const rows = await db.$queryRaw<{ id: string }[]>(
     recipient.kind === 'group'
       ? Prisma.sql`
           SELECT v.id FROM instances i JOIN conversations v ON v.instance_id = i.id AND v.group_id = ${recipient.name}
-          WHERE i.account_id = ${accountId}::uuid AND ${theirs}`
+          WHERE i.account_id = ${accountId}::uuid AND ${inScope}`
       : Prisma.sql`
           SELECT v.id FROM contact_names n JOIN conversations v ON v.contact_id = n.contact_id
-          WHERE n.account_id = ${accountId}::uuid AND n.name = ${recipient.name} AND ${theirs}`,
+          WHERE n.account_id = ${accountId}::uuid AND n.name = ${recipient.name} AND ${inScope}`,
   );
   return rows.map(({ id }) => id);
 }

@@ -2,8 +2,8 @@ import type { MenuContent } from '@gwk/core/menus/sent-menu';
 import type { Sealer } from '@gwk/core/encryption';
 
 /**
- * A menu at rest (menus.options_sealed): JSON of MenuContent, sealed for the instance. The row is made with the
- * encoded message, before its first stanza, and counts once `sent_at` says that it left.
+ * JSON of MenuContent, encrypted with the instance's key. The row is created with the encoded message, before the first
+ * stanza. Replies match it only after `sent_at` is set.
  */
 const OPTIONS = 'menus.options_sealed';
 

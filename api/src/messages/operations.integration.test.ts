@@ -12,7 +12,7 @@ import type { ApiClient } from '@gwk/test/support/api/client';
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
-/** Two instances that wait for their connection. */
+/** Two instances that are not connected. */
 let one: string;
 let two: string;
 
@@ -40,7 +40,7 @@ const send = (instance: string, to: string, headers: Record<string, string> = {}
   });
 const list = async (query: Record<string, string> = {}, who = client) =>
   (await who.call<Page<MessageOut>>('GET', '/v1/messages', { query })).body;
-/** As an engine does that takes a message to send it. */
+/** Claims a message as an engine does. */
 const claim = (id: string) => {
   const uuid = fromPublicId('message', id)!;
   return api.db.$transaction([
@@ -52,7 +52,7 @@ const claim = (id: string) => {
 const ids = ({ data }: Page<{ id: string }>) => data.map(({ id }) => id);
 
 describe('messages', () => {
-  test('what was accepted is shown as it was answered, without the text, with an ETag', async () => {
+  test('shows an accepted message like its response, without text, with an ETag', async () => {
     const { status, body } = await send(one, '5511987654321');
     expect(status).toBe(202);
     const answer = await client.call<MessageOut>('GET', `/v1/messages/${body.id}`);
@@ -61,18 +61,18 @@ describe('messages', () => {
     expect(JSON.stringify(await list())).not.toContain('"oi"');
   });
 
-  test('a repeat is the same answer, marked', async () => {
+  test('replays the same response, with a header', async () => {
     const key = { 'idempotency-key': 'k' };
     const first = await send(one, '5511987654321', key);
-    const again = await send(one, '5511987654321', key);
-    expect([again.status, again.body, again.headers['idempotent-replayed']]).toEqual([
+    const repeat = await send(one, '5511987654321', key);
+    expect([repeat.status, repeat.body, repeat.headers['idempotent-replayed']]).toEqual([
       202,
       first.body,
       'true',
     ]);
   });
 
-  test('filters: instance, status, since, and any form of the same contact', async () => {
+  test('filters by instance, status, since and any form of the same contact', async () => {
     const a = (await send(one, '5511987654321')).body;
     const b = (await send(two, '551187654321@s.whatsapp.net')).body;
     const c = (await send(one, '5521999990000')).body;
@@ -89,7 +89,7 @@ describe('messages', () => {
     expect(ids(await list({ to: '5511987654321', instance_id: two, status: 'queued' }))).toEqual([b.id]);
   });
 
-  test("what has not left is listed in pages, by instance, contact and time, and is nobody else's", async () => {
+  test('lists unsent messages in pages, by instance, contact and time, only to their account', async () => {
     const sent: MessageOut[] = [];
     for (const to of ['5511987654321', '5521999990000', '5511987654321', '5521999990001']) {
       sent.push((await send(one, to)).body);
@@ -109,7 +109,7 @@ describe('messages', () => {
     expect(ids(await list({ status: 'queued' }, stranger))).toEqual([]);
   });
 
-  test('one that may have left and waits to be claimed again is still listed as sending', async () => {
+  test('lists a message that may have been sent as sending while it waits for its next claim', async () => {
     const { id } = (await send(one, '5511987654321')).body;
     await claim(id);
     await api.db.$executeRaw`
@@ -119,10 +119,10 @@ describe('messages', () => {
     expect(ids(await list({ status: 'queued' }))).toEqual([]);
   });
 
-  test('a page of what is queued is whole, though some of the queue has just left', async () => {
+  test('fills a page of queued messages although some were just sent', async () => {
     const sent: string[] = [];
     for (let i = 0; i < 5; i++) sent.unshift((await send(one, `551198765000${i}`)).body.id);
-    // Between the looks at the queue and at the messages.
+    // As if it were sent between the query of the queue and that of the messages.
     await api.db
       .$executeRaw`UPDATE messages SET status = 'sent' WHERE id = ${fromPublicId('message', sent[1]!)}::uuid`;
     const first = await list({ status: 'queued', limit: '2' });
@@ -131,7 +131,7 @@ describe('messages', () => {
     expect(ids(second)).toEqual([sent[3], sent[4]]);
   });
 
-  test('a status changes in place: none of the indexes is written to', async () => {
+  test('updates a status in place, without index writes', async () => {
     const id = fromPublicId('message', (await send(one, '5511987654321')).body.id)!;
     const inPlace = await api.db.$transaction(async (tx) => {
       await tx.$executeRaw`UPDATE messages SET status = 'sending', version = 2 WHERE id = ${id}::uuid`;
@@ -148,16 +148,16 @@ describe('messages', () => {
   });
 
   test.each([
-    ['a phone that is none', { to: 'abc' }, 'invalid-phone'],
-    ['a status that is none', { status: 'lost' }, 'validation-error'],
-    ['a time that is none', { since: '2026' }, 'validation-error'],
+    ['a malformed phone', { to: 'abc' }, 'invalid-phone'],
+    ['an unknown status', { status: 'lost' }, 'validation-error'],
+    ['a malformed time', { since: '2026' }, 'validation-error'],
     ['an unknown instance', { instance_id: `ins_${'0'.repeat(32)}` }, 'not-found'],
-    ['an id that is none', { instance_id: 'x' }, 'not-found'],
-  ])('%s', async (_, query, code) => {
+    ['a malformed id', { instance_id: 'x' }, 'not-found'],
+  ])('refuses %s', async (_, query, code) => {
     expect(codeOf(await client.call('GET', '/v1/messages', { query }))).toBe(code);
   });
 
-  test('pages stay in place while new messages arrive', async () => {
+  test('keeps pages stable while new messages arrive', async () => {
     const sent: string[] = [];
     for (let i = 0; i < 5; i++) sent.unshift((await send(one, `551198765000${i}`)).body.id);
     const first = await list({ limit: '2' });
@@ -169,7 +169,7 @@ describe('messages', () => {
     expect(third.next_cursor).toBeNull();
   });
 
-  test('a restricted key sees those of its instances, a stranger none', async () => {
+  test('shows a restricted key only the messages of its instances, and another account none', async () => {
     const mine = (await send(one, '5511987654321')).body;
     const other = (await send(two, '5511987654321')).body;
     const restricted = await api.clientOf(account, { instances: [uuidOf(one)] });
@@ -183,7 +183,7 @@ describe('messages', () => {
     expect((await stranger.call('GET', `${path}/${mine.id}`)).status).toBe(404);
   });
 
-  test('messages of a deleted instance stay readable', async () => {
+  test('keeps messages of a deleted instance readable', async () => {
     const { body } = await send(one, '5511987654321');
     await client.call('DELETE', `/v1/instances/${one}`);
     expect(ids(await list({ instance_id: one }))).toEqual([body.id]);
@@ -192,7 +192,7 @@ describe('messages', () => {
 
 describe('events', () => {
   const sealer = () => new Sealer(parseEncryptionKeys(api.encryptionKeys));
-  async function happen(instance: string, count: number): Promise<string[]> {
+  async function emitEvents(instance: string, count: number): Promise<string[]> {
     const subject = { accountId: account.id, instanceId: uuidOf(instance) };
     const drafts = Array.from({ length: count }, () =>
       instanceEvent('instance.connected', subject, new Date(), { jid: '5511987654321@s.whatsapp.net' }),
@@ -202,9 +202,9 @@ describe('events', () => {
   const events = async (query: Record<string, string> = {}, who = client) =>
     (await who.call<Page<EventOut>>('GET', '/v1/events', { query })).body;
 
-  test('are listed with what they say, most recent first, by pages and filters', async () => {
-    await happen(one, 3);
-    await happen(two, 1);
+  test('are listed with their data, newest first, by pages and filters', async () => {
+    await emitEvents(one, 3);
+    await emitEvents(two, 1);
     const all = await events();
     expect(all.data[0]).toEqual({
       id: expect.stringMatching(/^evt_[0-9a-f]{32}$/) as string,
@@ -225,14 +225,14 @@ describe('events', () => {
     expect((await client.call('GET', `/v1/events/${all.data[0]!.id}`)).body).toEqual(all.data[0]);
   });
 
-  test('contact events are no filter', async () => {
+  test('cannot be filtered by contact event types', async () => {
     const query = { type: 'contact.opted_out' };
     expect(codeOf(await client.call('GET', '/v1/events', { query }))).toBe('validation-error');
   });
 
-  test('a restricted key sees those of its instances alone', async () => {
-    await happen(one, 1);
-    await happen(two, 1);
+  test('are shown to a restricted key only for its instances', async () => {
+    await emitEvents(one, 1);
+    await emitEvents(two, 1);
     const id = newUuid();
     const at = new Date();
     const data = { note: 'of the account' };

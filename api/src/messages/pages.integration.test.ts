@@ -6,7 +6,7 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
-/** Lists of messages over months: partitions of many days, days without one, and messages that arrive meanwhile. */
+/** Lists of messages over months: many daily partitions, days without one, and messages that arrive meanwhile. */
 const DAY = 86_400_000;
 const PHONES = ['5511987650001', '5511987650002', '5511987650003'] as const;
 const STATUSES = ['sent', 'read', 'failed'] as const;
@@ -38,7 +38,7 @@ beforeAll(async () => {
     instances.push((await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id);
   }
   for (const name of PHONES) await makeConversations(name);
-  // Forty days with a partition each; what is older is where rows go whose day has none.
+  // 40 daily partitions. Older rows go to the default partition.
   await api.db.$queryRaw`SELECT gwk_ensure_partitions('messages', current_date - 40, current_date + 1)::text`;
   await keep(days().map((at, number) => row(at, number)));
 });
@@ -55,7 +55,7 @@ async function makeConversations(name: string): Promise<void> {
   }
 }
 
-/** Busy days and quiet ones, a day that a clock ahead of ours has, and some before all partitions. */
+/** Busy and quiet days, a future day of a fast clock, and days before all partitions. */
 function days(): number[] {
   const now = Date.now();
   const times = Array.from(
@@ -116,7 +116,7 @@ const fits =
     (status === undefined || message.status === status) &&
     (since === undefined || message.id >= lowestUuidAt(Date.parse(since)));
 
-/** All pages, one after the other; a message arrives before each of them but the first. */
+/** Reads all pages in sequence. A message arrives before each page but the first. */
 async function walk(who: ApiClient, filters: Filters, limit: number): Promise<string[]> {
   const found: string[] = [];
   let cursor: string | null = null;
@@ -131,7 +131,7 @@ async function walk(who: ApiClient, filters: Filters, limit: number): Promise<st
   return found;
 }
 
-/** Each with any of the others. */
+/** All combinations of the filters. */
 function combinations(): Filters[] {
   const choices: Filters[][] = [
     [{ instance_id: instances[1]! }],
@@ -145,14 +145,14 @@ function combinations(): Filters[] {
   );
 }
 
-test('every combination of filters gives each message once, newest first, while others arrive', async () => {
+test('lists each message once, newest first, for all filter combinations, while others arrive', async () => {
   for (const filters of combinations()) {
     const expected = kept.filter(fits(filters, instances)).map(({ id }) => toPublicId('message', id));
     expect([filters, await walk(client, filters, 30)]).toEqual([filters, expected]);
   }
 });
 
-test.each([[1], [2], [3]])('so it does for a key of %i instances', async (count) => {
+test.each([[1], [2], [3]])('lists each message once for a key restricted to %i instances', async (count) => {
   const seen = instances.slice(0, count);
   const restricted = await api.clientOf(account, {
     instances: seen.map((id) => fromPublicId('instance', id)!),
@@ -163,7 +163,7 @@ test.each([[1], [2], [3]])('so it does for a key of %i instances', async (count)
   }
 });
 
-test('pages of any length meet without a gap', async () => {
+test('leaves no gap between pages of any size', async () => {
   for (const limit of [1, 2, 7, 199]) {
     const filters = { since: new Date(Date.now() - 1.2 * DAY).toISOString() };
     const expected = kept.filter(fits(filters, instances)).map(({ id }) => toPublicId('message', id));

@@ -6,11 +6,7 @@ import { chatOf, openEventData } from '../events/emit.js';
 import { successorOf } from '../inbound/arrival.js';
 import { openContent } from './content.js';
 
-/**
- * Quotes, made from what is stored (design: quote of content that is gone): the text of what we sent while its content
- * is kept, that of what came in from its event. What is gone is quoted by its id with an empty text.
- */
-export interface QuoteDeps {
+interface QuoteDependencies {
   database: Queryable;
   sealer: Sealer;
 }
@@ -27,22 +23,26 @@ interface QuotedRow {
   group_id: string | null;
   contact_name: string | null;
   content_sealed: Uint8Array | null;
-  /** Data of the event that told of a message that came in. */
+  /** Data of the event of an inbound message. */
   event_sealed: Uint8Array | null;
 }
 
-/** @returns by id; those that are not there are missing */
+/**
+ * Builds quotes from stored messages. The text of an outbound message comes from its content, that of an inbound message
+ * from its event. A message whose text has been deleted is quoted by its id with an empty text.
+ * @returns by message id, without unknown messages
+ */
 export async function readQuotes(
-  { database, sealer }: QuoteDeps,
+  { database, sealer }: QuoteDependencies,
   ids: readonly string[],
 ): Promise<Map<string, QuotedMessage>> {
   if (ids.length === 0) return new Map();
   const rows = await database.$queryRaw<QuotedRow[]>`SELECT * FROM gwk_quoted_messages(
     ${[...ids]}::uuid[], ${ids.map((id) => successorOf(id))}::uuid[])`;
-  return new Map(rows.map((row) => [row.id, quoteOf(sealer, row)]));
+  return new Map(rows.map((row) => [row.id, buildQuote(sealer, row)]));
 }
 
-function quoteOf(sealer: Sealer, row: QuotedRow): QuotedMessage {
+function buildQuote(sealer: Sealer, row: QuotedRow): QuotedMessage {
   const fromMe = row.direction === 'outbound';
   return {
     wa_message_id: row.wa_message_id,
@@ -50,12 +50,12 @@ function quoteOf(sealer: Sealer, row: QuotedRow): QuotedMessage {
     from_me: fromMe,
     participant: fromMe ? null : row.participant,
     type: row.type,
-    text: row.deleted ? '' : (storedText(sealer, row) ?? ''),
+    text: row.deleted ? '' : (readText(sealer, row) ?? ''),
   };
 }
 
-/** Nothing that cannot be read stands in the way of the answer. */
-function storedText(sealer: Sealer, row: QuotedRow): string | null {
+/** Returns null for unreadable text, because a quote must not block the message that contains it. */
+function readText(sealer: Sealer, row: QuotedRow): string | null {
   try {
     if (row.content_sealed) {
       return extractText(

@@ -4,13 +4,13 @@ import { idMadeAt } from '@gwk/test/support/servers/dated-ids';
 import pg from 'pg';
 
 /**
- * What is looked for among the messages, or the queue, of one conversation costs about what is found, however many there
- * are. Postgres counts the rows that it reads; its plans are those that it keeps from when the day was young.
+ * The cost of a lookup in the messages or the queue of a conversation depends on the rows found, not on the rows stored.
+ * The tests use the row counters of Postgres, with plans that were cached while the tables were almost empty.
  */
 const FEW = 20;
 const ROWS = 5_000;
-/** Rows read for one that is found: its versions, and those that share a key with it. */
-const MOST_READ = 60;
+/** Limit of rows read for one row found: its versions, and rows with the same key. */
+const MAX_ROWS_READ = 60;
 
 const instance = newUuid();
 const conversation = newUuid();
@@ -25,7 +25,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
-  // Rows of accounts, instances and contacts play no part in what is read.
+  // Disables foreign keys, so that accounts, instances and contacts are not needed.
   await client.query('SET session_replication_role = replica');
   await client.query(`INSERT INTO instance_leases (instance_id, epoch, holder) VALUES ($1, $2, $3)`, [
     instance,
@@ -38,7 +38,7 @@ beforeAll(async () => {
   ]);
   await write(FEW);
   await client.query('ANALYZE messages, outbox');
-  for (const look of Object.values(looks)) await look(0);
+  for (const lookup of Object.values(lookups)) await lookup(0);
   await write(ROWS);
 });
 afterAll(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A hundred in a second, all of today's partition (or of two around midnight). */
+/** 100 messages for each second, in today's partition (or in two around midnight). */
 async function write(rows: number): Promise<void> {
   await client.query(
     `WITH made AS (
@@ -65,7 +65,7 @@ async function write(rows: number): Promise<void> {
   written += rows;
 }
 
-const looks: Record<string, (n: number) => Promise<unknown>> = {
+const lookups: Record<string, (n: number) => Promise<unknown>> = {
   'the message of a receipt': async (n) => {
     const { rows } = await client.query<{ found: string[] }>(
       'SELECT gwk_find_messages(ARRAY[$1::uuid], ARRAY[$2::integer], ARRAY[$3::uuid], ARRAY[NULL::uuid], ARRAY[$4]) AS found',
@@ -73,21 +73,21 @@ const looks: Record<string, (n: number) => Promise<unknown>> = {
     );
     return rows[0]!.found[0];
   },
-  'the message that an inbound one names': async (n) => {
+  'the message that an inbound message refers to': async (n) => {
     const { rows } = await client.query<{ message_id: string }>(
       'SELECT message_id FROM gwk_receive_targets(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3])',
       [instance, conversation, nameOf(n)],
     );
     return rows[0]!.message_id;
   },
-  'what was read in a chat': async (n) => {
+  'a message that was marked read in a chat': async (n) => {
     const { rows } = await client.query<{ id: string }>(
       'SELECT id FROM gwk_messages_by_network_id($1::uuid, ARRAY[$2])',
       [instance, nameOf(n)],
     );
     return rows[0]!.id;
   },
-  'the next of a long queue, with as many that wait for their time': async () => {
+  'the next message of a long queue with as many scheduled ones': async () => {
     await client.query('UPDATE outbox SET head = false WHERE head');
     await client.query('SELECT gwk_promote_heads(ARRAY[$1::uuid])', [conversation]);
     const { rows } = await client.query<{ message_id: string }>(
@@ -97,17 +97,17 @@ const looks: Record<string, (n: number) => Promise<unknown>> = {
   },
 };
 
-test.each(Object.keys(looks))('%s is found without reading the others', async (name) => {
+test.each(Object.keys(lookups))('finds %s without reading the other rows', async (name) => {
   await client.query('BEGIN');
   const before = await rowsRead();
-  expect(await looks[name]!(4_321)).toEqual(expect.any(String));
+  expect(await lookups[name]!(4_321)).toEqual(expect.any(String));
   const read = (await rowsRead()) - before;
   await client.query('COMMIT');
   expect(read).toBeGreaterThan(0);
-  expect(read).toBeLessThan(MOST_READ);
+  expect(read).toBeLessThan(MAX_ROWS_READ);
 });
 
-test('block ranges of tables that vacuum does not visit for insertions alone bring themselves up to date', async () => {
+test('BRIN indexes summarize themselves where inserts do not trigger autovacuum', async () => {
   const { rows } = await client.query<{ ranges: string; kept: boolean }>(
     `SELECT i.relname AS ranges, 'autosummarize=on' = ANY (coalesce(i.reloptions, '{}')) AS kept
      FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
@@ -120,7 +120,7 @@ test('block ranges of tables that vacuum does not visit for insertions alone bri
   ]);
 });
 
-/** In this transaction. */
+/** Rows read in this transaction. */
 async function rowsRead(): Promise<number> {
   const { rows } = await client.query<{ read: number }>(
     `SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::integer AS read FROM pg_stat_xact_all_tables

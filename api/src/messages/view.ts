@@ -3,7 +3,7 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import { hasLeft, type FailureCode, type MessageStatus, type Rendering } from '@gwk/core/states';
 import type { Message } from '../generated/prisma/client.js';
 
-/** Of a message, what is shown. */
+/** The columns that a response shows. */
 export type ListedMessage = Pick<
   Message,
   | 'id'
@@ -34,7 +34,7 @@ export function messageOut(row: ListedMessage): MessageOut {
     to: row.to,
     type: row.type as MessageOut['type'],
     status: row.status as MessageStatus,
-    // Chosen before, and shown once the network has accepted it (spec: set from `sent`).
+    // The id exists from acceptance on. It is shown once the network has accepted the message.
     wa_message_id: hasLeft(row.status) ? row.waMessageId : null,
     rendered_as: row.renderedAs as Rendering | null,
     error: errorCode === null ? null : { code: errorCode as FailureCode, message: row.errorMessage },

@@ -1,18 +1,18 @@
 import { randomFillSync } from 'node:crypto';
 
-const WA_ID_BYTES = 9;
-const WA_IDS_AT_ONCE = 256;
-/** Drawn for many at once: a draw for each costs more than all the rest of making one. */
-const randomness = Buffer.alloc(WA_ID_BYTES * WA_IDS_AT_ONCE);
+const ID_BYTES = 9;
+const IDS_PER_FILL = 256;
+/** Random bytes for 256 ids: one call of the generator for each id would dominate the cost. */
+const randomness = Buffer.alloc(ID_BYTES * IDS_PER_FILL);
 let randomnessUsed = randomness.length;
 
-/** An id on the network: chosen once, the same for every attempt. */
+/** Creates the id of a message on the network. All attempts to send the message use the same id. */
 export function newWaMessageId(): string {
   if (randomnessUsed === randomness.length) {
     randomFillSync(randomness);
     randomnessUsed = 0;
   }
   const start = randomnessUsed;
-  randomnessUsed += WA_ID_BYTES;
+  randomnessUsed += ID_BYTES;
   return `3EB0${randomness.toString('hex', start, randomnessUsed).toUpperCase()}`;
 }
