@@ -6,9 +6,9 @@ import {
   SendMessage,
 } from '@gwk/core/resources/message';
 import type { Message } from '../generated/prisma/client.js';
-import { etagOf } from '../http/etag.js';
+import { formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/cursor.js';
+import { pageSchema } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
 import { deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
 import { EDIT_TIMEOUT_MS } from './edit/send-edit.js';
@@ -20,7 +20,7 @@ const REPLAYED = ['Idempotent-Replayed', 'true'];
 const toAnswer = (row: Message): Answer => ({
   status: 200,
   body: messageOut(row),
-  headers: ['ETag', etagOf(row.version)],
+  headers: ['ETag', formatEtag(row.version)],
 });
 
 export const messageOperations = [
@@ -63,7 +63,7 @@ export const messageOperations = [
     scope: 'messages:read',
     status: 200,
     query: MessageListQuery,
-    result: pageOf(MessageOut),
+    result: pageSchema(MessageOut),
     problems: ['not-found', 'invalid-phone'],
     async handle({ caller, query: { limit, cursor, ...filters }, services }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/messages', filters };
@@ -99,7 +99,7 @@ export const messageOperations = [
     result: MessageOut,
     etag: true,
     ifMatch: true,
-    patienceMs: EDIT_TIMEOUT_MS,
+    maxWorkMs: EDIT_TIMEOUT_MS,
     problems: [
       'account-suspended',
       'message-not-sent',
@@ -120,7 +120,7 @@ export const messageOperations = [
     summary: 'Delete a message for everyone, or cancel a scheduled one',
     scope: 'messages:send',
     status: 204,
-    patienceMs: EDIT_TIMEOUT_MS,
+    maxWorkMs: EDIT_TIMEOUT_MS,
     problems: ['message-not-sent', 'message-sending', 'not-editable', 'engine-unavailable'],
     async handle({ caller, params, services }) {
       await deleteMessage({ services, caller, id: params['message_id']! });
@@ -137,7 +137,7 @@ export const messageOperations = [
     status: 204,
     body: Reaction,
     idempotent: true,
-    patienceMs: EDIT_TIMEOUT_MS,
+    maxWorkMs: EDIT_TIMEOUT_MS,
     async mayReplay(caller, _, { params, services }) {
       return (await findMessage(services.db, caller, params['message_id']!)) !== null;
     },

@@ -4,12 +4,12 @@ import type { MessageSubject } from '../../events/emit.js';
 import { readMessageSubjects } from '../../events/subjects.js';
 import type { Message } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
-import { isHeld, PATIENCE_MS, unavailable } from '../../instances/live/ask-engine.js';
+import { isHeld, ANSWER_MARGIN_MS, unavailable } from '../../instances/live/ask-engine.js';
 import { newWaMessageId } from '../wa-message-id.js';
 
 /** Time for the network to acknowledge an edit. */
 const DEADLINE_MS = 8_000;
-export const EDIT_TIMEOUT_MS = DEADLINE_MS + PATIENCE_MS;
+export const EDIT_TIMEOUT_MS = DEADLINE_MS + ANSWER_MARGIN_MS;
 
 type Edit = { kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string };
 

@@ -3,8 +3,8 @@ import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { normaliseText } from '@gwk/core/policy/mass-block';
 import { Problem } from '@gwk/core/problems';
 import type { Caller } from '../../accounts/caller.js';
-import { recordIdOf } from '../../http/idempotency/record-id.js';
-import { hashesOfBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
+import { makeRecordId } from '../../http/idempotency/record-id.js';
+import { hashBodyWithAllKeys, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
 import { sealContent } from '../content.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import type { AcceptCache } from './accept-cache.js';
@@ -46,8 +46,8 @@ export function readItem(sealer: Sealer, { body, idempotencyKey }: SendInput, se
     instanceId,
     recipient,
     recipientKey: `${instanceId} ${recipient.name}`,
-    recordId: key === null ? null : recordIdOf({ accountId, route: SEND_ROUTE, key }),
-    ...(key === null ? NO_HASHES : hashesOfBody(sealer, accountId, body)),
+    recordId: key === null ? null : makeRecordId({ accountId, route: SEND_ROUTE, key }),
+    ...(key === null ? NO_HASHES : hashBodyWithAllKeys(sealer, accountId, body)),
     fingerprint: text === null ? null : computeFingerprint(sealer, { accountId, instanceId, text }),
     replyTo,
     mediaId,
