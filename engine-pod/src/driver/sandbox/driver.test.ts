@@ -71,7 +71,7 @@ test('pairs without a phone some seconds after the first code', async () => {
   expect(kinds()).toEqual(['qr']);
   await pass(1);
   expect(kinds()).toEqual(['qr', 'paired', 'closed']);
-  expect(events[2]).toMatchObject({ how: { reason: 'restart_required', reconnect: 'at-once' } });
+  expect(events[2]).toMatchObject({ disconnect: { reason: 'restart_required', reconnect: 'at-once' } });
   await connect(null);
   expect(kinds()).toEqual(['opened']);
 });
