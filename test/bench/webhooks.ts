@@ -37,7 +37,7 @@ interface Round {
 const stage = await setStage({
   live: LIVE,
   dead: DEAD,
-  perDestination: PER_DESTINATION,
+  perEndpoint: PER_DESTINATION,
   bytes: BYTES,
   nodeArguments: process.env['PROFILE'] ? ['--cpu-prof', `--cpu-prof-dir=${process.env['PROFILE']}`] : [],
 });

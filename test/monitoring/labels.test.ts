@@ -38,7 +38,7 @@ async function exportWorkerAndApi(): Promise<string> {
   });
   const { registry } = worker;
   for (const ok of [true, false]) worker.passed('release', ok, 1);
-  worker.signsFrom('prometheus');
+  worker.setLivenessSource('prometheus');
   messageMetrics.register(registry);
   const at = new Date();
   const times = { createdAt: at, scheduledFor: null, sentAt: null, deliveredAt: null, readAt: null };

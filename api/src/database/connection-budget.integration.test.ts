@@ -1,7 +1,13 @@
 import { createLogger } from '@gwk/core/log';
 import { createTestDatabase, query } from '@gwk/test/support/servers/database';
 import { openDatabase } from './database.js';
-import { checkRoom, judgeRoom, NoRoom, type Room, type RoomVerdict } from './connection-budget.js';
+import {
+  checkConnectionBudget,
+  decideConnectionBudget,
+  TooFewConnections,
+  type Room,
+  type ConnectionVerdict,
+} from './connection-budget.js';
 
 const room = (given: Partial<Room> = {}): Room => ({
   connections: 97,
@@ -13,7 +19,7 @@ const room = (given: Partial<Room> = {}): Room => ({
 
 const used = (all: number, role = 0): Room['used'] => ({ all, role, database: all });
 
-test.each<[string, { pool?: number; room?: Partial<Room> }, RoomVerdict['fits'], string]>([
+test.each<[string, { pool?: number; room?: Partial<Room> }, ConnectionVerdict['fits'], string]>([
   ['there is room for all of them', {}, 'always', ''],
   ['exactly as many are free', { room: { used: used(81) } }, 'always', ''],
   ['others have them now', { room: { used: used(82) } }, 'not-now', '82 are in use'],
@@ -22,7 +28,7 @@ test.each<[string, { pool?: number; room?: Partial<Room> }, RoomVerdict['fits'],
   ['the database may have fewer', { room: { databaseLimit: 15 } }, 'never', 'limit of the database'],
   ['the role has used up its own', { room: { roleLimit: 20, used: used(70, 5) } }, 'not-now', '5 are in use'],
 ])('%s', (_sentence, given, fits, words) => {
-  const verdict = judgeRoom(given.pool ?? 16, 'GWK_API_DATABASE_POOL', room(given.room));
+  const verdict = decideConnectionBudget(given.pool ?? 16, 'GWK_API_DATABASE_POOL', room(given.room));
   expect(verdict.fits).toBe(fits);
   expect('message' in verdict ? verdict.message : '').toContain(words);
 });
@@ -32,11 +38,11 @@ test('a real Postgres says what it has, and a pool that can never be is refused'
   const db = openDatabase({ url: database.url, poolSize: 1, program: 'test' });
   const lines: string[] = [];
   const log = createLogger('api', 'info', { write: (line) => void lines.push(line) });
-  const check = (pool: number) => checkRoom(db, { pool, setting: 'GWK_API_DATABASE_POOL', log });
+  const check = (pool: number) => checkConnectionBudget(db, { pool, setting: 'GWK_API_DATABASE_POOL', log });
   try {
     await check(1);
     expect(lines).toEqual([]);
-    await expect(check(100_000)).rejects.toThrow(NoRoom);
+    await expect(check(100_000)).rejects.toThrow(TooFewConnections);
     const [row] = await db.$queryRaw<{ allowed: number }[]>`
       SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - current_setting('reserved_connections')::int AS allowed`;
@@ -61,7 +67,7 @@ test('the limit is of the user who connects, whatever role it acts as', async ()
   const [db, other] = [1, 2].map(() => openDatabase({ url: url.href, poolSize: 1, program: 'test' }));
   const lines: string[] = [];
   const log = createLogger('api', 'info', { write: (line) => void lines.push(line) });
-  const check = (pool: number) => checkRoom(db!, { pool, setting: 'GWK_API_DATABASE_POOL', log });
+  const check = (pool: number) => checkConnectionBudget(db!, { pool, setting: 'GWK_API_DATABASE_POOL', log });
   try {
     await expect(check(6)).rejects.toThrow('allows 5 connections (the limit of the role)');
     await other!.$queryRaw`SELECT 1`;

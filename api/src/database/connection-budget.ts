@@ -14,14 +14,14 @@ export interface Room {
   used: { all: number; role: number; database: number };
 }
 
-export type RoomVerdict = { fits: 'always' } | { fits: 'never' | 'not-now'; message: string };
+export type ConnectionVerdict = { fits: 'always' } | { fits: 'never' | 'not-now'; message: string };
 
-export class NoRoom extends Error {
-  override name = 'NoRoom';
+export class TooFewConnections extends Error {
+  override name = 'TooFewConnections';
 }
 
 /** @param setting what holds the size of the pool */
-export function judgeRoom(pool: number, setting: string, room: Room): RoomVerdict {
+export function decideConnectionBudget(pool: number, setting: string, room: Room): ConnectionVerdict {
   const { connections, roleLimit, databaseLimit, used } = room;
   const bounds = [
     { name: 'max_connections, less those kept for administrators,', limit: connections, used: used.all },
@@ -41,17 +41,17 @@ export function judgeRoom(pool: number, setting: string, room: Room): RoomVerdic
   return { fits: 'not-now', message };
 }
 
-/** @throws NoRoom */
-export async function checkRoom(
+/** @throws TooFewConnections */
+export async function checkConnectionBudget(
   db: Queryable,
   { pool, setting, log }: { pool: number; setting: string; log: Logger },
 ): Promise<void> {
-  const verdict = judgeRoom(pool, setting, await readRoom(db));
-  if (verdict.fits === 'never') throw new NoRoom(verdict.message);
+  const verdict = decideConnectionBudget(pool, setting, await readConnectionBudget(db));
+  if (verdict.fits === 'never') throw new TooFewConnections(verdict.message);
   if (verdict.fits === 'not-now') log.warn({ setting, pool }, verdict.message);
 }
 
-async function readRoom(db: Queryable): Promise<Room> {
+async function readConnectionBudget(db: Queryable): Promise<Room> {
   // Limits are of who has connected, whatever role it acts as (docs/security.md, Rotation). One that may do everything
   // is bound by nothing of its own; -1 is no limit. Of others' connections everybody may see user and database, but not
   // the kind, that is null then.

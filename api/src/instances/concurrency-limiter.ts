@@ -3,7 +3,7 @@ import { Problem } from '@gwk/core/problems';
 declare module '../http/services.js' {
   interface Services {
     /** Limits transactions that call the cluster. */
-    clusterTurns: Turnstile;
+    clusterCalls: ConcurrencyLimiter;
   }
 }
 
@@ -11,7 +11,7 @@ declare module '../http/services.js' {
  * Lets a few in at a time. What calls the cluster inside a transaction holds a connection to Postgres meanwhile: a
  * cluster that does not answer must not take the connections that messages need.
  */
-export class Turnstile {
+export class ConcurrencyLimiter {
   readonly #places: number;
   readonly #deadlineMs: number;
   #inside = 0;

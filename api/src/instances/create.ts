@@ -19,7 +19,7 @@ export function createInstance(
   const options = projectionOptions(services);
   const create = (tx: Prisma.TransactionClient) =>
     createWithin(tx, { services, caller, options, ...request });
-  return services.clusterTurns.pass(() => services.db.$transaction(create));
+  return services.clusterCalls.pass(() => services.db.$transaction(create));
 }
 
 interface Creation {

@@ -39,7 +39,7 @@ export async function updateInstance(
   const update = (tx: Prisma.TransactionClient) => updateWithin(tx, services, caller, change);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await services.clusterTurns.pass(() => services.db.$transaction(update));
+      return await services.clusterCalls.pass(() => services.db.$transaction(update));
     } catch (error) {
       if (!(error instanceof ResourceConflict)) throw error;
       if (attempt === TRIES) throw new Problem('engine-unavailable', { retryAfter: 1 });

@@ -28,7 +28,7 @@ export class WorkerMetrics implements DeliveryMetrics {
   readonly #jobs: Counter<'job_name' | 'result'>;
   readonly #result: Counter<'job_name'>;
   readonly #preparations: Counter<'result'>;
-  readonly #signReads: Counter<'source' | 'result'>;
+  readonly #livenessReads: Counter<'source' | 'result'>;
   readonly #due = new Map<string, Due>();
   readonly #now: () => number;
 
@@ -41,7 +41,7 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#jobs = new Counter({ ...WORKER_METRICS.jobRuns, registers });
     this.#result = new Counter({ ...WORKER_METRICS.jobItems, registers });
     this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
-    this.#signReads = new Counter({ ...WORKER_METRICS.livenessReads, registers });
+    this.#livenessReads = new Counter({ ...WORKER_METRICS.livenessReads, registers });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
     observedGauges(this.registry, WORKER_METRICS.jobOverdue, () => this.#overdue());
     backlogGauges(this.registry, backlog);
@@ -59,12 +59,12 @@ export class WorkerMetrics implements DeliveryMetrics {
   }
 
   /** Who is asked for signs of life, before the first time: what begins at 1 has never increased. */
-  signsFrom(source: string): void {
-    for (const result of ['ok', 'error']) this.#signReads.inc({ source, result }, 0);
+  setLivenessSource(source: string): void {
+    for (const result of ['ok', 'error']) this.#livenessReads.inc({ source, result }, 0);
   }
 
-  signsRead(source: string, ok: boolean): void {
-    this.#signReads.inc({ source, result: ok ? 'ok' : 'error' });
+  livenessRead(source: string, ok: boolean): void {
+    this.#livenessReads.inc({ source, result: ok ? 'ok' : 'error' });
   }
 
   /** A loop begins, and is to end a pass each so many milliseconds. */

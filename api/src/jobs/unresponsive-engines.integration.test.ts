@@ -1,15 +1,15 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
-import { HeartbeatSigns } from '../instances/availability/heartbeat-liveness.js';
-import { PrometheusSigns } from '../instances/availability/prometheus-liveness.js';
+import { HeartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
+import { PrometheusLiveness } from '../instances/availability/prometheus-liveness.js';
 import { Observer } from './observer.js';
 import {
-  signReader,
+  createLivenessReader,
   unresponsiveEnginesJob,
   silentSince,
   type EndedLease,
-  type SignReader,
+  type LivenessReader,
 } from './unresponsive-engines.js';
 
 const LEASE = 45_000;
@@ -100,7 +100,7 @@ describe('an observer', () => {
   });
 });
 
-const nobodySaw: SignReader = () => Promise.resolve(new Map());
+const nobodySaw: LivenessReader = () => Promise.resolve(new Map());
 
 describe('the job', () => {
   let given: JobWorld;
@@ -188,7 +188,7 @@ describe('the job', () => {
     await heartbeat(alive!, { state: 'disconnected', since: after(40_000), at: after(44_000) });
     await heartbeat(older!, { epoch: 1, state: 'connected', since: after(-9_000), at: after(7_000) });
     const { redis, keys } = given.world;
-    const read = signReader(new HeartbeatSigns(redis, keys), { log: given.deps.log });
+    const read = createLivenessReader(new HeartbeatLiveness(redis, keys), { log: given.deps.log });
     await unresponsiveEnginesJob(given.deps, await patientObserver(), read).pass();
     const rows = await given.world.database.instance.findMany({
       where: { id: { in: [dead!, alive!, older!] } },
@@ -208,11 +208,11 @@ describe('the job', () => {
     const at = new Date(renewedAt.getTime() + 5_000).toISOString();
     await heartbeat(id, { state: 'connected', since: at, at });
     const { redis, keys, database } = given.world;
-    const signs = new HeartbeatSigns(redis, keys);
+    const source = new HeartbeatLiveness(redis, keys);
     const job = unresponsiveEnginesJob(
       given.deps,
       await patientObserver(),
-      signReader(signs, { log: given.deps.log }),
+      createLivenessReader(source, { log: given.deps.log }),
     );
     expect((await job.pass()).amount).toBe(0);
     await redis.del(keys.heartbeat(id));
@@ -221,8 +221,8 @@ describe('the job', () => {
       data: { expiresAt: ago(1, new Date()) },
     });
     const suspect = [{ instanceId: id, epoch: 2, renewedAt }];
-    expect((await signs.read(suspect)).get(id)?.alive.toISOString()).toBe(at);
-    expect((await signs.read([{ ...suspect[0]!, epoch: 3 }])).size).toBe(0);
+    expect((await source.read(suspect)).get(id)?.alive.toISOString()).toBe(at);
+    expect((await source.read([{ ...suspect[0]!, epoch: 3 }])).size).toBe(0);
   });
 
   test('goes by the leases alone while the source of signs is away, and says so once', async () => {
@@ -231,9 +231,9 @@ describe('the job', () => {
     const told: unknown[] = [];
     const log = { ...given.deps.log, warn: (...words: unknown[]) => void told.push(words) };
     const reads: [string, boolean][] = [];
-    const nobody = new PrometheusSigns('http://127.0.0.1:1/');
+    const nobody = new PrometheusLiveness('http://127.0.0.1:1/');
     const onRead = (source: string, ok: boolean) => void reads.push([source, ok]);
-    const read = signReader(nobody, { log: log as never, onRead });
+    const read = createLivenessReader(nobody, { log: log as never, onRead });
     const job = unresponsiveEnginesJob(given.deps, await patientObserver(), read);
     const suspects = [
       { ...lease, instanceId: id, epoch: 2, holder, state: 'connected' as const, now: new Date() },

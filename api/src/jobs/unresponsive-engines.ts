@@ -1,6 +1,6 @@
 import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../database/database.js';
-import { closingOf, type Sign, type Signs } from '../instances/availability/liveness-source.js';
+import { closingOf, type Liveness, type LivenessSource } from '../instances/availability/liveness-source.js';
 import { writeStates } from '../instances/state/write.js';
 import type { Observer } from './observer.js';
 import type { Job } from '../platform/job.js';
@@ -48,43 +48,43 @@ interface Row {
 }
 
 /** Reads signs of suspects, some of which are due to be judged; none where the source does not answer. */
-export type SignReader = (
+export type LivenessReader = (
   suspects: readonly EndedLease[],
   due: readonly EndedLease[],
-) => Promise<ReadonlyMap<string, Sign>>;
+) => Promise<ReadonlyMap<string, Liveness>>;
 
-export interface SignsOptions {
+export interface LivenessReaderOptions {
   log: JobDependencies['log'];
-  onRead?: (source: Signs['name'], ok: boolean) => void;
+  onRead?: (source: LivenessSource['name'], ok: boolean) => void;
 }
 
-export function signReader(signs: Signs, { log, onRead }: SignsOptions): SignReader {
+export function createLivenessReader(source: LivenessSource, { log, onRead }: LivenessReaderOptions): LivenessReader {
   let away = false;
   return async (suspects, due) => {
     // A heartbeat ends before its lease does; what Prometheus has seen it knows later too.
-    const wanted = signs.name === 'prometheus' ? due : suspects;
+    const wanted = source.name === 'prometheus' ? due : suspects;
     try {
-      const seen = await signs.read(wanted);
+      const seen = await source.read(wanted);
       if (wanted.length === 0) return seen;
-      if (away) log.info({ source: signs.name }, 'signs of life are read again');
+      if (away) log.info({ source: source.name }, 'source of life are read again');
       away = false;
-      onRead?.(signs.name, true);
+      onRead?.(source.name, true);
       return seen;
     } catch (error) {
       if (!away)
-        log.warn({ err: error, source: signs.name }, 'no signs of life to read: leases alone decide');
+        log.warn({ err: error, source: source.name }, 'no source of life to read: leases alone decide');
       away = true;
-      onRead?.(signs.name, false);
+      onRead?.(source.name, false);
       return new Map();
     }
   };
 }
 
-/** @param readSigns what others have seen of engines (availability/signs.ts); the leases decide */
+/** @param readLiveness what others have seen of engines (availability/signs.ts); the leases decide */
 export function unresponsiveEnginesJob(
   { db, sealer, log }: JobDependencies,
   observer: Pick<Observer, 'observe' | 'healthyForMs'>,
-  readSigns: SignReader,
+  readLiveness: LivenessReader,
 ): Job {
   return {
     name: 'unresponsive-engines',
@@ -94,7 +94,7 @@ export function unresponsiveEnginesJob(
       const suspects = await observer.observe(() => unrenewedLeases(db));
       const healthyForMs = observer.healthyForMs();
       const due = suspects.filter((lease) => silentSince(lease, healthyForMs) !== null);
-      const signs = await readSigns(suspects, due);
+      const signs = await readLiveness(suspects, due);
       for (const lease of due) {
         const since = silentSince(lease, healthyForMs)!;
         const closing = closingOf(lease, since, signs.get(lease.instanceId));

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { health, type HealthOptions } from './probes.js';
 
-/** A listener of /livez, /readyz and /metrics alone. */
+/** Starts a listener with /livez, /readyz and /metrics only. */
 export interface HealthListener {
   port: number;
   close(): Promise<void>;

@@ -9,27 +9,26 @@ import type { Redis } from '../platform/redis.js';
 import { within } from '../platform/with-timeout.js';
 
 /**
- * /livez: the process turns. /readyz: it can serve, with every check by its name. /metrics: for Prometheus. No key, no
- * counting, nothing of the public interface.
+ * Probes, without key and rate limit. /livez: the event loop runs. /readyz: the process can serve, with each check by name.
+ * /metrics: for Prometheus.
  *
- * Red without Postgres, and while stopping. Green, and told, without what only a part of the work needs: Redis, whose
- * loss delays; and the store of files, which all replicas share. Red for its sake would take every replica away at
- * once, and with them texts, reads and engines that need no file; only uploads would fail, which answer for
- * themselves (500, to be repeated). It is for an alert (GwkMediaStoreUnavailable) to call somebody.
+ * Readiness fails without Postgres and while stopping. It reports Redis and the media store but does not fail without them:
+ * without Redis sends are delayed, and all replicas share the media store, so failing readiness would take all of them out
+ * of service for uploads alone. The alert GwkMediaStoreUnavailable covers the media store.
  */
 export interface HealthOptions {
   db: Database;
   redis: Redis;
   media: Pick<StoreWatch, 'writable'>;
-  /** Where /metrics is not shown: null. Shown by one listener alone, which tells it of readiness. */
+  /** Null: no /metrics here. One listener per process serves it and registers the readiness metric. */
   registry: Registry | null;
   draining: () => boolean;
-  /** Connections are not to be used again; left out where their listener ends them by itself. */
+  /** Whether responses close their connections (default: the listener closes them itself). */
   closing?: () => boolean;
 }
 
 const CHECK_MS = 2_000;
-/** Probes of many observers share one look at Postgres. */
+/** Concurrent probes share one query. */
 const FRESH_MS = 500;
 
 export function health(options: HealthOptions): RequestHandler {

@@ -8,7 +8,7 @@ import { inTime } from '../platform/with-timeout.js';
 import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
 
 const REDIS_LIMIT_MS = 1_000;
-/** The first look at a store that hangs takes longer than Prometheus waits. */
+/** Below the scrape timeout of Prometheus, which the first check of an unresponsive store would exceed. */
 const MEDIA_LIMIT_MS = 4_000;
 const PROBE_KEPT_MS = 1_000;
 
@@ -19,7 +19,7 @@ export interface Stores {
   media: { watch: Pick<StoreWatch, 'writable'> };
 }
 
-/** Of the connections that this process holds to Postgres and Redis. */
+/** Registers the metrics of the connections to Postgres and Redis and of the media store. */
 export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }: Stores): void {
   observedGauges(registry, STORE_METRICS.poolConnections, () => {
     const { busy, idle } = poolUseOf(db);
@@ -33,7 +33,7 @@ export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }
   );
 }
 
-/** A write: Redis that is full, or a replica, answers all but those, and bells are writes. */
+/** Measures a write, as notifications are writes: a full Redis or a replica answers everything else. */
 async function writeSeconds(redis: Redis, key: string): Promise<number> {
   if (!redis.isReady) return Number.NaN;
   const began = performance.now();

@@ -17,7 +17,7 @@ import { startPublicListener } from '../public-api/listener.js';
 import type { ApiConfig, Services } from '../http/services.js';
 import { IdempotencyStore } from '../http/idempotency/store.js';
 import { Receiver } from '../inbound/receiver.js';
-import { Turnstile } from '../instances/concurrency-limiter.js';
+import { ConcurrencyLimiter } from '../instances/concurrency-limiter.js';
 import { startInternalListener } from '../internal-api/listener.js';
 import { LiveCommands } from '../instances/live/commands.js';
 import { openMedia, type Media } from '../media/media.js';
@@ -26,7 +26,7 @@ import { storeMetrics } from '../probes/store-metrics.js';
 import { Acceptor } from '../messages/send/acceptor.js';
 import { SendNotifier } from '../messages/send-notifier.js';
 import { PairingWatch } from '../instances/pairing/watch.js';
-import { checkRoom } from '../database/connection-budget.js';
+import { checkConnectionBudget } from '../database/connection-budget.js';
 import { watchEviction } from '../platform/redis-eviction.js';
 import { closeRedis, openRedis } from '../platform/redis.js';
 import {
@@ -34,25 +34,25 @@ import {
   isListenError,
   isWrongSetting,
   readEnvironmentPolicy,
-  untilUsable,
+  waitForUsableDatabase,
 } from './startup.js';
-import { keepNewObjectsYoung, seldomSearchOldObjects, touchYoungHeap } from './young-heap.js';
+import { disablePretenuring, growOldSpaceByItsSize, touchYoungHeap } from './young-heap.js';
 
-/** `gwk api`: the public listener and the internal one. */
+/** `gwk api`: the public and the internal listener. */
 export interface RunningApi {
   port: number;
   internalPort: number;
   stop(): Promise<void>;
 }
 
-/** Time of a stop beyond its settings: calls of engines, traces. */
+/** Additional time of a stop, for calls of engines and for traces. */
 const CLOSING_MS = 10_000;
-const CLUSTER_TURNS = 4;
+const MAX_CLUSTER_CALLS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
-  keepNewObjectsYoung();
-  seldomSearchOldObjects();
+  disablePretenuring();
+  growOldSpaceByItsSize();
   const config = readConfig(environment);
   const log = createLogger('api', config.logLevel);
   exitOnUncaughtError(log);
@@ -61,7 +61,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const starting = startApi(config, log, stopping.signal);
   onShutdown(
     async (cause) => {
-      log.info({ cause }, 'asked to stop');
+      log.info({ cause }, 'stopping');
       stopping.abort();
       await (await starting.catch(() => undefined))?.stop();
       log.info('stopped');
@@ -99,7 +99,7 @@ function environmentPolicy(config: ApiConfig): PolicyOverrides {
   return readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
 }
 
-/** @throws WrongSealingKey, NoRoom, and what the listeners throw */
+/** @throws WrongSealingKey, TooFewConnections, and errors of the listeners */
 export async function startApi(
   config: ApiConfig,
   log: Logger,
@@ -118,8 +118,8 @@ export async function startApi(
   try {
     await tracing.start(config, 'gwk-api', log);
     closers.push(() => tracing.stop());
-    await untilUsable(db, sealer, log, signal);
-    await checkRoom(db, { pool: config.databasePool, setting: 'GWK_API_DATABASE_POOL', log });
+    await waitForUsableDatabase(db, sealer, log, signal);
+    await checkConnectionBudget(db, { pool: config.databasePool, setting: 'GWK_API_DATABASE_POOL', log });
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
     const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
     closers.push(() => media.store.close());
@@ -173,7 +173,7 @@ function makeServices(
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
     cluster: new RestCluster({ url, token, ca }),
-    clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_DEADLINE_MS),
+    clusterCalls: new ConcurrencyLimiter(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({
       redis,
       redisUrl: config.redisUrl,

@@ -6,22 +6,21 @@ import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import { checkSealingKeys, WrongSealingKey } from '../database/key-check.js';
-import { NoRoom } from '../database/connection-budget.js';
+import { TooFewConnections } from '../database/connection-budget.js';
 
-/** What the programs of this workspace have in common when they start. */
 export const EXIT_CONFIGURATION = 2;
-const DATABASE_PATIENCE_MS = 60_000;
+const DATABASE_TIMEOUT_MS = 60_000;
 
 export function isListenError(error: unknown): boolean {
   return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Waiting would not mend it: somebody has to change a setting. */
+/** Whether somebody has to change a setting, so that a retry cannot help. */
 export function isWrongSetting(error: unknown): error is Error {
-  return error instanceof WrongSealingKey || error instanceof NoRoom;
+  return error instanceof WrongSealingKey || error instanceof TooFewConnections;
 }
 
-/** @throws ConfigError that names the setting */
+/** @throws ConfigError with the name of the setting */
 export function readEnvironmentPolicy(setting: string, text: string): PolicyOverrides {
   try {
     return parsePolicyOverrides(JSON.parse(text));
@@ -32,14 +31,17 @@ export function readEnvironmentPolicy(setting: string, text: string): PolicyOver
   }
 }
 
-/** Postgres may come up after us, and migrations may still be under way; a wrong key is no matter of time. */
-export async function untilUsable(
+/**
+ * Waits up to 60 s for Postgres and its migrations.
+ * @throws WrongSealingKey at once, because a retry cannot help
+ */
+export async function waitForUsableDatabase(
   db: Database,
   sealer: Sealer,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  const deadline = performance.now() + DATABASE_PATIENCE_MS;
+  const deadline = performance.now() + DATABASE_TIMEOUT_MS;
   for (;;) {
     try {
       await checkSealingKeys(db, sealer);

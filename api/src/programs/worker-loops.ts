@@ -3,8 +3,8 @@ import type { workerSettings } from '@gwk/core/config/worker';
 import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { HeartbeatSigns } from '../instances/availability/heartbeat-liveness.js';
-import { PrometheusSigns } from '../instances/availability/prometheus-liveness.js';
+import { HeartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
+import { PrometheusLiveness } from '../instances/availability/prometheus-liveness.js';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase } from '../database/database.js';
 import { startHealthListener } from '../probes/probe-listener.js';
@@ -16,10 +16,10 @@ import { messageMetrics } from '../platform/metrics/messages.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { SendNotifier } from '../messages/send-notifier.js';
 import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
-import { checkRoom } from '../database/connection-budget.js';
+import { checkConnectionBudget } from '../database/connection-budget.js';
 import { watchEviction } from '../platform/redis-eviction.js';
 import { closeRedis, openRedis, type Redis } from '../platform/redis.js';
-import { readEnvironmentPolicy, untilUsable } from './startup.js';
+import { readEnvironmentPolicy, waitForUsableDatabase } from './startup.js';
 import { postgresReaders } from '../jobs/backlog.js';
 import { Deliveries, type DeliveryDeps, type DeliveryOptions } from '../webhooks/delivery/deliveries.js';
 import { WorkerMetrics } from '../jobs/metrics.js';
@@ -36,7 +36,7 @@ import { releaseScheduledJob } from '../jobs/release-scheduled.js';
 import { retentionJob } from '../jobs/retention.js';
 import { resendDeliveriesJob } from '../jobs/resend-deliveries.js';
 import { renotifyJob } from '../jobs/renotify.js';
-import { signReader, unresponsiveEnginesJob, type SignReader } from '../jobs/unresponsive-engines.js';
+import { createLivenessReader, unresponsiveEnginesJob, type LivenessReader } from '../jobs/unresponsive-engines.js';
 import { backoff, loop, type Job } from '../platform/job.js';
 import type { JobDependencies } from '../jobs/dependencies.js';
 
@@ -47,13 +47,13 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** What tests replace. */
+/** Clock and time limits, which tests replace. */
 export type DeliveryClock = Pick<DeliveryDeps, 'now'> &
   Partial<Pick<DeliveryOptions, 'timeoutMs' | 'drainMs'>>;
 
 type Closers = (() => Promise<unknown> | void)[];
 
-/** @throws WrongSealingKey, NoRoom, and what the listener throws */
+/** @throws WrongSealingKey, TooFewConnections, and errors of the listener */
 export async function startWorker(
   config: WorkerConfig,
   log: Logger,
@@ -74,8 +74,8 @@ export async function startWorker(
   try {
     await tracing.start(config, 'gwk-worker', log);
     closers.push(() => tracing.stop());
-    await untilUsable(db, sealer, log, signal);
-    await checkRoom(db, { pool: config.databasePool, setting: 'GWK_WORKER_DATABASE_POOL', log });
+    await waitForUsableDatabase(db, sealer, log, signal);
+    await checkConnectionBudget(db, { pool: config.databasePool, setting: 'GWK_WORKER_DATABASE_POOL', log });
     const redis = openWorkerRedis(config, log);
     closers.push(() => closeRedis(redis));
     const keys = new RedisKeys(config.redisPrefix);
@@ -99,8 +99,12 @@ export async function startWorker(
       draining: () => ended.signal.aborted,
     });
     closers.push(() => listener.close());
-    const readSigns = signsOf(config, { redis, keys, log, metrics });
-    const all = [...createJobs(deps, config, readSigns), ...monitorOf(deps, config), ...media.jobs];
+    const readLiveness = chooseLivenessReader(config, { redis, keys, log, metrics });
+    const all = [
+      ...createJobs(deps, config, readLiveness),
+      ...createInteractiveStatusJobs(deps, config),
+      ...media.jobs,
+    ];
     const jobs = runAll(all, { log, signal: ended.signal, metrics });
     const delivering = deliverLoop(deliveries, { log, signal: ended.signal, metrics });
     closers.push(async () => {
@@ -132,14 +136,14 @@ function runAll(
   });
 }
 
-/** What is asked about engines that do not renew their lease. */
-function signsOf(
+/** Creates the reader of the liveness of engines whose lease was not renewed. */
+function chooseLivenessReader(
   { prometheusUrl }: WorkerConfig,
   { redis, keys, log, metrics }: { redis: Redis; keys: RedisKeys; log: Logger; metrics: WorkerMetrics },
-): SignReader {
-  const signs = prometheusUrl ? new PrometheusSigns(prometheusUrl) : new HeartbeatSigns(redis, keys);
-  metrics.signsFrom(signs.name);
-  return signReader(signs, { log, onRead: metrics.signsRead.bind(metrics) });
+): LivenessReader {
+  const source = prometheusUrl ? new PrometheusLiveness(prometheusUrl) : new HeartbeatLiveness(redis, keys);
+  metrics.setLivenessSource(source.name);
+  return createLivenessReader(source, { log, onRead: metrics.livenessRead.bind(metrics) });
 }
 
 function makeDeliveries(
@@ -156,14 +160,14 @@ function makeDeliveries(
   const options = {
     timeoutMs: clock.timeoutMs ?? config.webhookTimeoutMs,
     concurrency: config.webhookConcurrency,
-    perDestination: config.webhookConcurrencyPerEndpoint,
+    perEndpoint: config.webhookConcurrencyPerEndpoint,
     drainMs: clock.drainMs,
   };
   const links = new MediaLinks(deps.sealer, config.mediaUrl);
   return new Deliveries({ ...deps, guard, links, dispatcher, options, now: clock.now });
 }
 
-function createJobs(deps: JobDependencies, config: WorkerConfig, readSigns: SignReader): Job[] {
+function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: LivenessReader): Job[] {
   return [
     refuseMessagesJob(deps),
     optOutsJob(deps),
@@ -171,7 +175,7 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readSigns: Sign
     unconfirmedSendsJob(deps, config.unconfirmedTimeoutMs),
     releaseScheduledJob(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
     renotifyJob(deps),
-    unresponsiveEnginesJob(deps, new Observer(), readSigns),
+    unresponsiveEnginesJob(deps, new Observer(), readLiveness),
     abandonDeliveriesJob(deps),
     pairingJob(deps),
     resendDeliveriesJob(deps),
@@ -181,8 +185,11 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readSigns: Sign
   ];
 }
 
-/** Checks of interactive formats, where two instances were named for them. */
-function monitorOf({ db, sealer, sendNotifier, log }: JobDependencies, config: WorkerConfig): Job[] {
+/** Creates the check of interactive formats, if two instances are configured for it. */
+function createInteractiveStatusJobs(
+  { db, sealer, sendNotifier, log }: JobDependencies,
+  config: WorkerConfig,
+): Job[] {
   const { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes } = config;
   if (from === undefined || to === undefined) return [];
   const environmentPolicy = readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy);
@@ -191,10 +198,10 @@ function monitorOf({ db, sealer, sendNotifier, log }: JobDependencies, config: W
 }
 
 const DELIVER = 'deliver';
-/** It looks for more far more often; its calls do not hold it up. */
+/** Upper bound of the interval, for the metric of overdue jobs; free capacity wakes the loop much earlier. */
 const DELIVER_EVERY_MS = 1_000;
 
-/** As the jobs are run, but woken by free places as well as by time. */
+/** Runs deliveries like a job; free capacity wakes it as well as time. */
 async function deliverLoop(
   deliveries: Deliveries,
   { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
@@ -205,12 +212,12 @@ async function deliverLoop(
     let wait: number;
     try {
       wait = await deliveries.pass();
-      if (failures > 0) log.info('deliveries go on');
+      if (failures > 0) log.info('deliveries resumed');
       failures = 0;
       metrics.passed(DELIVER, true, 0);
     } catch (error) {
       failures += 1;
-      if (failures === 1) log.warn({ err: error, job: DELIVER }, 'cannot take deliveries, and try again');
+      if (failures === 1) log.warn({ err: error, job: DELIVER }, 'claiming deliveries failed; retrying');
       metrics.passed(DELIVER, false, 0);
       wait = backoff(100, failures);
     }

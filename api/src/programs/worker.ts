@@ -6,7 +6,7 @@ import { parseEncryptionKeys, SealError } from '@gwk/core/encryption';
 import { EXIT_CONFIGURATION, isListenError, isWrongSetting, readEnvironmentPolicy } from './startup.js';
 import { startWorker } from './worker-loops.js';
 
-/** `gwk worker`: deliveries of webhooks, and what happens to messages and rows with time. */
+/** `gwk worker`: webhook deliveries and periodic jobs. */
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('worker', config.logLevel);
@@ -15,7 +15,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const starting = startWorker(config, log, stopping.signal);
   onShutdown(
     async (cause) => {
-      log.info({ cause }, 'asked to stop');
+      log.info({ cause }, 'stopping');
       stopping.abort();
       await (await starting.catch(() => undefined))?.stop();
       log.info('stopped');

@@ -4,10 +4,10 @@ import type { Caller } from '../accounts/caller.js';
 import type { Exchange } from '../http/exchange.js';
 
 /**
- * One JSON line for each answer, with ids, the account's name, and no content: not the path (a phone may stand in it) but
- * the operation. No `pid`: at thousands of lines a second each field is megabytes a minute.
- * Lines of one turn of the event loop are written together; composed here, because a general logger costs several
- * times as much and this is paid for by every message.
+ * Writes one JSON line per answer, with ids and the account's name. It logs the operation instead of the path, because a
+ * path may contain a phone number. It omits `pid`: at thousands of lines a second each field is megabytes a minute.
+ * It formats the lines itself and writes those of one turn of the event loop together, because a general logger costs
+ * several times as much for every message.
  */
 export interface LineSink {
   write(lines: string): void;
@@ -26,7 +26,7 @@ export class AccessLog {
   add(req: Exchange, status: number, milliseconds: number): void {
     if (this.#lines === '') setImmediate(() => this.flush());
     const { operation, caller, refusal, subject } = req;
-    // Request ids come from clients, names of accounts from operators: these need escaping.
+    // Only these need escaping: clients choose request ids, and operators choose account names.
     this.#lines +=
       `{"level":"info","time":"${new Date().toISOString()}",${this.#base},"msg":"answered",` +
       `"request_id":${JSON.stringify(req.requestId)},"operation":"${operation?.name ?? 'none'}","status":${status},` +
@@ -50,14 +50,14 @@ const publicKey = ({ keyId }: Caller): string => toPublicId('apiKey', keyId);
 
 const STDOUT = 1;
 
-/** Whole lines, in the order of the logger that writes to the same place. */
+/** Writes whole lines, in order with the logger that writes to the same file descriptor. */
 function standardOutput(): LineSink {
   return {
     write(lines) {
       try {
         writeSync(STDOUT, lines);
       } catch {
-        // A reader that is slow or gone (EAGAIN, EPIPE) must not stop requests.
+        // A slow or closed reader of the log (EAGAIN, EPIPE) must not stop requests.
       }
     },
   };

@@ -25,21 +25,21 @@ import type { Services } from '../http/services.js';
 export interface AppOptions {
   services: Services;
   operations: readonly Operation[];
-  /** Served before anything is judged: health and metrics. */
+  /** Serves probes and metrics, before all other middleware. */
   health: RequestHandler;
   observer: Observer;
 }
 
 export interface PublicApp {
   express: Express;
-  /** Everything that comes, whichever way it goes. */
+  /** Entry point of every request. */
   listener: Listener;
   problems: ProblemHandler;
   inFlight: InFlight;
   standstill: StallDetector;
 }
 
-/** The public tier: middleware in the order of judgement, then the table of operations. */
+/** Creates the public API: middleware in the order of the checks, then the table of operations. */
 export function createApp({ services, operations, health, observer }: AppOptions): PublicApp {
   const { config, log, clock, apiKeys, limiter } = services;
   const limits: RateLimits = {
@@ -107,7 +107,7 @@ function bareExpress(trustProxy: number): Express {
   return app;
 }
 
-/** Routes in the order of the table: the busiest stand first there. */
+/** Adds the routes in the order of the table, busiest first. */
 function addRoutes(
   app: Express,
   operations: readonly Operation[],
@@ -127,17 +127,17 @@ function addRoutes(
   }
 }
 
-/** (RFC 9110) Whatever answers GET answers HEAD. */
+/** Every operation that answers GET also answers HEAD (RFC 9110). */
 export function allowOf(operations: readonly Operation[]): string {
   const methods = operations.map(({ method }) => method as string);
   if (methods.includes('GET')) methods.push('HEAD');
   return methods.sort().join(', ');
 }
 
-/** 1 to 128 printable ASCII characters (design: responses). */
+/** 1 to 128 printable ASCII characters. */
 const ACCEPTABLE = /^[\x20-\x7e]{1,128}$/;
 
-/** The id that the client gave its request, or a new one (spec: `X-Request-ID`). */
+/** Returns the client's `X-Request-ID` if it is acceptable, else a new id. */
 function requestIdOf(given: string | undefined): string {
   return given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();
 }

@@ -5,7 +5,7 @@ import type { Exchange } from '../http/exchange.js';
 
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
-/** Finds who calls. Whether somebody has to is the operation's to say: an unknown path is unknown to everybody. */
+/** Looks up the caller. The operation decides whether it needs one, so an unknown path is 404 with and without a key. */
 export function authenticate(apiKeys: KeyDirectory): RequestHandler {
   return (request, _res, next: NextFunction) => {
     const req = request as Exchange;

@@ -8,8 +8,8 @@ import { PROBLEM_TYPE, pushRate } from '../http/respond.js';
 import type { StallDetector } from '../http/stall-detector.js';
 
 /**
- * What is no HTTP request, has headers without end, or never arrives whole: Node tells of these before there is a
- * request to answer. They too get a problem, and their connection ends.
+ * Answers malformed requests, oversized headers and incomplete requests with a problem and closes their connections. Node
+ * reports these on the socket, before a request object exists.
  */
 export function clientErrorHandler(
   docsUrl: string,
@@ -49,7 +49,7 @@ export function clientErrorHandler(
 
 const READ_WITHIN_MS = 1_000;
 
-/** Node looks at its times before it reads what came while the process stood still. */
+/** After a stall, Node checks its time limits before it reads the data that arrived meanwhile. */
 function unlessRead(socket: Socket, then: () => void): void {
   const before = socket.bytesRead;
   setTimeout(() => {

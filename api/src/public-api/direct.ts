@@ -2,8 +2,8 @@ import type { RequestHandler } from 'express';
 import type { Exchange, Reply } from '../http/exchange.js';
 
 /**
- * The busiest operation does not go through the router: the same steps in the same order, without a look at every other
- * route. What is written in any other way than exactly so (a query, a slash at the end) goes the common way.
+ * Serves the busiest operation without the router: the same steps in the same order, without matching the other routes.
+ * Requests with any other spelling of the path (a query, a slash at the end) go through the router.
  */
 export interface Direct {
   method: string;

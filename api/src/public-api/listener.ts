@@ -15,34 +15,32 @@ import type { Observer } from '../http/respond.js';
 import { createServer } from './server.js';
 import type { ApiConfig, Services } from '../http/services.js';
 
-/** The public listener: from a socket to the table of operations. */
+/** The public listener. */
 export interface PublicListener {
   port: number;
-  /** Answers what is under way and what still comes meanwhile, then closes. */
+  /** Answers the requests in flight and those that arrive meanwhile, then closes. */
   close(): Promise<void>;
 }
 
 type StopTimes = Pick<ApiConfig, 'drainMs' | 'stopUnreadyMs' | 'stopIdleMs'>;
 
 /**
- * A stop in steps, so that no request is lost. First readiness turns red and everything else goes on: balancers turn
- * elsewhere, and connections stay, so that few are being opened when the listening ends (what the kernel has taken
- * and we have not is lost then). After that, answers say `Connection: close`, and connections that say nothing for a
- * moment are closed.
- *
- * Between what was read last and a timer something may have come, the more the busier the process: before each of both,
- * what is there is taken.
+ * Stops in steps, so that no request is lost:
+ * 1. Readiness fails and everything else goes on, so load balancers stop opening connections. Connections that the kernel
+ *    has accepted and this process has not are lost when the listener closes.
+ * 2. The listener closes, answers say `Connection: close`, and idle connections are closed.
+ * Before each step the process reads all data that has arrived (`afterReading`): a request may wait unread behind a timer.
  */
-/** A download that began before says nothing of its connection's end, and may end at any time. */
-const SILENT_EVERY_MS = 1_000;
-/** What is under way then is answered (500, to be repeated), and the answer gets so long to leave. */
-const LAST_WORDS_MS = 2_000;
+/** Interval at which idle connections are closed: a response that began before the stop did not announce the close. */
+const IDLE_CHECK_MS = 1_000;
+/** Time for the final answers (500 with `Retry-After`) to leave after the drain time. */
+const FINAL_RESPONSES_MS = 2_000;
 
-/** Waits for it, and after its time does what makes it come. */
+/** Waits for the end of the server; calls `late` after the time limit. */
 async function closing(closed: Promise<void>, milliseconds: number, late: () => void): Promise<void> {
   const timer = new AbortController();
-  const patience = sleep(milliseconds, 'late', { signal: timer.signal }).catch(() => undefined);
-  const outcome = await Promise.race([closed, patience]);
+  const timeout = sleep(milliseconds, 'late', { signal: timer.signal }).catch(() => undefined);
+  const outcome = await Promise.race([closed, timeout]);
   timer.abort();
   if (outcome === 'late') late();
 }
@@ -70,7 +68,7 @@ class Tier implements Observer {
     });
   }
 
-  /** The same beside the metrics, on their port. */
+  /** Serves metrics and probes on the port of the metrics. */
   async showMetrics(services: Services): Promise<HealthListener | null> {
     const { host, metricsPort: port } = services.config;
     if (port === 0) return null;
@@ -127,7 +125,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-async function closeSilent(server: Server): Promise<void> {
+async function closeIdle(server: Server): Promise<void> {
   await afterReading();
   server.closeIdleConnections();
 }
@@ -136,16 +134,16 @@ async function drain(server: Server, tier: Tier, times: StopTimes): Promise<void
   tier.stopping = true;
   await sleep(times.stopUnreadyMs);
   await afterReading();
-  // Not before: whoever is told that its connection ends opens another one, which is lost if it waits to be accepted
-  // as the listening ends.
+  // Not earlier: a client that reads `Connection: close` opens another connection, which is lost if it is not accepted
+  // before the listener closes.
   tier.closing = true;
-  // That of HTTP would close connections whose request has just not been read yet.
+  // The `close` of an HTTP server would also close connections whose next request is still unread.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(times.stopIdleMs)]);
-  await closeSilent(server);
-  const silent = setInterval(() => void closeSilent(server), SILENT_EVERY_MS);
+  await closeIdle(server);
+  const silent = setInterval(() => void closeIdle(server), IDLE_CHECK_MS);
   await closing(closed, times.drainMs, () => tier.app.inFlight.giveUpAll());
-  await closing(closed, LAST_WORDS_MS, () => server.closeAllConnections());
+  await closing(closed, FINAL_RESPONSES_MS, () => server.closeAllConnections());
   await closed;
   clearInterval(silent);
   server.close();

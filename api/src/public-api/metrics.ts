@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Histogram, type Registry } from 'prom-client';
 import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Exchange } from '../http/exchange.js';
 
-/** What /metrics says of this process. */
+/** Metrics of the public listener. */
 export class Metrics {
   readonly #durations: Histogram<'operation' | 'status'>;
   readonly #children = new Map<string, { observe(seconds: number): void }>();
@@ -14,7 +14,7 @@ export class Metrics {
     observedGauge(registry, API_METRICS.httpInFlight, inFlight);
   }
 
-  /** Children are kept: looking labels up costs more than counting. */
+  /** Cache of metric children: a lookup by labels costs more than an observation. */
   observe(req: Exchange, status: number, seconds: number): void {
     const operation = req.operation?.name ?? 'none';
     const name = `${operation} ${status}`;

@@ -14,8 +14,8 @@ import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from '../http/operation.js';
 
 /**
- * The table of operations. Routes are tried in this order: the busiest stand first, and the very first goes around the
- * router (direct.ts): it has no parameters.
+ * The table of operations. The router tries routes in this order, so the busiest come first. The first one has no
+ * parameters and bypasses the router (direct.ts).
  */
 export const OPERATIONS: readonly Operation[] = [
   ...messageOperations,

@@ -11,8 +11,8 @@ import type { ApiConfig } from '../http/services.js';
 import { openApiDocument } from '../openapi/document.js';
 
 /**
- * What the API serves beside its operations, to everybody: the description of the interface, a page that shows it,
- * and a page for each problem. Nothing is loaded from elsewhere.
+ * Public pages besides the operations: the OpenAPI document, a page that shows it, and a page per problem. They load
+ * nothing from other hosts.
  */
 export type Pages = ReadonlyMap<string, () => Answer>;
 
@@ -61,7 +61,7 @@ const ASSETS: Readonly<Record<string, { file: string; type: string }>> = {
   '/docs/swagger-ui-bundle.js': { file: 'swagger-ui-bundle.js', type: JAVASCRIPT },
 };
 
-/** Read when somebody asks first, and kept as bytes: those who are slow to take them hold one copy together. */
+/** Reads the files at the first request and caches the bytes, so that slow readers share one copy. */
 function assetOf({ file, type }: { file: string; type: string }): Answer {
   const path = createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
   return { status: 200, type, body: readFileSync(path), headers: GENERAL };
@@ -94,13 +94,13 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** The page may call this API and nothing else. */
+/** Allows the page to call this API only. */
 function headersOfReference(baseUrl: string): string[] {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    // Swagger UI sets some as attributes; a style can call nobody here.
+    // Swagger UI sets style attributes; styles cannot load anything here.
     "style-src-attr 'unsafe-inline'",
     "img-src 'self' data:",
     `connect-src 'self' ${new URL(baseUrl).origin}`,

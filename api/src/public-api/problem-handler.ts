@@ -5,14 +5,14 @@ import type { Exchange, Reply } from '../http/exchange.js';
 import { respondProblem, type Observer } from '../http/respond.js';
 
 /**
- * Every refusal and every fault becomes an answer here. What was not foreseen is logged without anything that the
- * request said, and answered as `internal-error`.
+ * Turns every refusal and error into an answer. Unexpected errors are logged without any content of the request and
+ * answered with `internal-error`.
  */
 export interface ProblemHandlerOptions {
   docsUrl: string;
   log: Logger;
   observer: Observer;
-  /** Headers of requests that failed before they were counted. */
+  /** Headers of requests that failed before the rate limiter counted them. */
   countLate: (req: Exchange) => void;
 }
 
@@ -36,12 +36,12 @@ export class ProblemHandler {
 
   #problemOf(error: unknown, req: Exchange): Problem {
     if (error instanceof Problem) {
-      // An engine that does not answer is foreseen, and in the access log; what lies behind an answer is told here.
+      // The access log records an unresponsive engine; here only causes of other 5xx answers are logged.
       const fault = error.cause ?? (error.code === 'internal-error' ? error : undefined);
       if (error.status >= 500 && fault !== undefined) this.#log(fault, req, error.code);
       return error;
     }
-    // The router could not decode the path: it names nothing.
+    // The router could not decode the path, so no resource matches.
     if (error instanceof URIError || (error as { status?: number } | null)?.status === 400) {
       return new Problem('not-found');
     }

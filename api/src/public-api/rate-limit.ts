@@ -4,7 +4,7 @@ import type { NextFunction, RequestHandler } from 'express';
 import type { RateLimiter, RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange } from '../http/exchange.js';
 
-/** Requests a minute of each key; without a key, of each address (spec: Rate limiting). */
+/** Limits requests per minute per key, or per address for requests without a key. */
 export interface RateLimits {
   perKey: number;
   anonymous: number;
@@ -24,14 +24,14 @@ function judge(req: Exchange, rate: RateVerdict, next: NextFunction): void {
   next(rate.allowed ? undefined : new Problem('rate-limited', { retryAfter: rate.reset }));
 }
 
-/** Who a request is counted for, and the limit. */
+/** Returns the subject that a request counts for, and its limit. */
 export function subjectOf(req: Exchange, limits: RateLimits): [subject: string, limit: number] {
   const { caller } = req;
   if (caller) return [caller.keyId, caller.requestsPerMinute ?? limits.perKey];
   return [`ip:${networkOf(req.ip ?? '')}`, limits.anonymous];
 }
 
-/** Whoever has one IPv6 address has the 2^64 of its network. */
+/** Counts IPv6 addresses by their /64, because a client can use all addresses of its network. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:([0-9.]+)$/i.exec(address);
   if (mapped) return mapped[1]!;

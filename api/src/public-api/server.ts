@@ -6,14 +6,14 @@ import type { Listener } from './direct.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 
 /**
- * An HTTP server whose requests and responses are Express's from birth. Express gives every request a new prototype
- * otherwise, and an object whose prototype changes is slow in everything that follows: about 0.4 of the throughput.
- * Node's classes are still functions, which this relies on (server.integration.test.ts).
+ * An HTTP server that creates requests and responses with Express's prototypes. Otherwise Express changes the prototype of
+ * each one, and V8 handles such objects slowly: about 0.4 of the throughput.
+ * This relies on Node's classes being plain functions (server.integration.test.ts).
  */
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Of an upload; others get 20 s (in-flight.ts). */
+/** Time limit of an upload; other requests have 20 s (in-flight.ts). */
 const REQUEST_TIMEOUT_MS = 900_000;
-/** Longer than that of the usual balancers (60 s): they close idle connections, not we under their requests. */
+/** Longer than the idle limit of common load balancers (60 s), so that they close connections and this server does not close them during a request. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_AT_TIMEOUTS_MS = 1_000;
 const MAX_HEADER_BYTES = 16_384;
@@ -22,15 +22,15 @@ type Constructor<T> = (this: T, ...args: unknown[]) => void;
 
 export interface ServerOptions {
   app: Express;
-  /** In place of the app, where some requests do not go through it. */
+  /** Replaces the app for requests that bypass it. */
   listener?: Listener;
-  /** Errors that Express does not even see. */
+  /** Handles errors that Node reports before Express sees a request. */
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   lastResort: (error: unknown, req: Exchange, res: Reply) => void;
   maxConnections: number;
-  /** Of the headers; 10 s where absent. */
+  /** Time limit of the headers (default: 10 s). */
   headersTimeoutMs?: number;
-  /** Without a byte under a request; 60 s where absent. */
+  /** Time without a byte during a request (default: 60 s). */
   silenceMs?: number;
 }
 
@@ -54,20 +54,20 @@ export function createServer({
       connectionsCheckingInterval: LOOK_AT_TIMEOUTS_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       noDelay: true,
-      // Nothing here goes by it; Node would answer 400 without a word.
+      // The API does not use the Host header; Node would answer 400 without a body.
       requireHostHeader: false,
     },
     (req, res) => {
       const exchange = req as Exchange;
       const reply = res as Reply;
-      // With a last handler given, Express makes none of its own for each request.
+      // With a final handler, Express does not create one per request.
       answer(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
     },
   );
   limitConnections(server, maxConnections);
   server.setTimeout(silenceMs);
   server.on('clientError', clientError);
-  // Node would answer 417 without a word; an expectation may as well be ignored.
+  // Node would answer 417 without a body; RFC 9110 allows a server to ignore the expectation.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   return server;
 }
@@ -95,7 +95,7 @@ function responseClass(app: Express): unknown {
   const base = http.ServerResponse as unknown as Constructor<Reply>;
   function GatewayResponse(this: Reply, req: unknown, options: unknown): void {
     base.call(this, req, options);
-    // Express would make this object for every response; nothing here uses it.
+    // Express would create this object for every response; this API does not use it.
     this.locals = NO_LOCALS;
   }
   GatewayResponse.prototype = app.response;
@@ -103,8 +103,8 @@ function responseClass(app: Express): unknown {
 }
 
 /**
- * V8 makes room in an object for the fields of all constructors that its own descends from. Without room for those of
- * Node's a response became a dictionary: 5.6 kB in place of 0.8, and slow in everything that follows (server.integration.test.ts).
+ * V8 reserves space in an object for the fields of all constructors in its class chain. Without space for those of Node, a
+ * response became a dictionary-mode object: 5.6 kB instead of 0.8, and slow (server.integration.test.ts).
  */
 const derived = (constructor: object, base: object): object =>
   Object.setPrototypeOf(constructor, base) as object;

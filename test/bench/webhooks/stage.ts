@@ -44,7 +44,7 @@ export interface Destination {
 export interface StageOptions {
   live: number;
   dead: number;
-  perDestination: number;
+  perEndpoint: number;
   /** Of an event, before it is sealed. */
   bytes: number;
   nodeArguments: string[];
@@ -99,7 +99,7 @@ async function startFloor(db: Database, settings: GatewaySettings, options: Stag
   const floorOptions: FloorOptions = {
     databaseUrl: url.href,
     pool: POOL,
-    concurrency: options.live * options.perDestination,
+    concurrency: options.live * options.perEndpoint,
   };
   const [floor] = await Child.start(new URL('./floor-program.js', import.meta.url), floorOptions);
   return { floor, floorUrl: url.href };
@@ -133,7 +133,7 @@ async function startWorker(
     env: {
       ...env,
       ...IN_EARNEST,
-      GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: String(options.perDestination),
+      GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: String(options.perEndpoint),
     },
     logFile: join(folder, 'worker.log'),
     ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,

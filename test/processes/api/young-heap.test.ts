@@ -32,7 +32,7 @@ const youngOnes = (before: string) =>
 
 test('what comes from a place whose objects lived long once is old for V8, and young as it is told', () => {
   expect(youngOnes('')).toBeLessThan(100);
-  expect(youngOnes(`import { keepNewObjectsYoung } from '${YOUNG_HEAP}'; keepNewObjectsYoung();`)).toBe(100);
+  expect(youngOnes(`import { disablePretenuring } from '${YOUNG_HEAP}'; disablePretenuring();`)).toBe(100);
 });
 
 test.each([NO_PRETENURING, GROWING_BY_ITS_SIZE])('V8 still knows the flag %s', (flag) => {

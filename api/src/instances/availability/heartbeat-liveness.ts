@@ -1,24 +1,24 @@
 import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../../platform/redis.js';
-import type { Sign, Signs, Suspect } from './liveness-source.js';
+import type { Liveness, LivenessSource, Suspect } from './liveness-source.js';
 
 /**
- * Signs from the heartbeats in Redis. A heartbeat ends before the lease of its engine does, so it is read as soon as
+ * LivenessSource from the heartbeats in Redis. A heartbeat ends before the lease of its engine does, so it is read as soon as
  * an engine is suspected, and remembered until it no longer is.
  */
-export class HeartbeatSigns implements Signs {
+export class HeartbeatLiveness implements LivenessSource {
   readonly name = 'heartbeats';
   readonly #redis: Redis;
   readonly #keys: RedisKeys;
-  #seen = new Map<string, Sign & { epoch: number }>();
+  #seen = new Map<string, Liveness & { epoch: number }>();
 
   constructor(redis: Redis, keys: RedisKeys) {
     this.#redis = redis;
     this.#keys = keys;
   }
 
-  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Sign>> {
+  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Liveness>> {
     const before = this.#seen;
     this.#seen = new Map(
       suspects.flatMap(({ instanceId, epoch }) => {

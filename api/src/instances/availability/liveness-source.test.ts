@@ -1,16 +1,16 @@
-import { closingOf, type Closing, type Sign, type UnrenewedLease } from './liveness-source.js';
+import { closingOf, type Closing, type Liveness, type UnrenewedLease } from './liveness-source.js';
 
 const RENEWED = Date.parse('2026-05-04T12:00:00Z');
 const at = (seconds: number): Date => new Date(RENEWED + seconds * 1000);
 const lease: UnrenewedLease = { state: 'connected', holder: 'h', renewedAt: at(0), expiresAt: at(45) };
 const silent = (seconds: number): Closing => ({ at: at(seconds), reason: 'engine_silent' });
 const cutOff = (seconds: number): Closing => ({ at: at(seconds), reason: 'lease_unconfirmed' });
-const sign = (alive: number, connected: number | null): Sign => ({
+const sign = (alive: number, connected: number | null): Liveness => ({
   alive: at(alive),
   connected: connected === null ? null : at(connected),
 });
 
-test.each<[string, Partial<UnrenewedLease>, Sign | undefined, Closing]>([
+test.each<[string, Partial<UnrenewedLease>, Liveness | undefined, Closing]>([
   ['nobody saw it: at its last renewal', {}, undefined, silent(0)],
   ['it was seen connected after its last renewal: then', {}, sign(8, 8), silent(8)],
   ['it was last seen before its last renewal: at the renewal', {}, sign(-3, -3), silent(0)],

@@ -1,11 +1,11 @@
 /**
- * Signs of life of engines, as somebody saw them who is not the API: Prometheus, or the heartbeats in Redis. They say
+ * LivenessSource of life of engines, as somebody saw them who is not the API: Prometheus, or the heartbeats in Redis. They say
  * when an engine that has fallen silent was last there, and whether it lives and only cannot be heard.
  *
  * Nothing is ever concluded from a sign that is missing: whether an engine is out is for its lease to say. So a
  * Prometheus or a Redis that is away is no outage of anything, and costs some seconds of precision.
  */
-export interface Sign {
+export interface Liveness {
   /** When it was last seen at all. */
   alive: Date;
   /** When it was last seen connected. */
@@ -19,10 +19,10 @@ export interface Suspect {
   renewedAt: Date;
 }
 
-export interface Signs {
+export interface LivenessSource {
   readonly name: 'prometheus' | 'heartbeats';
   /** What is known of each suspect, by instance. @throws where the source does not answer */
-  read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Sign>>;
+  read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Liveness>>;
 }
 
 /** A lease that has ended with an engine that was said to be connected, or connecting. */
@@ -48,7 +48,7 @@ export interface Closing {
  * a lease without renewing lives, and is cut off from the API. When its lease ends, Prometheus has seen it within the
  * last 30 s, where it asks engines as often as the chart has it.
  */
-export function closingOf(lease: UnrenewedLease, since: Date, sign: Sign | undefined): Closing {
+export function closingOf(lease: UnrenewedLease, since: Date, sign: Liveness | undefined): Closing {
   const { holder, renewedAt, expiresAt, state } = lease;
   if (holder === null || !sign) return { at: since, reason: 'engine_silent' };
   const leaseMs = expiresAt.getTime() - renewedAt.getTime();

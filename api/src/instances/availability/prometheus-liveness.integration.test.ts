@@ -2,7 +2,7 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PrometheusSigns, signsQuery } from './prometheus-liveness.js';
+import { PrometheusLiveness, signsQuery } from './prometheus-liveness.js';
 import type { Suspect } from './liveness-source.js';
 
 // The query itself is judged by a real Prometheus (test/monitoring/availability.test.ts).
@@ -68,7 +68,7 @@ describe('what is answered', () => {
         { metric: { sign: 'alive' }, value: [1, '1'] },
       ),
     };
-    const signs = await new PrometheusSigns(`http://us%20er:pass@${base}/prometheus`).read([
+    const source = await new PrometheusLiveness(`http://us%20er:pass@${base}/prometheus`).read([
       connected,
       alive,
     ]);
@@ -88,12 +88,12 @@ describe('what is answered', () => {
     ['it sends elsewhere', { status: 302, body: '', headers: { location: 'http://127.0.0.1:1/' } }],
   ])('no signs are taken from it where %s', async (_sentence, given) => {
     answer = given;
-    await expect(new PrometheusSigns(`http://${base}`).read([suspect()])).rejects.toThrow();
+    await expect(new PrometheusLiveness(`http://${base}`).read([suspect()])).rejects.toThrow();
   });
 
   test('it is not asked about nobody', async () => {
     const before = asked.length;
-    expect((await new PrometheusSigns(`http://${base}`).read([])).size).toBe(0);
+    expect((await new PrometheusLiveness(`http://${base}`).read([])).size).toBe(0);
     expect(asked.length).toBe(before);
   });
 });

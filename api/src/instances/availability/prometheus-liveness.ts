@@ -1,10 +1,10 @@
 import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { z } from 'zod';
-import type { Sign, Signs, Suspect } from './liveness-source.js';
+import type { Liveness, LivenessSource, Suspect } from './liveness-source.js';
 
 /**
- * Signs from Prometheus, of all suspects in one query. What is read is the time of samples, so a series that has gone
+ * LivenessSource from Prometheus, of all suspects in one query. What is read is the time of samples, so a series that has gone
  * stale counts up to its last sample and no further. Series that do not name their instance
  * (GWK_ENGINE_METRICS_INSTANCE=off) are no signs.
  */
@@ -29,7 +29,7 @@ const Answer = z.object({
   }),
 });
 
-export class PrometheusSigns implements Signs {
+export class PrometheusLiveness implements LivenessSource {
   readonly name = 'prometheus';
   readonly #url: URL;
   readonly #headers: Record<string, string>;
@@ -41,7 +41,7 @@ export class PrometheusSigns implements Signs {
     this.#headers = { ...(authorization !== undefined && { authorization }) };
   }
 
-  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Sign>> {
+  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Liveness>> {
     if (suspects.length === 0) return new Map();
     const response = await fetch(this.#url, {
       method: 'POST',
@@ -54,7 +54,7 @@ export class PrometheusSigns implements Signs {
       await response.body?.cancel();
       throw new Error(`Prometheus answered ${response.status}`);
     }
-    return signsOf(Answer.parse(await response.json()));
+    return createLivenessReader(Answer.parse(await response.json()));
   }
 }
 
@@ -72,8 +72,8 @@ export function signsQuery(suspects: readonly Suspect[], now: number): string {
   return `${last(`timestamp(${series})`, 'alive')} or ${connected}`;
 }
 
-function signsOf({ data }: z.infer<typeof Answer>): ReadonlyMap<string, Sign> {
-  const signs = new Map<string, Sign>();
+function createLivenessReader({ data }: z.infer<typeof Answer>): ReadonlyMap<string, Liveness> {
+  const signs = new Map<string, Liveness>();
   // Alive comes first for each: what is connected is alive.
   for (const wanted of ['alive', 'connected'] as const) {
     for (const { metric, value } of data.result) {

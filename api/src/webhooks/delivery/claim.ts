@@ -9,7 +9,7 @@ export interface Room {
   busy: ReadonlyMap<string, number>;
   /** Destinations that were slow lately. */
   slow: readonly string[];
-  perDestination: number;
+  perEndpoint: number;
   most: number;
   mostDoubtful: number;
 }
@@ -49,7 +49,7 @@ export async function claimDeliveries(db: Database, room: Room): Promise<Claimed
     plainArray(busy, ([id]) => id),
     plainArray(busy, ([, calls]) => calls),
     plainArray(room.slow, (id) => id),
-    room.perDestination,
+    room.perEndpoint,
     room.most,
     room.mostDoubtful,
   ]);

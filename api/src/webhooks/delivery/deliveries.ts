@@ -33,7 +33,7 @@ import type { Called, Claimed, Conclusion, DeliveryMetrics } from './types.js';
 export interface DeliveryOptions {
   timeoutMs: number;
   concurrency: number;
-  perDestination: number;
+  perEndpoint: number;
   /** How long calls under way may take to end while the worker stops, if that is less than their time-out. */
   drainMs?: number;
 }
@@ -77,8 +77,8 @@ export class Deliveries {
     this.#now = deps.now ?? (() => new Date());
     const { sealer, guard, links } = deps;
     this.#preparing = { sealer, guard, links, signingKeys: new SigningKeys(sealer) };
-    const { concurrency, perDestination, timeoutMs } = deps.options;
-    this.#slots = new Slots({ total: concurrency, perDestination, slowMs: timeoutMs * SLOW_PART });
+    const { concurrency, perEndpoint, timeoutMs } = deps.options;
+    this.#slots = new Slots({ total: concurrency, perEndpoint, slowMs: timeoutMs * SLOW_PART });
     this.#writer = new Batcher({ run: (items) => this.#write(items) });
   }
 
@@ -100,7 +100,7 @@ export class Deliveries {
     const claimed = await claimDeliveries(db, {
       ...room,
       lockMs: options.timeoutMs + LOCK_MARGIN_MS,
-      perDestination: options.perDestination,
+      perEndpoint: options.perEndpoint,
     });
     if (tracing.on) await this.#addTraces(claimed);
     for (const item of claimed) this.#start(item);

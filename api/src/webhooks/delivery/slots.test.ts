@@ -1,6 +1,6 @@
 import { Slots } from './slots.js';
 
-const limits = { total: 10, perDestination: 3, slowMs: 1_000 };
+const limits = { total: 10, perEndpoint: 3, slowMs: 1_000 };
 const fast = { latencyMs: 5, answered: true };
 
 test('an idle worker has room for all, half of it for doubtful destinations', () => {
@@ -41,7 +41,7 @@ describe('a destination that gave no answer', () => {
       pass: (ms: number) => (now += ms),
       call: () => slots.take('a', true),
       /** How many calls a claim may begin. */
-      open: () => limits.perDestination - (slots.room().busy.get('a') ?? 0),
+      open: () => limits.perEndpoint - (slots.room().busy.get('a') ?? 0),
     };
   };
   const silence = { latencyMs: 1, answered: false };

@@ -8,7 +8,7 @@
  */
 export interface SlotLimits {
   total: number;
-  perDestination: number;
+  perEndpoint: number;
   slowMs: number;
 }
 
@@ -87,10 +87,10 @@ export class Slots {
     if (this.#silent.size === 0) return this.#busy;
     const closed = new Map(this.#busy);
     const now = this.#now();
-    const { perDestination } = this.#limits;
+    const { perEndpoint } = this.#limits;
     for (const [endpointId, { since, restMs }] of this.#silent) {
       const open = now - since < restMs ? 0 : 1;
-      closed.set(endpointId, perDestination - Math.max(0, open - (this.#busy.get(endpointId) ?? 0)));
+      closed.set(endpointId, perEndpoint - Math.max(0, open - (this.#busy.get(endpointId) ?? 0)));
     }
     return closed;
   }
