@@ -121,7 +121,7 @@ describeWithPrometheus('availability with a Prometheus that scrapes the engines'
     expect({ state, reason }).toEqual({ state: 'disconnected', reason: 'engine_silent' });
     expect(since.getTime()).toBe(await renewedAt(engine));
     const log = stage.gateway.workers[0]!.log();
-    expect(log.match(/no signs of life to read/g)).toHaveLength(1);
+    expect(log.match(/liveness source unavailable/g)).toHaveLength(1);
   });
 });
 

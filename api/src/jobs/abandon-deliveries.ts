@@ -3,7 +3,7 @@ import type { JobDependencies } from './dependencies.js';
 
 const GROUP = 1_000;
 
-/** What waits for destinations that were removed or disabled leaves the queue, and has failed. */
+/** Fails the queued deliveries of endpoints that were removed or disabled. */
 export function abandonDeliveriesJob({ db }: JobDependencies): Job {
   return {
     name: 'abandon',

@@ -16,13 +16,13 @@ interface Entry {
 }
 
 /**
- * The trail of changes on the log, whoever made them, so that a copy lies where who can write to the database cannot
- * change it. Lines are written before the commit that counts them: a worker that dies in between tells them again,
- * under the same `audit_id`; none is left out. Of the detail the names alone: values are in the table.
+ * Copies the audit log to the program's log, where somebody who can write to the database cannot change it. The lines are
+ * written before the commit that marks them, so none is missing; a worker that dies in between writes them again with the
+ * same `audit_id`. A line has the names of the changed fields; their values are in the table only.
  */
 export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): Job {
-  // Told whatever the level is: the trail is not a remark.
-  const trail = log.child({}, { level: 'info' });
+  // Written at every log level.
+  const auditLog = log.child({}, { level: 'info' });
   return {
     name: 'audit',
     everyMs: 1_000,
@@ -34,7 +34,7 @@ export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): J
           UPDATE audit_entries a SET reported_at = now() FROM unreported u WHERE a.id = u.id
           RETURNING a.id, a.account_id, a.actor, a.action, a.subject, a.detail, a.created_at`;
         for (const entry of entries.sort((a, b) => (a.id < b.id ? -1 : 1)))
-          trail.info(lineOf(entry), 'audit');
+          auditLog.info(formatEntry(entry), 'audit');
         return entries.length;
       });
       return { amount, more: amount === AT_ONCE };
@@ -42,7 +42,7 @@ export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): J
   };
 }
 
-function lineOf({ id, account_id, created_at, detail, ...entry }: Entry) {
+function formatEntry({ id, account_id, created_at, detail, ...entry }: Entry) {
   return {
     audit_id: id,
     at: created_at.toISOString(),

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const KEEPING = { messageDays: 90, eventDays: 60, deliveryDays: 30, contentHours: 24 };
 /** Whoever asks is patient. */
-const TIMES = { freshMs: 0, patienceMs: 600_000, knownMs: 600_000 };
+const TIMES = { freshMs: 0, timeoutMs: 600_000, maxAgeMs: 600_000 };
 const read = () => readBacklog(at.deps.db, KEEPING);
 /** A time before that of a clock that stands still, or before now. */
 const ago = (seconds: number, now = Date.now()) => new Date(now - seconds * 1000);
@@ -353,7 +353,7 @@ test('metrics come while somebody has locked a table, with what waits for no loc
   const { db } = at.deps;
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
-    backlog: backlogReader(db, KEEPING, { ...TIMES, patienceMs: 1 }),
+    backlog: backlogReader(db, KEEPING, { ...TIMES, timeoutMs: 1 }),
     databaseBytes: databaseSizeReader(db, TIMES),
   });
   const text = await db.$transaction(

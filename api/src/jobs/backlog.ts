@@ -1,11 +1,11 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database, Queryable } from '../database/database.js';
-import { kept, type Times } from './cached-query.js';
+import { cacheQuery, type Times } from './cached-query.js';
 import { STALLED_SECONDS } from './stalled-sends.js';
 import { planPartitions, type DaysKept } from './partitions.js';
 import { hoursBeyondWritten, type RetentionOptions } from './retention.js';
 
-/** What waits, and how long it has: of the whole gateway, as Postgres knows it. */
+/** Queued work of the whole gateway and its age in seconds, read from Postgres. */
 export interface Backlog {
   sends: Record<'scheduled' | 'waiting' | 'claimed', number>;
   sendAge: number;
@@ -13,13 +13,13 @@ export interface Backlog {
   scheduledLate: number;
   preparationAge: number;
   deliveries: number;
-  /** What waits for a destination that fails is held back for its sake: that it is late says nothing of the worker. */
+  /** By endpoint state: deliveries to failing endpoints are delayed on purpose, so their age does not indicate a slow worker. */
   deliveryAge: Record<'healthy' | 'failing', number>;
   endpoints: Record<'enabled' | 'failing' | 'disabled_by_owner' | 'disabled_by_gwk', number>;
   instances: Record<InstanceState, number>;
   /**
-   * Numbers that are to come back by themselves, and have not had a connection for over five minutes: each attempt
-   * changes the state, so what counts is when it was anything else. Who is logged out or banned waits for a person.
+   * Instances without a connection for more than 5 minutes that should reconnect by themselves. Every attempt changes the
+   * state, so the last other state counts. Logged out and banned instances need a person and are not counted.
    */
   instancesDown: number;
   retentionLate: number;
@@ -43,27 +43,27 @@ interface Row {
 
 const DOWN_MINUTES = 5;
 
-/** How long things are kept; what is there for longer is late. */
+/** Retention periods; older rows count as overdue. */
 export type Keeping = DaysKept & Pick<RetentionOptions, 'contentHours'>;
 
-/** What metrics of a worker ask of Postgres. */
+/** Cached queries of the worker's metrics. */
 export const postgresReaders = (db: Database, keeping: Keeping) => ({
   backlog: backlogReader(db, keeping),
   databaseBytes: databaseSizeReader(db),
 });
 
 export const backlogReader = (db: Database, keeping: Keeping, times?: Times) =>
-  kept(() => readBacklog(db, keeping), times);
+  cacheQuery(() => readBacklog(db, keeping), times);
 
-/** Bytes; by a statement of its own, so that it is known whether Postgres answers where the others take too long. */
+/** Reads the size in bytes with its own statement, so that it shows whether Postgres answers when the others are slow. */
 export const databaseSizeReader = (db: Database, times?: Times) =>
-  kept(async () => {
+  cacheQuery(async () => {
     const [row] = await db.$queryRaw<[{ bytes: number }]>`
       SELECT pg_database_size(current_database())::float8 AS bytes`;
     return row.bytes;
   }, times);
 
-/** Ages in seconds, 0 where nothing waits. */
+/** Ages are in seconds; 0: nothing is queued. */
 export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Backlog> {
   const plans = planPartitions(new Date(), keeping);
   const more = hoursBeyondWritten(keeping);
@@ -80,8 +80,8 @@ export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Back
       (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM outbox WHERE NOT prepared)
         AS preparation_age,
       (SELECT count(*)::float8 FROM webhook_queue) AS deliveries,
-      (SELECT jsonb_object_agg(destination, age) FROM (
-        SELECT CASE WHEN e.enabled AND e.failing_since IS NULL THEN 'healthy' ELSE 'failing' END AS destination,
+      (SELECT jsonb_object_agg(endpoint_state, age) FROM (
+        SELECT CASE WHEN e.enabled AND e.failing_since IS NULL THEN 'healthy' ELSE 'failing' END AS endpoint_state,
           greatest(0, extract(epoch FROM now() - min(q.first_due)))::float8 AS age
         FROM gwk_queued_endpoints() q JOIN webhook_endpoints e ON e.id = q.id GROUP BY 1) a) AS delivery_age,
       (SELECT jsonb_object_agg(state, amount) FROM (
@@ -106,10 +106,10 @@ export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Back
       (SELECT count(*)::float8 FROM unnest(${plans.map(({ parent }) => parent)}::text[],
           ${plans.map(({ keepFrom }) => keepFrom)}::text[]) AS kept (parent, keep_from),
         gwk_expired_partitions(kept.parent, kept.keep_from::date)) AS partitions_expired`;
-  return backlogOf(row!);
+  return toBacklog(row!);
 }
 
-function backlogOf(row: Row): Backlog {
+function toBacklog(row: Row): Backlog {
   const none = Object.fromEntries(INSTANCE_STATES.map((state) => [state, 0])) as Backlog['instances'];
   return {
     sends: { scheduled: 0, waiting: 0, claimed: 0, ...row.sends },

@@ -1,6 +1,6 @@
-import { kept } from './cached-query.js';
+import { cacheQuery } from './cached-query.js';
 
-const TIMES = { freshMs: 100, patienceMs: 100, knownMs: 400 };
+const TIMES = { freshMs: 100, timeoutMs: 100, maxAgeMs: 400 };
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -13,11 +13,11 @@ function slow() {
       begun.push((value) => (typeof value === 'string' ? resolve(value) : reject(value))),
     );
   const clock = { now: 0 };
-  const look = kept(read, TIMES, () => clock.now);
+  const look = cacheQuery(read, TIMES, () => clock.now);
   /** Looks until the patience is over. */
   const lookInVain = () => {
     const looking = look();
-    jest.advanceTimersByTime(TIMES.patienceMs);
+    jest.advanceTimersByTime(TIMES.timeoutMs);
     return looking;
   };
   return { begun, clock, look, lookInVain };
@@ -56,7 +56,7 @@ test('what a slow look brought is told while the next one takes as long, but not
 });
 
 test('Prometheus, which gives up after 10 s, is answered within 4 s', async () => {
-  const looking = kept(() => new Promise<string>(() => undefined))();
+  const looking = cacheQuery(() => new Promise<string>(() => undefined))();
   jest.advanceTimersByTime(4_000);
   expect(await looking).toBeNull();
 });

@@ -1,40 +1,40 @@
 import { within } from '../platform/with-timeout.js';
 
-/** What a test may shorten. */
+/** Time limits in milliseconds. */
 export interface Times {
-  /** So long one look serves whoever asks. */
+  /** Age up to which a result is served from the cache. */
   freshMs: number;
-  /** Prometheus waits no longer than ten seconds for all of /metrics. */
-  patienceMs: number;
-  /** What a slow look brought is told at the next scrape: by then another slow one is under way. */
-  knownMs: number;
+  /** Maximum wait of a caller, below the 10 s that Prometheus waits for /metrics. */
+  timeoutMs: number;
+  /** Maximum age of a result that is served while a slow query runs. */
+  maxAgeMs: number;
 }
 
-const TIMES: Times = { freshMs: 10_000, patienceMs: 4_000, knownMs: 60_000 };
+const TIMES: Times = { freshMs: 10_000, timeoutMs: 4_000, maxAgeMs: 60_000 };
 
 /**
- * One look at Postgres serves whoever asks within ten seconds. Nobody waits for it longer than four, and none begins
- * while another is under way: a Postgres that is slow gets no more to do, and /metrics says all else in time. Null where
- * it does not answer, and where it does not in time and nothing is known of the last minute.
+ * Caches a query for 10 s. Callers wait at most 4 s and concurrent calls share one query, so a slow Postgres is not queried
+ * more and does not block /metrics. The result is null if the query fails, or is late and the cached result is older than
+ * a minute.
  */
-export function kept<T>(
+export function cacheQuery<T>(
   read: () => Promise<T>,
   times: Times = TIMES,
   now: () => number = () => performance.now(),
 ): () => Promise<T | null> {
-  let known: T | null = null;
-  let knownAt = -Infinity;
-  let looking: Promise<void> | undefined;
-  const age = (): number => now() - knownAt;
-  const look = async (): Promise<void> => {
-    known = await read().catch(() => null);
-    knownAt = now();
-    looking = undefined;
+  let result: T | null = null;
+  let readAt = -Infinity;
+  let running: Promise<void> | undefined;
+  const age = (): number => now() - readAt;
+  const run = async (): Promise<void> => {
+    result = await read().catch(() => null);
+    readAt = now();
+    running = undefined;
   };
   return async () => {
-    if (age() < times.freshMs) return known;
-    looking ??= look();
-    await within(looking, times.patienceMs);
-    return age() < times.knownMs ? known : null;
+    if (age() < times.freshMs) return result;
+    running ??= run();
+    await within(running, times.timeoutMs);
+    return age() < times.maxAgeMs ? result : null;
   };
 }

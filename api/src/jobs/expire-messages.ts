@@ -9,8 +9,8 @@ import {
 } from './waiting-messages.js';
 
 /**
- * Which messages of an instance have waited too long (design: the 15 minutes of `expired`): only time in which the
- * instance was out counts, and time in which the account was suspended. Null: none can have.
+ * Selects the messages of an instance that have waited too long (docs/interface.md). Only time counts in which the instance
+ * was offline or the account suspended. Null: none can have expired.
  */
 export function expiredOf(instance: WaitingInstance, afterMs: number): Which | null {
   const { offlineMs, suspendedMs } = instance;

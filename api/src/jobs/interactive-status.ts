@@ -9,12 +9,11 @@ import { buildCheckMessage } from '../messages/interactive-status/formats.js';
 import { decideCheck } from '../messages/interactive-status/decide.js';
 
 /**
- * The monitor of interactive formats (spec: InteractiveStatusOut): sends a message in each format from one instance
- * to another, on a schedule, and records whether it was delivered as that format. Its messages take the way of all
- * others, policies included.
+ * Checks interactive formats on a schedule: sends a message in each format from one instance to another and records whether
+ * it was delivered in that format. Policies apply to these messages as to all others.
  */
 export interface MonitorOptions {
-  /** `ins_...`: who sends, and whose number gets it. */
+  /** Sender and recipient instance (`ins_...`). */
   from: string;
   to: string;
   everyMinutes: number;
@@ -23,7 +22,7 @@ export interface MonitorOptions {
 type Deps = Pick<JobDependencies, 'db' | 'log'> & { acceptor: Pick<Acceptor, 'accept'> };
 
 const LOOK_EVERY_MS = 5_000;
-/** After a refusal (a policy, a limit) nothing is tried for so long. */
+/** Delay after a refusal by a policy or a limit. */
 const REST_MS = 10 * 60_000;
 
 export function interactiveStatusJob(deps: Deps, options: MonitorOptions): Job {
@@ -39,7 +38,7 @@ export function interactiveStatusJob(deps: Deps, options: MonitorOptions): Job {
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
         restUntil = Date.now() + REST_MS;
-        deps.log.warn({ code: error.code }, 'the monitor of formats may not send now');
+        deps.log.warn({ code: error.code }, 'format check refused; retrying later');
         return { amount: judged, more: false };
       }
     },
@@ -55,7 +54,7 @@ interface PendingRow {
   rendered_as: string | null;
 }
 
-/** Workers that judge the same check come to the same result. */
+/** Workers that evaluate the same check get the same result. */
 async function judgePending(db: Database): Promise<number> {
   const rows = await db.$queryRaw<PendingRow[]>`
     SELECT f.id, f.format, (extract(epoch FROM now() - f.started_at) * 1000)::double precision AS age_ms,
@@ -82,7 +81,7 @@ interface End {
   jid: string | null;
 }
 
-/** One worker at a time; nothing is sent while either end is out, for it would say nothing of the formats. */
+/** One worker at a time. Sends nothing while either instance is offline, because the result would say nothing about the format. */
 async function startDue({ db, acceptor }: Deps, options: MonitorOptions): Promise<number> {
   const [from, to] = await Promise.all([endOf(db, options.from), endOf(db, options.to)]);
   if (from?.state !== 'connected' || to?.state !== 'connected' || to.jid === null) return 0;

@@ -4,8 +4,8 @@ import type { JobDependencies } from './dependencies.js';
 import type { MediaStore } from '../media/store/store.js';
 
 /**
- * The end of files (spec: 30 days): the file and its key go at once, the row 30 days later, until when it says
- * `media-expired`. What was made for a message goes with the message's content.
+ * Expires files after 30 days: removes the file and its key at once and the row 30 days later; until then a download answers
+ * `media-expired`. A file that was made for a message expires with the message's content.
  */
 const GROUP = 500;
 const FILES_AT_ONCE = 20;
@@ -41,8 +41,8 @@ export function expiredMediaJob({ db }: JobDependencies): Job {
 }
 
 /**
- * Removes the files that no row names. A key stays locked while its file is removed, so that a row which comes to take
- * the file waits, and then finds it gone.
+ * Removes files that no row references. It locks the key meanwhile, so a row that wants to reference the file waits and then
+ * finds it deleted.
  */
 export function mediaFileRemovalJob({ db }: JobDependencies, store: MediaStore): Job {
   return {

@@ -14,7 +14,7 @@ import type { StoreWatch } from '../media/store/watch.js';
 import { findFfmpeg, isUsable } from '../media/tools/find-ffmpeg.js';
 import { Tools } from '../media/tools/run.js';
 
-/** What a worker does about media: prepares messages, and ends files. */
+/** Media work of a worker: prepares messages and expires files. */
 export interface WorkerMedia {
   jobs: Job[];
   watch: StoreWatch;
@@ -26,7 +26,7 @@ type Config = ConfigOf<typeof workerSettings>;
 const PREFIX = 'gwk-decoding-';
 const PREPARE_EVERY_MS = 100;
 const CONNECT_MS = 10_000;
-/** Longer than any work takes: what lies about after that was left by a worker that was killed. */
+/** Longer than any preparation takes; older folders were left by a killed worker. */
 const LEFT_BEHIND_MS = 3_600_000;
 const USER_AGENT = 'gwk-media/1';
 
@@ -72,7 +72,7 @@ export async function openWorkerMedia(config: Config, deps: Deps): Promise<Worke
   };
 }
 
-/** One that does not run would put its own fault down to every file: there is rather none, and messages wait. */
+/** Without a working ffmpeg the preparer gets none, and messages wait: a broken one would fail every file. */
 async function usableFfmpeg(
   configured: string | undefined,
   log: JobDependencies['log'],

@@ -6,12 +6,12 @@ import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
 import type { Backlog } from './backlog.js';
 import type { Conclusion, DeliveryMetrics } from '../webhooks/delivery/types.js';
 
-/** What is looked at when somebody asks. */
+/** Sources of values that are read at each scrape. */
 export interface Observed {
   inFlight: () => number;
-  /** Null where Postgres does not say. */
+  /** Null: Postgres does not answer. */
   backlog: () => Promise<Backlog | null>;
-  /** Likewise. */
+  /** Null: Postgres does not answer. */
   databaseBytes: () => Promise<number | null>;
 }
 
@@ -20,7 +20,7 @@ interface Due {
   at: number;
 }
 
-/** What /metrics of a worker says. */
+/** Metrics of a worker. */
 export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
   readonly #attempts: Counter<'result'>;
@@ -58,7 +58,7 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#preparations.inc({ result });
   }
 
-  /** Who is asked for signs of life, before the first time: what begins at 1 has never increased. */
+  /** Initialises the counters of the liveness source with 0: for Prometheus, a series that begins at 1 has no increase. */
   setLivenessSource(source: string): void {
     for (const result of ['ok', 'error']) this.#livenessReads.inc({ source, result }, 0);
   }
@@ -67,7 +67,7 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#livenessReads.inc({ source, result: ok ? 'ok' : 'error' });
   }
 
-  /** A loop begins, and is to end a pass each so many milliseconds. */
+  /** Registers a job and its interval in milliseconds. */
   expects(job: string, everyMs: number): void {
     this.#due.set(job, { everyMs, at: this.#now() + everyMs });
   }
@@ -87,7 +87,7 @@ export class WorkerMetrics implements DeliveryMetrics {
   }
 }
 
-/** Series whose numbers nobody knows say NaN: an old number would look like a calm one. */
+/** Unknown values are NaN: an old value would look healthy. */
 function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
   const number = (metric: Metric<never>, read: (seen: Backlog) => number): void =>
     observedGauge(registry, metric, async () => {

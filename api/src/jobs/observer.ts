@@ -1,6 +1,6 @@
 /**
- * How long this worker could have seen others: absence counts only while the observer was healthy. An observation that
- * fails, or that comes long after the one before it (a stalled or suspended process), begins a new time.
+ * Measures for how long this worker has observed without interruption: an absence counts only while the observer was
+ * healthy. A failed observation, or one more than 5 s after the previous one (a stalled process), restarts the measurement.
  */
 const MAX_GAP_MS = 5_000;
 
@@ -9,7 +9,7 @@ export class Observer {
   #healthySince: number | null = null;
   #last = 0;
 
-  /** @param now a clock that never jumps back (milliseconds) */
+  /** @param now monotonic clock in milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }

@@ -4,7 +4,7 @@ import type { JobDependencies } from './dependencies.js';
 
 const CONTACTS = 20;
 
-/** What waits for contacts who have opted out, where it was more than the opt-out's own transaction fails. */
+/** Fails the rest of the queued messages of opted-out contacts, beyond those that the opt-out's transaction failed. */
 export function optOutsJob({ db, sealer }: Pick<JobDependencies, 'db' | 'sealer'>): Job {
   return {
     name: 'opt-outs',

@@ -1,13 +1,13 @@
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
-/** Longer than all codes of a session together: its engine, if there is one, has forgotten it. */
+/** Longer than all codes of a session together; no engine still serves the session. */
 const SILENT_MINUTES = 3;
 const GROUP = 500;
 
 /**
- * Pairing codes that have run out are gone from wherever they were written down, and sessions that no engine shows
- * anything for are closed, so that nobody starts engines for them for ever.
+ * Removes expired pairing codes from all places that store them, and closes sessions without updates from an engine, so that
+ * the operator does not start engines for them forever.
  */
 export function pairingJob({ db }: JobDependencies): Job {
   return {

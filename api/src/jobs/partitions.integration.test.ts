@@ -11,9 +11,14 @@ const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const options: DaysKept = { messageDays: 90, eventDays: 60, deliveryDays: 1 };
 /** Locks are waited for until they come, and turns are an hour apart: nothing here is decided by a slow machine. */
-const CALM: Partial<PartitionTimes> = { lockTimeoutMs: 600_000, patienceMs: 600_000, turnMs: HOUR };
+const CALM: Partial<PartitionTimes> = { lockTimeoutMs: 600_000, vacuumTimeoutMs: 600_000, turnMs: HOUR };
 /** For locks that do not come: they are given up soon. */
-const HURRIED: Partial<PartitionTimes> = { lockTimeoutMs: 20, lockRetryMs: 1, patienceMs: 20, turnMs: HOUR };
+const HURRIED: Partial<PartitionTimes> = {
+  lockTimeoutMs: 20,
+  lockRetryMs: 1,
+  vacuumTimeoutMs: 20,
+  turnMs: HOUR,
+};
 const NO_LIMIT = { timeout: 600_000 };
 const jobWith = (deps: JobWorld['deps'], times = CALM): Job => partitionsJob(deps, options, { times });
 const inMs = (ms: number): Date => new Date(Date.now() + ms);

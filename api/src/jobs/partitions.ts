@@ -3,7 +3,7 @@ import type { Database } from '../database/database.js';
 import { NOTHING, type Job, type JobResult } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
-/** How long whole days of rows are kept (design: Retention). */
+/** Retention of whole days, in days. */
 export interface DaysKept {
   messageDays: number;
   eventDays: number;
@@ -12,9 +12,9 @@ export interface DaysKept {
 
 export interface PartitionPlan {
   parent: string;
-  /** Days (UTC) that need a partition: yesterday until a week ahead. */
+  /** Days (UTC) that need a partition: from yesterday to 7 days ahead. */
   days: string[];
-  /** Partitions of earlier days are dropped. */
+  /** First day to keep. */
   keepFrom: string;
 }
 
@@ -23,34 +23,34 @@ const DAYS_AHEAD = 7;
 const GROUP = 1_000;
 const EVERY_MS = 3_600_000;
 /**
- * One partition in so long, by whichever worker, unless it is small: what a drop gives back to the disk holds up what is
- * written meanwhile, for some 100 ms where there were a million rows.
+ * Pause between two drops of large partitions, for all workers together. A drop delays concurrent writes while the file
+ * system frees the space: about 100 ms for a million rows (docs/decisions/0026-drop-partitions-one-at-a-time.md).
  */
 const REST_MS = 10_000;
 const SMALL_BYTES = 8_388_608;
-const LEFT_ALONE_MS = EVERY_MS * 0.9;
-/** A machine that keeps its time is never so far from another. */
+const SKIP_MS = EVERY_MS * 0.9;
+/** Maximum difference between two synchronised clocks. */
 const CLOCKS_APART_MS = 60_000;
 const LOCK_ATTEMPTS = 5;
 const TRANSACTION_MS = 15_000;
-/** Postgres ends the transaction of a process that stands still, or is cut off, while it holds a table. */
+/** After this time Postgres ends the transaction of a stalled or disconnected process that holds a table lock. */
 const IDLE_MS = 5_000;
 
 export interface PartitionTimes {
-  /** For so long at most others wait for each lock (a table, a partition, the default one) of a change of partitions. */
+  /** Time limit of each lock (table, partition, default partition), and so the longest wait of other transactions. */
   lockTimeoutMs: number;
-  /** After the first attempt; after each further one so much longer. */
+  /** Pause after the first attempt; it grows by the same amount with each attempt. */
   lockRetryMs: number;
-  /** Autovacuum gives way after a second, unless it must not (wraparound). */
-  patienceMs: number;
-  /** Between two drops of large partitions. A loop comes a tenth earlier or later than it is told. */
+  /** Time limit for the lock of a partition in autovacuum, which yields after 1 s unless it prevents wraparound. */
+  vacuumTimeoutMs: number;
+  /** Minimum time between two drops of large partitions: the pause less the jitter of the loop (10 %). */
   turnMs: number;
 }
 
 const TIMES: PartitionTimes = {
   lockTimeoutMs: 100,
   lockRetryMs: 200,
-  patienceMs: 3_000,
+  vacuumTimeoutMs: 3_000,
   turnMs: REST_MS * 0.9,
 };
 
@@ -71,27 +71,27 @@ export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
   return Object.entries(daysOf).map(([parent, daysKept]) => ({ parent, days, keepFrom: day(-daysKept) }));
 }
 
-/** Partitions of the days to come, and an end to those of the days gone by: a large one, and then a rest. */
+/** Creates partitions for the coming days and drops expired ones: one large partition per pass. */
 export function partitionsJob(
   deps: Deps,
   kept: DaysKept,
   { now = Date.now, times }: PartitionOptions = {},
 ): Job {
-  const work: Work = { ...deps, left: new LeftAlone(), times: { ...TIMES, ...times } };
-  const told = new Map<string, string>();
-  const see = async (step: Step, plan: PartitionPlan): Promise<JobResult> => {
+  const work: Work = { ...deps, left: new SkipList(), times: { ...TIMES, ...times } };
+  const logged = new Map<string, string>();
+  const run = async (step: Step, plan: PartitionPlan): Promise<JobResult> => {
     if (work.left.has(plan.parent)) return NOTHING;
     const name = `${step.name} ${plan.parent}`;
     try {
       const result = await step(work, plan);
-      told.delete(name);
+      logged.delete(name);
       return result;
     } catch (error) {
       if (error instanceof InUse) return leave(work, error);
       const text = String((error as Error).message);
-      if (told.get(name) !== text)
-        deps.log.warn({ err: error, table: plan.parent, step: step.name }, 'failed, and is tried again');
-      told.set(name, text);
+      if (logged.get(name) !== text)
+        deps.log.warn({ err: error, table: plan.parent, step: step.name }, 'partition step failed; retrying');
+      logged.set(name, text);
       throw error;
     }
   };
@@ -107,10 +107,10 @@ export function partitionsJob(
         () => true,
         (error: Error) => (errors.push(error), false),
       );
-      // Each is tried whatever became of the others: on a full disk no day can be made until one is dropped.
+      // Runs every step even after errors: on a full disk no partition can be created until one is dropped.
       for (const step of agree ? [makeDays, emptyDefault, dropExpired] : [makeDays])
         for (const plan of plans)
-          await see(step, plan).then(
+          await run(step, plan).then(
             (done) => result.push(done),
             (error: Error) => errors.push(error),
           );
@@ -124,8 +124,8 @@ export function partitionsJob(
 }
 
 /**
- * Days end for good, and a machine may start years ahead: two clocks have to say that their time is over.
- * @throws where they differ
+ * Compares the clocks of this worker and of Postgres, because a machine may boot with a clock years ahead and a drop is final.
+ * @throws if they differ by more than a minute
  */
 async function clocksAgree(db: Database, now: () => number): Promise<void> {
   const before = now();
@@ -134,7 +134,7 @@ async function clocksAgree(db: Database, now: () => number): Promise<void> {
   const apart = Math.max(before - row!.ms, row!.ms - now());
   if (apart > CLOCKS_APART_MS)
     throw new Error(
-      `the clocks of this worker and of Postgres differ by ${Math.round(apart / 1_000)} s: no day is ended`,
+      `the clocks of this worker and of Postgres differ by ${Math.round(apart / 1_000)} s: no partition is dropped`,
     );
 }
 
@@ -142,14 +142,14 @@ type Step = (work: Work, plan: PartitionPlan) => Promise<JobResult>;
 
 type Deps = Pick<JobDependencies, 'db' | 'log'>;
 
-type Work = Deps & { left: LeftAlone; times: PartitionTimes };
+type Work = Deps & { left: SkipList; times: PartitionTimes };
 
-/** The tables and partitions that are not looked at for the hour. */
-class LeftAlone {
+/** Tables and partitions to skip for an hour. */
+class SkipList {
   readonly #until = new Map<string, number>();
 
   add(name: string): void {
-    this.#until.set(name, performance.now() + LEFT_ALONE_MS);
+    this.#until.set(name, performance.now() + SKIP_MS);
   }
 
   has(name: string): boolean {
@@ -168,7 +168,7 @@ function leave({ left, log }: Work, { table, message }: InUse): JobResult {
   return NOTHING;
 }
 
-/** Others work with it for long: nothing is lost by seeing to it later, and much is held up by waiting for it. */
+/** Another transaction holds the table for long. Waiting would block all later transactions, so the work is postponed. */
 class InUse extends Error {
   constructor(
     readonly table: string,
@@ -189,8 +189,8 @@ async function makeDays(deps: Work, { parent, days }: PartitionPlan): Promise<Jo
 }
 
 /**
- * A day that has rows in the default partition already (no worker ran for a week) keeps them there; the days after
- * it still get their own.
+ * Rows of a day that are in the default partition already (no worker ran for a week) stay there; later days get their own
+ * partitions.
  */
 async function makeDay(work: Work, parent: string, day: string): Promise<number> {
   try {
@@ -206,7 +206,7 @@ async function makeDay(work: Work, parent: string, day: string): Promise<number>
   }
 }
 
-/** Rows that came without a partition for their day are removed one by one. */
+/** Deletes expired rows of the default partition. */
 async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): Promise<JobResult> {
   const table = `${parent}_default`;
   const sql = `DELETE FROM ${table} WHERE id IN (
@@ -216,7 +216,7 @@ async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): 
   return NOTHING;
 }
 
-/** Small ones, and one that is not if it is time for it. One that is in use keeps no younger one. */
+/** Drops small partitions, and one large one if the pause is over. Skips partitions in use. */
 async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Promise<JobResult> {
   for (let amount = 0; ;) {
     const [expired] = await work.db.$queryRaw<{ name: string }[]>`
@@ -235,7 +235,7 @@ async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Pro
   }
 }
 
-/** What was dropped: a partition of that size; or why none was: another worker did it, or it is not yet time. */
+/** Size of the dropped partition, or the reason for none: another worker dropped it, or the pause is not over. */
 type Outcome = 'small' | 'large' | 'missing' | 'deferred';
 
 async function dropPartition(work: Work, parent: string, name: string): Promise<Outcome> {
@@ -248,7 +248,7 @@ async function dropPartition(work: Work, parent: string, name: string): Promise<
           SELECT gwk_drop_partition(${name}, ${SMALL_BYTES}::bigint, ${work.times.turnMs}::integer) AS outcome`;
         return row!.outcome;
       },
-      (tx) => keepOthersAway(tx, name, work.times),
+      (tx) => lockPartition(tx, name, work.times),
     );
   } catch (error) {
     if (isMissing(error, name)) return 'missing';
@@ -256,24 +256,24 @@ async function dropPartition(work: Work, parent: string, name: string): Promise<
   }
 }
 
-async function keepOthersAway(
+async function lockPartition(
   tx: Transaction,
   partition: string,
-  { patienceMs }: PartitionTimes,
+  { vacuumTimeoutMs }: PartitionTimes,
 ): Promise<void> {
-  await setLockTimeout(tx, patienceMs);
+  await setLockTimeout(tx, vacuumTimeoutMs);
   try {
     await tx.$queryRaw`SELECT gwk_lock_out_vacuum(${partition})::text`;
   } catch (error) {
-    throw isLockTimeout(error) ? new InUse(partition, 'the partition is in use: it is dropped later') : error;
+    throw isLockTimeout(error) ? new InUse(partition, 'partition in use; dropping it later') : error;
   }
 }
 
 type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 
 /**
- * For a change of a table that everybody uses, one worker at a time. It waits for those who use the table, and all who
- * come after wait for it: so it never waits long. Behind a reader that stays (a backup) it gives up.
+ * Runs a change of a partitioned table, one worker at a time. While it waits for the lock, all later transactions wait
+ * behind it, so its time limit is short. It gives up behind a long reader such as a backup.
  *
  * @throws InUse
  */
@@ -300,7 +300,7 @@ async function underLock<T>(
       if (attempt < LOCK_ATTEMPTS) await sleep(lockRetryMs * attempt);
     }
   }
-  throw new InUse(table, 'the table is in use for long: its partitions are seen to later');
+  throw new InUse(table, 'table in use; changing its partitions later');
 }
 
 const setLockTimeout = (tx: Transaction, ms: number) =>

@@ -9,7 +9,7 @@ import {
   type WaitingInstance,
 } from './waiting-messages.js';
 
-/** What waits for an instance that will not send it fails at once (design: Who waits). */
+/** Failure code for the queued messages of an instance that cannot send (never paired, logged out, banned, deleted); null: they wait. */
 export function refusalOf({
   state,
   deleted,

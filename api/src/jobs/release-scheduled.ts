@@ -20,8 +20,8 @@ export interface DueMessage {
 }
 
 /**
- * When a scheduled message whose time has come leaves: now (null), or at the next opening where its window has closed
- * again. Accepted is accepted: a policy that would refuse it by now moves it as well.
+ * Returns when a due scheduled message may leave: null for now, or the next opening if its window has closed again. An
+ * accepted message is never refused: a policy that would refuse it now postpones it too.
  */
 export function releaseAt({ now, hours, isGroup, lastWroteAt }: DueMessage): Date | null {
   const verdict = decideActiveHours({
@@ -52,7 +52,7 @@ interface Released {
   rings: { instanceId: string; messageId: string }[];
 }
 
-/** One worker at a time: groups taken side by side could change places within a conversation. */
+/** One worker at a time: two workers could change the order within a conversation. */
 async function releaseGroup({ db }: JobDependencies, environment: PolicyOverrides): Promise<Released | null> {
   return db.$transaction(async (tx) => {
     const [lock] = await tx.$queryRaw<{ mine: boolean }[]>`

@@ -2,7 +2,7 @@ import { RESEND_BATCH } from '../webhooks/resend.js';
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
-/** Goes on with what a large retry-failed has left. */
+/** Continues large retry-failed requests. */
 export function resendDeliveriesJob({ db }: Pick<JobDependencies, 'db'>): Job {
   return {
     name: 'resend',

@@ -1,7 +1,7 @@
 import type { Job, JobResult } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
-/** How long rows are kept that end one by one (design: Retention, At rest). */
+/** Retention of rows that are deleted one by one. */
 export interface RetentionOptions {
   contentHours: number;
   stateMonths: number;
@@ -9,22 +9,22 @@ export interface RetentionOptions {
 }
 
 const GROUP = 1_000;
-/** What gwk_update_messages writes into delete_at, counted from when the message left. */
+/** Hours after sending that gwk_update_messages writes into delete_at. */
 const CONTENT_HOURS_WRITTEN = 24;
-/** The longest window that the mass block counts over. */
+/** Longest window of the mass block. */
 const MASS_SENDS_HOURS = 24;
-/** The public status tells of 30 days. */
+/** The public status covers 30 days. */
 const FORMAT_CHECK_DAYS = 90;
-/** Longer than a webhook is tried for. */
+/** Longer than the retry schedule of webhooks. */
 const TRACE_DAYS = 3;
-/** The network keeps what it could not deliver for less. */
+/** Longer than the network stores undelivered messages. */
 const INBOUND_SEEN_DAYS = 30;
 
-/** For so many hours beyond what is written of it content is kept; below 0 where it goes before. */
+/** Hours that content is kept beyond its delete_at; negative: less. */
 export const hoursBeyondWritten = ({ contentHours }: Pick<RetentionOptions, 'contentHours'>): number =>
   contentHours - CONTENT_HOURS_WRITTEN;
 
-/** Rows that end one by one: each statement takes a group of what is due and leaves what others have locked. */
+/** Statements that delete a batch of due rows each and skip rows that other transactions have locked. */
 const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
   content: (options) => `
     DELETE FROM message_contents WHERE message_id IN (

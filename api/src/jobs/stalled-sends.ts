@@ -1,18 +1,15 @@
 import { Prisma } from '../generated/prisma/client.js';
 
 /**
- * SQL: for how many seconds the number that has stood still longest has sent and claimed nothing, although a message of
- * it is due; null where none is due. An hour stands for whatever is longer.
+ * SQL for the longest time in seconds for which a connected instance has sent and claimed nothing although a message of it
+ * is due; null: none is due. Times over an hour count as an hour.
  *
- * Pacing lets at least one message a minute go (policy.ts), so a campaign moves however late its last message is, and
- * the oldest message says nothing of it. What moves leaves two traces: what is claimed now (`claimed_at`), and the
- * event `message.sent` of what has gone, whose row in the outbox is gone too. Failures are no trace: jobs make them
- * as well, of messages that a hanging engine holds. Nor does a number stand still while it is away, or before its
- * message is due.
+ * Pacing lets at least one message a minute leave, so the age of the oldest message does not show a stall; claims
+ * (`claimed_at`) and `message.sent` events do. Failures do not count: jobs also fail messages that a hanging engine holds.
+ * An offline instance is not stalled.
  *
- * Each look-up is by an index and ends with what it finds first: the head of the instance's turns, of those that have
- * one the claims that they hold (500 at most), and their newest events, an hour's at most (OFFSET 0: by type, all that the
- * account has sent would be read). However much waits, of each instance one message is read.
+ * Each lookup uses an index and stops at its first row: the first due message of the instance, its claims (at most 500) and
+ * its newest events of an hour. OFFSET 0 keeps the planner from reading all sent events of the account by type.
  */
 export const STALLED_SECONDS = Prisma.sql`
   SELECT extract(epoch FROM now() - min(

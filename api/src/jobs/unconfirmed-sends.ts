@@ -5,8 +5,8 @@ import type { JobDependencies } from './dependencies.js';
 const GROUP = 200;
 
 /**
- * Doubt ends (design): what began to be sent so long ago and was never acknowledged is `failed` with `timeout`, is
- * never sent again, and the conversation goes on. A later ack or receipt corrects it.
+ * Fails messages with `timeout` whose sending began longer ago than the limit without an acknowledgement. They are never sent
+ * again, and the conversation continues. A later acknowledgement or receipt corrects the status.
  */
 export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs: number): Job {
   const { db, sealer } = deps;
@@ -18,12 +18,12 @@ export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs:
         SELECT message_id FROM outbox
         WHERE head AND attempted_at <= now() - ${unconfirmedTimeoutMs}::double precision * interval '1 millisecond'
         LIMIT ${GROUP}::integer`;
-      const learnt = rows.map(({ message_id }) => timedOut(message_id));
+      const updates = rows.map(({ message_id }) => timedOut(message_id));
       let amount = 0;
-      const doubted = () => true;
+      const isUnconfirmed = () => true;
       await applyStatusUpdates(
         { database: db, sealer },
-        { messages: learnt, hasClaim: doubted },
+        { messages: updates, hasClaim: isUnconfirmed },
         async (changes, events) => {
           const [row] = await db.$queryRaw<{ made: string[] }[]>`
           SELECT gwk_update_messages(${changes}::jsonb, ${events}::jsonb) AS made`;

@@ -7,7 +7,7 @@ import { Observer } from './observer.js';
 import {
   createLivenessReader,
   unresponsiveEnginesJob,
-  silentSince,
+  unresponsiveSince,
   type EndedLease,
   type LivenessReader,
 } from './unresponsive-engines.js';
@@ -51,7 +51,7 @@ describe('whether an engine is silent', () => {
     ],
     ['the same, before a new observer', { holder: null, expiresAt: ago(LEASE * 9) }, LEASE, null],
   ])('%s', (_sentence, values, healthyForMs, expected) => {
-    expect(silentSince({ ...lease, ...values }, healthyForMs)).toEqual(expected);
+    expect(unresponsiveSince({ ...lease, ...values }, healthyForMs)).toEqual(expected);
   });
 });
 

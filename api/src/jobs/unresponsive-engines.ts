@@ -1,12 +1,16 @@
 import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../database/database.js';
-import { closingOf, type Liveness, type LivenessSource } from '../instances/availability/liveness-source.js';
+import {
+  decideClosing,
+  type Liveness,
+  type LivenessSource,
+} from '../instances/availability/liveness-source.js';
 import { writeStates } from '../instances/state/write.js';
 import type { Observer } from './observer.js';
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
-/** A lease that was not renewed lately, or has ended, while its instance is shown as connected or connecting. */
+/** A lease without a recent renewal, or an ended one, whose instance is stored as connected or connecting. */
 export interface EndedLease {
   instanceId: string;
   epoch: number;
@@ -17,17 +21,17 @@ export interface EndedLease {
   now: Date;
 }
 
-/** How long an instance may stand without an engine after one has ended: another takes over, or says why not. */
+/** Time for another engine to take over after one has ended. */
 const TAKE_OVER_MS = 45_000;
 
 /**
- * Since when an engine is to be called silent; null: it is not, or nobody can tell (design: State and availability).
+ * Returns since when an engine is unresponsive; null: it is not, or this worker cannot know.
  *
- * An engine that did not renew is silent since its last renewal, if this observer was there for a whole lease and
- * would have seen one: after a restart of Postgres, or of this worker, engines are given the time to renew. One whose
- * lease was given back by others (its process ended without a word) is silent once no other engine has come.
+ * An engine without renewals is unresponsive since its last renewal, if this worker has observed for a whole lease: after a
+ * restart of Postgres or of this worker engines get time to renew. An engine whose lease was released because its process
+ * ended is unresponsive if no other engine has taken over.
  */
-export function silentSince(lease: EndedLease, healthyForMs: number): Date | null {
+export function unresponsiveSince(lease: EndedLease, healthyForMs: number): Date | null {
   const { state, holder, renewedAt, expiresAt, now } = lease;
   if (state !== 'connected' && state !== 'connecting') return null;
   const endedForMs = now.getTime() - expiresAt.getTime();
@@ -47,7 +51,7 @@ interface Row {
   now: Date;
 }
 
-/** Reads signs of suspects, some of which are due to be judged; none where the source does not answer. */
+/** Reads the liveness of suspects, of which some are due; empty if the source does not answer. */
 export type LivenessReader = (
   suspects: readonly EndedLease[],
   due: readonly EndedLease[],
@@ -58,29 +62,32 @@ export interface LivenessReaderOptions {
   onRead?: (source: LivenessSource['name'], ok: boolean) => void;
 }
 
-export function createLivenessReader(source: LivenessSource, { log, onRead }: LivenessReaderOptions): LivenessReader {
-  let away = false;
+export function createLivenessReader(
+  source: LivenessSource,
+  { log, onRead }: LivenessReaderOptions,
+): LivenessReader {
+  let unavailable = false;
   return async (suspects, due) => {
-    // A heartbeat ends before its lease does; what Prometheus has seen it knows later too.
+    // Heartbeats expire before leases, so they are read early; Prometheus keeps its samples.
     const wanted = source.name === 'prometheus' ? due : suspects;
     try {
       const seen = await source.read(wanted);
       if (wanted.length === 0) return seen;
-      if (away) log.info({ source: source.name }, 'source of life are read again');
-      away = false;
+      if (unavailable) log.info({ source: source.name }, 'liveness source available again');
+      unavailable = false;
       onRead?.(source.name, true);
       return seen;
     } catch (error) {
-      if (!away)
-        log.warn({ err: error, source: source.name }, 'no source of life to read: leases alone decide');
-      away = true;
+      if (!unavailable)
+        log.warn({ err: error, source: source.name }, 'liveness source unavailable; only leases decide');
+      unavailable = true;
       onRead?.(source.name, false);
       return new Map();
     }
   };
 }
 
-/** @param readLiveness what others have seen of engines (availability/signs.ts); the leases decide */
+/** @param readLiveness refines the time and reason; only the leases decide */
 export function unresponsiveEnginesJob(
   { db, sealer, log }: JobDependencies,
   observer: Pick<Observer, 'observe' | 'healthyForMs'>,
@@ -93,27 +100,27 @@ export function unresponsiveEnginesJob(
       let amount = 0;
       const suspects = await observer.observe(() => unrenewedLeases(db));
       const healthyForMs = observer.healthyForMs();
-      const due = suspects.filter((lease) => silentSince(lease, healthyForMs) !== null);
-      const signs = await readLiveness(suspects, due);
+      const due = suspects.filter((lease) => unresponsiveSince(lease, healthyForMs) !== null);
+      const liveness = await readLiveness(suspects, due);
       for (const lease of due) {
-        const since = silentSince(lease, healthyForMs)!;
-        const closing = closingOf(lease, since, signs.get(lease.instanceId));
+        const since = unresponsiveSince(lease, healthyForMs)!;
+        const closing = decideClosing(lease, since, liveness.get(lease.instanceId));
         const written = await db.$transaction(async (tx) => {
-          if (!(await holdStill(tx, lease))) return false;
+          if (!(await lockLease(tx, lease))) return false;
           await writeStates(tx, sealer, lease.instanceId, [{ state: 'disconnected', ...closing }]);
           return true;
         });
         if (!written) continue;
         amount += 1;
         const { instanceId: instance, epoch } = lease;
-        log.warn({ instance, epoch, reason: closing.reason, since: closing.at }, 'engine is silent');
+        log.warn({ instance, epoch, reason: closing.reason, since: closing.at }, 'engine unresponsive');
       }
       return { amount, more: false };
     },
   };
 }
 
-/** Those whose lease has ended, and those that have lived for a third of theirs without renewing and will end soon. */
+/** Reads leases that have ended, and those that end within 30 s after a third of a lease without a renewal. */
 async function unrenewedLeases(db: Database): Promise<EndedLease[]> {
   const rows = await db.$queryRaw<Row[]>`
     SELECT l.instance_id, l.epoch, l.holder, i.state, l.renewed_at, l.expires_at, clock_timestamp() AS now
@@ -135,10 +142,10 @@ async function unrenewedLeases(db: Database): Promise<EndedLease[]> {
 type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 
 /**
- * The epoch rule for an observer: the lease is still the one that was seen ending, and until the end of this
- * transaction nobody renews it, takes it or writes under it.
+ * Locks the lease for the rest of the transaction if it is unchanged, so that no engine renews it, takes it or writes under
+ * it meanwhile.
  */
-async function holdStill(tx: Transaction, lease: EndedLease): Promise<boolean> {
+async function lockLease(tx: Transaction, lease: EndedLease): Promise<boolean> {
   const locked = await tx.$queryRaw<unknown[]>`
     SELECT 1 AS one FROM instance_leases
     WHERE instance_id = ${lease.instanceId}::uuid AND epoch = ${lease.epoch}::integer

@@ -2,14 +2,14 @@ import type { FailureCode, InstanceState } from '@gwk/core/states';
 import { failMessages } from '../messages/apply-status.js';
 import type { JobDependencies } from './dependencies.js';
 
-/** An instance that has messages waiting, as decisions see it. */
+/** An instance with waiting messages. */
 export interface WaitingInstance {
   instanceId: string;
   state: InstanceState;
   deleted: boolean;
-  /** Time spent out of `connected` so far. */
+  /** Total time in other states than `connected`. */
   offlineMs: number;
-  /** For how long its account has been suspended. */
+  /** Time since its account was suspended. */
   suspendedMs: number | null;
 }
 
@@ -34,23 +34,23 @@ export async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<Waitin
   }));
 }
 
-/** Which of an instance's waiting messages are meant: both limits null would mean none. */
+/** Selects waiting messages of an instance; with both limits null it selects none. */
 export interface Which {
-  /** Those that began to wait when the out clock showed this or less. */
+  /** Messages that began to wait when the total offline time was at most this. */
   startedAtMost: number | null;
-  /** Of those, the ones that have waited for so long on any clock. */
+  /** Minimum wait of those messages, in real time. */
   waitedMs: number;
-  /** Those accepted so long ago or longer. */
+  /** Messages accepted at least this long ago. */
   acceptedMsAgo: number | null;
 }
 
 export const ALL: Which = { startedAtMost: Number.MAX_SAFE_INTEGER, waitedMs: 0, acceptedMsAgo: null };
-/** So many at once: a group is one transaction. */
+/** Messages per transaction. */
 const GROUP = 200;
 
 /**
- * Fails a group of messages that wait and were never attempted: what may have left is not failed here.
- * @returns how many it failed, at most GROUP
+ * Fails a batch of waiting messages that no engine has attempted; attempted ones may have left.
+ * @returns the number of failed messages, at most GROUP
  */
 export async function failWaiting(
   deps: Deps,

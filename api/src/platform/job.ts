@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gwk/core/log';
 
-/** Something that is looked at again and again. Several workers may do it at once. */
+/** Periodic work. Several workers may run it at the same time. */
 export interface Job {
   name: string;
   everyMs: number;
-  /** After a pass that leaves more; none where absent. */
+  /** Pause after a pass that left work (default: none). */
   restMs?: number;
-  /** @returns how much was dealt with, and whether there is more right now */
+  /** @returns the number of processed items, and whether more work is due now */
   pass(): Promise<JobResult>;
 }
 
@@ -24,7 +24,7 @@ export interface LoopOptions {
   log: Logger;
   signal: AbortSignal;
   onPass?: (ok: boolean, amount: number) => void;
-  /** Returns after so many milliseconds, or at the signal. */
+  /** Waits for the given milliseconds or until the signal. */
   rest?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -32,8 +32,8 @@ const restInReality: Required<LoopOptions>['rest'] = (ms, signal) =>
   sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /**
- * Runs a job until the signal. An error is logged (the first of a row), waits longer each time, and is the business
- * of no other loop. Passes do not come in step with those of other workers.
+ * Runs a job until the signal. It logs the first of consecutive errors and backs off; other jobs continue. Jitter of 10 %
+ * keeps workers from running in step.
  */
 export async function loop(
   job: Job,
@@ -45,13 +45,13 @@ export async function loop(
     try {
       const result = await job.pass();
       more = result.more;
-      if (failures > 0) log.info({ job: job.name }, 'works again');
-      if (result.amount > 0) log.debug({ job: job.name, amount: result.amount }, 'result');
+      if (failures > 0) log.info({ job: job.name }, 'job recovered');
+      if (result.amount > 0) log.debug({ job: job.name, amount: result.amount }, 'job pass done');
       failures = 0;
       onPass?.(true, result.amount);
     } catch (error) {
       failures += 1;
-      if (failures === 1) log.warn({ err: error, job: job.name }, 'failed, and is tried again');
+      if (failures === 1) log.warn({ err: error, job: job.name }, 'job failed; retrying');
       onPass?.(false, 0);
     }
     const wait = failures > 0 ? backoff(job.everyMs, failures) : more ? (job.restMs ?? 0) : job.everyMs;

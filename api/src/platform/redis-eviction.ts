@@ -2,20 +2,19 @@ import type { Logger } from '@gwk/core/log';
 import type { Redis } from './redis.js';
 
 /**
- * A Redis that evicts throws away what engines wait for: bells, commands, heartbeats. Nothing is lost by it, because
- * nothing is true in Redis alone; but messages wait until somebody looks, and commands get no answer. So it is said at
- * each connection, and nothing is refused: to change it is a matter of Redis alone.
+ * Warns at each connection to a Redis that evicts keys: it removes notifications, commands and heartbeats. No message is
+ * lost, because Postgres stores them all, but messages wait for the next poll, and commands get no answer.
  */
 export type Eviction = 'none' | 'evicts' | 'unknown';
 
-/** @param info the section `memory` of INFO; services without it say nothing */
+/** @param info section `memory` of INFO; some services omit it */
 export function evictionOf(info: string): { eviction: Eviction; policy: string | null } {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? null;
   if (policy === null) return { eviction: 'unknown', policy };
   return { eviction: policy === 'noeviction' ? 'none' : 'evicts', policy };
 }
 
-/** Looks each time a connection stands, the first one included. */
+/** Checks after each connect. */
 export function watchEviction(redis: Redis, log: Logger): void {
   const look = async (): Promise<void> => {
     const { eviction, policy } = evictionOf(await redis.info('memory'));
@@ -27,7 +26,7 @@ export function watchEviction(redis: Redis, log: Logger): void {
     }
   };
   const begin = (): void => {
-    // A Redis that does not tell is none to complain about.
+    // A service without INFO: nothing to warn about.
     look().catch(() => undefined);
   };
   if (redis.isReady) begin();

@@ -2,15 +2,14 @@ import type { Logger } from '@gwk/core/log';
 import { createClient } from 'redis';
 
 /**
- * Connections to Redis that never hold up a request: while Redis is away commands fail at once, and connecting goes
- * on in the background for as long as the program runs. A Redis that hangs without closing its connections is given
- * up after a few seconds of silence.
+ * Connections to Redis that never delay a request: while Redis is unavailable, commands fail at once and the client
+ * reconnects in the background. The client closes a connection to an unresponsive Redis after a few seconds.
  */
 export interface RedisOptions {
   url: string;
-  /** Certificate authority (PEM), where the address is rediss://. */
+  /** Certificate authority (PEM) for rediss:// addresses. */
   ca?: string | undefined;
-  /** Shown by CLIENT LIST. */
+  /** Name in CLIENT LIST. */
   program: string;
   log: Logger;
 }
@@ -23,7 +22,7 @@ const MAX_QUEUED_COMMANDS = 100_000;
 
 export type Redis = ReturnType<typeof openRedis>;
 
-/** Begins to connect and returns; `isReady` says whether it has. */
+/** Connects in the background; `isReady` shows the state. */
 export function openRedis({ url, ca, program, log }: RedisOptions) {
   const client = createClient({
     url,
@@ -31,8 +30,8 @@ export function openRedis({ url, ca, program, log }: RedisOptions) {
     disableOfflineQueue: true,
     commandsQueueMaxLength: MAX_QUEUED_COMMANDS,
     pingInterval: PING_EVERY_MS,
-    // The client would keep a timer for each command until it fires, answered or not. Silence ends the connection
-    // sooner, and with it whatever waits.
+    // No timeout per command: the client keeps such a timer until it fires, answered or not. The idle limit of the socket
+    // closes the connection earlier and fails all pending commands.
     commandOptions: { timeout: 0 },
     socket: {
       ...(ca !== undefined && url.startsWith('rediss:') && { tls: true as const, ca }),
@@ -42,21 +41,21 @@ export function openRedis({ url, ca, program, log }: RedisOptions) {
         Math.min(50 * 2 ** Math.min(retries, 10), MAX_RETRY_MS) * (0.75 + Math.random() / 2),
     },
   });
-  let away = false;
+  let unavailable = false;
   client.on('error', (error: Error) => {
-    if (!away) log.warn({ err: error }, 'Redis is away');
-    away = true;
+    if (!unavailable) log.warn({ err: error }, 'Redis unavailable');
+    unavailable = true;
   });
   client.on('ready', () => {
-    if (away) log.info('Redis is back');
-    away = false;
+    if (unavailable) log.info('Redis available again');
+    unavailable = false;
   });
-  // Rejects only when the client is closed before it has ever connected.
+  // Rejects only if the client is closed before its first connect.
   client.connect().catch(() => undefined);
   return client;
 }
 
-/** Closes at once, connected or not. */
+/** Closes the connection at once, in any state. */
 export function closeRedis(client: Redis): void {
   if (client.isOpen) client.destroy();
 }

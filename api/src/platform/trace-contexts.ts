@@ -2,11 +2,10 @@ import { tracing } from '@gwk/core/tracing/tracing';
 import type { Queryable } from '../database/database.js';
 
 /**
- * What the next span of a message or of an event goes on from, kept in Postgres: a message may wait for hours, leave
- * by another engine than the one that was rung, and its webhook be tried again the next day. Written before what it
- * is of, so that nobody finds that without it; what comes to nothing is left to retention.
+ * Stores the parent of the next span of a message or an event in Postgres: a message may wait for hours, and its webhook may
+ * be retried the next day. The context is written before its message or event; retention removes unused ones.
  *
- * A trace is never worth a message: where this fails, the trace ends here and the message goes on.
+ * If the write fails, the trace ends and the message continues.
  */
 export type TraceContext = readonly [id: string, traceparent: string | null];
 
@@ -19,11 +18,11 @@ export async function keepContexts(db: Queryable, contexts: readonly TraceContex
       INSERT INTO trace_contexts (id, traceparent)
       SELECT * FROM unnest(${ids}::uuid[], ${traceparents}::text[]) ON CONFLICT (id) DO NOTHING`;
   } catch {
-    // What writes the message next meets the same Postgres, and tells of it.
+    // Not logged: the write of the message uses the same Postgres and reports its errors.
   }
 }
 
-/** By id. Nothing is asked while traces are off. */
+/** Reads trace contexts by id; no query while tracing is off. */
 export async function readContexts(
   db: Queryable,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-/** What it brings, or the other where it fails or takes longer. */
+/** Returns the result, or the fallback if the promise fails or exceeds the time limit. */
 export function inTime<T>(work: Promise<T>, milliseconds: number, otherwise: T): Promise<T> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(otherwise), milliseconds);
@@ -6,7 +6,7 @@ export function inTime<T>(work: Promise<T>, milliseconds: number, otherwise: T):
   });
 }
 
-/** Whether it is done well, and in time. */
+/** Returns whether the promise resolved within the time limit. */
 export const within = (work: Promise<unknown>, milliseconds: number): Promise<boolean> =>
   inTime(
     work.then(() => true),

@@ -4,8 +4,8 @@ import type { Redis } from '../../platform/redis.js';
 import type { Liveness, LivenessSource, Suspect } from './liveness-source.js';
 
 /**
- * LivenessSource from the heartbeats in Redis. A heartbeat ends before the lease of its engine does, so it is read as soon as
- * an engine is suspected, and remembered until it no longer is.
+ * Liveness from the heartbeats in Redis. A heartbeat expires before the engine's lease, so it is read as soon as an engine is
+ * suspected and cached until it no longer is.
  */
 export class HeartbeatLiveness implements LivenessSource {
   readonly name = 'heartbeats';
@@ -27,7 +27,7 @@ export class HeartbeatLiveness implements LivenessSource {
       }),
     );
     if (suspects.length === 0) return this.#seen;
-    // One that has gone away is learnt of by the command.
+    // A lost connection shows as a failed command.
     const texts = await this.#redis.mGet(suspects.map(({ instanceId }) => this.#keys.heartbeat(instanceId)));
     texts.forEach((text, index) => this.#note(suspects[index]!, text === null ? null : readHeartbeat(text)));
     return this.#seen;
@@ -41,13 +41,13 @@ export class HeartbeatLiveness implements LivenessSource {
   }
 }
 
-/** One that is out by now was connected until then, unless it is a later step of being out. */
+/** An engine that reports another state was connected until then, unless an earlier offline state came before it. */
 function connectedUntil({ state, at, since }: Heartbeat): Date | null {
   if (state === 'connected') return new Date(at);
   return state === 'disconnected' ? new Date(since) : null;
 }
 
-/** Engines write their own keys: what is none of ours says nothing. */
+/** Engines write these keys themselves, so values are validated; invalid ones are ignored. */
 function readHeartbeat(text: string): Heartbeat | null {
   try {
     const beat = JSON.parse(text) as Partial<Heartbeat> | null;

@@ -9,8 +9,8 @@ interface Row {
 }
 
 /**
- * What was recorded of an instance between two moments, with what leads up to it: an outage bears the state that
- * opened it, so reading begins at the last connection before.
+ * Reads the recorded states of an instance between two times. Reading begins at the last connection before, because an outage
+ * is attributed to the state that began it.
  */
 export async function readHistory(
   db: Pick<Database, '$queryRaw'>,

@@ -1,4 +1,4 @@
-import { closingOf, type Closing, type Liveness, type UnrenewedLease } from './liveness-source.js';
+import { decideClosing, type Closing, type Liveness, type UnrenewedLease } from './liveness-source.js';
 
 const RENEWED = Date.parse('2026-05-04T12:00:00Z');
 const at = (seconds: number): Date => new Date(RENEWED + seconds * 1000);
@@ -27,5 +27,5 @@ test.each<[string, Partial<UnrenewedLease>, Liveness | undefined, Closing]>([
   ],
   ['its end was seen: signs add nothing', { holder: null }, sign(8, 8), silent(0)],
 ])('%s', (_sentence, values, seen, expected) => {
-  expect(closingOf({ ...lease, ...values }, at(0), seen)).toEqual(expected);
+  expect(decideClosing({ ...lease, ...values }, at(0), seen)).toEqual(expected);
 });

@@ -2,7 +2,7 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PrometheusLiveness, signsQuery } from './prometheus-liveness.js';
+import { PrometheusLiveness, livenessQuery } from './prometheus-liveness.js';
 import type { Suspect } from './liveness-source.js';
 
 // The query itself is judged by a real Prometheus (test/monitoring/availability.test.ts).
@@ -19,15 +19,15 @@ describe('what is asked', () => {
     ['it looks back to the oldest renewal, and a minute more', [suspect(20), suspect(60)], '[120s:2s]'],
     ['at most for an hour, in a hundred looks', [suspect(86_400)], '[3600s:36s]'],
   ])('%s', (_sentence, suspects, window) => {
-    expect(signsQuery(suspects, NOW)).toContain(window);
+    expect(livenessQuery(suspects, NOW)).toContain(window);
   });
 
   test('few are named, of many all are asked', () => {
     const [one, two] = [suspect(), suspect()];
     const names = [one, two].map(({ instanceId }) => toPublicId('instance', instanceId)).join('|');
-    expect(signsQuery([one, two], NOW)).toContain(`gwk_instance_connected{instance_id=~"${names}"}`);
+    expect(livenessQuery([one, two], NOW)).toContain(`gwk_instance_connected{instance_id=~"${names}"}`);
     const many = Array.from({ length: 201 }, () => suspect());
-    expect(signsQuery(many, NOW)).toContain('gwk_instance_connected{instance_id!=""}');
+    expect(livenessQuery(many, NOW)).toContain('gwk_instance_connected{instance_id!=""}');
   });
 });
 
@@ -68,7 +68,7 @@ describe('what is answered', () => {
         { metric: { sign: 'alive' }, value: [1, '1'] },
       ),
     };
-    const source = await new PrometheusLiveness(`http://us%20er:pass@${base}/prometheus`).read([
+    const signs = await new PrometheusLiveness(`http://us%20er:pass@${base}/prometheus`).read([
       connected,
       alive,
     ]);

@@ -4,13 +4,12 @@ import { z } from 'zod';
 import type { Liveness, LivenessSource, Suspect } from './liveness-source.js';
 
 /**
- * LivenessSource from Prometheus, of all suspects in one query. What is read is the time of samples, so a series that has gone
- * stale counts up to its last sample and no further. Series that do not name their instance
- * (GWK_ENGINE_METRICS_INSTANCE=off) are no signs.
+ * Liveness from Prometheus, for all suspects in one query. It reads the times of samples, so a stale series counts up to its
+ * last sample. Series without an instance label (GWK_ENGINE_METRICS_INSTANCE=off) are ignored.
  */
-/** Far below what an observer may be absent (worker/jobs/observer.ts): a Prometheus that hangs delays no verdict. */
+/** Far below the gap that the observer tolerates (jobs/observer.ts), so an unresponsive Prometheus delays no decision. */
 const TIMEOUT_MS = 2_000;
-/** Beyond so many, all instances are asked for: naming them would cost more than reading them. */
+/** Above this number the query selects all instances, because listing them would cost more. */
 const MOST_NAMED = 200;
 const MARGIN_S = 60;
 const MOST_S = 3_600;
@@ -34,7 +33,7 @@ export class PrometheusLiveness implements LivenessSource {
   readonly #url: URL;
   readonly #headers: Record<string, string>;
 
-  /** @param address of the server, below which its API is; with user and password where it has them */
+  /** @param address base URL of the server, optionally with user and password */
   constructor(address: string) {
     const { url, authorization } = apart(address);
     this.#url = new URL('api/v1/query', url);
@@ -46,7 +45,7 @@ export class PrometheusLiveness implements LivenessSource {
     const response = await fetch(this.#url, {
       method: 'POST',
       headers: this.#headers,
-      body: new URLSearchParams({ query: signsQuery(suspects, Date.now()), timeout: `${TIMEOUT_MS}ms` }),
+      body: new URLSearchParams({ query: livenessQuery(suspects, Date.now()), timeout: `${TIMEOUT_MS}ms` }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
       redirect: 'error',
     });
@@ -58,8 +57,8 @@ export class PrometheusLiveness implements LivenessSource {
   }
 }
 
-/** From the oldest last renewal on. Each look sees the newest sample before it. */
-export function signsQuery(suspects: readonly Suspect[], now: number): string {
+/** Range from the oldest last renewal on. Each evaluation reads the newest sample before it. */
+export function livenessQuery(suspects: readonly Suspect[], now: number): string {
   const oldest = Math.min(...suspects.map(({ renewedAt }) => renewedAt.getTime()));
   const seconds = Math.min(MOST_S, Math.max(0, Math.ceil((now - oldest) / 1000)) + MARGIN_S);
   const window = `[${seconds}s:${Math.max(1, Math.ceil(seconds / LOOKS))}s]`;
@@ -73,25 +72,25 @@ export function signsQuery(suspects: readonly Suspect[], now: number): string {
 }
 
 function createLivenessReader({ data }: z.infer<typeof Answer>): ReadonlyMap<string, Liveness> {
-  const signs = new Map<string, Liveness>();
-  // Alive comes first for each: what is connected is alive.
+  const liveness = new Map<string, Liveness>();
+  // `alive` comes first for each instance: a connected engine is alive.
   for (const wanted of ['alive', 'connected'] as const) {
     for (const { metric, value } of data.result) {
       const id = fromPublicId('instance', metric.instance_id ?? '');
       const seen = new Date(Number(value[1]) * 1000);
       if (metric.sign !== wanted || id === null || Number.isNaN(seen.getTime())) continue;
-      signs.set(
+      liveness.set(
         id,
         wanted === 'alive'
           ? { alive: seen, connected: null }
-          : { alive: seen, ...signs.get(id), connected: seen },
+          : { alive: seen, ...liveness.get(id), connected: seen },
       );
     }
   }
-  return signs;
+  return liveness;
 }
 
-/** `fetch` takes no credentials in an address. */
+/** Moves the credentials of the address into a header, because `fetch` refuses them in URLs. */
 function apart(address: string): { url: URL; authorization: string | undefined } {
   const url = new URL(address);
   const { username, password } = url;

@@ -4,20 +4,19 @@ import { Agent, buildConnector } from 'undici';
 import { PublicAddresses } from './ranges.js';
 
 /**
- * The guard between this service and addresses that strangers name: webhook destinations, media by URL.
+ * Guard against server-side request forgery, for addresses from users: webhook endpoints and media URLs.
  *
- * A URL is judged twice. At registration by what it says (`checkUrl`, no name is resolved: an answer of today
- * proves nothing about tomorrow). At each call by where it leads: `agent` resolves the name itself, refuses it if
- * any of its addresses is forbidden, and connects to exactly the addresses it judged, so a name that changes its
- * answer in between (DNS rebinding) gains nothing. Literals never pass through a look-up, so the connector judges
- * the target again. Redirects are not followed and proxy variables are not read by such an agent.
+ * A URL is checked twice. `checkUrl` checks its text at registration, without resolving the name, because names change. The
+ * agent checks each connection: it resolves the name, refuses it if any address is forbidden, and connects only to checked
+ * addresses, which defeats DNS rebinding. Address literals skip the lookup, so the connector checks the target too. Such an
+ * agent follows no redirects and ignores proxy variables.
  */
 export interface GuardRules {
   /** Also allow exactly `http://127.0.0.1:PORT/...` (a gateway on one machine). */
   loopback: boolean;
-  /** Ranges in CIDR form, forbidden beside all that is not public. */
+  /** Additional forbidden ranges (CIDR); all non-public ranges are forbidden anyway. */
   forbiddenRanges: readonly string[];
-  /** Also plain http (media: much of it is served so), to public addresses as https. */
+  /** Also allow plain http to public addresses (media). */
   plainHttp?: boolean;
 }
 
@@ -26,18 +25,18 @@ export type UrlFinding =
 
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; finding: UrlFinding };
 
-/** The rules of a webhook destination's URL at registration (spec: `invalid-webhook-url`). */
+/** Rules for the URL of a webhook endpoint at registration (problem `invalid-webhook-url`). */
 export function checkWebhookUrl(url: string, rules: GuardRules): UrlVerdict {
   return new AddressGuard(rules).checkUrl(url);
 }
 
-/** Thrown (as the cause of a failed call) when a name or address is not one that may be called. */
+/** Cause of a failed call to a forbidden name or address. */
 export class ForbiddenAddressError extends Error {
   override name = 'ForbiddenAddressError';
   readonly code = 'GWK_FORBIDDEN_ADDRESS';
 }
 
-/** IANA's special-use names, and top levels that exist inside networks only. Each with all names below it. */
+/** IANA's special-use domains and top-level domains of private networks, with all their subdomains. */
 const PRIVATE_SUFFIXES = new Set([
   'alt',
   'arpa',
@@ -62,7 +61,7 @@ const PRIVATE_SUFFIXES = new Set([
 const LOOPBACK_FORM = /^http:\/\/127\.0\.0\.1:[1-9]\d{0,4}(?:[/?#]|$)/;
 const HTTPS_FORM = /^https:\/\/[^/]/i;
 const HTTP_FORM = /^http:\/\/[^/]/i;
-/** What URL parsers drop or rewrite in silence: two readers of such a text may see two hosts. */
+/** Characters that URL parsers drop or rewrite: two parsers may read different hosts from such a text. */
 const AMBIGUOUS = /[\s\\\p{Cc}]/u;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
@@ -71,7 +70,7 @@ export class AddressGuard {
   readonly #loopback: boolean;
   readonly #plainHttp: boolean;
 
-  /** @throws where a forbidden range is not a range */
+  /** @throws if a forbidden range is not valid CIDR */
   constructor(rules: GuardRules) {
     this.#public = new PublicAddresses(rules.forbiddenRanges);
     this.#loopback = rules.loopback;
@@ -95,20 +94,20 @@ export class AddressGuard {
     return isPublicName(host) ? null : 'name-not-public';
   }
 
-  /** Judges what a connection is about to be made to; a name is judged by `judgeAddresses` afterwards. */
+  /** Checks the target of a connection; `judgeAddresses` checks the addresses of a name afterwards. */
   judgeTarget(protocol: string, hostname: string): ForbiddenAddressError | null {
     const host = bareHost(hostname);
     if (this.#loopback && protocol === 'http:' && host === '127.0.0.1') return null;
     if (protocol !== 'https:' && !(this.#plainHttp && protocol === 'http:')) {
-      return new ForbiddenAddressError('only https is called');
+      return new ForbiddenAddressError('only https is allowed');
     }
     if (isIP(host) === 0) {
-      return isPublicName(host) ? null : new ForbiddenAddressError('the name is not a public one');
+      return isPublicName(host) ? null : new ForbiddenAddressError('the name is not public');
     }
     return this.judgeAddresses([host]);
   }
 
-  /** One forbidden address among several refuses them all: a name that has one is not to be trusted. */
+  /** Refuses a name if any of its addresses is forbidden. */
   judgeAddresses(addresses: readonly string[]): ForbiddenAddressError | null {
     if (addresses.every((address) => this.#public.has(address))) return null;
     return new ForbiddenAddressError('the name leads to an address that is not public');
@@ -129,15 +128,15 @@ function isPublicName(host: string): boolean {
   return labels.every((label) => LABEL.test(label)) && !PRIVATE_SUFFIXES.has(labels.at(-1)!);
 }
 
-/** The addresses of a name, all of them, of both families. */
+/** Resolves all IPv4 and IPv6 addresses of a name. */
 export type Resolve = (hostname: string) => Promise<string[]>;
 
 const DNS_TIMEOUT_MS = 2_500;
 const DNS_TRIES = 2;
 
 /**
- * Asks the DNS servers themselves: `dns.lookup` would run in the four threads of the pool, where a few destinations
- * with a dead name server hold up all others; it would read /etc/hosts and try search domains as well.
+ * Queries the DNS servers directly. `dns.lookup` uses the thread pool (4 threads), which a few endpoints with unresponsive
+ * name servers would block; it also reads /etc/hosts and tries search domains.
  */
 export function dnsResolve(resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })): Resolve {
   return async (hostname) => {
@@ -149,10 +148,10 @@ export function dnsResolve(resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tr
   };
 }
 
-/** What decides about targets; an AddressGuard, or in tests something that lets a local server be public. */
+/** Decides about targets: an AddressGuard, or in tests one that allows a local server. */
 export type TargetJudge = Pick<AddressGuard, 'judgeTarget' | 'judgeAddresses'>;
 
-/** A look-up for `net.connect`: what it answers is what was judged, and nothing else is connected to. */
+/** A lookup for `net.connect` that returns checked addresses only. */
 export function guardedLookup(judge: TargetJudge, resolve: Resolve = dnsResolve()): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname)
@@ -178,18 +177,18 @@ export function guardedLookup(judge: TargetJudge, resolve: Resolve = dnsResolve(
 export interface AgentOptions {
   resolve?: Resolve;
   connectTimeoutMs?: number;
-  /** Certificate authority (PEM) in place of the system's. */
+  /** Certificate authority (PEM) instead of the system's. */
   ca?: string;
 }
 
-/** An HTTP client that reaches public addresses only. The environment can neither route nor weaken it. */
+/** Creates an HTTP client that reaches public addresses only. Environment variables cannot redirect or weaken it. */
 export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Agent {
   const connect = buildConnector({
     lookup: guardedLookup(judge, options.resolve),
     timeout: options.connectTimeoutMs ?? 10_000,
     allowH2: false,
     autoSelectFamily: true,
-    // Named here so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
+    // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect.
     rejectUnauthorized: true,
     ...(options.ca !== undefined && { ca: options.ca }),
   });
@@ -197,8 +196,8 @@ export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Ag
     allowH2: false,
     pipelining: 1,
     connections: null,
-    // Short: a POST on a connection that the other side has just closed cannot be told from one that it read. And
-    // whatever a server hints, a connection does not outlive the name it was made for by much.
+    // Short: if the server closes a reused connection during a POST, the client cannot know whether it read the request.
+    // It also bounds for how long a connection outlives a change of its name.
     keepAliveTimeout: 1_000,
     keepAliveMaxTimeout: 10_000,
     connect: (target, callback) => {

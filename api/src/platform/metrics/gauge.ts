@@ -2,7 +2,7 @@ import type { Metric } from '@gwk/core/metrics/metric';
 import { withCollect, withLabelCollect } from '@gwk/core/metrics/collect';
 import { Gauge, type Registry } from 'prom-client';
 
-/** What is looked at when Prometheus asks; NaN where it cannot be seen. */
+/** A gauge that is read at each scrape; NaN if the read fails. */
 export function observedGauge(
   registry: Registry,
   metric: Metric<never>,
@@ -11,7 +11,7 @@ export function observedGauge(
   new Gauge({ ...withCollect(metric, read), registers: [registry] });
 }
 
-/** The same, with one series for each value of its label. */
+/** A gauge that is read at each scrape, with one series per label value. */
 export function observedGauges<Label extends string>(
   registry: Registry,
   metric: Metric<Label>,

@@ -1,7 +1,7 @@
 import { MESSAGE_METRICS } from '@gwk/core/metrics/messages';
 import { Counter, Histogram, type Metric, type Registry } from 'prom-client';
 
-/** Of a message before and after a change. */
+/** State of a message before and after a change. */
 export interface Milestones {
   createdAt: Date;
   scheduledFor: Date | null;
@@ -38,7 +38,7 @@ export class MessageMetrics {
     this.#received.inc({ type });
   }
 
-  /** A receipt may bring several at once. */
+  /** One receipt may advance several statuses. */
   advanced(before: Milestones, after: Milestones): void {
     const { sentAt, deliveredAt } = after;
     const reached = (at: 'sentAt' | 'deliveredAt' | 'readAt' | 'failedAt'): boolean =>
@@ -57,12 +57,12 @@ export class MessageMetrics {
 }
 
 /**
- * What becomes of messages, counted once for the process wherever it is recorded: by requests, engines' reports and
- * jobs alike. A change that is undone with the transaction around it is counted all the same.
+ * Message metrics of the process, counted by requests, reports of engines and jobs alike. A change counts even if its
+ * transaction is rolled back.
  */
 export const messageMetrics = new MessageMetrics();
 
-/** Never below 0: clocks of two machines. */
+/** At least 0, because the times come from the clocks of two machines. */
 function secondsBetween(from: Date, to: Date): number {
   return Math.max(0, (to.getTime() - from.getTime()) / 1000);
 }
