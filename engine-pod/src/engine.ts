@@ -213,7 +213,7 @@ export class Engine {
         this.#senders.states.push(change).catch(() => undefined);
       },
       ended: (reason) => this.metrics.pairingEnded(reason),
-      storePairing: (session, news) => this.#senders.pairing.push({ session, news }),
+      storePairing: (session, update) => this.#senders.pairing.push({ session, news: update }),
       openChanged: (open) => {
         this.#idleCollector.recordActivity();
         this.#redis.sendHeartbeat();
@@ -231,7 +231,7 @@ export class Engine {
   #createLease(): Lease {
     const { term, acquired } = this.#options;
     return new Lease({
-      port: this.#api,
+      api: this.#api,
       term,
       renewMs: acquired.renew_ms,
       isConnected: () => this.#connection.open,

@@ -211,9 +211,9 @@ function closeSocket(machine: Machine, reason: string, now: Now): Step {
 /** Respects a pending ban, reconnect time or pairing. */
 function restart(machine: Machine, now: Now): Step {
   if (!hasSocket(machine)) return keep(machine);
-  const down = enter(machine, { state: 'disconnected', reason: 'restart', socket: 'close' }, now);
-  const up = wake(down.machine, now);
-  return { ...up, changes: [...down.changes, ...up.changes], socket: 'reopen' };
+  const disconnected = enter(machine, { state: 'disconnected', reason: 'restart', socket: 'close' }, now);
+  const reconnecting = wake(disconnected.machine, now);
+  return { ...reconnecting, changes: [...disconnected.changes, ...reconnecting.changes], socket: 'reopen' };
 }
 
 /** Asking for the same session again, for example with the next renewal, changes nothing. */

@@ -111,12 +111,12 @@ export class SendFailure extends Error {
   /** Text for the API consumer; contains no message content. */
   readonly text: string | null;
 
-  constructor(what: { certain: boolean; retriable: boolean; code: FailureCode; text?: string | null }) {
-    super(what.text ?? what.code);
-    this.certain = what.certain;
-    this.retriable = what.retriable;
-    this.code = what.code;
-    this.text = what.text ?? null;
+  constructor(failure: { certain: boolean; retriable: boolean; code: FailureCode; text?: string | null }) {
+    super(failure.text ?? failure.code);
+    this.certain = failure.certain;
+    this.retriable = failure.retriable;
+    this.code = failure.code;
+    this.text = failure.text ?? null;
   }
 
   /** The network or the message itself rules out success. */

@@ -102,7 +102,10 @@ export class BatchSender<I, O> {
         return;
       }
       if (error instanceof InternalApiRefusal) {
-        this.#options.log.error({ what: this.#options.name, err: error }, 'the internal API refused an item');
+        this.#options.log.error(
+          { items: this.#options.name, err: error },
+          'the internal API refused an item',
+        );
       }
       for (const { reject } of group) reject(error);
     }

@@ -20,9 +20,9 @@ let events: string[];
 beforeEach(() => {
   clock = new ManualClock(0);
   [mode, renewals, events] = ['answer', [], []];
-  const port = { closed: false, call: renew as unknown as InternalApiClient['call'] };
+  const api = { closed: false, call: renew as unknown as InternalApiClient['call'] };
   lease = new Lease({
-    port,
+    api,
     term: { from: 0, leaseMs: LEASE_MS },
     renewMs: RENEW_MS,
     isConnected: () => true,

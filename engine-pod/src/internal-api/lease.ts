@@ -71,7 +71,7 @@ interface LeaseEvents {
  * because any call may be refused.
  */
 export class Lease {
-  readonly #port: Pick<InternalApiClient, 'call' | 'closed'>;
+  readonly #api: Pick<InternalApiClient, 'call' | 'closed'>;
   readonly #events: LeaseEvents;
   readonly #renewMs: number;
   readonly #isConnected: () => boolean;
@@ -86,14 +86,14 @@ export class Lease {
   #cancelClose: () => void = () => undefined;
 
   constructor(options: {
-    port: Pick<InternalApiClient, 'call' | 'closed'>;
+    api: Pick<InternalApiClient, 'call' | 'closed'>;
     term: LeaseTerm;
     renewMs: number;
     isConnected: () => boolean;
     events: LeaseEvents;
     clock?: Clock;
   }) {
-    this.#port = options.port;
+    this.#api = options.api;
     this.#term = options.term;
     this.#renewMs = options.renewMs;
     this.#isConnected = options.isConnected;
@@ -103,7 +103,7 @@ export class Lease {
 
   /** Check before every action under the lease. A process that was stopped past its lease must not act. */
   get valid(): boolean {
-    return !this.#stopped && !this.#port.closed && !this.#paused && this.unexpired;
+    return !this.#stopped && !this.#api.closed && !this.#paused && this.unexpired;
   }
 
   /** By the clock alone. An engine that stops gracefully may still write to the network. */
@@ -130,13 +130,13 @@ export class Lease {
   /** Renews at once, because the terms have changed. */
   renewNow(): void {
     if (this.#renewing) this.#renewAgain = true;
-    if (this.#renewing || this.#stopped || this.#port.closed) return;
+    if (this.#renewing || this.#stopped || this.#api.closed) return;
     this.#cancelRenew();
     void this.#renew(0);
   }
 
   #armRenew(unanswered: number): void {
-    if (this.#stopped || this.#port.closed) return;
+    if (this.#stopped || this.#api.closed) return;
     const delay = this.#renewAgain ? 0 : renewDelay(this.#renewMs, unanswered, Math.random());
     this.#renewAgain = false;
     this.#cancelRenew = this.#clock.after(delay, () => void this.#renew(unanswered));
@@ -146,7 +146,7 @@ export class Lease {
     const from = this.#clock.now();
     this.#renewing = true;
     try {
-      const answer = await this.#port.call(
+      const answer = await this.#api.call(
         'renew',
         { connected: this.#isConnected() },
         renewTimeout(this.#term.leaseMs),
@@ -178,7 +178,7 @@ export class Lease {
 
   /** Timers and the monotonic clock differ by some milliseconds. The clock decides. */
   #pauseIfDue(): void {
-    if (this.#paused || this.#stopped || this.#port.closed) return;
+    if (this.#paused || this.#stopped || this.#api.closed) return;
     if (this.unexpired) {
       this.#armClose();
       return;

@@ -54,7 +54,7 @@ export class CommandReader {
       link: options.link,
       batch: BATCH,
       opened: async () => {},
-      take: (entries, connection) => this.#takeEntries(entries, connection),
+      handle: (entries, connection) => this.#handleEntries(entries, connection),
     });
   }
 
@@ -62,16 +62,16 @@ export class CommandReader {
     return this.#reader.run();
   }
 
-  async #takeEntries(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
+  async #handleEntries(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
     for (const entry of entries) {
       const deleted = await connection.call(['XDEL', this.#stream, entry.id]);
       await connection.call(['XACK', this.#stream, ENGINE_GROUP, entry.id]);
-      if (deleted === 1) await this.#take(connection, entry);
+      if (deleted === 1) await this.#handleEntry(connection, entry);
     }
   }
 
   /** Commands run concurrently, so a slow one does not block the others. */
-  async #take(connection: RedisConnection, entry: StreamEntry): Promise<void> {
+  async #handleEntry(connection: RedisConnection, entry: StreamEntry): Promise<void> {
     const command = decodeCommand(entry.fields, this.#options.key);
     if (!command) {
       this.#options.log.warn(

@@ -15,7 +15,7 @@ interface GroupReaderOptions {
    */
   opened: () => Promise<void>;
   /** Awaited before the next batch is read, so that at most one batch is in memory. */
-  take: (entries: StreamEntry[], connection: RedisConnection) => Promise<void>;
+  handle: (entries: StreamEntry[], connection: RedisConnection) => Promise<void>;
 }
 
 const BLOCK_MS = 5_000;
@@ -68,7 +68,7 @@ export class GroupReader {
       const reply = await connection.call([...claim, String(cursor), 'COUNT', String(batch)]);
       if (!Array.isArray(reply)) return;
       cursor = reply[0];
-      await this.#take(parseEntries(reply[1] ?? null), connection);
+      await this.#handle(parseEntries(reply[1] ?? null), connection);
     }
   }
 
@@ -79,10 +79,10 @@ export class GroupReader {
       [...read, 'BLOCK', String(BLOCK_MS), 'STREAMS', stream, '>'],
       BLOCK_MS * 2,
     );
-    await this.#take(parseReadReply(reply), connection);
+    await this.#handle(parseReadReply(reply), connection);
   }
 
-  async #take(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
-    if (entries.length > 0) await this.#options.take(entries, connection);
+  async #handle(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
+    if (entries.length > 0) await this.#options.handle(entries, connection);
   }
 }

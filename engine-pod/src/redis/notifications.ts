@@ -36,7 +36,7 @@ function startSpans(entries: readonly StreamEntry[]): Span[] {
  */
 export function createNotificationReader(options: NotificationReaderOptions): GroupReader {
   const { stream, epoch, link, notify, keep, acknowledge } = options;
-  const take = async (entries: StreamEntry[]): Promise<void> => {
+  const handle = async (entries: StreamEntry[]): Promise<void> => {
     // The id of a stream entry begins with its time.
     for (const { id } of entries) options.received(Number.parseInt(id, 10));
     const spans = tracing.on ? startSpans(entries) : [];
@@ -47,5 +47,5 @@ export function createNotificationReader(options: NotificationReaderOptions): Gr
     if (done.length > 0) acknowledge(done.map(({ id }) => id));
   };
   // Redis may have lost notifications, so a claim is made whenever the stream is opened.
-  return new GroupReader({ stream, epoch, link, batch: BATCH, opened: notify, take });
+  return new GroupReader({ stream, epoch, link, batch: BATCH, opened: notify, handle });
 }

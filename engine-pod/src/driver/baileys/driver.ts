@@ -215,7 +215,7 @@ export class BaileysDriver implements Driver {
       log: this.#context.log,
       isLeased: this.#context.isLeased,
       isOwn: (jid) => this.#isOwn(jid),
-      sentMessage: (asked) => this.#findSentMessage(asked),
+      sentMessage: (requested) => this.#findSentMessage(requested),
       timings: this.#times,
     });
     this.#sender.attach(connection);

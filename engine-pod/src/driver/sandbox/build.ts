@@ -63,9 +63,9 @@ export function isVoice(bytes: Buffer): boolean {
 
 /** Builds an edit, a deletion or a reaction: a message of its own that names the changed one. */
 export function buildEdit({ kind, message, ...change }: OutboundEdit): Buffer {
-  const what = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
+  const text = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
   const emoji = 'emoji' in change ? { emoji: change.emoji } : {};
-  return Buffer.from(JSON.stringify({ type: kind, key: message, ...what, ...emoji }));
+  return Buffer.from(JSON.stringify({ type: kind, key: message, ...text, ...emoji }));
 }
 
 function renderInteractive({ interactive }: OutboundContent, ofInstance: InteractiveMode): RenderedBody {

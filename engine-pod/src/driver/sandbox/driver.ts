@@ -133,9 +133,9 @@ export class SandboxDriver implements Driver {
     await this.#network.write({ waMessageId: stanza_id, chat: message.chat, bytes, ...writing });
   }
 
-  #signal(what: Signal): Promise<void> {
+  #signal(signal: Signal): Promise<void> {
     if (this.#connection === 0) return Promise.reject(SendFailure.notWritten());
-    return this.#network.signal(what);
+    return this.#network.signal(signal);
   }
 
   async #pair(wanted: OpenPairing, emit: Emit, signal: AbortSignal): Promise<void> {

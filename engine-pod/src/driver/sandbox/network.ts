@@ -19,7 +19,7 @@ export interface SandboxNetwork {
    * Sends a signal that is no message. Resolves when the network has it.
    * @throws SendFailure
    */
-  signal(what: Signal): Promise<void>;
+  signal(signal: Signal): Promise<void>;
   openPairing(wanted: OpenPairing, signal: AbortSignal): Promise<PairingTerms>;
   /** The next action of the phone or the network; null when there is none in time. Never rejects. */
   nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null>;
@@ -126,8 +126,8 @@ export class RemoteSandboxNetwork implements SandboxNetwork {
     );
   }
 
-  async signal(what: Signal): Promise<void> {
-    await this.#post('signal', { signal: what }, { signal: AbortSignal.timeout(SIGNAL_MS) });
+  async signal(signal: Signal): Promise<void> {
+    await this.#post('signal', { signal }, { signal: AbortSignal.timeout(SIGNAL_MS) });
   }
 
   async openPairing(wanted: OpenPairing, signal: AbortSignal): Promise<PairingTerms> {

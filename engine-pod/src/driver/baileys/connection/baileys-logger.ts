@@ -4,11 +4,11 @@ import type { Logger } from '@gwk/core/log';
 interface BaileysLogger {
   level: string;
   child(bindings: Record<string, unknown>): BaileysLogger;
-  trace(what: unknown, text?: string): void;
-  debug(what: unknown, text?: string): void;
-  info(what: unknown, text?: string): void;
-  warn(what: unknown, text?: string): void;
-  error(what: unknown, text?: string): void;
+  trace(object: unknown, text?: string): void;
+  debug(object: unknown, text?: string): void;
+  info(object: unknown, text?: string): void;
+  warn(object: unknown, text?: string): void;
+  error(object: unknown, text?: string): void;
 }
 
 const MAX_TEXT = 200;
@@ -23,8 +23,8 @@ export function createBaileysLogger(log: Logger): BaileysLogger {
   const ignore = (): void => undefined;
   const logAs =
     (level: 'debug' | 'warn') =>
-    (what: unknown, text?: string): void => {
-      const message = text ?? (typeof what === 'string' ? what : undefined);
+    (object: unknown, text?: string): void => {
+      const message = text ?? (typeof object === 'string' ? object : undefined);
       if (message !== undefined)
         log[level]({ library: 'baileys' }, message.replace(LONG_NUMBER, '…').slice(0, MAX_TEXT));
     };

@@ -1,7 +1,7 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 
-type Take = (data: unknown) => unknown;
+type FrameListener = (data: unknown) => unknown;
 
 /**
  * Ignores frames that cannot be parsed or whose listeners throw. In stock Baileys such a frame ends the process,
@@ -9,11 +9,11 @@ type Take = (data: unknown) => unknown;
  */
 export function ignoreBrokenFrames({ ws }: Pick<WASocket, 'ws'>, log: Logger): void {
   const name = 'message';
-  const listeners = ws.listeners(name) as Take[];
+  const listeners = ws.listeners(name) as FrameListener[];
   ws.removeAllListeners(name);
   ws.on(name, (data: unknown) => {
-    for (const take of listeners)
-      Promise.resolve(take(data)).catch(({ name: kind }: Error) =>
+    for (const listen of listeners)
+      Promise.resolve(listen(data)).catch(({ name: kind }: Error) =>
         log.warn({ kind }, 'frame could not be handled'),
       );
   });

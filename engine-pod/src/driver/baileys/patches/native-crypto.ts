@@ -82,10 +82,11 @@ const TYPE = 5;
 export function createNativeVerify(
   stock: LibsignalCurve['verifySignature'],
 ): LibsignalCurve['verifySignature'] {
-  return (given, message, signature, isInit) => {
-    const key = given.length === KEY_BYTES + 1 && given[0] === TYPE ? given.subarray(1) : given;
+  return (publicKey, message, signature, isInit) => {
+    const key =
+      publicKey.length === KEY_BYTES + 1 && publicKey[0] === TYPE ? publicKey.subarray(1) : publicKey;
     if (isInit || !message || key.length !== KEY_BYTES || signature?.length !== SIGNATURE_BYTES)
-      return stock(given, message, signature, isInit);
+      return stock(publicKey, message, signature, isInit);
     const plain = Buffer.from(signature);
     const sign = plain[SIGNATURE_BYTES - 1]! & SIGN_BIT;
     plain[SIGNATURE_BYTES - 1]! &= ~SIGN_BIT;

@@ -70,7 +70,7 @@ export class ReceivePipeline {
     this.#retryRequests.screen(socket);
     attachOrderedIntake(socket, {
       decryptAhead: (stanza) => decryptAhead(socket, stanza),
-      runBaileys: (stanza, take) => this.#undecryptable.process(stanza, take),
+      runBaileys: (stanza, handle) => this.#undecryptable.process(stanza, handle),
       tooLarge: (bytes) => log.warn({ bytes }, 'message refused: too large'),
     });
     socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {

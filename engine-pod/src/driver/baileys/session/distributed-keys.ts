@@ -15,9 +15,9 @@ export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
     get: (type, ids) => store.get(type, ids),
     set: (data) => {
       const message = writeContext.getStore();
-      const { [SENDER_KEY_MEMORY]: given, ...others } = data;
-      if (!message || !given) return store.set(data);
-      message.distributedKeys = { ...message.distributedKeys, ...given };
+      const { [SENDER_KEY_MEMORY]: keys, ...others } = data;
+      if (!message || !keys) return store.set(data);
+      message.distributedKeys = { ...message.distributedKeys, ...keys };
       return store.set(others);
     },
   };
@@ -26,7 +26,7 @@ export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
 /** The network accepted the message that carried the keys. */
 export async function confirmDistributedKeys(
   store: SessionStore,
-  given: Record<string, unknown>,
+  keys: Record<string, unknown>,
 ): Promise<void> {
-  await store.write({ [SENDER_KEY_MEMORY]: given });
+  await store.write({ [SENDER_KEY_MEMORY]: keys });
 }

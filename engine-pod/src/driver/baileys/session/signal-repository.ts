@@ -53,7 +53,7 @@ export function createSignalRepository(
 /** Adds a repository for decrypting messages before Baileys handles them (receive/decrypt/read-ahead.ts). */
 export type AheadRepository = Repository & { ahead: Repository };
 
-/** Runs the given decryption as one transaction. */
+/** Runs a decryption as one transaction. */
 type Decrypting = (
   decryption: (decrypt: Decrypt) => Promise<Uint8Array>,
 ) => Promise<UnsavedResult<Uint8Array>>;
@@ -81,24 +81,25 @@ class DurableOperations {
 
   overrides(): Partial<Repository> {
     return {
-      decryptMessage: (given) =>
-        this.#decrypt(given.jid, given.ciphertext, this.#inSessionTransaction(given)),
-      decryptGroupMessage: (given) =>
-        this.#decrypt(toGroupAuthor(given), given.msg, this.#inGroupTransaction(given)),
-      processSenderKeyDistributionMessage: (given) => this.#processKeyOnce(given),
-      encryptMessage: async (given) => {
-        const step = await this.#runForPersonUnsaved(given.jid, () => this.#stock.encryptMessage(given));
+      decryptMessage: (request) =>
+        this.#decrypt(request.jid, request.ciphertext, this.#inSessionTransaction(request)),
+      decryptGroupMessage: (request) =>
+        this.#decrypt(toGroupAuthor(request), request.msg, this.#inGroupTransaction(request)),
+      processSenderKeyDistributionMessage: (request) => this.#processKeyOnce(request),
+      encryptMessage: async (request) => {
+        const step = await this.#runForPersonUnsaved(request.jid, () => this.#stock.encryptMessage(request));
         if (!this.#options.encrypted(step.stored)) await step.stored;
         return step.result;
       },
-      encryptGroupMessage: async (given) => {
-        const encrypted = await this.#transactions.run([toSenderKeyLock(given.group, given.meId)], () =>
-          this.#stock.encryptGroupMessage(given),
+      encryptGroupMessage: async (request) => {
+        const encrypted = await this.#transactions.run([toSenderKeyLock(request.group, request.meId)], () =>
+          this.#stock.encryptGroupMessage(request),
         );
         this.#options.encrypted(Promise.resolve());
         return encrypted;
       },
-      injectE2ESession: (given) => this.#runForPerson(given.jid, () => this.#stock.injectE2ESession(given)),
+      injectE2ESession: (request) =>
+        this.#runForPerson(request.jid, () => this.#stock.injectE2ESession(request)),
       migrateSession: (from, to) =>
         this.#transactions.run([from, to].map(toPersonLock), () => this.#migrate(from, to)),
     };
@@ -110,14 +111,14 @@ class DurableOperations {
    */
   aheadOverrides(): Partial<Repository> {
     return {
-      decryptMessage: (given) =>
-        this.#decryptAhead(given.jid, given.ciphertext, this.#inSessionTransaction(given)),
-      decryptGroupMessage: (given) =>
-        this.#decryptAhead(toGroupAuthor(given), given.msg, this.#inGroupTransaction(given)),
-      processSenderKeyDistributionMessage: async (given) => {
-        if (!hasValidGroup(given)) return;
-        const { stored } = await this.#processKeyUnsaved(given);
-        const name = hashGroupKey(given);
+      decryptMessage: (request) =>
+        this.#decryptAhead(request.jid, request.ciphertext, this.#inSessionTransaction(request)),
+      decryptGroupMessage: (request) =>
+        this.#decryptAhead(toGroupAuthor(request), request.msg, this.#inGroupTransaction(request)),
+      processSenderKeyDistributionMessage: async (request) => {
+        if (!hasValidGroup(request)) return;
+        const { stored } = await this.#processKeyUnsaved(request);
+        const name = hashGroupKey(request);
         this.#keysTakenAhead.set(name, [...(this.#keysTakenAhead.get(name) ?? []), stored]);
       },
     };
@@ -151,34 +152,36 @@ class DurableOperations {
     await (processed ?? (await this.#processKeyUnsaved(key)).stored);
   }
 
-  #decrypt(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
-    const read = this.#decryptedAhead.get(ciphertext);
-    return read ?? this.#decryptOnce(hashCiphertext(sender, ciphertext), ciphertext, { under });
+  #decrypt(sender: string, ciphertext: Uint8Array, decrypting: Decrypting): Promise<Uint8Array> {
+    const decryptedAhead = this.#decryptedAhead.get(ciphertext);
+    return (
+      decryptedAhead ?? this.#decryptOnce(hashCiphertext(sender, ciphertext), ciphertext, { decrypting })
+    );
   }
 
-  #decryptAhead(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
+  #decryptAhead(sender: string, ciphertext: Uint8Array, decrypting: Decrypting): Promise<Uint8Array> {
     const name = hashCiphertext(sender, ciphertext);
-    let begun!: (plaintext: Uint8Array) => void;
-    const beginning = new Promise<Uint8Array>((resolve) => (begun = resolve));
-    const stored = this.#decryptOnce(name, ciphertext, { under, begun });
+    let onDecrypted!: (plaintext: Uint8Array) => void;
+    const decrypted = new Promise<Uint8Array>((resolve) => (onDecrypted = resolve));
+    const stored = this.#decryptOnce(name, ciphertext, { decrypting, onDecrypted });
     // The caller handles the error.
     stored.catch(() => undefined);
     this.#decryptedAhead.set(ciphertext, stored);
-    return Promise.race([beginning, stored]);
+    return Promise.race([decrypted, stored]);
   }
 
   /**
    * Decrypts a ciphertext once. It cannot be decrypted again, and must be stored before it is acknowledged.
-   * @param begun called once it is decrypted and its write has begun
+   * @param onDecrypted called once it is decrypted and its write has begun
    */
   #decryptOnce(
     name: string,
     ciphertext: Uint8Array,
-    { under, begun }: { under: Decrypting; begun?: (plaintext: Uint8Array) => void },
+    { decrypting, onDecrypted }: { decrypting: Decrypting; onDecrypted?: (plaintext: Uint8Array) => void },
   ): Promise<Uint8Array> {
     return this.#options.journal.decryptOnce(name, async () => {
-      const { result, stored } = await this.#decryptUnsaved(name, ciphertext, under);
-      begun?.(result);
+      const { result, stored } = await this.#decryptUnsaved(name, ciphertext, decrypting);
+      onDecrypted?.(result);
       await stored;
       return result;
     });
@@ -198,7 +201,7 @@ class DurableOperations {
       const attrs = origins.findAttrs(ciphertext);
       if (attrs) {
         entry = journal.createEntry(attrs, decrypted);
-        await this.#transactions.change({ [JOURNAL]: { [name]: entry } });
+        await this.#transactions.applyChanges({ [JOURNAL]: { [name]: entry } });
         failpoint('engine.before-journal');
       }
       return decrypted;
@@ -227,16 +230,16 @@ class DurableOperations {
     const { [user]: devices = [] } = await this.#transactions.get('device-list', [user]);
     const moves = listSessionMoves(from, to, devices);
     if (!moves) return this.#stock.migrateSession(from, to);
-    const moved = await this.#sessions(moves.map(({ from: at }) => at));
-    const there = moves.filter((move) => moved[move.from]);
-    const into = await this.#sessions(there.map(({ to: at }) => at));
+    const records = await this.#sessions(moves.map(({ from: at }) => at));
+    const existing = moves.filter((move) => records[move.from]);
+    const targets = await this.#sessions(existing.map(({ to: at }) => at));
     const changes: Record<string, StoredRecord | null> = {};
-    for (const move of there) {
-      changes[move.to] = mergeSessionRecords(into[move.to], moved[move.from]!, Date.now());
+    for (const move of existing) {
+      changes[move.to] = mergeSessionRecords(targets[move.to], records[move.from]!, Date.now());
       changes[move.from] = null;
     }
     const migrated = Object.keys(changes).length / 2;
-    if (migrated > 0) await this.#transactions.change({ session: changes });
+    if (migrated > 0) await this.#transactions.applyChanges({ session: changes });
     return { migrated, skipped: moves.length - migrated, total: moves.length };
   }
 

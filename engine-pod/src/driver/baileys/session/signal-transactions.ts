@@ -81,10 +81,10 @@ export class SignalTransactions implements SignalKeyStoreWithTransaction {
   }
 
   set(data: SignalDataSet): Promise<void> {
-    return this.change(data);
+    return this.applyChanges(data);
   }
 
-  async change(changes: Values): Promise<void> {
+  async applyChanges(changes: Values): Promise<void> {
     const operation = this.#findTransaction();
     if (!operation) return this.#store.write(changes);
     for (const [type, values] of Object.entries(changes)) {

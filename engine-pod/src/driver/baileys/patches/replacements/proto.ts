@@ -24,7 +24,7 @@ interface Scope {
   longToNumber: unknown;
 }
 
-type CompiledFunction<Arguments extends unknown[], Result> = (...given: Arguments) => Result;
+type CompiledFunction<Arguments extends unknown[], Result> = (...values: Arguments) => Result;
 
 const IMPORT = /^import .*$/m;
 const BEGIN = /^export const proto = [\s\S]*$/m;

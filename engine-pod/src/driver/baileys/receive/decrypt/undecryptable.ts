@@ -52,10 +52,10 @@ export class UndecryptableMessages {
   }
 
   /** Resolves once Baileys has handled the message. */
-  async process(stanza: BinaryNode, take: () => Promise<unknown>): Promise<void> {
+  async process(stanza: BinaryNode, handle: () => Promise<unknown>): Promise<void> {
     this.#current = { stanza, counted: false };
     try {
-      await take();
+      await handle();
     } finally {
       this.#current = undefined;
     }
@@ -65,14 +65,14 @@ export class UndecryptableMessages {
   get retries(): CacheStore {
     return {
       get: <T>(key: string) => {
-        const taken = this.#findCurrent(key);
-        return (taken ? this.#countRequests(taken) : this.#countResends(key)) as T | undefined;
+        const current = this.#findCurrent(key);
+        return (current ? this.#countRequests(current) : this.#countResends(key)) as T | undefined;
       },
       set: (key, value) => {
-        const taken = this.#findCurrent(key);
-        if (!taken) return this.#recordResend(key, Number(value));
-        taken.counted = true;
-        this.#requestCounts.set(toMessageName(taken.stanza), Number(value));
+        const current = this.#findCurrent(key);
+        if (!current) return this.#recordResend(key, Number(value));
+        current.counted = true;
+        this.#requestCounts.set(toMessageName(current.stanza), Number(value));
       },
       // Baileys deletes the count of a message that was requested often enough, and would start again.
       del: (key) => (this.#findCurrent(key) ? undefined : this.#resendCounts.delete(key)),

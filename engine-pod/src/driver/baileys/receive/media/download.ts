@@ -142,8 +142,8 @@ class VerifiedFile extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    const digest = this.#hash.digest();
-    if (digest.equals(this.#expected)) done();
+    const received = this.#hash.digest();
+    if (received.equals(this.#expected)) done();
     else this.fail('hash_mismatch');
   }
 

@@ -28,14 +28,14 @@ export class FairQueue {
   /** Messages by conversation. The first conversation is next. */
   readonly #queues = new Map<string, QueueItem[]>();
   /** Oldest first. */
-  readonly #ahead: DecryptedItem[] = [];
+  readonly #decrypted: DecryptedItem[] = [];
   #lastProcessed: Promise<unknown> = Promise.resolve();
   #running = false;
 
-  add(key: string, work: QueueItem): void {
+  add(key: string, item: QueueItem): void {
     const queue = this.#queues.get(key);
-    if (queue) queue.push(work);
-    else this.#queues.set(key, [work]);
+    if (queue) queue.push(item);
+    else this.#queues.set(key, [item]);
     if (!this.#running) void this.#run();
   }
 
@@ -43,7 +43,7 @@ export class FairQueue {
     this.#running = true;
     while (this.#queues.size > 0) {
       const key = this.#findNextKey();
-      if (key === undefined) await this.#ahead[0]?.processed;
+      if (key === undefined) await this.#decrypted[0]?.processed;
       else await this.#process(key, this.#pull(key));
     }
     this.#running = false;
@@ -51,19 +51,19 @@ export class FairQueue {
 
   /** Undefined while every waiting conversation has reached its read-ahead limit. */
   #findNextKey(): string | undefined {
-    const bytes = this.#ahead.reduce((sum, ahead) => sum + ahead.bytes, 0);
-    if (this.#ahead.length >= MAX_AHEAD || bytes >= MAX_BYTES_AHEAD) return undefined;
+    const bytes = this.#decrypted.reduce((sum, ahead) => sum + ahead.bytes, 0);
+    if (this.#decrypted.length >= MAX_AHEAD || bytes >= MAX_BYTES_AHEAD) return undefined;
     for (const key of this.#queues.keys())
-      if (this.#ahead.filter((ahead) => ahead.key === key).length < MAX_AHEAD_PER_KEY) return key;
+      if (this.#decrypted.filter((ahead) => ahead.key === key).length < MAX_AHEAD_PER_KEY) return key;
     return undefined;
   }
 
   #pull(key: string): QueueItem {
     const queue = this.#queues.get(key)!;
     this.#queues.delete(key);
-    const work = queue.shift()!;
+    const item = queue.shift()!;
     if (queue.length > 0) this.#queues.set(key, queue);
-    return work;
+    return item;
   }
 
   async #process(key: string, { bytes, decrypt, process }: QueueItem): Promise<void> {
@@ -71,9 +71,9 @@ export class FairQueue {
     const processed = this.#lastProcessed
       .then(process)
       .catch(() => undefined)
-      .finally(() => this.#ahead.shift());
+      .finally(() => this.#decrypted.shift());
     this.#lastProcessed = processed;
-    this.#ahead.push({ key, bytes, processed });
+    this.#decrypted.push({ key, bytes, processed });
     if (!isDecrypted) await processed;
     // Let other work run between two messages.
     await new Promise(setImmediate);

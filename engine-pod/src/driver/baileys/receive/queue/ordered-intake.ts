@@ -3,7 +3,7 @@ import { getConversationKey } from './conversation.js';
 import { FairQueue } from './fair-queue.js';
 
 type BaileysListener = (stanza: BinaryNode) => Promise<unknown>;
-type RunBaileys = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
+type RunBaileys = (stanza: BinaryNode, handle: () => Promise<unknown>) => Promise<void>;
 
 /** The part of the `ws` package that is used here. */
 interface RawSocket {
@@ -14,7 +14,7 @@ interface RawSocket {
 interface IntakeStages {
   /** Decrypts the message before Baileys does, and returns whether it succeeded. */
   decryptAhead: (stanza: BinaryNode) => Promise<boolean>;
-  /** Resolves once Baileys has handled the message, which `take` passes to it. */
+  /** Resolves once Baileys has handled the message, which `handle` passes to it. */
   runBaileys: RunBaileys;
   /** A message was refused without decrypting it. */
   tooLarge: (bytes: number) => void;
@@ -47,7 +47,9 @@ export function attachOrderedIntake(
   const handleOne = async (stanza: BinaryNode): Promise<unknown> => {
     if (!ws.isOpen) return undefined;
     if (isSmallEnough(stanza))
-      return runBaileys(stanza, () => Promise.all(listeners.map((take) => take(withoutOfflineMark(stanza)))));
+      return runBaileys(stanza, () =>
+        Promise.all(listeners.map((listen) => listen(withoutOfflineMark(stanza)))),
+      );
     tooLarge(countBytes(stanza));
     return sendMessageAck(stanza, NACK_REASONS.UnhandledError);
   };

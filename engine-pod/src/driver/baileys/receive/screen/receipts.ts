@@ -42,7 +42,7 @@ export function storeReceipts(
 ): void {
   const name = 'CB:receipt';
   let waiting = 0;
-  const acknowledging = socket.ws.listeners(name) as Listener[];
+  const listeners = socket.ws.listeners(name) as Listener[];
   socket.ws.removeAllListeners(name);
   socket.ws.on(name, (node: BinaryNode) => {
     const receipts = parseReceipts(node, isOwn);
@@ -53,7 +53,7 @@ export function storeReceipts(
       .finally(() => (waiting -= receipts.length))
       .then(
         () => {
-          for (const acknowledge of acknowledging) acknowledge(node);
+          for (const acknowledge of listeners) acknowledge(node);
         },
         // Comes again with the next connection too.
         () => undefined,

@@ -50,7 +50,7 @@ export class RetryRequests {
     const listeners = ws.listeners(name) as Listener[];
     ws.removeAllListeners(name);
     const pass = (node: BinaryNode): void => {
-      for (const take of listeners) take(node);
+      for (const listen of listeners) listen(node);
     };
     ws.on(name, (node: BinaryNode) => {
       if (node.attrs['type'] !== 'retry') return pass(node);
