@@ -30,9 +30,9 @@ export class EditCommands {
   async #send(kind: OutboundEdit['kind'], args: string): Promise<null> {
     const { driver, gate, ackTimeoutMs } = this.#options;
     if (!gate.open) throw toCommandError(SendFailure.notWritten());
-    const change = { ...(JSON.parse(args) as OutboundEdit), kind } as OutboundEdit;
+    const edit = { ...(JSON.parse(args) as OutboundEdit), kind } as OutboundEdit;
     try {
-      await driver.edit(change, { mayWrite: () => gate.open, signal: AbortSignal.timeout(ackTimeoutMs) });
+      await driver.edit(edit, { mayWrite: () => gate.open, signal: AbortSignal.timeout(ackTimeoutMs) });
     } catch (error) {
       throw error instanceof SendFailure ? toCommandError(error) : error;
     }

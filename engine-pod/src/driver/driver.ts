@@ -69,7 +69,7 @@ export interface Driver {
    * acknowledgement. Repeating it with the same id has no further effect.
    * @throws SendFailure
    */
-  edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
+  edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
 }
 
 export interface ReadMessage {

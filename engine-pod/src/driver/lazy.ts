@@ -59,8 +59,8 @@ export class LazyDriver implements Driver {
     return (await this.#loadOnce()).send(stanza);
   }
 
-  async edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
-    return (await this.#loadOnce()).edit(change, writing);
+  async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    return (await this.#loadOnce()).edit(edit, options);
   }
 
   #loadOnce(): Promise<Driver> {

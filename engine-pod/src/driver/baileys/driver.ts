@@ -137,12 +137,12 @@ export class BaileysDriver implements Driver {
     return this.#sender.sendBuilt(this.#requireOpen(), stanza);
   }
 
-  async edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
-    const { stanza_id, message } = change;
-    const built = buildEdit(change);
+  async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    const { stanza_id, message } = edit;
+    const built = buildEdit(edit);
     this.#sentEdits.set(stanza_id, { chat: message.chat, message: built.message });
     await this.#sender.send(this.#requireOpen(), {
-      ...writing,
+      ...options,
       waMessageId: stanza_id,
       chat: message.chat,
       built,
@@ -247,9 +247,9 @@ export class BaileysDriver implements Driver {
    * acknowledged only after it is answered.
    */
   async #findSentMessage({ id, chat }: RequestedMessage): Promise<proto.IMessage | undefined> {
-    const change = this.#sentEdits.get(id);
-    const bytes = change ? null : await this.#context.readSentMessage(id).catch(() => null);
-    const sent = change ?? (bytes && decodeBuiltMessage(bytes));
+    const edit = this.#sentEdits.get(id);
+    const bytes = edit ? null : await this.#context.readSentMessage(id).catch(() => null);
+    const sent = edit ?? (bytes && decodeBuiltMessage(bytes));
     return sent?.chat !== undefined && (await this.#isSameChat(chat, sent.chat)) ? sent.message : undefined;
   }
 

@@ -62,9 +62,9 @@ export function isVoice(bytes: Buffer): boolean {
 }
 
 /** Builds an edit, a deletion or a reaction: a message of its own that names the changed one. */
-export function buildEdit({ kind, message, ...change }: OutboundEdit): Buffer {
-  const text = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
-  const emoji = 'emoji' in change ? { emoji: change.emoji } : {};
+export function buildEdit({ kind, message, ...edit }: OutboundEdit): Buffer {
+  const text = kind === 'edit' && 'text' in edit ? { text: { body: edit.text } } : {};
+  const emoji = 'emoji' in edit ? { emoji: edit.emoji } : {};
   return Buffer.from(JSON.stringify({ type: kind, key: message, ...text, ...emoji }));
 }
 

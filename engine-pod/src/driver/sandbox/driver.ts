@@ -125,12 +125,12 @@ export class SandboxDriver implements Driver {
     );
   }
 
-  async edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
-    const { stanza_id, message } = change;
+  async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    const { stanza_id, message } = edit;
     if (this.#connection === 0) throw SendFailure.notWritten();
     if (parseDigits(message.chat).endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
-    const bytes = buildEdit(change);
-    await this.#network.write({ waMessageId: stanza_id, chat: message.chat, bytes, ...writing });
+    const bytes = buildEdit(edit);
+    await this.#network.write({ waMessageId: stanza_id, chat: message.chat, bytes, ...options });
   }
 
   #signal(signal: Signal): Promise<void> {

@@ -6,22 +6,22 @@ const EDIT = 14;
 const REVOKE = 0;
 
 /** Builds an edit, a deletion or a reaction: a message of its own whose stanza marks it as such. */
-export function buildEdit(change: OutboundEdit, now = Date.now()): BuiltMessage {
-  const { message } = change;
+export function buildEdit(edit: OutboundEdit, now = Date.now()): BuiltMessage {
+  const { message } = edit;
   const key: proto.IMessageKey = {
     remoteJid: message.chat,
     id: message.wa_message_id,
     fromMe: message.from_me,
     ...(message.participant !== null && { participant: message.participant }),
   };
-  switch (change.kind) {
+  switch (edit.kind) {
     case 'edit':
       return {
         message: {
           protocolMessage: {
             key,
             type: EDIT,
-            editedMessage: { conversation: change.text },
+            editedMessage: { conversation: edit.text },
             timestampMs: now,
           },
         },
@@ -36,7 +36,7 @@ export function buildEdit(change: OutboundEdit, now = Date.now()): BuiltMessage 
     }
     case 'react':
       return {
-        message: { reactionMessage: { key, text: change.emoji, senderTimestampMs: now } },
+        message: { reactionMessage: { key, text: edit.emoji, senderTimestampMs: now } },
       };
   }
 }

@@ -14,12 +14,12 @@ const MAX_TEXT = 65_536;
 
 /** Null when a person would see nothing: keys, settings, messages between apps. */
 export function parseContent(message: proto.IMessage): ParsedContent | null {
-  const change = parseEdit(message);
-  if (change) return { type: 'other', text: null, quoted_wa_message_id: null, change };
-  const read = PARSERS.find(({ field }) => message[field]);
-  if (!read) return isInvisible(message) ? null : { type: 'other', text: null, quoted_wa_message_id: null };
+  const edit = parseEdit(message);
+  if (edit) return { type: 'other', text: null, quoted_wa_message_id: null, change: edit };
+  const parser = PARSERS.find(({ field }) => message[field]);
+  if (!parser) return isInvisible(message) ? null : { type: 'other', text: null, quoted_wa_message_id: null };
   const click = parseClick(message);
-  return { ...read.parse(message), ...parseContext(message), ...(click && { click }) };
+  return { ...parser.parse(message), ...parseContext(message), ...(click && { click }) };
 }
 
 interface ContentParser {

@@ -2,13 +2,13 @@ import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { unwrapMessage } from './envelope.js';
 
-type Change = NonNullable<InboundMessage['change']>;
+type Edit = NonNullable<InboundMessage['change']>;
 
 const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
 const MAX_TEXT = 65_536;
 
 /** Parses a change of an earlier message: a new text, a deletion or a reaction. */
-export function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Change | null {
+export function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Edit | null {
   if (reactionMessage) return parseReaction(reactionMessage);
   const id = protocolMessage?.key?.id;
   if (!id) return null;
@@ -19,7 +19,7 @@ export function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage):
   return { kind: 'edit', wa_message_id, text: text.slice(0, MAX_TEXT) };
 }
 
-function parseReaction({ key, text }: proto.Message.IReactionMessage): Change | null {
+function parseReaction({ key, text }: proto.Message.IReactionMessage): Edit | null {
   return key?.id
     ? { kind: 'reaction', wa_message_id: key.id.slice(0, 200), emoji: (text ?? '').slice(0, 100) }
     : null;
