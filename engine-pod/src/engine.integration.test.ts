@@ -150,8 +150,8 @@ describe('the internal API', () => {
   test('stores states and outcomes later and in order after an outage', async () => {
     const { api } = await open({ renewMs: 300 });
     await stage.start();
-    let away = true;
-    api.fault = ({ route }) => (away && route !== 'claims' && route !== 'built' ? 'hang' : 'answer');
+    let unavailable = true;
+    api.fault = ({ route }) => (unavailable && route !== 'claims' && route !== 'built' ? 'hang' : 'answer');
     const message = api.queue.add('551', 'hello');
     await stage.notify(message.message_id);
     // It is answered once its states are stored.
@@ -160,14 +160,14 @@ describe('the internal API', () => {
     await until('the message waits to be stored', () => api.of('outcomes').length >= 1);
     expect(stage.sent).toBe(0);
     api.fault = ({ route }) =>
-      away && (route === 'state' || route === 'outcomes') ? 'unavailable' : 'answer';
+      unavailable && (route === 'state' || route === 'outcomes') ? 'unavailable' : 'answer';
     api.cutOff();
     const calls = () => [api.of('state').length, api.of('outcomes').length];
     const before = calls();
     await until('both are retried without success', () =>
       calls().every((count, n) => count > before[n]! + 1),
     );
-    away = false;
+    unavailable = false;
     await until('all is stored', () => stage.sent === 1 && stage.states.length === 4);
     expect(stage.states.slice(-3)).toEqual(['disconnected: restart', 'connecting', 'connected']);
   });

@@ -28,13 +28,13 @@ test('sends edits to the network at once, each under its own id', async () => {
     await change('delete', {}),
   ];
   expect(replies).toMatchObject(replies.map(() => ({ ok: true, result: null })));
-  const drawn = stage.network.arrivals.map(({ wa_message_id, chat, body }) => ({
+  const stanzas = stage.network.arrivals.map(({ wa_message_id, chat, body }) => ({
     id: wa_message_id,
     chat,
     ...(JSON.parse(Buffer.from(body, 'base64').toString()) as object),
   }));
   const { chat } = key();
-  expect(drawn).toEqual([
+  expect(stanzas).toEqual([
     { id: 'S-edit', chat, type: 'edit', key: key(), text: { body: 'novo' } },
     { id: 'S-react', chat, type: 'react', key: key(), emoji: '👍' },
     { id: 'S-delete', chat, type: 'delete', key: key() },

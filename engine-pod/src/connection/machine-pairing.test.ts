@@ -27,7 +27,7 @@ function run(state: InstanceState, inputs: Input[], everyMs = 600_000): { machin
 }
 
 const socketsOf = (steps: Step[]) => steps.map(({ socket }) => socket);
-const toldOf = (steps: Step[]) =>
+const summarise = (steps: Step[]) =>
   steps.flatMap(({ changes }) =>
     changes.map(({ state, reason }) => (reason === null ? state : `${state}: ${reason}`)),
   );
@@ -39,7 +39,7 @@ describe('a pairing session', () => {
     (state) => {
       const { machine, steps } = run(state, [pair, qr, qr]);
       expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'keep']);
-      expect(toldOf(steps)).toEqual([]);
+      expect(summarise(steps)).toEqual([]);
       expect(machine).toMatchObject({ state, pairing: wanted });
     },
   );
@@ -64,7 +64,7 @@ describe('a pairing session', () => {
   test('ends with the device: paired, reconnected, connected', () => {
     const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
     const { machine, steps } = run('pending_pair', [pair, qr, paired, back, open]);
-    expect(toldOf(steps)).toEqual(['connecting', 'connected']);
+    expect(summarise(steps)).toEqual(['connecting', 'connected']);
     expect(steps[2]!.changes).toMatchObject([{ paired: device, jid: device.jid }]);
     expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'keep', 'reopen', 'keep']);
     expect(machine.pairing).toBeNull();
@@ -78,7 +78,7 @@ describe('a pairing session', () => {
   ])('fails when %s, and the state stays', (_case, how, reason) => {
     const { machine, steps } = run('logged_out', [pair, qr, closed(how), timer]);
     expect(failuresOf(steps)).toEqual([{ session: 'one', reason }]);
-    expect(toldOf(steps)).toEqual([]);
+    expect(summarise(steps)).toEqual([]);
     expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'close', 'keep']);
     expect(machine).toMatchObject({ state: 'logged_out', pairing: null });
   });
@@ -99,7 +99,7 @@ describe('a pairing session', () => {
   test('ends with a ban', () => {
     const how: Disconnect = { kind: 'banned', code: '406', expiresAt: null };
     const { steps } = run('pending_pair', [pair, closed(how)]);
-    expect(toldOf(steps)).toEqual(['banned: 406']);
+    expect(summarise(steps)).toEqual(['banned: 406']);
     expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'banned: 406' }]);
   });
 
@@ -131,7 +131,7 @@ describe('a pairing session', () => {
   test('ends with a logout', () => {
     const { machine, steps } = run('logged_out', [pair, { kind: 'logout' }]);
     expect(machine).toMatchObject({ state: 'pending_pair', pairing: null });
-    expect(toldOf(steps)).toEqual(['pending_pair: logout']);
+    expect(summarise(steps)).toEqual(['pending_pair: logout']);
   });
 
   test('has no socket while the lease is not confirmed, and one again afterwards', () => {

@@ -22,19 +22,19 @@ function run(
   from: StoredState,
   inputs: Input[],
   everyMs = 1_000,
-): { machine: Machine; told: string[]; socket: string[] } {
+): { machine: Machine; reports: string[]; socket: string[] } {
   let machine = restoreMachine(from, AT);
-  const told: string[] = [];
+  const reports: string[] = [];
   const socket: string[] = [];
   inputs.forEach((input, i) => {
     const result = step(machine, input, { at: AT + i * everyMs, random: 1 });
     machine = result.machine;
-    told.push(
+    reports.push(
       ...result.changes.map(({ state, reason }) => (reason === null ? state : `${state}: ${reason}`)),
     );
     socket.push(result.socket);
   });
-  return { machine, told, socket };
+  return { machine, reports, socket };
 }
 
 const start: Input = { kind: 'start' };
@@ -56,9 +56,9 @@ describe('at the start', () => {
     ['a ban without end waits', stored('banned'), [], 'keep'],
     ['a ban that goes on waits', stored('banned', { banned_until: later(1) }), [], 'keep'],
     ['a ban that has ended does not', stored('banned', { banned_until: later(0) }), ['connecting'], 'open'],
-  ])('%s', (_case, from, told, socket) => {
+  ])('%s', (_case, from, reports, socket) => {
     const result = run(from, [start]);
-    expect(result.told).toEqual(told);
+    expect(result.reports).toEqual(reports);
     expect(result.socket).toEqual([socket]);
   });
 });
@@ -70,115 +70,121 @@ const banned = closed({ kind: 'banned', code: '402', expiresAt: null });
 const replaced = closed({ kind: 'replaced' });
 
 describe('inputs that change the state', () => {
-  test.each<{ when: string; from: InstanceState; input: Input; told: string[]; socket: string }>([
-    { when: 'opened', from: 'connecting', input: open, told: ['connected'], socket: 'keep' },
-    { when: 'opened after it was closed', from: 'disconnected', input: open, told: [], socket: 'keep' },
-    { when: 'dropped', from: 'connected', input: drop, told: ['disconnected: lost'], socket: 'close' },
-    { when: 'refused', from: 'connecting', input: drop, told: ['disconnected: lost'], socket: 'close' },
+  test.each<{ when: string; from: InstanceState; input: Input; reports: string[]; socket: string }>([
+    { when: 'opened', from: 'connecting', input: open, reports: ['connected'], socket: 'keep' },
+    { when: 'opened after it was closed', from: 'disconnected', input: open, reports: [], socket: 'keep' },
+    { when: 'dropped', from: 'connected', input: drop, reports: ['disconnected: lost'], socket: 'close' },
+    { when: 'refused', from: 'connecting', input: drop, reports: ['disconnected: lost'], socket: 'close' },
     {
       when: 'called back at once',
       from: 'connected',
       input: back,
-      told: ['connecting: 515'],
+      reports: ['connecting: 515'],
       socket: 'reopen',
     },
     {
       when: 'unlinked by the phone',
       from: 'connected',
       input: unlinked,
-      told: ['logged_out: removed'],
+      reports: ['logged_out: removed'],
       socket: 'close',
     },
-    { when: 'banned', from: 'connected', input: banned, told: ['banned: 402'], socket: 'close' },
+    { when: 'banned', from: 'connected', input: banned, reports: ['banned: 402'], socket: 'close' },
     {
       when: 'replaced',
       from: 'connected',
       input: replaced,
-      told: ['disconnected: replaced'],
+      reports: ['disconnected: replaced'],
       socket: 'close',
     },
     {
       when: 'the lease is not confirmed',
       from: 'connected',
       input: { kind: 'forbidden' },
-      told: ['disconnected: lease_unconfirmed'],
+      reports: ['disconnected: lease_unconfirmed'],
       socket: 'close',
     },
     {
       when: 'the same without a socket',
       from: 'banned',
       input: { kind: 'forbidden' },
-      told: [],
+      reports: [],
       socket: 'close',
     },
     {
       when: 'stopped',
       from: 'connected',
       input: { kind: 'stop' },
-      told: ['disconnected: engine_stopped'],
+      reports: ['disconnected: engine_stopped'],
       socket: 'close',
     },
     {
       when: 'stopped while it waits',
       from: 'disconnected',
       input: { kind: 'stop' },
-      told: [],
+      reports: [],
       socket: 'close',
     },
     {
       when: 'restarted',
       from: 'connected',
       input: { kind: 'restart' },
-      told: ['disconnected: restart', 'connecting'],
+      reports: ['disconnected: restart', 'connecting'],
       socket: 'reopen',
     },
     {
       when: 'restarted while it waits',
       from: 'disconnected',
       input: { kind: 'restart' },
-      told: [],
+      reports: [],
       socket: 'keep',
     },
-    { when: 'restarted during a ban', from: 'banned', input: { kind: 'restart' }, told: [], socket: 'keep' },
+    {
+      when: 'restarted during a ban',
+      from: 'banned',
+      input: { kind: 'restart' },
+      reports: [],
+      socket: 'keep',
+    },
     {
       when: 'logged out',
       from: 'connected',
       input: { kind: 'logout' },
-      told: ['pending_pair: logout'],
+      reports: ['pending_pair: logout'],
       socket: 'close',
     },
     {
       when: 'logged out during a ban',
       from: 'banned',
       input: { kind: 'logout' },
-      told: ['pending_pair: logout'],
+      reports: ['pending_pair: logout'],
       socket: 'close',
     },
     {
       when: 'shown a QR',
       from: 'pending_pair',
       input: { kind: 'qr', code: 'x', expiresInMs: 1 },
-      told: [],
+      reports: [],
       socket: 'keep',
     },
-    { when: 'dropped by a closed socket', from: 'pending_pair', input: drop, told: [], socket: 'keep' },
-  ])('$when, when $from', ({ from, input, told, socket }) => {
+    { when: 'dropped by a closed socket', from: 'pending_pair', input: drop, reports: [], socket: 'keep' },
+  ])('$when, when $from', ({ from, input, reports, socket }) => {
     const result = run(stored(from), [input]);
-    expect(result.told).toEqual(told);
+    expect(result.reports).toEqual(reports);
     expect(result.socket).toEqual([socket]);
   });
 });
 
 describe('reconnecting', () => {
   test('doubles the delay after each consecutive failure, and stores the time', () => {
-    const { machine, told } = run(stored('connecting'), [
+    const { machine, reports } = run(stored('connecting'), [
       start,
       drop,
       { kind: 'timer' },
       { kind: 'timer' },
       drop,
     ]);
-    expect(told).toEqual(['disconnected: lost', 'connecting', 'disconnected: lost']);
+    expect(reports).toEqual(['disconnected: lost', 'connecting', 'disconnected: lost']);
     expect(machine).toMatchObject({ failures: 2, wakeAt: AT + 4_000 + 2_000 });
     const { changes } = step(restoreMachine(stored('connected'), AT), drop, { at: AT, random: 1 });
     expect(changes[0]!.reconnect).toEqual({ count: 1, at: later(1_000) });
@@ -204,20 +210,20 @@ describe('reconnecting', () => {
   });
 
   test('opens nothing until the lease is confirmed', () => {
-    const { told, socket } = run(stored('connected'), [
+    const { reports, socket } = run(stored('connected'), [
       { kind: 'forbidden' },
       { kind: 'timer' },
       { kind: 'restart' },
       { kind: 'permitted' },
     ]);
-    expect(told).toEqual(['disconnected: lease_unconfirmed', 'connecting']);
+    expect(reports).toEqual(['disconnected: lease_unconfirmed', 'connecting']);
     expect(socket).toEqual(['close', 'keep', 'keep', 'open']);
   });
 });
 
 describe('pairing', () => {
   test('is reported with the next state change', () => {
-    const told = [start, { kind: 'paired', device } as const, open].reduce<{
+    const reports = [start, { kind: 'paired', device } as const, open].reduce<{
       machine: Machine;
       changes: unknown[];
     }>(
@@ -227,8 +233,8 @@ describe('pairing', () => {
       },
       { machine: restoreMachine(stored('connecting'), AT), changes: [] },
     );
-    expect(told.changes).toMatchObject([{ state: 'connected', paired: device, jid: device.jid }]);
-    expect(told.machine.paired).toBeNull();
+    expect(reports.changes).toMatchObject([{ state: 'connected', paired: device, jid: device.jid }]);
+    expect(reports.machine.paired).toBeNull();
   });
 
   test('moves a waiting instance to connecting', () => {

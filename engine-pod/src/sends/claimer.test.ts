@@ -80,12 +80,12 @@ test('makes one more claim for notifications during a claim', async () => {
 test('resolves a notification when a claim that began after it is answered', async () => {
   const claims = build();
   claimer.notify();
-  let heard = false;
-  void claimer.notifyAndWait().then(() => (heard = true));
+  let resolved = false;
+  void claimer.notifyAndWait().then(() => (resolved = true));
   await claims[0]!.answer(0);
-  expect(heard).toBe(false);
+  expect(resolved).toBe(false);
   await claims[1]!.answer(0);
-  expect(heard).toBe(true);
+  expect(resolved).toBe(true);
 });
 
 test('resolves a notification at once that cannot be served now, and remembers it', async () => {

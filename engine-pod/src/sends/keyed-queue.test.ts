@@ -1,9 +1,9 @@
 import { KeyedQueue } from './keyed-queue.js';
 
-const lanes = () => new KeyedQueue<string>();
+const queue = () => new KeyedQueue<string>();
 
 test('runs the first item of each conversation; the others wait for their turn', () => {
-  const all = lanes();
+  const all = queue();
   expect(all.offer('1', 'a', 'one')).toBe('run');
   expect(all.offer('2', 'a', 'two')).toBe('wait');
   expect(all.offer('3', 'b', 'three')).toBe('run');
@@ -15,7 +15,7 @@ test('runs the first item of each conversation; the others wait for their turn',
 });
 
 test('knows a second copy until the first is forgotten, even after it finished', () => {
-  const all = lanes();
+  const all = queue();
   all.offer('1', 'a', 'one');
   expect(all.offer('1', 'a', 'one')).toBe('known');
   all.finish('a');

@@ -33,7 +33,7 @@ test.each<[string, number, [number, Act, number][]]>([
     ],
   ],
   ['returns unused tokens', 60, [[0, { take: 5 }, 55], [0, { giveBack: 5 }, 60], [0, { giveBack: 5 }, 60]]], // prettier-ignore
-  ['a clock that stands still or goes back gives nothing', 60, [[5_000, { take: 60 }, 0], [5_000, 'wait', 0], [1_000, 'wait', 0], [6_000, 'wait', 1]]], // prettier-ignore
+  ['adds nothing when the clock pauses or goes back', 60, [[5_000, { take: 60 }, 0], [5_000, 'wait', 0], [1_000, 'wait', 0], [6_000, 'wait', 1]]], // prettier-ignore
 ])('%s', (_case, rate, acts) => {
   const pacing = new Pacing(rate, 0);
   for (const [at, act, available] of acts) {

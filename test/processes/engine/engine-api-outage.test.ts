@@ -11,7 +11,7 @@ afterEach(() => stage.close());
 const QUEUED = 3_000;
 /** Limit of the messages that an engine holds. */
 const HELD = 500;
-const AWAY_MS = realTime(6_000);
+const OUTAGE_MS = realTime(6_000);
 const MEGABYTE = 1024 * 1024;
 
 test('limits what it holds while the API is unavailable, and reports each outcome once afterwards', async () => {
@@ -27,7 +27,7 @@ test('limits what it holds while the API is unavailable, and reports each outcom
   await api.down();
   network.answerAfter = () => 0;
   const left = () => new Set(network.arrivals.map(({ wa_message_id }) => wa_message_id)).size;
-  const end = performance.now() + AWAY_MS;
+  const end = performance.now() + OUTAGE_MS;
   let peak = before;
   while (performance.now() < end) {
     peak = Math.max(peak, engine.rss);
@@ -38,11 +38,11 @@ test('limits what it holds while the API is unavailable, and reports each outcom
   expect((peak - before) / MEGABYTE).toBeLessThan(20);
 
   await api.up();
-  await until('all are sent', () => new Set(told()).size === QUEUED);
-  expect(told()).toHaveLength(QUEUED);
+  await until('all are sent', () => new Set(reported()).size === QUEUED);
+  expect(reported()).toHaveLength(QUEUED);
   expect(left()).toBe(QUEUED);
   const receipts = api.queue.outcomesOf('receipt').map((one) => JSON.stringify(one));
   expect(new Set(receipts).size).toBe(receipts.length);
 });
 
-const told = () => stage.api.queue.outcomesOf('sent').map(({ message_id }) => message_id);
+const reported = () => stage.api.queue.outcomesOf('sent').map(({ message_id }) => message_id);

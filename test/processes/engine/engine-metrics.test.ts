@@ -44,7 +44,7 @@ test.each([
     const engine = await stage.start();
     await expectState(engine, 'connected');
     phones.do(stage.api.instanceId, event);
-    await until(state, () => stage.states.some((told) => told.startsWith(state)));
+    await until(state, () => stage.states.some((counted) => counted.startsWith(state)));
     await expectState(engine, state as InstanceState);
     expect(await ends(engine)).toEqual({ [reason]: 1 });
   },

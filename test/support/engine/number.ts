@@ -15,7 +15,7 @@ import { ManualClock } from '../clock.js';
 /** For calls that never give up. */
 export const NEVER_ABORTED: Stanza['signal'] = new AbortController().signal;
 /** Shorter than the time after which a connection counts as dead. */
-const PATIENCE_MS = 5_000;
+const LIMIT_MS = 5_000;
 
 /** Limit of the internal API. */
 const MAX_KEY = 500;
@@ -168,7 +168,7 @@ export class NumberOnNetwork {
   receives(what: string, fits: (message: InboundMessage) => boolean): Promise<InboundMessage> {
     return until(what, () => {
       const found = this.rows.inbound.find(fits);
-      if (!found) this.clock.skip(PATIENCE_MS);
+      if (!found) this.clock.skip(LIMIT_MS);
       return found;
     });
   }

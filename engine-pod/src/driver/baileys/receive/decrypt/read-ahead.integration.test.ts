@@ -35,7 +35,7 @@ afterAll(() => stage?.close());
 
 const delivered = (beginning: string) =>
   stage.number.rows.inbound.flatMap(({ text }) => (text?.startsWith(beginning) ? [text] : []));
-const allTold = (texts: readonly string[]) =>
+const allDelivered = (texts: readonly string[]) =>
   until(
     `all ${texts.length}`,
     () =>
@@ -75,7 +75,7 @@ test.each([
   const before = rows.writes;
   slowWrites(stage);
   const { texts } = await atOnce(() => allWrite(`together, ${whose}`, to()));
-  await allTold(texts);
+  await allDelivered(texts);
   expect(rows.writes - before).toBeLessThanOrEqual(texts.length / 2);
   expect(delivered(`together, ${whose}`)).toEqual(texts);
   expect(await requests()).toBe(0);
@@ -90,7 +90,7 @@ test('acknowledges and delivers no message before it is stored', async () => {
   for (const id of ids) expect(await network.receipts({ id })).toEqual([]);
   expect(delivered('unstored')).toEqual([]);
   writes.release();
-  await allTold(texts);
+  await allDelivered(texts);
   expect(delivered('unstored')).toEqual(texts);
   expect(number.events.at(-1)?.kind).toBe('opened');
 });
@@ -106,7 +106,7 @@ test('delivers messages decrypted when the connection ended once, in order, with
   await number.happens('closed');
   number.connect();
   writes.release();
-  await allTold(texts);
+  await allDelivered(texts);
   await phone.hasTakenAll();
   expect(delivered('cut off')).toEqual(texts);
   expect(await requests()).toBe(0);
@@ -125,7 +125,7 @@ test('delivers messages decrypted when the engine died by the next engine, once 
   await until('the third write', () => writes > 2 || undefined);
   number.rows.before = () => undefined;
   await number.replace();
-  await allTold(texts);
+  await allDelivered(texts);
   await phone.hasTakenAll();
   expect(delivered('died')).toEqual(texts);
   expect(await requests()).toBe(0);
@@ -135,7 +135,7 @@ test('uses sender keys that come among the messages of the group', async () => {
   const { network, number, phone } = stage;
   const fresh = await network.group('New', [phone, ...contacts]);
   const { texts } = await atOnce(() => allWrite('new group', fresh));
-  await allTold(texts);
+  await allDelivered(texts);
   await phone.hasTakenAll();
   expect(delivered('new group')).toEqual(texts);
   expect(await requests()).toBe(0);
@@ -151,7 +151,7 @@ test("keeps the order between messages of the owner's phone and of the contact",
     for (const [n, text] of texts.entries())
       await (n % 2 ? phone.writesOnPhone(ana.number, text) : ana.writes(text, { to: phone.number }));
   });
-  await allTold(texts);
+  await allDelivered(texts);
   expect(delivered('in turns')).toEqual(texts);
 });
 
@@ -162,7 +162,7 @@ test('delivers others while one cannot be decrypted at first, and that one too',
     await ana.writes('garbled, then well', { to: phone.number, options: { garbled: 1 } });
     return (await allWrite('around it')).texts;
   });
-  await allTold([...texts, 'garbled, then well']);
+  await allDelivered([...texts, 'garbled, then well']);
   expect(delivered('around it')).toEqual(texts);
   expect(await requests()).toBe(before + 1);
 });
@@ -200,7 +200,7 @@ test('decrypts messages at once of a contact known by phone number who also uses
     for (const [n, text] of texts.entries())
       await bia.writes(text, n < 4 ? byPhone : { to: phone.number, options: { addressing: 'lid' } });
   });
-  await allTold(texts);
+  await allDelivered(texts);
   expect(delivered('by two names')).toEqual(texts);
   await bia.receives({ id: (await number.sendText(bia.jid, 'to both names')).id });
 });
@@ -228,7 +228,7 @@ test('keeps the order of a contact who writes under two ids, even if the first i
   await contact!.writes('beside the slow one', { to: phone.number });
   await number.text('beside the slow one');
   release();
-  await allTold(texts);
+  await allDelivered(texts);
   expect(number.rows.inbound.flatMap(({ text }) => (texts.includes(text ?? '') ? [text] : []))).toEqual(
     texts,
   );

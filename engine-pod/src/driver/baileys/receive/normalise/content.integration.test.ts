@@ -26,7 +26,7 @@ const click = (source: string, label: string | null = 'Yes') =>
   ({ option_id: 'yes', label, source, in_reply_to_wa_message_id: '3EB0MENU' }) as never;
 const context = { contextInfo: { stanzaId: '3EB0MENU' } };
 
-/** The content of a message, whoever wrote it and in any chat. Fields that are not named are absent. */
+/** The content of a message, for any author and chat. Fields that are not named are absent. */
 type Said = Partial<Omit<InboundMessage, 'wa_message_id' | 'chat' | 'from' | 'at'>>;
 type Row = [string, Content, Said];
 
