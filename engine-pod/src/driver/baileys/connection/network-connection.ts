@@ -73,8 +73,10 @@ const UNRESPONSIVE_MS = 30_000;
  *
  *     makeWASocket ─▶ patches/ (ignored stanzas, write guard, conversation transactions) ─▶ receive/pipeline.ts
  *          │
- *          ├─ pairing: qr or pairing-code ─▶ credentials stored ─▶ paired ─┐
- *          └─ login: opened ─▶ messages in and out ────────────────────────┴─▶ closed (reason: disconnects.ts)
+ *          ├─ pairing: qr or pairing-code ─▶ paired ─┐
+ *          └─ login: opened ─▶ messages in and out ──┴─▶ closed (reason: disconnects.ts)
+ *
+ * A pairing is confirmed to the network only after the credentials are stored.
  */
 export class NetworkConnection {
   readonly socket: WASocket;

@@ -12,8 +12,8 @@ import { registerHooks } from 'node:module';
  *     6  on each new socket   ignored-stanzas.ts, then write-guard.ts, then conversation-transactions.ts
  *                             (the last two share write-context.ts)
  *
- * Replacements: Baileys loads much that an engine never uses, or that Node does with megabytes less, once for each
- * instance. A test compares each replacement with the original; test/bench/NOTES.md lists the savings.
+ * Replacements save memory in every engine: Baileys loads modules that an engine never uses, and large ones that Node
+ * can do. A test compares each replacement with the original; test/bench/NOTES.md lists the savings.
  */
 const REPLACEMENTS: { specifier: RegExp; by: string; from?: RegExp }[] = [
   // A WebAssembly module, twice, in base64. Baileys uses its hashes and key derivation.
