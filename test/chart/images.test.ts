@@ -97,7 +97,7 @@ const LOADED: Record<string, string[]> = {
   ],
   engine: [
     'engine-pod/dist/program.js',
-    'engine-pod/dist/driver/sandbox.js',
+    'engine-pod/dist/driver/sandbox/driver.js',
     'engine-pod/dist/driver/baileys/driver.js',
   ],
 };

@@ -25,7 +25,7 @@ export function findFinalRefusal(error: unknown): FinalRefusal | undefined {
 
 /** The client is closed after a final refusal or because the engine stops. */
 export class ClientClosed extends Error {
-  override name = 'PortClosed';
+  override name = 'ClientClosed';
 }
 
 const RETRY = { first: 200, most: 3_000 };

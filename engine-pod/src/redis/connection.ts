@@ -12,7 +12,7 @@ export interface RedisAddress {
 
 /** The connection closed. Whether the call took effect is unknown. */
 export class RedisDisconnected extends Error {
-  override name = 'RedisGone';
+  override name = 'RedisDisconnected';
 }
 
 interface Waiting {

@@ -6,7 +6,7 @@ export type Reply = string | number | null | RedisErrorReply | Reply[];
 
 /** An error reply. The connection stays usable. `code` is its first word, for example WRONGPASS or NOGROUP. */
 export class RedisErrorReply extends Error {
-  override name = 'RedisRefusal';
+  override name = 'RedisErrorReply';
   readonly code: string;
   constructor(message: string) {
     super(message);

@@ -72,7 +72,7 @@ function loadedByDriver(): string[] {
     import { registerHooks } from 'node:module';
     const files = [];
     registerHooks({ load: (url, context, next) => (files.push(url.split('/node_modules/').at(-1)), next(url, context)) });
-    await import('${new URL('../../../engine-pod/dist/driver/baileys/slim/install.js', import.meta.url).href}');
+    await import('${new URL('../../../engine-pod/dist/driver/baileys/patches/install.js', import.meta.url).href}');
     await import('${new URL('../../../engine-pod/dist/driver/baileys/driver.js', import.meta.url).href}');
     if (process.moduleLoadList.some((name) => name.includes('undici'))) files.push("Node's undici");
     process.stdout.write(JSON.stringify(files));

@@ -20,7 +20,7 @@ const STEP_LIMIT = { perKey: 10_000, total: 50_000, windowMs: 60_000 };
 
 /** The message needs more steps than its sender may use now. */
 class DecryptionBudgetExceeded extends Error {
-  override name = 'TooFar';
+  override name = 'DecryptionBudgetExceeded';
   constructor() {
     super('too far ahead of the last decrypted message');
   }
