@@ -211,11 +211,11 @@ test('uses the clock of Postgres', () => {
 });
 
 describe('the count of a text', () => {
-  const text = (count: number, textNumber: number) => ({ count, textNumber });
-  const storeAndFind = (...given: [count: number, textNumber: number, minutes?: number][]) => {
+  const text = (count: number, textTotal: number) => ({ count, textTotal });
+  const storeAndFind = (...given: [count: number, textTotal: number, minutes?: number][]) => {
     const cache = new AcceptCache();
-    for (const [count, textNumber, minutes = 60] of given)
-      cache.storeTextCount('text', text(count, textNumber), minutes);
+    for (const [count, textTotal, minutes = 60] of given)
+      cache.storeTextCount('text', text(count, textTotal), minutes);
     return cache.findTextCount('text', 60);
   };
 

@@ -142,13 +142,13 @@ export class AcceptCache {
     return cached?.minutes === minutes ? cached : null;
   }
 
-  storeTextCount(fingerprint: string, { count, textNumber }: TextCount, minutes: number): void {
+  storeTextCount(fingerprint: string, { count, textTotal }: TextCount, minutes: number): void {
     const cached = this.#texts.get(fingerprint);
-    if (cached === undefined) this.#texts.set(fingerprint, { count, textNumber, minutes });
+    if (cached === undefined) this.#texts.set(fingerprint, { count, textTotal, minutes });
     // The result of an older batch may arrive later. Within one batch, the highest count includes all its contacts.
-    else if (minutes !== cached.minutes || textNumber > cached.textNumber)
-      Object.assign(cached, { count, textNumber, minutes });
-    else if (textNumber === cached.textNumber) cached.count = Math.max(cached.count, count);
+    else if (minutes !== cached.minutes || textTotal > cached.textTotal)
+      Object.assign(cached, { count, textTotal, minutes });
+    else if (textTotal === cached.textTotal) cached.count = Math.max(cached.count, count);
   }
 
   /** Keeps an equal entry: replacing it for each message would create garbage in V8's old generation. */

@@ -34,12 +34,12 @@ test('lists each row version once, and its position for each request', () => {
   expect(accounts).toEqual({ ids: ['account'], versions: ['9'], positions: [1, 1, 1, 1] });
 });
 
-test('assigns queue places in batch order, none to scheduled messages', () => {
+test('assigns sequence numbers in batch order, none to scheduled messages', () => {
   const { ranks, conversations } = layOut({}, { conversation: 'c2' }, { isScheduled: true }, {});
   expect(ranks).toEqual([1, 1, 1, 2]);
   expect(conversations).toEqual([
-    { id: 'c1', firstPosition: 1, places: 2, newContactNumber: 0 },
-    { id: 'c2', firstPosition: 2, places: 1, newContactNumber: 0 },
+    { id: 'c1', firstPosition: 1, seqCount: 2, newContactNumber: 0 },
+    { id: 'c2', firstPosition: 2, seqCount: 1, newContactNumber: 0 },
   ]);
 });
 

@@ -11,7 +11,7 @@ export interface BatchLayout {
   /** Existing contacts to lock, of conversations to create, sorted. */
   lockedContacts: string[];
   conversations: ConversationIncrement[];
-  /** For each request: queue places that the batch takes in its conversation, up to and including the request. */
+  /** For each request: sequence numbers that the batch takes in its conversation, up to and including the request. */
   ranks: number[];
 }
 
@@ -34,8 +34,8 @@ export interface ConversationIncrement {
   id: string;
   /** Position of its first request. */
   firstPosition: number;
-  /** Queue places taken. A scheduled message takes none. */
-  places: number;
+  /** Sequence numbers that it takes in its queue. A scheduled message takes none yet. */
+  seqCount: number;
   /** Number among the new contacts that the batch adds to the instance; 0 for other contacts. */
   newContactNumber: number;
 }
@@ -49,9 +49,9 @@ export function layOutBatch(entries: readonly LayoutEntry[]): BatchLayout {
   const lockedContacts = new Set<string>();
   const ranks = entries.map(({ request, plan }, index) => {
     const conversation = getOrAdd(conversations, plan.conversationId, (id) => {
-      return { id, firstPosition: index + 1, places: 0, newContactNumber: 0 };
+      return { id, firstPosition: index + 1, seqCount: 0, newContactNumber: 0 };
     });
-    if (plan.releaseAt === null) conversation.places++;
+    if (plan.releaseAt === null) conversation.seqCount++;
     if (plan.newContact !== null || plan.mass !== null) {
       const counter = getOrAdd(counters, request.instanceId, (instanceId) => {
         return { instanceId, newContacts: 0, texts: 0 };
@@ -62,7 +62,7 @@ export function layOutBatch(entries: readonly LayoutEntry[]): BatchLayout {
     }
     if (!plan.createsConversation) lockedConversations.add(plan.conversationId);
     else if (plan.contactId !== null && !plan.createsContact) lockedContacts.add(plan.contactId);
-    return conversation.places;
+    return conversation.seqCount;
   });
   return {
     instances: collectVersions(entries, ({ request, plan }) => [request.instanceId, plan.instanceVersion]),

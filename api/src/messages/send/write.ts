@@ -43,10 +43,10 @@ interface WriteResult {
   replaysVerified: readonly boolean[];
 }
 
-/** Upper limit of the contacts that a text had reached when its instance had sent `textNumber` texts to contacts. */
+/** Upper limit of the contacts that a text had reached when its instance had sent `textTotal` texts to contacts. */
 export interface TextCount {
   count: number;
-  textNumber: number;
+  textTotal: number;
 }
 
 interface BatchWriterOptions {
@@ -71,19 +71,19 @@ export class BatchWriter {
   async write(entries: readonly WriteEntry[], replays: readonly PredictedReplay[]): Promise<WriteResult> {
     if (entries.length + replays.length === 0) return { written: [], texts: [], replaysVerified: [] };
     const layout = layOutBatch(entries);
-    const row = await this.#run(ARGUMENTS.map(([, value]) => value({ entries, replays, layout })));
-    const [written, counts, instanceIds, textNumbers, replaysVerified] = row as [
+    const batch = { entries, replays, layout };
+    const row = await this.#run(ARGUMENTS.map(([, , value]) => value(batch)));
+    const [written, counts, instanceIds, textTotals, replaysVerified] = row as [
       string,
       string,
       string | null,
       string | null,
       string,
     ];
-    const newTextNumbers =
-      instanceIds === null ? NO_TEXT_NUMBERS : addTexts(layout, instanceIds, textNumbers!);
+    const newTextTotals = instanceIds === null ? NO_TEXT_TOTALS : addTexts(layout, instanceIds, textTotals!);
     return {
       written: parseBooleans(written),
-      texts: readTextCounts(entries, counts, newTextNumbers),
+      texts: readTextCounts(entries, counts, newTextTotals),
       replaysVerified: parseBooleans(replaysVerified),
     };
   }
@@ -101,12 +101,12 @@ export class BatchWriter {
   }
 }
 
-const NO_TEXT_NUMBERS: ReadonlyMap<string, number> = new Map();
+const NO_TEXT_TOTALS: ReadonlyMap<string, number> = new Map();
 
 /** By instance with limits: the number of texts it has sent to contacts, including this batch. */
-function addTexts({ counters }: BatchLayout, ids: string, textNumbers: string): Map<string, number> {
+function addTexts({ counters }: BatchLayout, ids: string, textTotals: string): Map<string, number> {
   const added = new Map(counters.map(({ instanceId, texts }) => [instanceId, texts]));
-  const before = parseElements(textNumbers);
+  const before = parseElements(textTotals);
   return new Map(parseElements(ids).map((id, index) => [id, Number(before[index]) + added.get(id)!]));
 }
 
@@ -114,13 +114,13 @@ function addTexts({ counters }: BatchLayout, ids: string, textNumbers: string): 
 function readTextCounts(
   entries: readonly WriteEntry[],
   counts: string,
-  textNumbers: ReadonlyMap<string, number>,
+  textTotals: ReadonlyMap<string, number>,
 ): (TextCount | null)[] {
   const verified = parseElements(counts);
   return entries.map(({ request, plan }, index) => {
-    const textNumber = textNumbers.get(request.instanceId);
-    if (verified[index] === 'NULL' || textNumber === undefined) return null;
-    return { count: Number(verified[index]) + plan.mass!.check!.rank, textNumber };
+    const textTotal = textTotals.get(request.instanceId);
+    if (verified[index] === 'NULL' || textTotal === undefined) return null;
+    return { count: Number(verified[index]) + plan.mass!.check!.rank, textTotal };
   });
 }
 
@@ -153,82 +153,108 @@ const plainReplay =
   ({ replays }) =>
     plainArray(replays, pick);
 
-/** Parameters of gwk_accept_write, in order. Its comment describes each; a last one is `skipLocked`. */
-const ARGUMENTS: readonly (readonly [type: string, value: Value])[] = [
-  ['integer[]', ({ entries }) => literal(entries.map((_, index) => index + 1))],
-  ['uuid[]', plain(({ messageId }) => messageId)],
+/** Arguments of gwk_accept_write, except `skip_locked`. The function describes its parameters. */
+const ARGUMENTS: readonly (readonly [name: string, type: string, value: Value])[] = [
+  ['places', 'integer[]', ({ entries }) => literal(entries.map((_, index) => index + 1))],
+  ['message_ids', 'uuid[]', plain(({ messageId }) => messageId)],
   // Rows whose versions are verified.
-  ['uuid[]', plain(({ request }) => request.instanceId)],
-  ['integer[]', ({ layout }) => literal(layout.instances.positions)],
-  ['uuid[]', ({ layout }) => literal(layout.instances.ids)],
-  ['xid[]', ({ layout }) => literal(layout.instances.versions)],
-  ['integer[]', ({ layout }) => literal(layout.accounts.positions)],
-  ['uuid[]', ({ layout }) => literal(layout.accounts.ids)],
-  ['xid[]', ({ layout }) => literal(layout.accounts.versions)],
+  ['instance_ids', 'uuid[]', plain(({ request }) => request.instanceId)],
+  ['instance_places', 'integer[]', ({ layout }) => literal(layout.instances.positions)],
+  ['seen_instances', 'uuid[]', ({ layout }) => literal(layout.instances.ids)],
+  ['seen_instance_versions', 'xid[]', ({ layout }) => literal(layout.instances.versions)],
+  ['account_places', 'integer[]', ({ layout }) => literal(layout.accounts.positions)],
+  ['seen_accounts', 'uuid[]', ({ layout }) => literal(layout.accounts.ids)],
+  ['seen_account_versions', 'xid[]', ({ layout }) => literal(layout.accounts.versions)],
   // Conversation and contact.
-  ['uuid[]', plain(({ plan }) => plan.conversationId)],
-  ['boolean[]', plain(({ plan }) => plan.createsConversation)],
-  ['uuid[]', plain(({ plan }) => plan.contactId)],
-  ['boolean[]', plain(({ plan }) => plan.createsContact)],
-  ['text[]', text(({ request }) => request.recipient.name)],
-  ['boolean[]', plain(({ plan }) => plan.counted)],
-  ['double precision[]', plain(({ plan }) => plan.lastWroteAt)],
+  ['conversation_ids', 'uuid[]', plain(({ plan }) => plan.conversationId)],
+  ['new_conversations', 'boolean[]', plain(({ plan }) => plan.createsConversation)],
+  ['contact_ids', 'uuid[]', plain(({ plan }) => plan.contactId)],
+  ['new_contacts', 'boolean[]', plain(({ plan }) => plan.createsContact)],
+  ['names', 'text[]', text(({ request }) => request.recipient.name)],
+  ['counted', 'boolean[]', plain(({ plan }) => plan.counted)],
+  ['last_wrote', 'double precision[]', plain(({ plan }) => plan.lastWroteAt)],
   // Message and queue entry.
-  ['text[]', text(({ to }) => to)],
-  ['text[]', plain(({ type }) => type)],
-  ['text[]', plain(({ waMessageId }) => waMessageId)],
-  ['bytea[]', bytes(({ contentSealed }) => contentSealed)],
-  ['double precision[]', plain(({ createdAt }) => createdAt)],
-  ['bigint[]', plain(offlineMsAtAcceptance)],
-  ['timestamptz[]', plain(({ plan }) => plan.releaseAt?.toISOString() ?? null)],
+  ['recipients', 'text[]', text(({ to }) => to)],
+  ['types', 'text[]', plain(({ type }) => type)],
+  ['wa_message_ids', 'text[]', plain(({ waMessageId }) => waMessageId)],
+  ['contents', 'bytea[]', bytes(({ contentSealed }) => contentSealed)],
+  ['created', 'double precision[]', plain(({ createdAt }) => createdAt)],
+  ['offline_ms', 'bigint[]', plain(offlineMsAtAcceptance)],
+  ['releases', 'timestamptz[]', plain(({ plan }) => plan.releaseAt?.toISOString() ?? null)],
   // Idempotency record.
-  ['uuid[]', plain(({ request }) => request.recordId)],
-  ['bytea[]', bytes(({ request }) => request.bodyHash)],
-  ['bytea[]', bytes(({ responseSealed }) => responseSealed)],
+  ['record_ids', 'uuid[]', plain(({ request }) => request.recordId)],
+  ['body_hashes', 'bytea[]', bytes(({ request }) => request.bodyHash)],
+  ['responses', 'bytea[]', bytes(({ responseSealed }) => responseSealed)],
   // Limits.
-  ['integer[]', plain(({ plan }) => plan.newContact?.limit ?? null)],
-  ['integer[]', plain(({ plan }) => plan.newContact?.rank ?? null)],
-  ['uuid[]', plain(({ request, plan }) => plan.mass && request.fingerprint)],
-  ['integer[]', plain(({ plan }) => plan.mass?.check?.limit ?? null)],
-  ['integer[]', plain(({ plan }) => plan.mass?.check?.rank ?? null)],
-  ['integer[]', plain(({ plan }) => plan.mass?.minutes ?? null)],
-  ['integer[]', plain((entry) => entry.text?.count ?? null)],
-  ['bigint[]', plain((entry) => entry.text?.textNumber ?? null)],
-  ['uuid[]', ({ entries }) => literal(entries.filter(isUnprepared).map(({ messageId }) => messageId))],
-  // Rows to lock.
-  ['uuid[]', ({ layout }) => literal(layout.counters.map(({ instanceId }) => instanceId))],
-  ['uuid[]', ({ layout }) => literal(layout.lockedConversations)],
-  ['uuid[]', ({ layout }) => literal(layout.lockedContacts)],
-  // Increments of conversations and counters.
-  ['integer[]', ({ layout }) => literal(layout.ranks)],
-  ['uuid[]', ({ layout }) => literal(layout.conversations.map(({ id }) => id))],
-  ['integer[]', ({ layout }) => literal(layout.conversations.map(({ firstPosition }) => firstPosition))],
-  ['integer[]', ({ layout }) => literal(layout.conversations.map(({ places }) => places))],
+  ['new_contact_limits', 'integer[]', plain(({ plan }) => plan.newContact?.limit ?? null)],
+  ['new_contact_ranks', 'integer[]', plain(({ plan }) => plan.newContact?.rank ?? null)],
+  ['fingerprints', 'uuid[]', plain(({ request, plan }) => plan.mass && request.fingerprint)],
+  ['mass_limits', 'integer[]', plain(({ plan }) => plan.mass?.check?.limit ?? null)],
+  ['mass_ranks', 'integer[]', plain(({ plan }) => plan.mass?.check?.rank ?? null)],
+  ['mass_minutes', 'integer[]', plain(({ plan }) => plan.mass?.minutes ?? null)],
+  ['mass_counts', 'integer[]', plain((entry) => entry.text?.count ?? null)],
+  ['mass_text_totals', 'bigint[]', plain((entry) => entry.text?.textTotal ?? null)],
   [
+    'unprepared',
+    'uuid[]',
+    ({ entries }) => literal(entries.filter(isUnprepared).map(({ messageId }) => messageId)),
+  ],
+  // Rows to lock.
+  ['locked_counters', 'uuid[]', ({ layout }) => literal(layout.counters.map(({ instanceId }) => instanceId))],
+  ['locked_conversations', 'uuid[]', ({ layout }) => literal(layout.lockedConversations)],
+  ['locked_contacts', 'uuid[]', ({ layout }) => literal(layout.lockedContacts)],
+  // Increments of conversations and counters.
+  ['ranks', 'integer[]', ({ layout }) => literal(layout.ranks)],
+  ['chats', 'uuid[]', ({ layout }) => literal(layout.conversations.map(({ id }) => id))],
+  [
+    'chat_first_places',
+    'integer[]',
+    ({ layout }) => literal(layout.conversations.map(({ firstPosition }) => firstPosition)),
+  ],
+  [
+    'chat_seq_counts',
+    'integer[]',
+    ({ layout }) => literal(layout.conversations.map(({ seqCount }) => seqCount)),
+  ],
+  [
+    'chat_new_contact_numbers',
     'integer[]',
     ({ layout }) => literal(layout.conversations.map(({ newContactNumber }) => newContactNumber)),
   ],
-  ['integer[]', ({ layout }) => literal(layout.counters.map(({ newContacts }) => newContacts))],
-  ['integer[]', ({ layout }) => literal(layout.counters.map(({ texts }) => texts))],
-  ['integer[]', ({ entries }) => literal(collectDays(entries))],
+  [
+    'added_new_contacts',
+    'integer[]',
+    ({ layout }) => literal(layout.counters.map(({ newContacts }) => newContacts)),
+  ],
+  ['added_texts', 'integer[]', ({ layout }) => literal(layout.counters.map(({ texts }) => texts))],
+  ['group_days', 'integer[]', ({ entries }) => literal(collectDays(entries))],
   // Rows to create: a lower number of inserted rows means a conflict.
-  ['integer', countDistinct(({ plan }) => (plan.createsContact ? plan.contactId : null))],
-  ['integer', countDistinct(({ plan }) => (plan.createsConversation ? plan.conversationId : null))],
-  ['integer', countDistinct(({ request }) => request.recordId)],
+  [
+    'new_contact_count',
+    'integer',
+    countDistinct(({ plan }) => (plan.createsContact ? plan.contactId : null)),
+  ],
+  [
+    'new_conversation_count',
+    'integer',
+    countDistinct(({ plan }) => (plan.createsConversation ? plan.conversationId : null)),
+  ],
+  ['new_key_count', 'integer', countDistinct(({ request }) => request.recordId)],
   // Predicted replays.
-  ['uuid[]', plainReplay(({ request }) => request.accountId)],
-  ['xid[]', plainReplay(({ accountVersion }) => accountVersion)],
-  ['uuid[]', plainReplay(({ request }) => request.recordId)],
-  ['bytea[]', ({ replays }) => bytesArray(replays, ({ request }) => request.bodyHash)],
-  ['uuid[]', plainReplay(({ messageId }) => messageId)],
+  ['repeat_accounts', 'uuid[]', plainReplay(({ request }) => request.accountId)],
+  ['repeat_account_versions', 'xid[]', plainReplay(({ accountVersion }) => accountVersion)],
+  ['repeat_records', 'uuid[]', plainReplay(({ request }) => request.recordId)],
+  ['repeat_body_hashes', 'bytea[]', ({ replays }) => bytesArray(replays, ({ request }) => request.bodyHash)],
+  ['repeat_messages', 'uuid[]', plainReplay(({ messageId }) => messageId)],
 ];
-const TYPES = [...ARGUMENTS.map(([type]) => type), 'boolean'];
 /** Arrays are returned as text, because the driver parses arrays element by element. */
 const COLUMNS = ['written', 'text_counts', 'counters', 'text_totals', 'verified']
   .map((column) => `w.${column}::text`)
   .join(', ');
-const WRITE = `SELECT ${COLUMNS}
-  FROM gwk_accept_write(${TYPES.map((type, index) => `$${index + 1}::${type}`).join(', ')}) AS w`;
+const PARAMETERS = [...ARGUMENTS.map(([name, type]) => [name, type] as const), ['skip_locked', 'boolean']]
+  .map(([name, type], index) => `${name} => $${index + 1}::${type}`)
+  .join(', ');
+const WRITE = `SELECT ${COLUMNS} FROM gwk_accept_write(${PARAMETERS}) AS w`;
 
 /** Array literal of ids or numbers, which need no quotes. */
 const literal = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
