@@ -105,8 +105,8 @@ describe('messages', () => {
     expect(ids(await list({ status: 'queued', since: sent[3]!.created_at }))).toContain(d);
     const restricted = await api.clientOf(account, { instances: [uuidOf(two)] });
     expect(ids(await list({ status: 'queued' }, restricted))).toEqual([]);
-    const stranger = await api.clientOf(await api.account());
-    expect(ids(await list({ status: 'queued' }, stranger))).toEqual([]);
+    const otherAccount = await api.clientOf(await api.account());
+    expect(ids(await list({ status: 'queued' }, otherAccount))).toEqual([]);
   });
 
   test('lists a message that may have been sent as sending while it waits for its next claim', async () => {
@@ -178,9 +178,9 @@ describe('messages', () => {
     const path = '/v1/messages';
     expect((await restricted.call('GET', path, { query: { instance_id: two } })).status).toBe(404);
     expect((await restricted.call('GET', `${path}/${other.id}`)).status).toBe(404);
-    const stranger = await api.clientOf(await api.account());
-    expect(ids(await list({}, stranger))).toEqual([]);
-    expect((await stranger.call('GET', `${path}/${mine.id}`)).status).toBe(404);
+    const otherAccount = await api.clientOf(await api.account());
+    expect(ids(await list({}, otherAccount))).toEqual([]);
+    expect((await otherAccount.call('GET', `${path}/${mine.id}`)).status).toBe(404);
   });
 
   test('keeps messages of a deleted instance readable', async () => {
@@ -246,7 +246,7 @@ describe('events', () => {
       expect((await restricted.call('GET', `/v1/events/${event.id}`)).status).toBe(404);
     }
     expect((await client.call('GET', `/v1/events/evt_${id.replaceAll('-', '')}`)).status).toBe(404);
-    const stranger = await api.clientOf(await api.account());
-    expect((await stranger.call('GET', `/v1/events/${ofTwo!.id}`)).status).toBe(404);
+    const otherAccount = await api.clientOf(await api.account());
+    expect((await otherAccount.call('GET', `/v1/events/${ofTwo!.id}`)).status).toBe(404);
   });
 });

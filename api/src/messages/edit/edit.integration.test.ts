@@ -72,16 +72,16 @@ test.each(each)('%s: returns 503 with Retry-After at once without an engine', as
 
 test.each(each)('%s: returns 404 for a foreign, hidden or unknown message', async (name) => {
   const { id } = await sendMessage();
-  const stranger = await api.clientOf(await api.account());
+  const otherAccount = await api.clientOf(await api.account());
   const body = { name: 'dois', kind: 'sandbox' };
   const other = (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
   const restricted = await api.clientOf(account, { instances: [fromPublicId('instance', other)!] });
-  for (const who of [stranger, restricted]) {
+  for (const who of [otherAccount, restricted]) {
     const answer = await OPERATIONS[name](id, who);
     expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
   }
-  for (const nobody of [`msg_${'0'.repeat(32)}`, 'msg_1']) {
-    expect(codeOf(await OPERATIONS[name](nobody))).toBe('not-found');
+  for (const unknown of [`msg_${'0'.repeat(32)}`, 'msg_1']) {
+    expect(codeOf(await OPERATIONS[name](unknown))).toBe('not-found');
   }
 });
 

@@ -121,14 +121,16 @@ describe('refuses', () => {
   });
 
   test('another account without changing the cached contacts of the owner', async () => {
-    const stranger = newUuid();
-    await world.database.account.create({ data: { id: stranger, name: stranger } });
+    const otherAccount = newUuid();
+    await world.database.account.create({ data: { id: otherAccount, name: otherAccount } });
     const theirs = newUuid();
     const to = someone();
-    await world.database.contact.create({ data: { id: theirs, accountId: stranger } });
-    await world.database.contactName.create({ data: { accountId: stranger, name: to, contactId: theirs } });
+    await world.database.contact.create({ data: { id: theirs, accountId: otherAccount } });
+    await world.database.contactName.create({
+      data: { accountId: otherAccount, name: to, contactId: theirs },
+    });
     await send();
-    const caller = { accountId: stranger, instances: null, suspended: false };
+    const caller = { accountId: otherAccount, instances: null, suspended: false };
     const body = {
       instance_id: `ins_${instance.replaceAll('-', '')}`,
       to,
@@ -145,8 +147,8 @@ describe('refuses', () => {
   });
 
   test('a contact that was moved to another account after it was cached', async () => {
-    const stranger = newUuid();
-    await world.database.account.create({ data: { id: stranger, name: stranger } });
+    const otherAccount = newUuid();
+    await world.database.account.create({ data: { id: otherAccount, name: otherAccount } });
     const to = someone();
     const elsewhere = await world.addInstance();
     await send({ to, instance: elsewhere });
@@ -154,7 +156,7 @@ describe('refuses', () => {
     await optOut(world, contactId);
     expect(await refused({ to })).toBe('contact-opted-out');
     await world.database.optOut.delete({ where: { contactId } });
-    await world.database.contact.update({ where: { id: contactId }, data: { accountId: stranger } });
+    await world.database.contact.update({ where: { id: contactId }, data: { accountId: otherAccount } });
     expect(await refused({ to })).toBe('internal-error');
     expect(await world.database.conversation.count({ where: { instanceId: instance, contactId } })).toBe(0);
   });

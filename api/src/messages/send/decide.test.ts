@@ -7,7 +7,7 @@ const NOW = Date.UTC(2026, 2, 10, 12);
 const HOUR = 3_600_000;
 
 /** A text to a new contact, from an instance far from its limits. */
-const stranger: Facts = {
+const newContact: Facts = {
   at: NOW,
   instanceVersion: '1',
   state: 'connected',
@@ -34,8 +34,13 @@ const stranger: Facts = {
   mediaFound: false,
   mediaInstances: null,
 };
-const known: Facts = { ...stranger, contactId: 'contact', conversationId: 'conversation', counted: true };
-const friend: Facts = { ...known, lastWroteAt: NOW - HOUR };
+const countedContact: Facts = {
+  ...newContact,
+  contactId: 'contact',
+  conversationId: 'conversation',
+  counted: true,
+};
+const contactWhoWrote: Facts = { ...countedContact, lastWroteAt: NOW - HOUR };
 
 const request = (
   given: { to?: string; text?: string; key?: string; body?: string; instance?: string } = {},
@@ -70,62 +75,72 @@ const decide = (given: [SendRequest, Facts][], policy: PolicyOverrides = {}) => 
 
 const closed = { start: '18:00', end: '19:00', timezone: 'UTC' };
 const one: [string, Facts, PolicyOverrides, string][] = [
-  ['accepts a first message to a new contact', stranger, {}, 'write'],
-  ['refuses an unknown instance', { ...stranger, instanceVersion: null }, {}, 'not-found'],
-  ['refuses a suspended account', { ...friend, accountSuspended: true }, {}, 'account-suspended'],
-  ['accepts for a logged-out instance', { ...stranger, state: 'logged_out' }, {}, 'write'],
-  ['refuses an opted-out contact', { ...friend, optedOut: true }, {}, 'contact-opted-out'],
-  ['refuses an invalid quote', { ...friend, replyOk: false }, {}, 'invalid-reply-to'],
+  ['accepts a first message to a new contact', newContact, {}, 'write'],
+  ['refuses an unknown instance', { ...newContact, instanceVersion: null }, {}, 'not-found'],
+  ['refuses a suspended account', { ...contactWhoWrote, accountSuspended: true }, {}, 'account-suspended'],
+  ['accepts for a logged-out instance', { ...newContact, state: 'logged_out' }, {}, 'write'],
+  ['refuses an opted-out contact', { ...contactWhoWrote, optedOut: true }, {}, 'contact-opted-out'],
+  ['refuses an invalid quote', { ...contactWhoWrote, replyOk: false }, {}, 'invalid-reply-to'],
   [
     'refuses outside active hours',
-    known,
+    countedContact,
     { active_hours: { ...closed, outside: 'reject' } },
     'policy-outside-hours',
   ],
   [
     'schedules outside active hours, if the policy says so',
-    known,
+    countedContact,
     { active_hours: { ...closed, outside: 'schedule' } },
     'scheduled',
   ],
   [
     'accepts outside active hours for a contact who wrote an hour ago',
-    friend,
+    contactWhoWrote,
     { active_hours: closed },
     'write',
   ],
   [
     'refuses a new contact at the limit',
-    { ...stranger, newContacts: 5 },
+    { ...newContact, newContacts: 5 },
     { new_contacts_per_day: 5 },
     'policy-new-contacts-limit',
   ],
   [
     'accepts a counted contact at the limit',
-    { ...known, newContacts: 5 },
+    { ...countedContact, newContacts: 5 },
     { new_contacts_per_day: 5 },
     'write',
   ],
   [
     'accepts a contact who wrote, at the limit',
-    { ...friend, counted: false },
+    { ...contactWhoWrote, counted: false },
     { new_contacts_per_day: 0 },
     'write',
   ],
   [
     'refuses a new contact while the network restricts the instance',
-    { ...stranger, restrictedUntil: NOW + HOUR },
+    { ...newContact, restrictedUntil: NOW + HOUR },
     {},
     'policy-new-contacts-limit',
   ],
-  ['refuses a text at the mass-send limit', { ...known, massContacts: 30 }, {}, 'policy-mass-send-blocked'],
+  [
+    'refuses a text at the mass-send limit',
+    { ...countedContact, massContacts: 30 },
+    {},
+    'policy-mass-send-blocked',
+  ],
   [
     'accepts a text at the limit for a contact counted with it',
-    { ...known, massContacts: 30, massCounted: true },
+    { ...countedContact, massContacts: 30, massCounted: true },
     {},
     'write',
   ],
-  ['accepts a text at the limit for a contact who wrote', { ...friend, massContacts: 30 }, {}, 'write'],
+  [
+    'accepts a text at the limit for a contact who wrote',
+    { ...contactWhoWrote, massContacts: 30 },
+    {},
+    'write',
+  ],
 ];
 
 test.each(one)('%s', (_, facts, policy, expected) => {
@@ -170,7 +185,7 @@ test.each<[string, Partial<SendRequest>, Partial<Facts>, string]>([
   const decisions = decide([
     [
       { ...request(), ...given },
-      { ...known, ...facts },
+      { ...countedContact, ...facts },
     ],
   ]);
   expect(decisions.map(summarize)).toEqual([expected]);
@@ -179,7 +194,7 @@ test.each<[string, Partial<SendRequest>, Partial<Facts>, string]>([
 test('treats a group like a contact who wrote', () => {
   const group = request({ to: '120363012345678901@g.us' });
   const policy = { new_contacts_per_day: 0, active_hours: closed };
-  expect(decide([[group, stranger]], policy).map(summarize)).toEqual(['write']);
+  expect(decide([[group, newContact]], policy).map(summarize)).toEqual(['write']);
 });
 
 describe('in one batch', () => {
@@ -188,7 +203,7 @@ describe('in one batch', () => {
   test('counts two new contacts as two', () => {
     const given = [0, 1, 2].map((n): [SendRequest, Facts] => [
       request({ to: to(n) }),
-      { ...stranger, newContacts: 3 },
+      { ...newContact, newContacts: 3 },
     ]);
     expect(decide(given, { new_contacts_per_day: 5 }).map(summarize)).toEqual([
       'write',
@@ -198,7 +213,7 @@ describe('in one batch', () => {
   });
 
   test('counts two messages to one new contact as one, with the same contact and conversation', () => {
-    const given = [0, 0, 1].map((n): [SendRequest, Facts] => [request({ to: to(n) }), stranger]);
+    const given = [0, 0, 1].map((n): [SendRequest, Facts] => [request({ to: to(n) }), newContact]);
     const decisions = decide(given, { new_contacts_per_day: 1 });
     expect(decisions.map(summarize)).toEqual(['write', 'write', 'policy-new-contacts-limit (tentative)']);
     const [first, second] = decisions as Extract<Decision, { do: 'write' }>[];
@@ -207,7 +222,7 @@ describe('in one batch', () => {
   });
 
   test('counts the limits of two instances separately', () => {
-    const given = ['a', 'b'].map((instance): [SendRequest, Facts] => [request({ instance }), stranger]);
+    const given = ['a', 'b'].map((instance): [SendRequest, Facts] => [request({ instance }), newContact]);
     const decisions = decide(given, { new_contacts_per_day: 1, mass_block: { max_contacts: 1 } });
     expect(decisions.map(summarize)).toEqual(['write', 'write']);
   });
@@ -215,7 +230,7 @@ describe('in one batch', () => {
   test('counts each contact of one text, and other texts separately', () => {
     const given = [0, 1, 1, 2, 3].map((n): [SendRequest, Facts] => [
       request({ to: to(n), text: n === 3 ? 'other' : 'hello' }),
-      { ...stranger, massContacts: 1 },
+      { ...newContact, massContacts: 1 },
     ]);
     expect(decide(given, { mass_block: { max_contacts: 3 } }).map(summarize)).toEqual([
       'write',
@@ -227,13 +242,13 @@ describe('in one batch', () => {
   });
 
   test('retries a second request with the same key', () => {
-    const given = [0, 1].map((): [SendRequest, Facts] => [request({ key: 'k' }), friend]);
+    const given = [0, 1].map((): [SendRequest, Facts] => [request({ key: 'k' }), contactWhoWrote]);
     expect(decide(given).map(summarize)).toEqual(['write', 'retry']);
   });
 });
 
 describe('a repeated request', () => {
-  const answered = { ...friend, recordHash: Buffer.from('body'), recordMessage: 'message' };
+  const answered = { ...contactWhoWrote, recordHash: Buffer.from('body'), recordMessage: 'message' };
 
   test('is replayed even if it would be refused now', () => {
     const facts = { ...answered, optedOut: true, instanceVersion: null };
