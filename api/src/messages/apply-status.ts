@@ -9,7 +9,7 @@ import { messageMetrics } from '../platform/metrics/messages.js';
 import { keepContexts, readContexts, type TraceContext } from '../platform/trace-contexts.js';
 import { decideStatus, type MessageFacts, type StatusChange, type StatusUpdate } from './decide-status.js';
 
-export interface StatusDependencies {
+interface StatusDependencies {
   database: Queryable;
   sealer: Sealer;
 }

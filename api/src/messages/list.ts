@@ -10,7 +10,7 @@ import { findFilterInstance } from '../instances/find.js';
 import { lookBy, newestFirst, newestOfFew, newestQueued, type NewestPage } from '../database/keyset-pages.js';
 import type { ListedMessage } from './view.js';
 
-export type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
+type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
 
 /** The ids that the filters select; null: no filter. */
 interface ListScope {

@@ -30,7 +30,7 @@ declare module '../../http/services.js' {
   }
 }
 
-export interface AcceptorOptions {
+interface AcceptorOptions {
   database: Database;
   sealer: Sealer;
   sendNotifier: SendNotifier;

@@ -16,21 +16,21 @@ export interface BatchLayout {
 }
 
 /** Row versions that the decisions used, without duplicates, and for each request its position among them. */
-export interface RowVersions {
+interface RowVersions {
   ids: string[];
   versions: string[];
   positions: number[];
 }
 
 /** Amounts that the batch adds to the counters of an instance. */
-export interface CounterIncrement {
+interface CounterIncrement {
   instanceId: string;
   newContacts: number;
   /** Counted texts to contacts. */
   texts: number;
 }
 
-export interface ConversationIncrement {
+interface ConversationIncrement {
   id: string;
   /** Position of its first request. */
   firstPosition: number;

@@ -42,7 +42,7 @@ export interface WritePlan {
 }
 
 /** A limit, and the rank of this contact among those that the batch adds to the count. */
-export interface LimitCheck {
+interface LimitCheck {
   limit: number;
   rank: number;
 }
@@ -57,7 +57,7 @@ export type SendRequest = LookupKeys & {
   visible: ReadonlySet<string> | null;
 };
 
-export type PolicyLookup = (facts: Facts) => Policy;
+type PolicyLookup = (facts: Facts) => Policy;
 
 /** Changes that earlier requests of the batch make to the facts of later ones. */
 interface BatchTally {

@@ -4,7 +4,7 @@ import { parseUuidTime, toPublicId } from '@gwk/core/ids';
  * The fields that determine the 202 response of a send. A replay rebuilds the response from its own request and the id
  * of the message. Only `scheduled_for` cannot be rebuilt, so responses of scheduled messages are stored.
  */
-export interface ResponseFields {
+interface ResponseFields {
   messageId: string;
   instanceId: string;
   to: string;
