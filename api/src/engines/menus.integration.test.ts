@@ -1,6 +1,6 @@
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
-import { openMenu } from '../messages/menus.js';
+import { openMenu } from '../messages/content.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

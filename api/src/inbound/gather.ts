@@ -3,7 +3,7 @@ import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
-import { openMenu } from '../messages/menus.js';
+import { openMenu } from '../messages/content.js';
 import { mediaIdOf, readsMenus, targetOf, voterOf, type Arrival } from './arrival.js';
 
 /** A menu that has left, with how many options of it may be marked (null: it is no poll). */

@@ -1,10 +1,12 @@
 import type { Sealer } from '@gwk/core/encryption';
+import type { MenuContent } from '@gwk/core/menus/sent-menu';
 
-/** The content of a message, and its encoded form for the network. Both are encrypted with the instance's key. */
+/** Encrypted columns of a message: content, encoded form for the network, and menu. Their scope is the instance. */
 const CONTENT = 'message_contents.content_sealed';
 const BUILT = 'message_contents.built_sealed';
+const MENU_OPTIONS = 'menus.options_sealed';
 
-/** `content`: JSON of OutboundContent. */
+/** @param content JSON of OutboundContent */
 export function sealContent(sealer: Sealer, instanceId: string, content: string): Buffer {
   return sealer.seal(instanceId, CONTENT, content);
 }
@@ -19,4 +21,13 @@ export function sealBuilt(sealer: Sealer, instanceId: string, built: Uint8Array)
 
 export function openBuilt(sealer: Sealer, instanceId: string, sealed: Uint8Array): Buffer {
   return sealer.open(instanceId, BUILT, sealed);
+}
+
+/** The row of a menu is created with the encoded message, before the first stanza. Replies match it once `sent_at` is set. */
+export function sealMenu(sealer: Sealer, instanceId: string, { options, selectable }: MenuContent): Buffer {
+  return sealer.sealJson(instanceId, MENU_OPTIONS, { options, selectable });
+}
+
+export function openMenu(sealer: Sealer, instanceId: string, sealed: Uint8Array): MenuContent {
+  return sealer.openJson(instanceId, MENU_OPTIONS, sealed) as MenuContent;
 }
