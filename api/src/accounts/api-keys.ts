@@ -5,10 +5,9 @@ import type { Queryable } from '../database/database.js';
 import type { Caller } from './caller.js';
 
 /**
- * API keys by their hash (spec: Authentication). What is known of a key is used for less than 2 s, counted from
- * before the question was asked, so that a revocation or a suspension holds on every replica within that time. A key
- * in use is asked about again in the background before its time is up; look-ups go out in groups, so that a flood of
- * invented keys costs one statement a turn.
+ * Looks API keys up by their hash. An entry is cached for less than 2 s from before the query, so that a revocation or
+ * suspension holds on every replica within 2 s. A used entry is refreshed in the background before it expires. Lookups are
+ * batched, so a flood of invalid keys costs one statement per turn of the event loop.
  */
 const MAX_AGE_MS = 1_900;
 const REFRESH_AFTER_MS = 1_000;
@@ -34,7 +33,7 @@ interface KeyRow {
   suspended: boolean;
 }
 
-/** A new key: shown once, kept as its hash. 256 random bits need neither salt nor stretching. */
+/** Creates a key, which is shown once and stored as its hash. 256 random bits need neither salt nor a slow hash. */
 export function newApiKey(): { key: string; hash: Buffer } {
   const key = API_KEY_PREFIX + randomBytes(32).toString('base64url');
   return { key, hash: Buffer.from(hashApiKey(key), 'hex') };
@@ -55,11 +54,11 @@ export class KeyDirectory {
     this.#lookups = new Batcher({
       run: (hashes) => findCallers(database, hashes),
       deadlineMs: LOOKUP_DEADLINE_MS,
-      onTimeout: () => new Error('the API key was not looked up in time'),
+      onTimeout: () => new Error('lookup of the API key timed out'),
     });
   }
 
-  /** The caller of this key, null where it is unknown or revoked. At once where it is known, else when it is. */
+  /** Returns the caller of a key, null for an unknown or revoked one; synchronously if it is cached. */
   find(key: string): Caller | null | Promise<Caller | null> {
     if (!KEY_FORM.test(key)) return null;
     const hashed = hashApiKey(key);
@@ -68,7 +67,7 @@ export class KeyDirectory {
     if (!entry || age >= MAX_AGE_MS) return this.#ask(hashed).then(({ caller }) => caller);
     if (age >= REFRESH_AFTER_MS && !entry.refreshing) {
       entry.refreshing = true;
-      // Should it fail, the entry ends with its time and the next request asks again.
+      // If the refresh fails, the entry expires and the next request queries again.
       this.#ask(hashed).catch(() => undefined);
     }
     return entry.caller;
@@ -100,7 +99,7 @@ export class KeyDirectory {
   }
 }
 
-/** One statement for any number of keys; the answers in their order. */
+/** Looks up any number of keys with one statement; results in the same order. */
 async function findCallers(database: Queryable, hashes: readonly string[]): Promise<(Caller | null)[]> {
   const wanted = [...new Set(hashes)].map((text) => Buffer.from(text, 'hex'));
   const rows = await database.$queryRaw<KeyRow[]>`

@@ -3,16 +3,16 @@ import type { Prisma } from '../generated/prisma/client.js';
 import type { Caller } from './caller.js';
 
 /**
- * Who changed a key, an account, an instance or a policy: written in the transaction of the change, told on the log by
- * the worker (jobs/audit.ts). Never a secret, and nothing of a message.
+ * Audit log: who changed a key, an account, an instance or a policy. An entry is written in the transaction of the change;
+ * the worker copies it to the log (jobs/audit-log.ts). Entries contain no secrets and no message content.
  */
 export interface AuditedChange {
-  /** `cli:<who says so>`, `key:<id>`, `gwk:worker`, or `cluster`: somebody with rights there (its own log knows who). */
+  /** `cli:<name>`, `key:<id>`, `gwk:worker`, or `cluster` (a Kubernetes user, whom the cluster's audit log names). */
   actor: string;
   accountId: string | null;
   /** `instance.create`, `key.revoke`, ... */
   action: string;
-  /** The UUID of what was changed. */
+  /** UUID of the changed object. */
   subject: string;
   detail?: Prisma.InputJsonObject;
 }
@@ -24,10 +24,10 @@ export async function audit(
   await tx.auditEntry.create({ data: { id: newUuid(), ...change, detail: change.detail ?? {} } });
 }
 
-/** A change of a resource that no request asked for: by kubectl, or by a request that died before it was answered. */
+/** A change without an API request: by kubectl, or by a request that died before its answer. */
 export const CLUSTER = 'cluster';
 
-/** A change that an API key made to an instance of its account. */
+/** A change by an API key to an instance of its account. */
 export function byKey(
   caller: Caller,
   action: string,

@@ -1,6 +1,6 @@
 import { toPublicId, type IdKind } from '@gwk/core/ids';
 
-/** What an entry of the trail names, as the table has it: by UUIDs. */
+/** References of an audit log entry as UUIDs, as stored. */
 export interface AuditNames {
   accountId: string | null;
   actor: string;
@@ -17,14 +17,14 @@ const KINDS: Record<string, IdKind> = {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const BY_KEY = 'key:';
 
-/** The same by public ids, as people know them; `account` null where none is concerned. */
+/** Converts the references to public ids; `account` is null for entries without one. */
 export function publicNames({ accountId, actor, action, subject }: AuditNames) {
   const kind = KINDS[action.split('.')[0]!];
   return {
     account: accountId === null ? null : toPublicId('account', accountId),
     actor: actor.startsWith(BY_KEY) ? BY_KEY + toPublicId('apiKey', actor.slice(BY_KEY.length)) : actor,
     action,
-    // A policy is an account's or an instance's: its detail cannot tell, the id alone can be found.
+    // The policy belongs to an account or an instance; the id shows which.
     subject: kind && UUID.test(subject) ? toPublicId(kind, subject) : subject,
   };
 }

@@ -1,25 +1,25 @@
 import type { Scope } from '@gwk/core/scopes';
 
-/** Who makes a request, as its API key says. */
+/** The caller of a request, from its API key. */
 export interface Caller {
   /** UUID of the key. */
   keyId: string;
   accountId: string;
   accountName: string;
   scopes: ReadonlySet<Scope>;
-  /** The instances (UUIDs) that the key may see; null: all of the account. */
+  /** Instances (UUIDs) that the key may access; null: all of the account. */
   instances: ReadonlySet<string> | null;
-  /** Of the account's plan; null: the configured one. */
+  /** Limit of the account's plan; null: the configured limit. */
   requestsPerMinute: number | null;
   suspended: boolean;
 }
 
-/** Whether the key may see what belongs to this instance. */
+/** Whether the key may access an instance. */
 export function maySee(caller: Caller, instanceId: string): boolean {
   return caller.instances === null || caller.instances.has(instanceId);
 }
 
-/** The instances of a restricted key as an SQL parameter; null where there is no restriction. */
+/** Instances of a restricted key as an SQL parameter; null: not restricted. */
 export function restrictionOf(caller: Caller): string[] | null {
   return caller.instances === null ? null : [...caller.instances];
 }

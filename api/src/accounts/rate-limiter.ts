@@ -2,41 +2,40 @@ import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../platform/redis.js';
 
 /**
- * Requests of a key or an address in the present minute (fixed windows), counted in Redis for all replicas.
+ * Counts the requests of a key or an address in the current minute (fixed windows), in Redis for all replicas.
  *
- * Far from the limit a request is let in at once, by the last number that Redis told and what was counted here since,
- * and counted in Redis a moment later together with others. Nearer to it each waits for Redis: what arrives in one turn
- * of the event loop is counted together then, one command per subject, all in one write. Redis may take 50 ms; after
- * that, and while it is away, this process goes on counting from the last number it knows.
+ * Below half of the limit a request passes at once, by the last count from Redis and the local count since; Redis counts it
+ * within 10 ms together with others. Above it, requests wait for Redis: those of one turn of the event loop are counted with
+ * one command per subject. If Redis takes more than 50 ms or is unavailable, this process counts on from the last known count.
  */
 export interface RateVerdict {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** Seconds until the window ends. */
+  /** Seconds to the end of the window. */
   reset: number;
 }
 
 const WINDOW_MS = 60_000;
-/** Looked after this often, and given up at the first look after this long: 50 ms at most. */
-const PATIENCE_MS = 25;
+/** Interval of the timeout check. A count times out at the first check after this time, so within 50 ms. */
+const TIMEOUT_MS = 25;
 const KEY_TTL_SECONDS = 120;
-/** Of the limit: up to there nobody waits, if Redis has told its number within FRESH_MS. */
-const FAR = 0.5;
+/** Fraction of the limit below which requests do not wait, if the count from Redis is at most FRESH_MS old. */
+const UNCONDITIONAL_FRACTION = 0.5;
 const FRESH_MS = 1_000;
-/** Counted at once, told to Redis so much later: by how much replicas may lag behind each other. */
+/** Delay of counts that nobody waits for: how far replicas may lag behind each other. */
 const GATHER_MS = 10;
 
-/** What this process knows of one subject in one minute. */
+/** Counts of one subject in one minute. */
 interface Window {
   minute: number;
-  /** The highest number that Redis has told. */
+  /** Highest count received from Redis. */
   counted: number;
-  /** When it was asked for that; by the clock of the process. */
-  toldAt: number;
-  /** Counted here, and not by Redis (yet). */
+  /** When that count was requested, on the monotonic clock. */
+  countedAt: number;
+  /** Local count that Redis has not confirmed. */
   uncounted: number;
-  /** Whether Redis was told when to forget the key. */
+  /** Whether the key in Redis has an expiry. */
   expires: boolean;
 }
 
@@ -66,17 +65,18 @@ export class RateLimiter {
     readonly redis: Redis,
     readonly keys: RedisKeys,
     readonly now: () => number = Date.now,
-    readonly patienceMs = PATIENCE_MS,
+    readonly timeoutMs = TIMEOUT_MS,
   ) {}
 
-  /** Counts one request. At once where the limit is known to be exceeded. */
+  /** Counts one request; synchronously if the limit is known to be exceeded. */
   count(subject: string, limit: number): RateVerdict | Promise<RateVerdict> {
     const now = this.now();
     const window = this.#windowOf(subject, now);
-    // Beyond the limit more counting tells nothing; this is what a flood costs.
+    // No further count above the limit, so that a flood costs nothing more.
     if (window.counted >= limit) return verdictOf(window.counted + 1, limit, now);
     const isFar =
-      window.counted + window.uncounted < limit * FAR && performance.now() - window.toldAt < FRESH_MS;
+      window.counted + window.uncounted < limit * UNCONDITIONAL_FRACTION &&
+      performance.now() - window.countedAt < FRESH_MS;
     const group = this.#groupOf(subject, window, isFar);
     const place = ++group.size;
     window.uncounted++;
@@ -84,7 +84,7 @@ export class RateLimiter {
     return group.before.then((before) => verdictOf(before + place, limit, now));
   }
 
-  /** Counted in Redis soon where nobody waits for it, else at the end of this turn. */
+  /** Joins the next write to Redis: within 10 ms if no request waits for it, else at the end of this turn. */
   #groupOf(subject: string, window: Window, isFar: boolean): Group {
     let group = this.#groups.get(subject);
     if (!group) {
@@ -96,7 +96,7 @@ export class RateLimiter {
     return group;
   }
 
-  /** What the headers say of a subject that is not counted now. */
+  /** Returns the state of a subject without counting, for the headers. */
   peek(subject: string, limit: number): RateVerdict {
     const now = this.now();
     const window = this.#windowOf(subject, now);
@@ -111,7 +111,7 @@ export class RateLimiter {
     }
     let window = this.#windows.get(subject);
     if (!window) {
-      window = { minute, counted: 0, toldAt: -Infinity, uncounted: 0, expires: false };
+      window = { minute, counted: 0, countedAt: -Infinity, uncounted: 0, expires: false };
       this.#windows.set(subject, window);
     }
     return window;
@@ -136,16 +136,16 @@ export class RateLimiter {
     this.#lookLater();
   }
 
-  /** One timer for all groups, and none while there is nothing to look after. */
+  /** One timer for all pending groups; none while there are no groups. */
   #lookLater(): void {
     if (this.#looking) return;
     this.#looking = true;
     this.#timer ??= setTimeout(() => {
       this.#looking = false;
-      const before = performance.now() - this.patienceMs;
+      const before = performance.now() - this.timeoutMs;
       for (const group of this.#asked) if (group.askedAt <= before) countAlone(group);
       if (this.#asked.size > 0) this.#lookLater();
-    }, this.patienceMs);
+    }, this.timeoutMs);
     this.#timer.refresh();
   }
 
@@ -156,14 +156,14 @@ export class RateLimiter {
       const counting = this.redis.incrBy(key, size);
       if (!window.expires) {
         window.expires = true;
-        // In the same write as the count: no crash can leave a key that is never forgotten.
+        // In the same write as the count, so that a crash cannot leave a key without an expiry.
         this.redis.expire(key, KEY_TTL_SECONDS).catch(() => (window.expires = false));
       }
       const total = await counting;
       window.uncounted -= size;
       window.counted = Math.max(window.counted, total);
-      window.toldAt = Math.max(window.toldAt, group.askedAt);
-      // After a loss of its data Redis knows less than this process.
+      window.countedAt = Math.max(window.countedAt, group.askedAt);
+      // After a data loss Redis counts less than this process.
       group.settle(Math.max(total - size, group.known));
     } catch {
       countAlone(group);
@@ -177,7 +177,7 @@ function newGroup(subject: string, window: Window): Group {
   return { subject, window, size: 0, known: window.counted + window.uncounted, askedAt: 0, settle, before };
 }
 
-/** A promise settles once: an answer that comes after this changes what is known, not what was decided. */
+/** Settles the group with the local count. A late answer from Redis still updates the window. */
 function countAlone(group: Group): void {
   group.settle(group.known);
 }

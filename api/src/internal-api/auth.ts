@@ -6,18 +6,17 @@ import type { EngineCaller } from '../engines/dependencies.js';
 import { RefusalError } from '../engines/refusal.js';
 
 /**
- * Who calls the internal port. An engine's token opens the engine routes of its own instance, the operator's token
- * opens the operator's routes; neither opens the other's.
+ * Authenticates callers of the internal API. An engine's token opens the engine routes of its own instance, the operator's
+ * token opens the operator's routes.
  *
- * Tokens of engines are remembered for a short while: a revocation holds at once in the process that made it
- * (`forget`), elsewhere when the memory ends. Until then the epoch rule keeps a revoked engine from any write.
+ * Tokens of engines are cached for 1.5 s. A revocation holds at once in the process that made it (`forget`) and elsewhere when
+ * the cache entry expires; until then the epoch keeps a revoked engine from any write.
  *
- * Engines call at all times, so what is looked up is looked up for all of them together: whoever's memory has ended
- * takes along those who were heard of since theirs was made. Else a fleet, after any pause of this process, would put a
- * statement each before those of the messages.
+ * A lookup refreshes all aging entries that were used, in one statement. Otherwise, after a pause of this process, each engine
+ * of a fleet would cause a statement of its own ahead of the messages.
  */
 const REMEMBER_MS = 1_500;
-/** From this age on a memory is made anew with that of another. */
+/** From this age on a lookup for another token refreshes the entry too. */
 const AGING_MS = REMEMBER_MS / 2;
 const MAX_REMEMBERED = 50_000;
 const MAX_TAKEN_ALONG = 500;
@@ -27,16 +26,16 @@ export const hashOfToken = (token: string): Buffer => createHash('sha256').updat
 interface Remembered {
   caller: EngineCaller;
   at: number;
-  /** Heard of since. */
+  /** Whether it was used since it was read. */
   used: boolean;
 }
 
 export class Authentication {
   readonly #database: Pick<Database, '$queryRaw'>;
   readonly #operatorHashes: readonly Buffer[];
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #known = new Map<string, Remembered>();
-  /** Those that are being looked up: one look serves all who ask meanwhile. */
+  /** Running lookups, shared by concurrent calls. */
   readonly #asked = new Map<string, Promise<EngineCaller | null>>();
   readonly #looks: Batcher<string, EngineCaller | null>;
 
@@ -85,14 +84,14 @@ export class Authentication {
     for (const { id, instance_id: instanceId, pod, hash } of tokens)
       found.set(Buffer.from(hash).toString('base64'), { tokenId: id, instanceId, pod });
     for (const name of wanted) {
-      // Forgotten since: what was read may be from before the revocation.
+      // Skip tokens that were forgotten meanwhile: the result may precede the revocation.
       const current = asked.has(name) ? this.#asked.get(name) === asked.get(name) : this.#known.has(name);
       if (current) this.#remember(name, found.get(name), at);
     }
     return names.map((name) => found.get(name) ?? null);
   }
 
-  /** Those whose memory is to be made anew, because they were heard of; of the others the old ones go. */
+  /** Returns the aging entries that were used, and drops expired entries that were not. */
   #aging(now: number): string[] {
     const aging: string[] = [];
     for (const [name, { at, used }] of this.#known) {
@@ -112,19 +111,19 @@ export class Authentication {
 
   /** @throws RefusalError `unauthorized` */
   operator(authorization: string | undefined): void {
-    // Digests have one length, so the comparison tells nothing of the token's. Each is compared: which of them it was
-    // is nobody's business either.
+    // Digests have one length, so the comparison does not leak the token's length. All tokens are compared, so the time
+    // does not reveal which one matched.
     const given = hashOfToken(bearerOf(authorization));
     const fitting = this.#operatorHashes.filter((hash) => timingSafeEqual(given, hash));
     if (fitting.length === 0) throw new RefusalError('unauthorized');
   }
 
-  /** Tokens of an instance were revoked by this process. */
+  /** Drops the cached tokens of an instance after this process revoked them. */
   forget(instanceId: string): void {
     for (const [name, { caller }] of this.#known) {
       if (caller.instanceId === instanceId) this.#known.delete(name);
     }
-    // Whose they are is not known yet.
+    // Running lookups may belong to this instance.
     this.#asked.clear();
   }
 }

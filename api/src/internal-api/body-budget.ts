@@ -1,9 +1,8 @@
 import { RefusalError } from '../engines/refusal.js';
 
 /**
- * How much of bodies one caller may have in this process at once: a stolen engine has the right to bodies of 64 MB, and
- * none to many of them. A caller is the number that its credentials are of, however they are written, and however many
- * tokens it has.
+ * Limits the bytes of concurrent bodies per caller in this process: an engine may send bodies of 64 MB, but a compromised
+ * one must not send many at once. A caller is the instance of the credentials, whatever number of tokens it has.
  */
 const MAX_BYTES = 96 * 1024 * 1024;
 
@@ -12,14 +11,14 @@ export class BodyBudget {
 
   constructor(readonly maxBytes = MAX_BYTES) {}
 
-  /** @throws RefusalError `unavailable`: it may ask again when others of its bodies are through */
+  /** @throws RefusalError `unavailable`: retry when other bodies of the caller have finished */
   take(caller: string, bytes: number): void {
     const held = (this.#held.get(caller) ?? 0) + bytes;
     if (held > this.maxBytes) throw new RefusalError('unavailable');
     this.#held.set(caller, held);
   }
 
-  /** For one request: what it has taken is given back at once, when it is over. */
+  /** Tracks one request; its bytes are released when it ends. */
   open(caller: string): { take: (bytes: number) => void; close: () => void } {
     let taken = 0;
     return {

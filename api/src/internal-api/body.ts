@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { RefusalError } from '../engines/refusal.js';
 
-/** The caller went away before its request had arrived. */
+/** The caller disconnected before its request was complete. */
 export class RequestAborted extends Error {
   override name = 'RequestAborted';
 }
 
 /**
- * The JSON body of a call. A body that is too large is refused as soon as that is seen, with its connection still
- * open for the answer.
+ * Reads the JSON body of a call. A body over the limit is refused as soon as it exceeds it, with the connection still open
+ * for the answer.
  *
- * @param take told of each piece before it is kept; it may throw
+ * @param take called with the size of each chunk before it is buffered; it may throw
  * @throws RefusalError `invalid` for a body that is too large, not UTF-8 or not JSON; RequestAborted
  */
 export async function readBody(
@@ -48,7 +48,7 @@ export async function readBody(
   return parseJson(bytes);
 }
 
-/** Postgres keeps neither NUL nor half a character; what the network delivers may hold them. */
+/** Removes NUL and lone surrogates, which the network may deliver and Postgres cannot store. */
 const UNSTORABLE = /\\u(0000|d[89a-f])/i;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -26,11 +26,11 @@ export interface EngineServices {
   built: BuiltMessages;
   outcomes: Outcomes;
   receiver: Receiver;
-  /** Tokens of the instance may have been revoked. */
+  /** Called when tokens of an instance may have been revoked. */
   forgetTokens: (instanceId: string) => void;
 }
 
-/** What each engine route does. The caller is the instance of the token: no request names an instance. */
+/** Handlers of the engine routes. The token determines the instance; no request names one. */
 export function engineHandlers(deps: InternalDeps, services: EngineServices): EngineHandlers {
   const { leases, claims, built, outcomes, receiver } = services;
   return {

@@ -1,7 +1,7 @@
 import type { Server } from 'node:https';
 import type { Logger } from '@gwk/core/log';
 
-/** Certificate and key of the internal listener, PEM. */
+/** Certificate and key of the internal listener (PEM). */
 export interface Identity {
   cert: string;
   key: string;
@@ -9,7 +9,7 @@ export interface Identity {
 
 type Text = () => string | undefined;
 
-/** @throws Error where one is set without the other */
+/** @throws Error if only one of them is set */
 export function readIdentity(cert: Text, key: Text): Identity | undefined {
   const identity = { cert: cert(), key: key() };
   if ((identity.cert === undefined) !== (identity.key === undefined)) {
@@ -28,8 +28,8 @@ export interface Followed {
 }
 
 /**
- * Serves a renewed certificate to new connections; those that are there go on. While certificate and key do not fit,
- * because one was read before the change and the other after it, the former pair is served, and the next look mends it.
+ * Reloads a renewed certificate for new connections; open connections continue. If certificate and key do not match, because
+ * the files changed between the two reads, the former pair stays until the next check.
  */
 export function followIdentity(
   server: Server,
@@ -42,9 +42,9 @@ export function followIdentity(
     try {
       server.setSecureContext(now);
       served = now;
-      log.info('the internal listener has a new certificate');
+      log.info('internal API: certificate reloaded');
     } catch (error) {
-      log.warn({ err: error }, 'the new certificate of the internal listener cannot be used');
+      log.warn({ err: error }, 'internal API: new certificate not usable');
     }
   };
   const timer = setInterval(look, everyMs);

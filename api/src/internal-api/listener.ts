@@ -36,29 +36,29 @@ import { Outcomes } from '../engines/outcomes.js';
 import { RefusalError } from '../engines/refusal.js';
 
 /**
- * The second listener of the API: engines and the operator (core/src/protocol). Closed to the outside; it logs ids
- * and codes, never what a body says.
+ * Listener of the internal API, for engines and the operator (core/src/protocol). NetworkPolicies close it to others. It
+ * logs ids and codes, never bodies.
  */
 export interface InternalListener {
   port: number;
-  /** Answers what is under way, within a few seconds, then closes. */
+  /** Answers the calls in flight, within a few seconds, then closes. */
   close(): Promise<void>;
 }
 
 interface Route {
   maxBytes: number;
   schema: z.ZodType;
-  /** Who the credentials say is calling, and the handler for them. */
+  /** Authenticates the call and returns its handler. */
   authenticate(authorization: string | undefined): Promise<Authenticated>;
 }
 
 interface Authenticated {
-  /** Whose bodies are counted together. */
+  /** Caller for the body budget. */
   caller: string;
   handle: (request: never) => Promise<unknown>;
 }
 
-/** Takes or gives what is not JSON. Undefined: it has answered. */
+/** Handles a body or an answer other than JSON. Undefined: the handler has answered. */
 type RawRoute = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 interface Routes {
@@ -125,7 +125,7 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   };
 }
 
-/** Calls under way get a little time; one whose body does not arrive must not hold the program up. */
+/** Time for the calls in flight at a stop; a call whose body does not arrive must not delay the stop. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
@@ -200,10 +200,10 @@ async function respond(
   } catch (error) {
     if (error instanceof RequestAborted) return;
     if (!(error instanceof RefusalError)) {
-      deps.log.error({ route: pathOf(request), err: error }, 'an internal call failed');
+      deps.log.error({ route: pathOf(request), err: error }, 'internal call failed');
     }
     const refusal = error instanceof RefusalError ? error : new RefusalError('unavailable');
-    // The rest of a body that was refused half-way would stand before the next request.
+    // The unread rest of a refused body would precede the next request on this connection.
     if (!request.complete) response.setHeader('connection', 'close');
     send(response, refusal.status, { error: refusal.refusal, ...refusal.more });
   }
@@ -222,7 +222,7 @@ async function perform(routes: Routes, request: IncomingMessage, response: Serve
   const held = routes.budget.open(caller);
   try {
     const parsed = route.schema.safeParse(await readBody(request, route.maxBytes, held.take));
-    // Of an issue only place and kind are told: the rest may quote what was sent.
+    // Report only path and kind of an issue: the message may quote the body.
     if (!parsed.success)
       throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
     send(response, 200, await handle(parsed.data as never));

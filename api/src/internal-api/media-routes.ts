@@ -13,8 +13,8 @@ import { fence } from '../engines/fence.js';
 import { RefusalError } from '../engines/refusal.js';
 
 /**
- * Files between engines and the store, streamed both ways. An engine gets the finished file of a message that its own
- * lease has claimed and no other; what it received belongs to its instance.
+ * Streams files between engines and the media store. An engine can read the prepared file of a message that its own lease
+ * has claimed, and no other; a file that it uploads belongs to its instance.
  */
 export const MEDIA_PATHS = { download: '/engine/media-download', upload: '/engine/media-upload' };
 const SMALL_BODY = 10_000;
@@ -35,7 +35,7 @@ export async function sendFinished(
     throw error instanceof FileMissing ? new RefusalError('invalid') : error;
   });
   response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': row.size });
-  // The announced length tells the engine that it broke off.
+  // The announced length lets the engine detect an interrupted transfer.
   await pipeline(bytes, response).catch(() => response.destroy());
 }
 
@@ -56,10 +56,10 @@ async function finishedOf(
   return row;
 }
 
-/** Path separators, control characters, and what turns the direction of what is read. */
+/** Path separators, control characters and bidirectional controls. */
 const DECEPTIVE = /[/\\\p{Cc}\p{Bidi_Control}]/gu;
 
-/** A name that a stranger gave: consumers may write it to a disk, and show it to people. */
+/** Cleans a file name from a sender: consumers may use it on a disk or show it to people. */
 function safeName(given: string | undefined): string | null {
   const name = (given ?? '').replaceAll(DECEPTIVE, '').replace(/^\.+/, '').trim();
   return name === '' ? null : name;

@@ -1,7 +1,7 @@
 import { API_METRICS } from '@gwk/core/metrics/api';
 import { Histogram, type Registry } from 'prom-client';
 
-/** Calls of engines and the operator, by route and status. */
+/** Metrics of calls to the internal API, by route and status. */
 export class InternalMetrics {
   readonly #durations: Histogram<'route' | 'status'>;
 

@@ -7,7 +7,7 @@ import { readPairings, type PairingState } from '../instances/pairing/watch.js';
 import type { InternalDeps } from '../engines/dependencies.js';
 import { RefusalError } from '../engines/refusal.js';
 
-/** What a pairing has to show now; nobody waits here. A session is opened first where one is asked for. */
+/** Returns the present state of a pairing without waiting. Opens a session first if the operator requests one. */
 export async function pairForCluster(
   deps: InternalDeps,
   { instance_id: id, open }: OperatorRequest<'pair'>,
@@ -18,7 +18,7 @@ export async function pairForCluster(
   return shown(pairing);
 }
 
-/** One that is paired already has nothing to open, which its state says. */
+/** A paired instance gets no session; its state shows it. */
 async function openFor(deps: InternalDeps, id: string, asked: Asked): Promise<void> {
   const { database: db, sealer, live } = deps;
   const row = await db.instance.findFirst({ where: { id, deletedAt: null } });
@@ -26,7 +26,7 @@ async function openFor(deps: InternalDeps, id: string, asked: Asked): Promise<vo
   try {
     const { session } = await openSession({ db, sealer }, id, asked);
     await audit(db, { actor: 'cluster', accountId: row.accountId, action: 'instance.pair', subject: id });
-    // An engine that is about to start, or does not hear, finds the session by itself.
+    // An engine that starts later, or misses the command, finds the session with its lease.
     void live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'already-paired') throw error;

@@ -50,7 +50,7 @@ async function project(deps: InternalDeps, resource: InstanceResource): Promise<
   });
   const facts = result.id === null ? undefined : (await readFacts(database, [result.id]))[0];
   if (!result.accepted) return { ...refusalOf(result), facts: facts ?? null };
-  // Deleted between the two statements: the next look at the resource says so.
+  // Deleted between the two statements; the next reconcile sees it.
   if (!facts) throw new RefusalError('gone');
   return { accepted: true, facts };
 }
@@ -73,16 +73,16 @@ async function remove(
   const removed = await deleteInstanceRow(database, sealer, { uid });
   if (!removed) return { lease_expires_at: null };
   services.forgetTokens(removed.id);
-  // Deleted without the API: its engine has been stopped already, and the session is gone.
+  // Deleted by kubectl: its engine has been stopped already.
   if (removed.wasLinked) await tellStillLinked(database, sealer, removed.id);
-  // While an engine still runs it closes its socket and unlinks first; the last call, without one, cleans up Redis.
+  // A running engine closes its socket and unlinks first; the last call, without an engine, cleans up Redis.
   if (removed.leaseExpiresAt === null) await services.redisUsers.remove(removed.id);
   return { lease_expires_at: removed.leaseExpiresAt?.toISOString() ?? null };
 }
 
 /**
- * A token of 256 random bits for one pod. It is kept as a digest, and can acquire until a newer one has. Those
- * revoked long ago are result away here: one instance's tokens never grow many.
+ * Issues a token of 256 random bits for one pod, stored as a digest. It can acquire a lease until a newer token has done so.
+ * Long revoked tokens of the instance are deleted here.
  */
 async function issueToken({ database }: InternalDeps, instanceId: string, pod: string): Promise<string> {
   const token = TOKEN_PREFIX + randomBytes(TOKEN_BYTES).toString('base64url');

@@ -9,7 +9,7 @@ import { GENERAL, headerRefs, type HeaderName } from './headers.js';
 import { heedsIdempotencyKey, problemsOf } from './problems.js';
 import type { JsonSchema, SchemaBook } from './schema-book.js';
 
-/** One operation of the document, from its row in the table. */
+/** Describes one operation from its row in the table. */
 export function describeOperation(operation: Operation, book: SchemaBook): JsonSchema {
   const { name, summary, description, scope, orScope } = operation;
   return {
@@ -28,7 +28,7 @@ export function describeOperation(operation: Operation, book: SchemaBook): JsonS
   };
 }
 
-/** The first part of the path names the resource. */
+/** Tag of an operation: the first part of its path. */
 export function tagOf({ path }: Operation): string {
   return path.split('/')[2]!;
 }
@@ -121,10 +121,10 @@ function success(operation: Operation, status: number, book: SchemaBook): JsonSc
   return { ...answer, content: { [resultType]: media } };
 }
 
-/** A stream is text; what its events carry is said beside it. */
+/** OpenAPI describes a stream as text; an extension describes the data of its events. */
 const streamOf = (event: JsonSchema): JsonSchema => ({ schema: { type: 'string' }, 'x-event-data': event });
 
-/** The codes are the keys of the examples. */
+/** Problem codes are the keys of the examples. */
 function refusal(codes: readonly ProblemCode[]): JsonSchema {
   const headers: HeaderName[] = [...GENERAL];
   if (codes.some((code) => RETRIED.has(PROBLEMS[code].status))) headers.push('Retry-After');
@@ -143,7 +143,7 @@ function refusal(codes: readonly ProblemCode[]): JsonSchema {
 
 const RETRIED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503]);
 
-/** Those that the schema brings, else one made from its parts. */
+/** Examples of the schema, or a generated one. */
 function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
   const named = namedExamples(schema, book);
   return named ? { examples: named } : { example: exampleOf(schema, book.components) };

@@ -22,10 +22,10 @@ export interface OpenApiDocument {
   components: Record<string, Record<string, JsonSchema>>;
 }
 
-/** (spec: Versioning) */
+/** Version of the interface. */
 const VERSION = '0.1.0';
 
-/** The description of the interface: made from the table of operations, the schemas and the table of problems. */
+/** Builds the OpenAPI document from the tables of operations and problems and from the schemas. */
 export function openApiDocument({ operations, baseUrl, docsUrl }: DocumentOptions): OpenApiDocument {
   const book = new SchemaBook();
   book.output(ProblemOut);
@@ -71,7 +71,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'opt-outs': 'Contacts that are not to be written to.',
   status: 'Which interactive formats work.',
   'webhook-deliveries': 'Deliveries, sent again.',
-  'webhook-endpoints': 'Destinations of events.',
+  'webhook-endpoints': 'Endpoints that receive events.',
 };
 
 const API_KEY: JsonSchema = {

@@ -2,7 +2,7 @@ import type { JsonSchema } from './schema-book.js';
 
 type Components = Readonly<Record<string, JsonSchema>>;
 
-/** What a text of this name looks like, where its schema says no more than that it is a text. */
+/** Examples by field name, for schemas that are plain strings. */
 const BY_NAME: Readonly<Record<string, string>> = {
   name: 'Loja Centro',
   environment: 'production',
@@ -47,8 +47,8 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
 };
 
 /**
- * A value that a schema allows: its own example where it brings one, else made from its parts. A schema whose parts
- * do not say enough brings one (`.meta({ examples })`); a test finds those that do not.
+ * Returns a valid example of a schema: its own (`.meta({ examples })`) or a generated one. A test finds schemas that need
+ * their own.
  */
 export function exampleOf(schema: JsonSchema, components: Components, name = ''): unknown {
   const {

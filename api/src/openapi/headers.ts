@@ -1,6 +1,6 @@
 import type { JsonSchema } from './schema-book.js';
 
-/** Headers of answers, once each (components.headers). */
+/** Response headers (components.headers). */
 interface Header {
   description: string;
   required?: boolean;
@@ -52,7 +52,7 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** On every answer, whatever it says. */
+/** Headers of every response. */
 export const GENERAL: readonly HeaderName[] = [
   'X-Request-ID',
   'RateLimit-Limit',

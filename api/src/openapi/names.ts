@@ -33,10 +33,10 @@ const MODULES: readonly Record<string, unknown>[] = [
   webhook,
 ];
 
-/** Schemas whose parts stand in the document one by one. */
+/** Modules whose exported schemas become components. */
 const SPREAD = /Query$/;
 
-/** The name of each schema in the document: that under which its module exports it. */
+/** Component names of the schemas: the names of their exports. */
 const NAMES: ReadonlyMap<unknown, string> = new Map(
   MODULES.flatMap((module) =>
     Object.entries(module)
@@ -45,7 +45,7 @@ const NAMES: ReadonlyMap<unknown, string> = new Map(
   ),
 );
 
-/** What schemas say of themselves, and their names. */
+/** Registry of the schemas' metadata and names. */
 class NamingRegistry extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   override get<S extends z.core.$ZodType>(schema: S): z.core.$replace<z.core.GlobalMeta, S> | undefined {
     const meta = z.globalRegistry.get(schema);

@@ -1,14 +1,14 @@
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import type { Operation } from '../http/operation.js';
 
-/** Whether a query is a page's: it goes on from a cursor. */
+/** Whether a query has a cursor. */
 export const hasCursor = ({ query }: Operation): boolean =>
   query !== undefined && 'shape' in query && 'cursor' in (query.shape as object);
 
-/** (spec: Rules for sending, 2) `Idempotency-Key` works on every POST. */
+/** `Idempotency-Key` works on every POST. */
 export const heedsIdempotencyKey = ({ method }: Operation): boolean => method === 'POST';
 
-/** What else an operation says of itself, and the problems that follow from it. */
+/** Properties of an operation and the problems that they imply. */
 const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readonly ProblemCode[] }[] = [
   { when: () => true, codes: ['rate-limited', 'internal-error'] },
   { when: ({ scope }) => scope !== null, codes: ['unauthorized', 'insufficient-scope'] },
@@ -22,11 +22,11 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
     when: heedsIdempotencyKey,
     codes: ['invalid-idempotency-key', 'idempotency-key-reused'],
   },
-  // Where the record is written with what it tells of, in one transaction, no request is ever half done.
+  // If record and result are written in one transaction, no request is ever in progress.
   { when: ({ idempotent }) => idempotent, codes: ['idempotency-in-progress'] },
 ];
 
-/** Every problem that an operation can answer, by status. */
+/** Returns all problems of an operation, by status. */
 export function problemsOf(operation: Operation): Map<number, ProblemCode[]> {
   const implied = IMPLIED.filter(({ when }) => when(operation)).flatMap(({ codes }) => codes);
   const codes = [...new Set([...implied, ...operation.problems])].sort();

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { registry } from './names.js';
 
-/** JSON Schema 2020-12, which OpenAPI 3.1 uses as it is. */
+/** JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */
 export type JsonSchema = Record<string, unknown>;
 
 const LOCAL = '#/$defs/';
 const SHARED = '#/components/schemas/';
 
 /**
- * JSON Schemas of zod schemas. Those that have a name (names.ts) become shared components.
- * Answers are described open: a consumer has to bear fields that come later. (The tests close them again.)
+ * Converts zod schemas into JSON Schemas. Named ones (names.ts) become shared components. Schemas of answers allow additional
+ * fields, because later versions may add some; the tests close them.
  */
 export class SchemaBook {
   readonly components: Record<string, JsonSchema> = {};
@@ -53,7 +53,7 @@ interface Override {
   jsonSchema: JsonSchema;
 }
 
-/** A record of known keys is an object of those; one of any keys says nothing by saying that they are texts. */
+/** Converts a record with known keys into an object, and omits `propertyNames` that only say string. */
 function nameKeys(jsonSchema: JsonSchema): void {
   const { propertyNames, additionalProperties } = jsonSchema as {
     propertyNames?: { enum?: string[] };
@@ -66,7 +66,7 @@ function nameKeys(jsonSchema: JsonSchema): void {
 
 function tidy({ zodSchema, jsonSchema }: Override, io: 'input' | 'output'): void {
   const { def } = zodSchema._zod;
-  // The format says the same as the pattern, in fewer than 300 characters.
+  // The format implies the pattern, which has 300 characters.
   if (jsonSchema['format'] === 'date-time' || jsonSchema['format'] === 'date') delete jsonSchema['pattern'];
   nameKeys(jsonSchema);
   const open = def.type === 'object' && (def as z.core.$ZodObjectDef).catchall === undefined;
