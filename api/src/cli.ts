@@ -4,11 +4,11 @@ import { registerAudit } from './cli/audit.js';
 import { registerKeys } from './cli/keys.js';
 import { registerPolicies } from './cli/policies.js';
 import { registerPrograms } from './cli/programs.js';
-import { registerRestored } from './cli/after-restore.js';
-import { registerSealing } from './cli/encryption.js';
-import { registerStatus } from './cli/interactive-status.js';
+import { registerAfterRestore } from './cli/after-restore.js';
+import { registerEncryption } from './cli/encryption.js';
+import { registerInteractiveStatus } from './cli/interactive-status.js';
 
-/** Nothing but commander is loaded for `gwk --help`: every action imports what it needs. */
+/** Registers the commands. Actions import their code, so `gwk --help` loads commander only. */
 export function register(program: Command): void {
   registerActor(program);
   registerPrograms(program);
@@ -16,14 +16,17 @@ export function register(program: Command): void {
   registerKeys(program);
   registerAudit(program);
   registerPolicies(program);
-  registerSealing(program);
-  registerRestored(program);
-  registerStatus(program);
+  registerEncryption(program);
+  registerAfterRestore(program);
+  registerInteractiveStatus(program);
 }
 
-/** An image has no `env`: what `kubectl exec` starts is told by an option what a shell says by the variable. */
+/** `--actor` besides GWK_ACTOR: `kubectl exec` cannot set variables, and the images have no `env` program. */
 function registerActor(program: Command): void {
-  program.option('--actor <name>', 'who gives the command, for the trail of changes (GWK_ACTOR)');
+  program.option(
+    '--actor <name>',
+    'your name for the audit log (default: GWK_ACTOR, else the user of the system)',
+  );
   program.hook('preAction', (root) => {
     const { actor } = root.opts<{ actor?: string }>();
     if (actor !== undefined) process.env['GWK_ACTOR'] = actor;

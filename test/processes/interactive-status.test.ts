@@ -90,7 +90,17 @@ test('sends each format and records what came of it', async () => {
 
 test('what people saw on devices is set by command, and replaced', async () => {
   const set = (seen: string, ...more: string[]) =>
-    gateway.gwk('status', 'set', '--format', 'legacy_list', '--device', 'iphone', '--status', seen, ...more);
+    gateway.gwk(
+      'interactive-status',
+      'set',
+      '--format',
+      'legacy_list',
+      '--device',
+      'iphone',
+      '--status',
+      seen,
+      ...more,
+    );
   await set('broken', '--note', 'a lista não abre');
   const shown = async () => (await status()).formats.find(({ format }) => format === 'legacy_list')!.devices;
   expect(await shown()).toMatchObject({

@@ -52,7 +52,7 @@ describe('a gateway whose database is lost and restored from a backup', () => {
     for (const program of [...gateway.workers, ...gateway.apis]) await program.stop();
     await until(() => gateway.engines().length === 0, { what: 'no engine runs' });
     await restoreBackup(gateway.settings.databaseUrl, folder, tables);
-    await gateway.gwk('restored');
+    await gateway.gwk('after-restore');
     const redis = createClient({ url: gateway.settings.redisUrl });
     await redis.connect();
     await redis.flushAll();

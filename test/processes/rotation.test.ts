@@ -57,7 +57,7 @@ describe('a running gateway whose secrets are changed', () => {
     gateway.settings.operatorToken = token;
   });
 
-  test('the sealing keys: both open, the new one seals, what the old one sealed is sealed anew, the old one ends', async () => {
+  test('rotates the encryption keys: both decrypt, the new one encrypts, old values are re-encrypted, the old key retires', async () => {
     const old = gateway.settings.encryptionKeys;
     const next = randomBytes(32).toString('base64');
     const everywhere = async (keys: string) => {
@@ -65,23 +65,23 @@ describe('a running gateway whose secrets are changed', () => {
       gateway.settings.encryptionKeys = keys;
     };
     await everywhere(`${old},${next}`);
-    await sends('both open');
+    await sends('both keys decrypt');
     await everywhere(`${next},${old}`);
-    await sends('the new key seals');
+    await sends('the new key encrypts');
     const before = gateway.engines();
     await connectsAnother('made under the new key');
     const status = () =>
-      gateway.gwk<{ current: string; sealed: Record<string, number> }>('sealing', 'status');
-    expect(Object.keys((await status()).sealed)).toHaveLength(2);
-    const done = await gateway.gwk<{ resealed: number; left: number; retired: string[] }>(
-      'sealing',
-      'reseal',
+      gateway.gwk<{ current: string; encrypted: Record<string, number> }>('encryption', 'status');
+    expect(Object.keys((await status()).encrypted)).toHaveLength(2);
+    const done = await gateway.gwk<{ reencrypted: number; left: number; retired: string[] }>(
+      'encryption',
+      'reencrypt',
     );
     expect(done).toMatchObject({ left: 0, retired: [expect.any(String)] });
-    expect(done.resealed).toBeGreaterThan(10);
-    const { current, sealed } = await status();
-    expect(Object.keys(sealed)).toEqual([current]);
-    await sends('sealed anew');
+    expect(done.reencrypted).toBeGreaterThan(10);
+    const { current, encrypted } = await status();
+    expect(Object.keys(encrypted)).toEqual([current]);
+    await sends('re-encrypted');
     await everywhere(next);
     for (const { pid } of before) process.kill(pid);
     await until(() => gateway.engines().every(({ pid }) => before.every((other) => other.pid !== pid)), {
@@ -92,7 +92,7 @@ describe('a running gateway whose secrets are changed', () => {
     await connectsAnother('made without the old key');
   });
 
-  test('another sealing key: API and worker refuse with the cure, and nothing is lost', async () => {
+  test('API and worker refuse to start with another encryption key and name the fix; nothing is lost', async () => {
     const [api] = gateway.apis;
     const right = { GWK_ENCRYPTION_KEYS: gateway.settings.encryptionKeys };
     const wrong = { GWK_ENCRYPTION_KEYS: Buffer.alloc(32, 9).toString('base64') };

@@ -116,9 +116,9 @@ const BY_COMMAND: [action: string, args: () => string[]][] = [
   ['key.create', () => ['key', 'create', '--account', 'acme', '--scopes', 'all']],
   ['key.revoke', () => ['key', 'revoke', key]],
   ['policy.set', () => ['policy', 'set', '--account', 'acme', '--json', '{"messages_per_minute":7}']],
-  ['status.set', () => ['status', 'set', ...device]],
-  ['sealing.reseal', () => ['sealing', 'reseal']],
-  ['database.restored', () => ['restored']],
+  ['status.set', () => ['interactive-status', 'set', ...device]],
+  ['encryption.reencrypt', () => ['encryption', 'reencrypt']],
+  ['database.restored', () => ['after-restore']],
 ];
 
 test.each(BY_COMMAND)('a command leaves one entry: %s', async (action, args) => {

@@ -3,8 +3,8 @@ import { text } from '@gwk/core/resources/common';
 import type { Command } from 'commander';
 import type { Database } from '../database/database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
-import { readTrail } from './audit-log.js';
-import { accountNamed, audit, CommandError, integer, print, withDatabase } from './run.js';
+import { readAuditLog } from './audit-log.js';
+import { findAccount, audit, CommandError, parseInteger, print, withDatabase } from './run.js';
 
 /** `gwk account ...` */
 interface Limits {
@@ -12,7 +12,7 @@ interface Limits {
   requestsPerMinute?: string;
 }
 
-const NOTE = '\nDATABASE_URL names the database. Prints JSON. Replicas heed a change within 2 s.\n';
+const NOTE = '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s.\n';
 
 export function registerAccounts(program: Command): void {
   const account = program
@@ -21,7 +21,7 @@ export function registerAccounts(program: Command): void {
     .addHelpText('after', NOTE);
 
   withLimits(account.command('create <name>'))
-    .description('make an account')
+    .description('create an account')
     .action((name: string, limits: Limits) =>
       withDatabase('account create', async (db) => {
         const row = await db.$transaction((tx) => createAccount(tx, name, limits));
@@ -30,7 +30,7 @@ export function registerAccounts(program: Command): void {
     );
 
   withLimits(account.command('limits <name>'))
-    .description('show or change the limits of an account; "default" returns to those of the configuration')
+    .description('show or change the limits of an account; "default" restores the configured limit')
     .action((name: string, limits: Limits) =>
       withDatabase('account limits', async (db) => {
         print(shown(await db.$transaction((tx) => changeLimits(tx, name, limits))));
@@ -57,7 +57,7 @@ export function registerAccounts(program: Command): void {
   ] as const) {
     account
       .command(`${verb} <name> <namespace>`)
-      .description(`${allowed ? 'let' : 'no longer let'} Instances of a Kubernetes namespace use the account`)
+      .description(`${allowed ? 'allow' : 'forbid'} Instances of a Kubernetes namespace to use the account`)
       .action((name: string, namespace: string) =>
         withDatabase(`account ${verb}`, async (db) => {
           print(shown(await db.$transaction((tx) => setNamespace(tx, name, { namespace, allowed }))));
@@ -67,7 +67,7 @@ export function registerAccounts(program: Command): void {
 
   account
     .command('list')
-    .description('all accounts')
+    .description('list all accounts')
     .action(() =>
       withDatabase('account list', async (db) => {
         print((await db.account.findMany({ orderBy: { name: 'asc' } })).map(shown));
@@ -79,22 +79,26 @@ export function registerAccounts(program: Command): void {
 function registerLog(account: Command): void {
   account
     .command('log <name>')
-    .description('who changed what in an account, newest first: keys, limits, policies, instances, webhooks')
-    .option('--limit <number>', 'so many entries', '50')
+    .description(
+      'show the audit log of an account, newest first: keys, limits, policies, instances, webhook endpoints',
+    )
+    .option('--limit <number>', 'maximum number of entries', '50')
     .action((name: string, { limit }: { limit: string }) =>
-      withDatabase('account log', async (db) => print(await readLog(db, name, integer(1, 10_000)(limit)))),
+      withDatabase('account log', async (db) =>
+        print(await readLog(db, name, parseInteger(1, 10_000)(limit))),
+      ),
     );
 }
 
 async function readLog(db: Database, name: string, limit: number) {
-  const { id } = await accountNamed(db, name);
-  return readTrail(db, { accountId: id }, limit);
+  const { id } = await findAccount(db, name);
+  return readAuditLog(db, { accountId: id }, limit);
 }
 
 function withLimits(command: Command): Command {
   return command
-    .option('--max-instances <number>', 'instances, sandboxes not counted')
-    .option('--requests-per-minute <number>', 'requests a minute of each key');
+    .option('--max-instances <number>', 'maximum number of instances, without sandboxes')
+    .option('--requests-per-minute <number>', 'requests per minute per API key');
 }
 
 function shown(row: Account) {
@@ -109,10 +113,10 @@ function shown(row: Account) {
   };
 }
 
-/** Absent: unchanged. */
+/** Undefined: unchanged. */
 function readLimits(limits: Limits) {
   const read = (value: string | undefined, max: number, min: number) =>
-    value === undefined || value === 'default' ? null : integer(min, max)(value);
+    value === undefined || value === 'default' ? null : parseInteger(min, max)(value);
   return {
     ...(limits.maxInstances !== undefined && { maxInstances: read(limits.maxInstances, 1_000_000, 0) }),
     ...(limits.requestsPerMinute !== undefined && {
@@ -123,9 +127,9 @@ function readLimits(limits: Limits) {
 
 async function createAccount(tx: Prisma.TransactionClient, name: string, limits: Limits): Promise<Account> {
   const fault = text(1, 80).safeParse(name).error?.issues[0]?.message;
-  if (fault !== undefined) throw new CommandError(`the name of an account: ${fault}`);
+  if (fault !== undefined) throw new CommandError(`invalid account name: ${fault}`);
   if (await tx.account.findUnique({ where: { name } })) {
-    throw new CommandError(`there is an account "${name}" already`);
+    throw new CommandError(`account "${name}" already exists`);
   }
   const data = readLimits(limits);
   const row = await tx.account.create({ data: { id: newUuid(), name, ...data } });
@@ -134,7 +138,7 @@ async function createAccount(tx: Prisma.TransactionClient, name: string, limits:
 }
 
 async function changeLimits(tx: Prisma.TransactionClient, name: string, limits: Limits): Promise<Account> {
-  const row = await accountNamed(tx, name);
+  const row = await findAccount(tx, name);
   const data = readLimits(limits);
   if (Object.keys(data).length === 0) return row;
   await audit(tx, { accountId: row.id, action: 'account.limits', subject: row.id, detail: data });
@@ -146,7 +150,7 @@ async function setSuspended(
   name: string,
   suspended: boolean,
 ): Promise<Account> {
-  const row = await accountNamed(tx, name);
+  const row = await findAccount(tx, name);
   if ((row.suspendedAt !== null) === suspended) return row;
   const action = suspended ? 'account.suspend' : 'account.resume';
   await audit(tx, { accountId: row.id, action, subject: row.id });
@@ -158,10 +162,10 @@ async function setNamespace(
   name: string,
   change: { namespace: string; allowed: boolean },
 ): Promise<Account> {
-  const row = await accountNamed(tx, name);
+  const row = await findAccount(tx, name);
   const { namespace, allowed } = change;
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace)) {
-    throw new CommandError(`"${namespace}" is not the name of a namespace`);
+    throw new CommandError(`"${namespace}" is not a valid namespace name`);
   }
   const others = row.namespaces.filter((item) => item !== namespace);
   const action = allowed ? 'account.allow-namespace' : 'account.forbid-namespace';

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const restored = () => runGwk(['restored'], { DATABASE_URL: world.databaseUrl });
+const restored = () => runGwk(['after-restore'], { DATABASE_URL: world.databaseUrl });
 
 /** Of more rows than are deleted at once. */
 async function addKeys(type: string, amount: number): Promise<void> {

@@ -3,29 +3,28 @@ import type { Database } from '../database/database.js';
 import { audit, LONG, print, withDatabase } from './run.js';
 
 /**
- * After a restore the ratchets are those of the backup. A step that is taken twice is ignored by who has seen the first
- * one, without a word: what a number sends would never be shown. So the ratchets are forgotten, and each conversation
- * begins a new one with its next message; whoever writes on an old one is asked to send again. The identity of a number
- * stays, and with it its link to the phone.
+ * Restored Signal sessions are stale: recipients silently ignore a message whose ratchet step they have seen already. So
+ * this command deletes the sessions. Each conversation starts a new one with its next message, and senders that use an old
+ * session receive a retry request. The identity of the instance and its link to the phone stay.
  */
 const RATCHETS = ['session', 'sender-key', 'sender-key-memory'];
 
-export function registerRestored(program: Command): void {
+export function registerAfterRestore(program: Command): void {
   program
-    .command('restored')
+    .command('after-restore')
     .description(
-      'after a backup was restored, before engines start: numbers begin new ratchets, old engines end',
+      'run once after restoring a backup, before engines start: resets Signal sessions and revokes old engines',
     )
     .addHelpText(
       'after',
-      '\nDATABASE_URL names the database. Prints JSON. docs/operate.md tells of the rest.\n',
+      '\nDATABASE_URL names the database. Prints JSON. See docs/operate.md for the whole procedure.\n',
     )
-    .action(() => withDatabase('restored', async (db) => print(await afterRestore(db)), LONG));
+    .action(() => withDatabase('after-restore', async (db) => print(await afterRestore(db)), LONG));
 }
 
 /**
- * In pieces that are done once they are done: a large database takes longer than any transaction should. Who is
- * interrupted runs it again; the trail tells of those that came to the end.
+ * Works in batches, because a large database would need too long a transaction. Run it again after an interruption; the audit
+ * log records completed runs.
  */
 async function afterRestore(db: Database) {
   const live = { revokedAt: null };
@@ -39,7 +38,7 @@ const AT_ONCE = 5_000;
 type Key = [instanceId: string, type: string, key: string];
 const BEFORE_ALL: Key = ['00000000-0000-0000-0000-000000000000', '', ''];
 
-/** In the order of their keys, so that what has been deleted is not read again. */
+/** Deletes in key order, so that no batch reads deleted rows again. */
 async function forgetRatchets(db: Database): Promise<number> {
   let [amount, after]: [number, Key | null] = [0, BEFORE_ALL];
   while (after) {

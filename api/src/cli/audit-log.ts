@@ -3,8 +3,8 @@ import { publicNames } from '../accounts/audit-names.js';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 
-/** The trail of changes as people read it, newest first. */
-export async function readTrail(db: Database, where: Prisma.AuditEntryWhereInput, limit: number) {
+/** Reads the audit log with public ids, newest first. */
+export async function readAuditLog(db: Database, where: Prisma.AuditEntryWhereInput, limit: number) {
   const rows = await db.auditEntry.findMany({ where, orderBy: { id: 'desc' }, take: limit });
   return rows.map((row) => ({
     at: row.createdAt.toISOString(),
@@ -13,8 +13,8 @@ export async function readTrail(db: Database, where: Prisma.AuditEntryWhereInput
   }));
 }
 
-/** The UUID of any public id; null where it is none. */
-export function uuidOf(publicId: string): string | null {
+/** Returns the UUID of a public id of any kind; null for anything else. */
+export function parsePublicId(publicId: string): string | null {
   const kinds = Object.keys(ID_PREFIXES) as IdKind[];
   return kinds.map((kind) => fromPublicId(kind, publicId)).find((uuid) => uuid !== null) ?? null;
 }

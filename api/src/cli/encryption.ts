@@ -1,46 +1,44 @@
 import type { Command } from 'commander';
 import { audit, CommandError, print, withSealer } from './run.js';
 
-/** `gwk sealing ...`: the rotation of the keys of the encryption at rest (docs/security.md). */
-export function registerSealing(program: Command): void {
-  const sealing = program
-    .command('sealing')
+/** `gwk encryption ...`: rotation of the encryption keys (docs/security.md). */
+export function registerEncryption(program: Command): void {
+  const encryption = program
+    .command('encryption')
     .description('keys of the encryption at rest')
     .addHelpText(
       'after',
-      '\nDATABASE_URL names the database, GWK_ENCRYPTION_KEYS the keys, the newest first. Prints JSON, with ids of keys and no key.\n',
+      '\nDATABASE_URL names the database, GWK_ENCRYPTION_KEYS the keys, newest first. Prints JSON with the ids of the keys.\n',
     );
 
-  sealing
+  encryption
     .command('status')
-    .description('how many values each key has sealed')
+    .description('count the values encrypted with each key')
     .action(() =>
-      withSealer('sealing status', async (db, sealer) => {
-        const { sealingStatus } = await import('../database/encryption/reencrypt.js');
-        const { current, rows } = await sealingStatus(db, sealer);
-        print({ current, configured: sealer.keys.map(({ id }) => id), sealed: rows });
+      withSealer('encryption status', async (db, sealer) => {
+        const { countByKey } = await import('../database/encryption/reencrypt.js');
+        const { current, rows } = await countByKey(db, sealer);
+        print({ current, configured: sealer.keys.map(({ id }) => id), encrypted: rows });
       }),
     );
 
-  sealing
-    .command('reseal')
-    .description(
-      'seal with the first key what others have sealed, and retire those; beside a gateway that works',
-    )
+  encryption
+    .command('reencrypt')
+    .description('re-encrypt all values with the first key and retire the other keys, while the gateway runs')
     .action(() =>
-      withSealer('sealing reseal', async (db, sealer) => {
+      withSealer('encryption reencrypt', async (db, sealer) => {
         const { checkSealingKeys } = await import('../database/key-check.js');
         await checkSealingKeys(db, sealer);
-        const { reseal } = await import('../database/encryption/reencrypt.js');
-        const done = await reseal(db, sealer, {
+        const { reencrypt } = await import('../database/encryption/reencrypt.js');
+        const done = await reencrypt(db, sealer, {
           note: (tx, detail) =>
-            audit(tx, { accountId: null, action: 'sealing.reseal', subject: 'database', detail }),
+            audit(tx, { accountId: null, action: 'encryption.reencrypt', subject: 'database', detail }),
         });
         print(done);
         if (done.left === 0) return;
         throw new CommandError(
-          `${done.left} values were sealed with a former key meanwhile: a program still has it in front. ` +
-            'Give the new key first place everywhere, and run this again.',
+          `${done.left} values were encrypted with a former key meanwhile: some program still lists that key first. ` +
+            'List the new key first everywhere, then run this command again.',
         );
       }),
     );

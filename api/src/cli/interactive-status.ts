@@ -3,7 +3,7 @@ import { RENDERINGS } from '@gwk/core/states';
 import type { Command } from 'commander';
 import { audit, CommandError, print, withDatabase } from './run.js';
 
-/** `gwk status ...`: how apps draw interactive formats, as people have seen it. */
+/** `gwk interactive-status ...`: manual checks of how apps render interactive formats. */
 interface Given {
   format: string;
   device: string;
@@ -11,10 +11,10 @@ interface Given {
   note?: string;
 }
 
-export function registerStatus(program: Command): void {
+export function registerInteractiveStatus(program: Command): void {
   const status = program
-    .command('status')
-    .description('manual checks of how apps draw interactive formats')
+    .command('interactive-status')
+    .description('manual checks of how apps render interactive formats')
     .addHelpText(
       'after',
       '\nDATABASE_URL names the database. Prints JSON. Shown by GET /v1/status/interactive.\n',
@@ -22,18 +22,18 @@ export function registerStatus(program: Command): void {
 
   status
     .command('set')
-    .description('record what was seen on a device')
+    .description('record the result on a device')
     .requiredOption('--format <format>', RENDERINGS.join(', '))
     .requiredOption('--device <device>', DEVICES.join(', '))
     .requiredOption('--status <status>', DEVICE_STATUSES.join(', '))
-    .option('--note <text>', 'what was seen')
+    .option('--note <text>', 'description of the result')
     .action((given: Given) =>
-      withDatabase('status set', (db) => db.$transaction((tx) => setStatus(tx, given))),
+      withDatabase('interactive-status set', (db) => db.$transaction((tx) => setStatus(tx, given))),
     );
 
   status
     .command('list')
-    .description('what was recorded')
+    .description('list the recorded results')
     .action(() =>
       withDatabase('status list', async (db) => {
         const rows = await db.deviceCheck.findMany({ orderBy: [{ format: 'asc' }, { device: 'asc' }] });
@@ -48,7 +48,7 @@ async function setStatus(tx: Parameters<typeof audit>[0], given: Given): Promise
   const status = oneOf(DEVICE_STATUSES, given.status, '--status');
   const note = given.note ?? null;
   if (note !== null && note.length > MAX_DEVICE_NOTE) {
-    throw new CommandError(`--note has more than ${MAX_DEVICE_NOTE} characters`);
+    throw new CommandError(`--note is longer than ${MAX_DEVICE_NOTE} characters`);
   }
   const checkedAt = new Date();
   const data = { status, note, checkedAt };

@@ -2,7 +2,7 @@ import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import type { Command } from 'commander';
 import type { ApiKey, Prisma } from '../generated/prisma/client.js';
-import { accountNamed, audit, CommandError, print, withDatabase } from './run.js';
+import { findAccount, audit, CommandError, print, withDatabase } from './run.js';
 
 /** `gwk key ...` */
 interface Creation {
@@ -23,11 +23,11 @@ export function registerKeys(program: Command): void {
 
   key
     .command('create')
-    .description('make a key; it is shown once, and kept as a hash')
+    .description('create a key; it is shown once and stored as a hash')
     .requiredOption('--account <name>', 'the account it opens')
     .requiredOption('--scopes <list>', `"all", or some of: ${SCOPES.join(', ')}`)
-    .option('--instances <ids>', 'the instances it is restricted to (ins_...), separated by commas')
-    .option('--name <name>', 'to tell it from others', '')
+    .option('--instances <ids>', 'restrict the key to these instances (ins_...), separated by commas')
+    .option('--name <name>', 'name of the key', '')
     .action((creation: Creation) =>
       withDatabase('key create', async (db) => {
         const { newApiKey } = await import('../accounts/api-keys.js');
@@ -38,12 +38,12 @@ export function registerKeys(program: Command): void {
 
   key
     .command('list')
-    .description('keys, without their values')
-    .option('--account <name>', 'of this account only')
+    .description('list keys, without their values')
+    .option('--account <name>', 'only keys of this account')
     .action(({ account }: { account?: string }) =>
       withDatabase('key list', async (db) => {
         const rows = await db.apiKey.findMany({
-          where: account === undefined ? {} : { accountId: (await accountNamed(db, account)).id },
+          where: account === undefined ? {} : { accountId: (await findAccount(db, account)).id },
           include: { account: { select: { name: true } }, instances: { select: { instanceId: true } } },
           orderBy: { id: 'asc' },
         });
@@ -53,7 +53,7 @@ export function registerKeys(program: Command): void {
 
   key
     .command('revoke <key_id>')
-    .description('refuse a key from now on')
+    .description('revoke a key')
     .action((id: string) =>
       withDatabase('key revoke', async (db) => {
         print(await db.$transaction((tx) => revokeKey(tx, id)));
@@ -66,7 +66,7 @@ function readScopes(list: string): Scope[] {
   const given = list.split(',').map((scope) => scope.trim());
   const unknown = given.filter((scope) => !(SCOPES as readonly string[]).includes(scope));
   if (unknown.length > 0) {
-    throw new CommandError(`no such scope: ${unknown.join(', ')} (there are: ${SCOPES.join(', ')})`);
+    throw new CommandError(`unknown scopes: ${unknown.join(', ')} (valid scopes: ${SCOPES.join(', ')})`);
   }
   return [...new Set(given)] as Scope[];
 }
@@ -76,7 +76,7 @@ async function createKey(
   creation: Creation,
   made: { key: string; hash: Buffer },
 ) {
-  const account = await accountNamed(tx, creation.account);
+  const account = await findAccount(tx, creation.account);
   const scopes = readScopes(creation.scopes);
   const instances = await readInstances(tx, account.id, creation.instances);
   const row = await tx.apiKey.create({
@@ -116,14 +116,14 @@ async function readInstances(
   });
   const known = new Set(rows.map(({ id }) => id));
   const unknown = given.filter((_, index) => !known.has(ids[index] ?? ''));
-  if (unknown.length > 0) throw new CommandError(`the account has no such instance: ${unknown.join(', ')}`);
+  if (unknown.length > 0) throw new CommandError(`instances not found in the account: ${unknown.join(', ')}`);
   return [...known];
 }
 
 async function revokeKey(tx: Prisma.TransactionClient, publicId: string) {
   const id = fromPublicId('apiKey', publicId);
   const row = id === null ? null : await tx.apiKey.findUnique({ where: { id } });
-  if (!row) throw new CommandError(`there is no key "${publicId}" (gwk key list)`);
+  if (!row) throw new CommandError(`key "${publicId}" not found (gwk key list)`);
   const revoked = row.revokedAt ? row : await revoke(tx, row);
   return { id: publicId, revoked_at: revoked.revokedAt!.toISOString() };
 }

@@ -2,7 +2,7 @@ import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Command } from 'commander';
 import type { Prisma } from '../generated/prisma/client.js';
-import { accountNamed, audit, CommandError, print, withDatabase } from './run.js';
+import { findAccount, audit, CommandError, print, withDatabase } from './run.js';
 
 /** `gwk policy ...` */
 interface Target {
@@ -21,7 +21,7 @@ export function registerPolicies(program: Command): void {
     );
 
   withTarget(policy.command('set'))
-    .description('replace the overrides; {} returns to the level below')
+    .description('replace the overrides; {} removes them')
     .requiredOption('--json <overrides>', 'the overrides, as a JSON object')
     .action((options: Target & { json: string }) =>
       withDatabase('policy set', async (db) => {
@@ -31,7 +31,7 @@ export function registerPolicies(program: Command): void {
     );
 
   withTarget(policy.command('get'))
-    .description('the overrides as they are')
+    .description('show the overrides')
     .action((options: Target) =>
       withDatabase('policy get', async (db) => {
         const target = await find(db, options);
@@ -42,8 +42,8 @@ export function registerPolicies(program: Command): void {
 
 function withTarget(command: Command): Command {
   return command
-    .option('--account <name>', 'of an account')
-    .option('--instance <id>', 'of an instance (ins_...), until its resource says otherwise');
+    .option('--account <name>', 'name of the account')
+    .option('--instance <id>', 'id of the instance (ins_...); a later change of its resource overrides this');
 }
 
 async function readOverrides(json: string): Promise<PolicyOverrides> {
@@ -61,15 +61,15 @@ type Reader = Pick<Prisma.TransactionClient, 'account' | 'instance'>;
 
 async function find(db: Reader, { account, instance }: Target) {
   if ((account === undefined) === (instance === undefined)) {
-    throw new CommandError('give either --account or --instance');
+    throw new CommandError('pass either --account or --instance');
   }
   if (account !== undefined) {
-    const { id, policy } = await accountNamed(db, account);
+    const { id, policy } = await findAccount(db, account);
     return { kind: 'account' as const, id, accountId: id, policy, shown: { account } };
   }
   const id = fromPublicId('instance', instance!);
   const row = id === null ? null : await db.instance.findFirst({ where: { id, deletedAt: null } });
-  if (!row) throw new CommandError(`there is no instance "${instance!}"`);
+  if (!row) throw new CommandError(`instance "${instance!}" not found`);
   const shown = { instance: toPublicId('instance', row.id) };
   return { kind: 'instance' as const, id: row.id, accountId: row.accountId, policy: row.policy, shown };
 }

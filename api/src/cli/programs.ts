@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { integer, print, runCommand } from './run.js';
+import { parseInteger, print, runCommand } from './run.js';
 
-const seconds = integer(0, 86_400);
+const seconds = parseInteger(0, 86_400);
 
 const SETTINGS =
   '\nSettings are environment variables (docs/configuration.md). Ends with 2 where they are wrong.\n';
@@ -10,7 +10,7 @@ const SETTINGS =
 export function registerPrograms(program: Command): void {
   program
     .command('api')
-    .description('serve the HTTP API, and the internal port of engines and operator')
+    .description('run the HTTP API and the internal API for engines and operator')
     .addHelpText('after', SETTINGS)
     .action(async () => {
       const { runApi } = await import('../programs/api.js');
@@ -19,7 +19,7 @@ export function registerPrograms(program: Command): void {
 
   program
     .command('worker')
-    .description('deliver webhooks, expire and release messages, apply retention')
+    .description('run the worker: webhooks, media, schedules, retention')
     .addHelpText('after', SETTINGS)
     .action(async () => {
       const { runWorker } = await import('../programs/worker.js');
@@ -28,33 +28,32 @@ export function registerPrograms(program: Command): void {
 
   program
     .command('migrate')
-    .description('bring the database of DATABASE_URL up to date')
-    .option('--wait', 'apply nothing; wait until others have applied all that this version brings')
+    .description('apply migrations to the database in DATABASE_URL')
+    .option('--wait', 'apply nothing; wait until all migrations of this version have been applied')
     .option(
       '--timeout <seconds>',
-      'how long to wait for Postgres, and with --wait for the migrations',
+      'time to wait for Postgres, and with --wait for the migrations',
       seconds,
       0,
     )
     .addHelpText(
       'after',
-      '\nPrints the migrations applied now, as JSON. Repeatable; waits for others that migrate.\n',
+      '\nPrints the applied migrations as JSON. Safe to repeat; waits for concurrent migrations.\n',
     )
     .action(({ wait = false, timeout }: { wait?: boolean; timeout: number }) =>
       runCommand('migrate', async ({ databaseUrl: url, databaseCa: ca }) => {
         const { migrate } = await import('../database/migrate.js');
-        const { patiently, untilMigrated } = await import('../database/wait-for-migrations.js');
-        const patienceMs = timeout * 1000;
-        if (wait) print({ waited_ms: await untilMigrated({ url, ca }, { patienceMs }) });
-        else print({ applied: await patiently({ patienceMs }, () => migrate({ url, ca })) });
+        const { retryWhileUnavailable, waitForMigrations } =
+          await import('../database/wait-for-migrations.js');
+        const timeoutMs = timeout * 1000;
+        if (wait) print({ waited_ms: await waitForMigrations({ url, ca }, { timeoutMs }) });
+        else print({ applied: await retryWhileUnavailable({ timeoutMs }, () => migrate({ url, ca })) });
       }),
     );
 
   program
     .command('openapi')
-    .description(
-      'print the description of the HTTP interface (OpenAPI 3.1), which the API serves at /openapi.json',
-    )
+    .description('print the OpenAPI 3.1 document of the HTTP API (also served at /openapi.json)')
     .option('--base-url <url>', 'address of the API', 'http://127.0.0.1:8080')
     .action(async ({ baseUrl }: { baseUrl: string }) => {
       const { openApiDocument } = await import('../openapi/document.js');

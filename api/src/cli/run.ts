@@ -10,11 +10,11 @@ import type { Database, DatabaseOptions } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { WrongSealingKey } from '../database/key-check.js';
 
-/** What the commands for operators have in common: JSON on standard output, one line on standard error, exit codes. */
+/** Commands print JSON on standard output and errors as one line on standard error. */
 const EXIT_FAILED = 1;
 const EXIT_CONFIGURATION = 2;
 
-/** A command cannot do what it was asked, for a reason that its user can mend. */
+/** A failure of a command that the user can fix. */
 export class CommandError extends Error {
   override name = 'CommandError';
 }
@@ -40,10 +40,10 @@ export async function runCommand(
   }
 }
 
-/** Of commands that take as long as the database is large: somebody watches, and may interrupt them. */
+/** No statement timeout, for commands whose time grows with the database; the user can interrupt them. */
 export const LONG = { statementTimeoutMs: 0 };
 
-/** With the keys of the encryption at rest besides. */
+/** Runs a command with the database and the encryption keys. */
 export function withSealer(
   name: string,
   work: (db: Database, sealer: Sealer) => Promise<void>,
@@ -59,7 +59,7 @@ export function withSealer(
   );
 }
 
-/** The same with the database open. */
+/** Runs a command with the database. */
 export function withDatabase(
   name: string,
   work: (db: Database) => Promise<void>,
@@ -76,17 +76,17 @@ export function withDatabase(
   });
 }
 
-/** Of the environment only this: a shell may hold the settings of any program. */
+/** Reads only the settings of commands: a shell may contain settings of other programs, which would be refused. */
 function readConfig(): ConfigOf<typeof commandSettings> {
   const names = Object.values(commandSettings).flatMap(({ env }) => [env, `${env}_FILE`]);
   return loadConfig(commandSettings, Object.fromEntries(names.map((name) => [name, process.env[name]])));
 }
 
-/** Errors whose messages are written for people, whole. */
-const OWN_WORDS = [CommandError, ConfigError, SealError, WrongSealingKey];
+/** Errors whose messages are written for users. */
+const USER_ERRORS = [CommandError, ConfigError, SealError, WrongSealingKey];
 
 function explain(error: unknown): string {
-  if (OWN_WORDS.some((kind) => error instanceof kind)) return (error as Error).message;
+  if (USER_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;
   if (error instanceof Problem) {
     const faults = (error.extras.errors ?? []).map(({ path, message }) => `${path}: ${message}`);
     return [error.message, ...faults].join('\n  ');
@@ -100,12 +100,12 @@ function isUnmigrated(error: unknown): boolean {
   return ['P2021', 'P2022'].includes((error as { code?: string }).code ?? '');
 }
 
-/** A change made at the command line. */
+/** Writes an audit log entry for a change by a command. */
 export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
   return writeAudit(tx, { actor: `cli:${readConfig().actor ?? userName()}`, ...change });
 }
 
-/** A container may run under a number that has no name. */
+/** Returns the user name, or the user id in a container without a name for it. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -115,14 +115,14 @@ function userName(): string {
 }
 
 /** @throws CommandError */
-export async function accountNamed(tx: Pick<Prisma.TransactionClient, 'account'>, name: string) {
+export async function findAccount(tx: Pick<Prisma.TransactionClient, 'account'>, name: string) {
   const account = await tx.account.findUnique({ where: { name } });
-  if (!account) throw new CommandError(`there is no account "${name}" (gwk account list)`);
+  if (!account) throw new CommandError(`account "${name}" not found (gwk account list)`);
   return account;
 }
 
-/** For options that are numbers. */
-export function integer(min: number, max: number) {
+/** Creates the parser of a numeric option. */
+export function parseInteger(min: number, max: number) {
   return (text: string): number => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < min || value > max) {

@@ -6,9 +6,8 @@ import { sqlStateOf } from '../database/grouping.js';
 import { failMessages } from '../messages/apply-status.js';
 
 /**
- * Changes of what a contact is: opted out or not, one or two. Each holds the contact with all its conversations until
- * it is committed, so it is one transaction that asks several times. Should this process stop in the middle, Postgres
- * ends the transaction after a while.
+ * Opt-outs and merges of contacts. Each change is one transaction of several statements that locks the contact and all its
+ * conversations. If this process stops in the middle, Postgres ends the transaction after a timeout.
  */
 export interface ContactDeps {
   database: Database;
@@ -20,7 +19,7 @@ export type Transaction = Prisma.TransactionClient;
 const IDLE_MS = 5_000;
 const LIMITS = { timeout: 60_000 };
 const TRIES = 5;
-/** Deadlock, serialization failure; a row that another removed meanwhile. */
+/** Deadlock, serialization failure, or a row that another transaction removed meanwhile. */
 const PASSING = new Set(['40P01', '40001', '23503']);
 
 export async function changeContact<T>(
@@ -44,7 +43,7 @@ export async function lockContact(tx: Queryable, contactId: string): Promise<voi
   await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${contactId}::uuid])::text`;
 }
 
-/** The contact of a canonical name, held from here on; null where there is none and it is not to be made. */
+/** Locks the contact of a canonical name; null: it does not exist and is not to be created. */
 export async function lockContactNamed(
   tx: Queryable,
   accountId: string,
@@ -59,11 +58,11 @@ export async function lockContactNamed(
 const GROUP = 500;
 
 /**
- * Fails what waits for a contact who has opted out, scheduled messages too, with their events. The caller holds the
- * contact. What has been attempted may have left: it is let go its way.
+ * Fails the queued and scheduled messages to a contact who has opted out, with their events. The caller has locked the contact.
+ * Messages that an engine has attempted may have left and continue.
  *
- * Who holds a contact stops whoever else would write to it, so it is held for a group of messages and no longer: of a
- * longer queue the worker fails the rest (finishOptOut). Nothing of that rest leaves meanwhile: claims refuse it.
+ * The lock blocks all other writes to the contact, so this fails one batch only; the worker fails the rest (finishOptOut).
+ * Claims refuse the rest meanwhile.
  */
 export async function failWaitingFor(tx: Transaction, sealer: Sealer, contactId: string): Promise<number> {
   const rows: { message_id: string }[] = await tx.$queryRaw`
@@ -76,7 +75,7 @@ export async function failWaitingFor(tx: Transaction, sealer: Sealer, contactId:
   return failed;
 }
 
-/** Fails the next group of what waits for a contact who has opted out. @returns how many, and whether more may wait */
+/** Fails the next batch of messages to an opted-out contact. @returns the number, and whether more may be queued */
 export function finishOptOut(
   { database, sealer }: ContactDeps,
   contactId: string,
@@ -96,8 +95,7 @@ export async function isUnfinished(db: Queryable, contactId: string): Promise<bo
 }
 
 /**
- * Two names are found to be those of one contact: what is known under either is one contact from here on, opted out if
- * either was.
+ * Merges the contacts of two names that belong to one person. The merged contact is opted out if either was.
  */
 export async function linkNames(
   { database, sealer }: ContactDeps,

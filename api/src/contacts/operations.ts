@@ -37,7 +37,7 @@ export const optOutOperations = [
     otherStatuses: { 200: 'The contact had opted out before.' },
     body: OptOutCreate,
     result: OptOutOut,
-    // A kept answer that this key may not be shown.
+    // A stored answer that this key may not see.
     problems: ['not-found'],
     idempotent: true,
     mayReplay: (caller, kept) => isShown(kept as OptOutOut, caller),

@@ -16,7 +16,7 @@ import {
   type Transaction,
 } from './contacts.js';
 
-/** Opt-outs are of contacts, whatever they are called, for the whole account. */
+/** Opt-outs apply to a contact under all its names, for the whole account. */
 interface OptOutRow {
   id: string;
   phone: string | null;
@@ -24,7 +24,7 @@ interface OptOutRow {
   keyword: string | null;
   instance_id: string | null;
   created_at: Date;
-  /** The name the contact is known by on the network: the hidden id, where there is one. */
+  /** Name of the contact on the network: the LID if it is known. */
   network_name: string;
 }
 
@@ -38,14 +38,14 @@ interface NewOptOut {
   id: string;
   contactId: string;
   accountId: string;
-  /** As it was given; null: as the contact is known. */
+  /** Phone number as given; null: the contact's own. */
   phone: string | null;
   source: OptOutSource;
   keyword: string | null;
   instanceId: string | null;
 }
 
-/** The caller holds the contact. @returns false where they had opted out before: that stays as it was */
+/** The caller has locked the contact. @returns false if it was opted out before; that opt-out is unchanged */
 export async function optOut(tx: Queryable, given: NewOptOut): Promise<boolean> {
   const { contactId, accountId, phone, source, keyword, instanceId } = given;
   const made = await tx.$executeRaw`
@@ -59,8 +59,8 @@ export async function optOut(tx: Queryable, given: NewOptOut): Promise<boolean> 
 }
 
 /**
- * Ends an opt-out; the caller holds the contact. What was accepted before the opt-out is not to leave after its end: all of
- * it fails first. @returns whether they had opted out
+ * Ends an opt-out; the caller has locked the contact. First fails all messages accepted before the opt-out, because they must
+ * not be sent after its end. @returns whether the contact was opted out
  */
 export async function release(tx: Transaction, sealer: Sealer, contactId: string): Promise<boolean> {
   while (await isUnfinished(tx, contactId)) await failWaitingFor(tx, sealer, contactId);
@@ -69,7 +69,7 @@ export async function release(tx: Transaction, sealer: Sealer, contactId: string
 
 const contactDeps = ({ db, sealer }: Services): ContactDeps => ({ database: db, sealer });
 
-/** `created`: false where the contact had opted out before, under whatever form of the phone. */
+/** `created`: false if the contact was opted out before, under any form of its phone number. */
 export function createOptOut(
   services: Services,
   caller: Caller,
@@ -89,7 +89,7 @@ export function createOptOut(
   });
 }
 
-/** @throws Problem `not-found` where the contact has not opted out */
+/** @throws Problem `not-found` if the contact is not opted out */
 export async function deleteOptOut(services: Services, caller: Caller, phone: string): Promise<void> {
   const released = await changeContact(contactDeps(services), async (tx) => {
     const id = await lockContactNamed(tx, caller.accountId, canonicalPhone(phone), false);
@@ -100,7 +100,7 @@ export async function deleteOptOut(services: Services, caller: Caller, phone: st
   if (!released) throw new Problem('not-found');
 }
 
-/** Newest first, at most `limit`; `phone`: a part of the number in any of its forms. */
+/** Lists opt-outs, newest first; `phone` is a part of the phone number in any of its forms. */
 export function listOptOuts(
   { db }: Services,
   { accountId }: Caller,
@@ -118,7 +118,7 @@ export function listOptOuts(
   );
 }
 
-/** To a key restricted to other instances, neither the instance nor the word that it heard is shown. */
+/** Hides the instance and the keyword from a key that is restricted to other instances. */
 export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
   const { phone, source, instance_id: instanceId } = row;
   const isHidden = instanceId !== null && !maySee(caller, instanceId);
@@ -132,7 +132,7 @@ export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
   };
 }
 
-/** Whether an opt-out as another key was shown it may be shown to this one. */
+/** Whether this key may see an opt-out as it was shown to another key. */
 export function isShown({ instance_id: id }: OptOutOut, caller: Caller): boolean {
   return id === null || maySee(caller, fromPublicId('instance', id)!);
 }

@@ -10,7 +10,7 @@ import {
 import { until } from '@gwk/test/support/wait';
 import pg from 'pg';
 import { migrate, pendingNow } from './migrate.js';
-import { patiently, untilMigrated } from './wait-for-migrations.js';
+import { retryWhileUnavailable, waitForMigrations } from './wait-for-migrations.js';
 
 let database: TestDatabase;
 let folder: string;
@@ -118,15 +118,15 @@ test('the migrations of this version leave every one of them finished', async ()
 });
 
 describe('who waits for the migrations of others', () => {
-  const now = { patienceMs: 0, everyMs: 10 };
-  const patient = { patienceMs: 600_000, everyMs: 10 };
+  const now = { timeoutMs: 0, everyMs: 10 };
+  const patient = { timeoutMs: 600_000, everyMs: 10 };
   const at = () => ({ url: database.url });
 
   test('goes on as soon as the last one is applied', async () => {
     write('1_first', 'CREATE TABLE a (n int)');
     write('2_second', 'INSERT INTO a VALUES (1)');
     let done = false;
-    const waiting = untilMigrated(at(), patient, folder).then(() => (done = true));
+    const waiting = waitForMigrations(at(), patient, folder).then(() => (done = true));
     await pendingNow(at(), folder);
     expect(done).toBe(false);
     await migrate(database.url, folder);
@@ -139,18 +139,20 @@ describe('who waits for the migrations of others', () => {
     write('2_newer', 'CREATE TABLE b (n int)');
     await migrate(database.url, folder);
     rmSync(join(folder, '2_newer'), { recursive: true });
-    await untilMigrated(at(), now, folder);
+    await waitForMigrations(at(), now, folder);
   });
 
   test('gives up once its patience is over, and names what is missing', async () => {
     write('1_first', 'SELECT 1');
-    await expect(untilMigrated(at(), now, folder)).rejects.toThrow(/has not got 1_first/);
+    await expect(waitForMigrations(at(), now, folder)).rejects.toThrow(/lacks 1_first/);
   });
 
   test('is told at once of a migration that failed', async () => {
     write('1_first', 'SELECT 1/0');
     await expect(migrate(database.url, folder)).rejects.toThrow();
-    await expect(untilMigrated(at(), patient, folder)).rejects.toThrow(/1_first failed: division by zero/);
+    await expect(waitForMigrations(at(), patient, folder)).rejects.toThrow(
+      /1_first failed: division by zero/,
+    );
   });
 
   test('waits for one that is under way', async () => {
@@ -162,7 +164,7 @@ describe('who waits for the migrations of others', () => {
     const stands = "SELECT 1 FROM pg_locks WHERE relation = 'held'::regclass AND NOT granted";
     await until(async () => (await query(stands)).length > 0, { what: 'the migration is under way' });
     let done = false;
-    const waiting = untilMigrated(at(), patient, folder).then(() => (done = true));
+    const waiting = waitForMigrations(at(), patient, folder).then(() => (done = true));
     expect(await pendingNow(at(), folder)).toEqual(['1_first']);
     expect(done).toBe(false);
     await holder.end();
@@ -172,7 +174,7 @@ describe('who waits for the migrations of others', () => {
 
   test('waits for a Postgres that does not answer, as long as its patience lasts', async () => {
     const away = { url: 'postgresql://gwk@127.0.0.1:1/none' };
-    await expect(untilMigrated(away, { patienceMs: 50, everyMs: 10 }, folder)).rejects.toThrow(
+    await expect(waitForMigrations(away, { timeoutMs: 50, everyMs: 10 }, folder)).rejects.toThrow(
       /ECONNREFUSED/,
     );
     let calls = 0;
@@ -181,8 +183,8 @@ describe('who waits for the migrations of others', () => {
       if (calls < 3) throw Object.assign(new Error('starting'), { code: '57P03' });
       return 'done';
     };
-    expect(await patiently(patient, failing)).toBe('done');
+    expect(await retryWhileUnavailable(patient, failing)).toBe('done');
     const wrong = () => Promise.reject(Object.assign(new Error('password'), { code: '28P01' }));
-    await expect(patiently(patient, wrong)).rejects.toThrow('password');
+    await expect(retryWhileUnavailable(patient, wrong)).rejects.toThrow('password');
   });
 });

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pendingNow, type MigratedDatabase } from './migrate.js';
 
-export interface Patience {
-  patienceMs: number;
+export interface WaitOptions {
+  timeoutMs: number;
   everyMs?: number;
 }
 
 const EVERY_MS = 1_000;
-/** Postgres is not there, starts, or ends; its name is not known yet. */
-const AWAY = new Set([
+/** Postgres is unreachable, starting or stopping, or its name does not resolve yet. */
+const UNAVAILABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ENOTFOUND',
@@ -20,44 +20,44 @@ const AWAY = new Set([
   '57P03',
 ]);
 
-const isAway = (error: unknown): boolean => AWAY.has((error as { code?: string }).code ?? '');
+const isUnavailable = (error: unknown): boolean => UNAVAILABLE.has((error as { code?: string }).code ?? '');
 
-/** Does it again for as long as Postgres is away; whatever else is wrong is thrown at once. */
-export async function patiently<T>(
-  { patienceMs, everyMs = EVERY_MS }: Patience,
+/** Retries the work while Postgres is unavailable, up to the timeout; throws all other errors at once. */
+export async function retryWhileUnavailable<T>(
+  { timeoutMs, everyMs = EVERY_MS }: WaitOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isAway(error) || performance.now() >= deadline) throw error;
+      if (!isUnavailable(error) || performance.now() >= deadline) throw error;
     }
     await sleep(everyMs);
   }
 }
 
 /**
- * Until the database has every migration of this version. It may have more: a newer version is being rolled out, whose
- * migrations this one can live with.
- * @returns how long it took (ms)
- * @throws Error that names what is missing, once patience is over; at once where a migration failed
+ * Waits until the database has every migration of this version. It may have more: during an upgrade this version also works
+ * with the migrations of the next one.
+ * @returns the time it took in milliseconds
+ * @throws Error with the missing migrations after the timeout; at once if a migration failed
  */
-export async function untilMigrated(
+export async function waitForMigrations(
   database: MigratedDatabase,
-  { patienceMs, everyMs = EVERY_MS }: Patience,
+  { timeoutMs, everyMs = EVERY_MS }: WaitOptions,
   folder?: string,
 ): Promise<number> {
   const began = performance.now();
   for (;;) {
-    const left = patienceMs - (performance.now() - began);
-    const pending = await patiently({ patienceMs: left, everyMs }, () => pendingNow(database, folder));
+    const left = timeoutMs - (performance.now() - began);
+    const pending = await retryWhileUnavailable({ timeoutMs: left, everyMs }, () =>
+      pendingNow(database, folder),
+    );
     if (pending.length === 0) return Math.round(performance.now() - began);
     if (left <= 0) {
-      throw new Error(
-        `the database has not got ${pending.join(', ')} (is gwk migrate running, and did it fail?)`,
-      );
+      throw new Error(`the database lacks ${pending.join(', ')} (is gwk migrate running, or did it fail?)`);
     }
     await sleep(everyMs);
   }

@@ -59,7 +59,7 @@ export const eventOperations = [
   }),
 ];
 
-/** What concerns no instance concerns the whole account: not for keys of some instances. */
+/** Events without an instance belong to the whole account; restricted keys cannot see them. */
 function maySeeEvent(caller: Caller, row: Event): boolean {
   if (row.accountId !== caller.accountId) return false;
   return row.instanceId === null ? caller.instances === null : maySee(caller, row.instanceId);

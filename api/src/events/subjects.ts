@@ -10,7 +10,7 @@ interface SubjectRow {
   contact_name: string | null;
 }
 
-/** What events say of messages, for a change that knows their ids only. Messages that are gone are missing. */
+/** Reads the event subjects of messages by id. Deleted messages are missing in the result. */
 export async function readMessageSubjects(
   db: Queryable,
   messageIds: readonly string[],

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { openNumberStage, type NumberStage } from '../../support/number/stage.js';
 import { until } from '../../support/wait.js';
 
-/** What going back to a backup does to a number's ratchets, and `gwk restored` about it (docs/operate.md). */
+/** What going back to a backup does to a number's ratchets, and `gwk after-restore` about it (docs/operate.md). */
 let stage: NumberStage;
 let client: pg.Client;
 beforeAll(async () => {
@@ -49,7 +49,7 @@ test('ratchets that went back are begun anew, both ways, and the number stays li
   await until(() => gateway.engines().length === 0, { what: 'no engine runs' });
   await client.query('DELETE FROM session_keys WHERE instance_id = $1', instance);
   await client.query('INSERT INTO session_keys SELECT * FROM backup');
-  const done = await gateway.gwk<{ ratchets: number }>('restored');
+  const done = await gateway.gwk<{ ratchets: number }>('after-restore');
   expect(done.ratchets).toBeGreaterThan(0);
   await gateway.operator.start();
   await stage.untilState('connected');

@@ -1,6 +1,6 @@
 -- SQL of the worker: webhook deliveries, and waiting messages over time.
 --
--- Workers run these functions concurrently. They take entries with SKIP LOCKED, and verify facts under locks before
+-- Several workers run these functions at the same time. They take entries with SKIP LOCKED, and verify facts under locks before
 -- they write. The lock order is that of 20261121000200_engines.
 
 -- ------------------------------------------------------------------ webhooks

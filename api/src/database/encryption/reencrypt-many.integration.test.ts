@@ -8,7 +8,7 @@ import { openDatabase, type Database } from '../database.js';
 import { openEventData, sealEventData } from '../../events/emit.js';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { SEALED } from './columns.js';
-import { reseal, sealingStatus } from './reencrypt.js';
+import { reencrypt, countByKey } from './reencrypt.js';
 
 /** A rotation over many rows: each statement looks at some of them, and changes many at once. */
 const ROWS = 3_000;
@@ -76,12 +76,12 @@ const PAGE = 1_000;
 test('many values are exchanged with a statement, over the ends of pages', async () => {
   const ids = await addEvents(ROWS, former);
   const { count, db: noted } = counted();
-  const done = await reseal(noted, both, { columns: EVENTS, pageRows: PAGE, atOnce: AT_ONCE });
-  expect(done).toMatchObject({ resealed: ROWS, left: 0 });
+  const done = await reencrypt(noted, both, { columns: EVENTS, pageRows: PAGE, atOnce: AT_ONCE });
+  expect(done).toMatchObject({ reencrypted: ROWS, left: 0 });
   // For a page: its end, three looks and two exchanges; then the last look.
   expect(count()).toBeLessThanOrEqual((ROWS / PAGE + 1) * 8);
   const [present] = parseEncryptionKeys(newer);
-  expect((await sealingStatus(db, both)).rows).toEqual({ [present!.id]: expect.any(Number) as number });
+  expect((await countByKey(db, both)).rows).toEqual({ [present!.id]: expect.any(Number) as number });
   const row = await api.db.event.findUniqueOrThrow({ where: { id: ids[7]! } });
   expect(openEventData(new Sealer(parseEncryptionKeys(newer)), account.id, row.dataSealed)).toEqual({ i: 7 });
 });
@@ -105,11 +105,11 @@ test('a table that no statement can look at whole in its time is looked at in pi
      CREATE VIEW slow_events AS SELECT * FROM events WHERE slowly(type)`,
   );
   const columns = [{ ...EVENTS[0]!, table: 'slow_events' }];
-  const whole = sealingStatus(db, both, { columns, pageRows: 1_000_000 });
+  const whole = countByKey(db, both, { columns, pageRows: 1_000_000 });
   await expect(whole).rejects.toThrow(/statement timeout/);
-  const { rows } = await sealingStatus(db, both, { columns, pageRows: 50 });
+  const { rows } = await countByKey(db, both, { columns, pageRows: 50 });
   expect(Object.values(rows)).toEqual([await api.db.event.count()]);
-  expect(await reseal(db, both, { columns, pageRows: 50 })).toMatchObject({ resealed: 0, left: 0 });
+  expect(await reencrypt(db, both, { columns, pageRows: 50 })).toMatchObject({ reencrypted: 0, left: 0 });
 });
 
 test('a row that somebody holds keeps the others waiting for nothing, and nobody waits for the others', async () => {
@@ -119,11 +119,11 @@ test('a row that somebody holds keeps the others waiting for nothing, and nobody
   await api.db.$transaction(
     async (tx) => {
       await tx.$queryRaw`SELECT 1 FROM events WHERE id = ${held}::uuid FOR UPDATE`;
-      work = reseal(db, both, { columns: EVENTS });
+      work = reencrypt(db, both, { columns: EVENTS });
       await until(async () => (await stillFormer(ids)).join() === held, { what: 'all others are exchanged' });
     },
     { timeout: 600_000 },
   );
-  expect(await work).toMatchObject({ resealed: 20, left: 0 });
+  expect(await work).toMatchObject({ reencrypted: 20, left: 0 });
   expect(await stillFormer(ids)).toEqual([]);
 });

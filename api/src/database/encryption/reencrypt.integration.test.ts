@@ -10,7 +10,7 @@ import { openWebhookSecret } from '../../webhooks/secrets.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
 import { SEALED } from './columns.js';
-import { reseal, sealingStatus } from './reencrypt.js';
+import { reencrypt, countByKey } from './reencrypt.js';
 
 let api: TestApi;
 let world: World;
@@ -96,12 +96,12 @@ test('a key is rotated: all stays readable at every step, and the old key can be
   await expect(api.addReplica({ GWK_ENCRYPTION_KEYS: newer })).rejects.toThrow(WrongSealingKey);
   // Where nothing is sealed with the former key, nothing is told of it.
   const [former] = parseEncryptionKeys(old);
-  const before = await sealingStatus(api.db, sealerOf(newer, old));
+  const before = await countByKey(api.db, sealerOf(newer, old));
   expect(before.rows[former!.id]).toBeGreaterThan(5);
 
-  const done = await reseal(api.db, sealerOf(newer, old), { atOnce: 2 });
+  const done = await reencrypt(api.db, sealerOf(newer, old), { atOnce: 2 });
   expect(done).toMatchObject({ retired: [former!.id], left: 0 });
-  expect(done.resealed).toBe(before.rows[former!.id]);
+  expect(done.reencrypted).toBe(before.rows[former!.id]);
   const alone = await replicaWith(newer);
   expect(await readAll(alone, given)).toMatchObject({ ...WHOLE, again: expect.anything() as unknown });
   const sealer = sealerOf(newer);
@@ -125,7 +125,7 @@ test('a program that still seals with the old key keeps it from being retired', 
     await api.db.event.upsert({ where: { id }, create: row, update: { dataSealed } });
   };
   await write();
-  const done = await reseal(api.db, sealer, { atOnce: 1_000, beforeLastLook: write });
+  const done = await reencrypt(api.db, sealer, { atOnce: 1_000, beforeLastLook: write });
   expect(done).toMatchObject({ retired: [], left: 1 });
-  expect(await reseal(api.db, sealer)).toMatchObject({ left: 0, resealed: 1 });
+  expect(await reencrypt(api.db, sealer)).toMatchObject({ left: 0, reencrypted: 1 });
 });

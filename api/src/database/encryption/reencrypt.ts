@@ -10,7 +10,7 @@ import { inPage, tablePages, type Page } from './pages.js';
  * is still the one that was read. Files of the media store need nothing: each has a key of its own, sealed in its row.
  */
 export interface Resealed {
-  resealed: number;
+  reencrypted: number;
   /** Values that a former key has sealed since: some program still has it in front. */
   left: number;
   /** Ids of the keys that nothing needs any more. */
@@ -29,13 +29,13 @@ export interface LookOptions {
 export interface ResealOptions extends LookOptions {
   atOnce?: number;
   /** Into the trail of changes, together with the end of the keys. */
-  note?: (tx: Prisma.TransactionClient, done: { resealed: number; retired: string[] }) => Promise<void>;
+  note?: (tx: Prisma.TransactionClient, done: { reencrypted: number; retired: string[] }) => Promise<void>;
   /** For tests: what others do before the last look. */
   beforeLastLook?: () => Promise<void>;
 }
 
 /** How many values each key has sealed, by its id. */
-export async function sealingStatus(
+export async function countByKey(
   db: Database,
   sealer: Sealer,
   { columns = SEALED, pageRows }: LookOptions = {},
@@ -62,27 +62,31 @@ function countPage(
 }
 
 /** @throws SealError where a value was sealed with a key that is not configured */
-export async function reseal(db: Database, sealer: Sealer, options: ResealOptions = {}): Promise<Resealed> {
+export async function reencrypt(
+  db: Database,
+  sealer: Sealer,
+  options: ResealOptions = {},
+): Promise<Resealed> {
   const { atOnce = AT_ONCE, columns = SEALED, pageRows } = options;
-  let resealed = 0;
+  let reencrypted = 0;
   for (const column of columns)
     for await (const page of tablePages(db, column, pageRows))
-      resealed += await resealPage(db, sealer, { column, page, atOnce });
+      reencrypted += await reencryptPage(db, sealer, { column, page, atOnce });
   await options.beforeLastLook?.();
-  const { current, rows } = await sealingStatus(db, sealer, options);
+  const { current, rows } = await countByKey(db, sealer, options);
   const others = Object.entries(rows).filter(([key]) => key !== current);
   const left = others.reduce((sum, [, amount]) => sum + amount, 0);
   if (left > 0) {
-    await options.note?.(db, { resealed, retired: [] });
-    return { resealed, left, retired: [] };
+    await options.note?.(db, { reencrypted, retired: [] });
+    return { reencrypted, left, retired: [] };
   }
   const former = await db.keyCheck.findMany({ where: { keyId: { not: current } } });
   const retired = former.map(({ keyId }) => keyId);
   await db.$transaction(async (tx) => {
     await tx.keyCheck.deleteMany({ where: { keyId: { in: retired } } });
-    await options.note?.(tx, { resealed, retired });
+    await options.note?.(tx, { reencrypted, retired });
   });
-  return { resealed, left, retired };
+  return { reencrypted, left, retired };
 }
 
 interface Row {
@@ -93,7 +97,7 @@ interface Row {
 }
 
 /** Rows in the order of their key, so that none is looked at twice. */
-async function resealPage(
+async function reencryptPage(
   db: Database,
   sealer: Sealer,
   { column, page, atOnce }: { column: SealedColumn; page: Page; atOnce: number },
