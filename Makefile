@@ -1,4 +1,4 @@
-# The packages bring a Node 24 of their own: every recipe below runs with that one.
+# The npm packages include Node 24; every recipe below uses it.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -10,20 +10,20 @@ JEST := npm run --silent jest --
 
 ##@ Use
 .PHONY: help
-help: ## This list
+help: ## Show this list
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## The gateway on this machine: address, first API key, a curl to try
+run: build ## Run the gateway on this machine; prints its address, an API key and a curl command
 	@exec node bin/gwk.js local up
 
 .PHONY: reset
-reset: ## Remove what make run keeps (.local: database, queue, keys, logs)
+reset: ## Delete the data of make run (.local: database, queue, keys, logs)
 	@exec node scripts/reset.js
 
 ##@ Build
 .PHONY: install
-install: $(INSTALLED) ## Packages, and a Node 24 among them
+install: $(INSTALLED) ## Install the npm packages, which include Node 24
 
 $(INSTALLED): $(MANIFESTS) scripts/install.js
 	@node scripts/install.js
@@ -34,80 +34,84 @@ $(CLIENT): $(INSTALLED) api/prisma/schema.prisma api/prisma.config.js
 	@touch $@
 
 .PHONY: build
-build: $(INSTALLED) $(CLIENT) ## TypeScript to JavaScript
+build: $(INSTALLED) $(CLIENT) ## Compile TypeScript
 	@npm run --silent build
 
 .PHONY: clean
-clean: ## Remove what was built or generated
+clean: ## Delete compiled and generated files
 	rm -rf */dist api/src/generated
 
 ##@ Ship
 .PHONY: images
-images: build ## Images as archives in .images, without Docker (ARGS='--registry R --tag T api ...')
+images: build ## Build container images as archives in .images, without Docker (ARGS='--registry R --tag T api ...')
 	@exec node images/make.js $(ARGS)
 
 .PHONY: sbom
-sbom: build ## What is in the images, as CycloneDX, in .images
+sbom: build ## Write the SBOMs of the images to .images (CycloneDX)
 	@exec node images/sbom.js $(ARGS)
 
 ##@ Check
 .PHONY: test
-test: $(INSTALLED) ## Checks, unit, integration and smoke tests: minutes
+test: $(INSTALLED) ## Run checks, unit, integration and smoke tests (minutes)
 	@exec node test/run.js default
 
 .PHONY: test-slow
-test-slow: $(INSTALLED) ## The other tiers: processes, interop, Kubernetes, chart, monitoring, load, chaos, e2e
+test-slow: $(INSTALLED) ## Run the other tiers: processes, interop, Kubernetes, chart, monitoring, load, chaos, e2e
 	@exec node test/run.js slow
 
 .PHONY: test-tiers
-test-tiers: $(INSTALLED) ## Some tiers (TIERS='processes chart')
+test-tiers: $(INSTALLED) ## Run selected tiers (TIERS='processes chart')
 	@exec node test/run.js $(TIERS)
 
 .PHONY: test-all
-test-all: $(INSTALLED) ## Every check and every test
+test-all: $(INSTALLED) ## Run all checks and all tests
 	@exec node test/run.js all
 
 .PHONY: checks
-checks: lint format-check types openapi ## Lint, format, types, the description of the interface
+checks: lint imports format-check types openapi ## Run all static checks
 
 .PHONY: lint
-lint: build ## ESLint: style, sizes, imports between workspaces
+lint: build ## Run ESLint: style, sizes, imports between workspaces
 	@npm run --silent lint
 
+.PHONY: imports
+imports: $(INSTALLED) ## Check import layers and cycles
+	@npm run --silent lint:imports
+
 .PHONY: openapi
-openapi: build ## Lint the description of the interface (OpenAPI)
+openapi: build ## Lint the OpenAPI document
 	@npm run --silent lint:openapi
 
 .PHONY: prose
-prose: $(INSTALLED) ## Words and sentences of comments, docs, chart and SQL (ARGS='docs api/src/http')
+prose: $(INSTALLED) ## Check words and sentences of comments, docs, chart and SQL (ARGS='docs api/src/http')
 	@exec node scripts/prose.js $(ARGS)
 
 .PHONY: licences
-licences: ## What packages are used under which licence (THIRD-PARTY.md), without a network
+licences: ## Write the licences of the packages to THIRD-PARTY.md, offline
 	@exec node scripts/licences.js
 
 .PHONY: audit
-audit: ## Known vulnerabilities of packages and images; ends with 3 where they could not be looked up
+audit: ## List known vulnerabilities of packages and images; exit code 3: lookup failed
 	@exec node scripts/audit.js
 
 .PHONY: docs
-docs: build ## Pages that are made from the code (docs/configuration.md)
+docs: build ## Regenerate the docs pages that come from code
 	@exec node scripts/docs.js
 
 .PHONY: dashboards
-dashboards: ## The dashboards for Grafana (charts/gwk/dashboards), made from scripts/dashboards
+dashboards: ## Regenerate the Grafana dashboards (charts/gwk/dashboards) from scripts/dashboards
 	@exec node scripts/dashboards.js
 
 .PHONY: crds
-crds: build ## The definition of Instance (crds/, and the chart's copy), made from core
+crds: build ## Regenerate the CRD (crds/ and the chart's copy) from core
 	@exec node scripts/crds.js
 
 .PHONY: kubernetes
-kubernetes: build ## Programs of Kubernetes for tests, built from Go modules into ~/.cache/gwk, once
+kubernetes: build ## Build the Kubernetes programs for tests from Go modules into ~/.cache/gwk (once)
 	@exec node scripts/kubernetes.js
 
 .PHONY: format
-format: $(INSTALLED) ## Rewrite files in the one format
+format: $(INSTALLED) ## Format all files
 	@npm run --silent format
 
 .PHONY: format-check
@@ -115,66 +119,66 @@ format-check: $(INSTALLED)
 	@npm run --silent format:check
 
 .PHONY: types
-types: $(INSTALLED) $(CLIENT) ## Type-check all, tests included
+types: $(INSTALLED) $(CLIENT) ## Type-check everything, including tests
 	@npm run --silent types
 
 .PHONY: fuzz
-fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
+fuzz: build ## Send 20,000 hostile requests to all operations (FUZZ_SEED=n repeats a run)
 	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects processes fuzz
 
 .PHONY: e2e
-e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages under traffic, with figures (ONLY=pattern)
+e2e: build ## Test the chart on a two-node Kubernetes, as root: outages under traffic (ONLY=pattern)
 	@exec node test/dist/e2e/main.js
 
 .PHONY: crowd
-crowd: build ## The listeners of a gateway with 10,000 idle connections (CONNECTIONS=n)
+crowd: build ## Test the listeners with 10,000 idle connections (CONNECTIONS=n)
 	@CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects load crowded-listeners
 
 .PHONY: chaos
-chaos: build ## A number while everything under it fails (SECONDS=3600 SEEDS=7,8 PER_SECOND=5)
+chaos: build ## Test an instance while its dependencies fail (SECONDS=3600 SEEDS=7,8 PER_SECOND=5)
 	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) CHAOS_PER_SECOND=$(or $(PER_SECOND),5) $(JEST) --selectProjects chaos number
 
 ##@ Measure
 .PHONY: bench-accept
-bench-accept: build ## The accept path against its floor
+bench-accept: build ## Measure the accept path against its floor
 	@exec node test/dist/bench/accept.js
 
 .PHONY: bench-flow
-bench-flow: build ## The highest rate with p99 accepted to sent <= 250 ms, over 50 engines (ENGINES=n HOLD=s RATE=n)
+bench-flow: build ## Measure the highest rate with p99 accepted to sent <= 250 ms, 50 engines (ENGINES=n HOLD=s RATE=n)
 	@exec node test/dist/bench/flow.js
 
 .PHONY: bench-density
-bench-density: build ## Memory and processor of idle numbers, beside bare Baileys and a peer (PEER=/path/to/gowa NUMBERS=1,10,50)
+bench-density: build ## Measure memory and CPU of idle instances, bare Baileys and a peer (PEER=/path/to/gowa NUMBERS=1,10,50)
 	@exec node test/dist/bench/density.js
 
 .PHONY: bench-webhooks
-bench-webhooks: build ## Deliveries of a worker against a bare loop, and beside dead destinations
+bench-webhooks: build ## Measure webhook deliveries against a bare loop, and with unresponsive endpoints
 	@exec node test/dist/bench/webhooks.js
 
 .PHONY: bench-inbound
-bench-inbound: build ## Messages received by one engine, and by one API
+bench-inbound: build ## Measure messages received by one engine and by one API
 	@exec node test/dist/bench/inbound.js
 
 .PHONY: bench-garbage
-bench-garbage: build ## What messages that cannot be read cost an engine (MESSAGES=5000 STRANGERS=1,50)
+bench-garbage: build ## Measure the cost of undecryptable messages (MESSAGES=5000 STRANGERS=1,50)
 	@exec node test/dist/bench/garbage.js
 
 .PHONY: bench-growth
-bench-growth: build ## Sends and lists on a database of a million messages beside an empty one (MESSAGES=0,10000000 the long form)
+bench-growth: build ## Measure sends and lists on a large and an empty database (MESSAGES=0,10000000 the long form)
 	@exec node test/dist/bench/growth.js
 
 .PHONY: bench-fleet
-bench-fleet: build ## All engines of a fleet at once, killed and cut off (NUMBERS=400 the long form)
+bench-fleet: build ## Measure the recovery of a fleet, killed and cut off (NUMBERS=400 the long form)
 	@exec node test/dist/bench/fleet.js
 
 .PHONY: bench-engine
-bench-engine: build ## Memory, start and throughput of one engine, beside bare Baileys (GROWTH=100000 the long form)
+bench-engine: build ## Measure memory, start and throughput of an engine and bare Baileys (GROWTH=100000 the long form)
 	@exec node test/dist/bench/engine.js
 
 .PHONY: bench-retention
-bench-retention: build ## What sends feel of a million events that expire
+bench-retention: build ## Measure sends while a million events expire
 	@exec node test/dist/bench/retention.js
 
 .PHONY: bench-operator
-bench-operator: build ## The operator among 10,000 Instances, and on nodes as root (PART=many, PART=nodes, INSTANCES=n)
+bench-operator: build ## Measure the operator with 10,000 Instances, and on nodes as root (PART=many, PART=nodes, INSTANCES=n)
 	@exec node test/dist/bench/operator.js

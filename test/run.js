@@ -11,7 +11,13 @@ import { DEFAULT_TIERS, TIERS } from './tiers.js';
 const { describeFailures, listSkipped, listSlowest, summarizeFailures } =
   await import('@gwk/test/support/report');
 
-const CHECKS = { types: 'types', lint: 'lint', format: 'format:check', openapi: 'lint:openapi' };
+const CHECKS = {
+  types: 'types',
+  lint: 'lint',
+  imports: 'lint:imports',
+  format: 'format:check',
+  openapi: 'lint:openapi',
+};
 const SLOW_TIERS = Object.keys(TIERS).filter((name) => !DEFAULT_TIERS.includes(name));
 const GROUPS = {
   default: { checks: true, tiers: DEFAULT_TIERS },
