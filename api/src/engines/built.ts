@@ -5,12 +5,12 @@ import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/pro
 import { openBuilt, sealBuilt, sealMenu } from '../messages/content.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER, isUndone } from '../database/grouping.js';
-import type { KnownMessages } from './known-messages.js';
+import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
- * The encoded form of a message, kept before its first stanza (design: built once). What was kept first stays; an
- * engine that brings other bytes is not told that they were stored, and so may not send them.
+ * Stores the encoded form of a message before its first stanza, so that every resend has the same bytes
+ * (docs/architecture.md). The first stored form stays. An engine with other bytes gets no confirmation and may not send them.
  */
 interface BuiltItem extends LeaseIdentity {
   instanceId: string;
@@ -28,7 +28,7 @@ interface Stored {
 interface BuiltRow {
   place: number;
   refusal: LeaseRefusal;
-  /** The caller's lease has the message claimed. */
+  /** Whether the caller's lease has claimed the message. */
   held: boolean;
   existing: Uint8Array | null;
 }
@@ -38,7 +38,7 @@ export class BuiltMessages {
 
   constructor(
     private readonly deps: InternalDeps,
-    private readonly known: KnownMessages,
+    private readonly known: MessageCache,
   ) {
     this.#groups = new Batcher({
       run: (items) => this.#storeAll(items),
@@ -66,7 +66,7 @@ export class BuiltMessages {
     const { database, sealer, environmentPolicy } = this.deps;
     const levels = { environment: environmentPolicy, account: {}, instance: {} };
     const { menu_ttl_hours: menuHours } = resolvePolicy(levels, { warmingUp: false });
-    // Its rendering counts the version of a message.
+    // Storing the rendering changes the version of the message, so cached facts are stale.
     for (const { messageId, renderedAs } of items) if (renderedAs !== null) this.known.forget(messageId);
     const rows = await database.$queryRaw<BuiltRow[]>`
       SELECT * FROM gwk_store_built(
@@ -99,7 +99,7 @@ export class BuiltMessages {
   #same(item: BuiltItem, existing: Uint8Array | null): boolean {
     if (!existing) return true;
     const same = item.built.equals(openBuilt(this.deps.sealer, item.instanceId, existing));
-    if (!same) this.deps.log.error({ message: item.messageId }, 'an engine built a message anew');
+    if (!same) this.deps.log.error({ message: item.messageId }, 'engine built different bytes for a message');
     return same;
   }
 }

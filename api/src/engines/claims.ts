@@ -11,12 +11,12 @@ import { readQuotes } from '../messages/quotes.js';
 import { readContexts } from '../platform/trace-contexts.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER, isUndone } from '../database/grouping.js';
-import type { KnownMessages } from './known-messages.js';
+import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
- * Claims of all engines, in groups (SQL: gwk_claim_messages). What a claim finds opted out, or finds unreadable, fails
- * there: it must not stand in the way of what waits behind it.
+ * Claims of all engines, in batches (SQL: gwk_claim_messages). A claim fails opted-out and unreadable messages, so that they do
+ * not block later ones of their conversations.
  */
 interface ClaimItem extends LeaseIdentity {
   instanceId: string;
@@ -59,7 +59,7 @@ export class Claims {
 
   constructor(
     private readonly deps: InternalDeps,
-    private readonly known: KnownMessages,
+    private readonly known: MessageCache,
   ) {
     this.#groups = new Batcher({
       run: (items) => this.#claimAll(items),
@@ -116,7 +116,7 @@ export class Claims {
   #open(row: ClaimRow, messageId: string, instanceId: string): ClaimedMessage | null {
     const { sealer, log } = this.deps;
     try {
-      if (!row.content_sealed) throw new Error('the content is gone');
+      if (!row.content_sealed) throw new Error('the content was deleted');
       return {
         message_id: messageId,
         conversation_id: row.conversation_id,
@@ -133,13 +133,13 @@ export class Claims {
     } catch (error) {
       log.error(
         { message: messageId, instance: instanceId, err: error },
-        'a claimed message cannot be opened',
+        'claimed message cannot be decrypted',
       );
       return null;
     }
   }
 
-  /** Being sent, a message has neither failed nor left. */
+  /** Caches the facts of a message in status `sending`, which has neither failed nor left. */
   #remember(row: ClaimRow, messageId: string, item: ClaimItem): void {
     if (row.status !== 'sending') return;
     const { now, account_id, wa_message_id, group_id, contact_name, version, status } = row;
@@ -162,7 +162,7 @@ export class Claims {
     });
   }
 
-  /** How long each has waited is a span of its own; what follows goes on from its acceptance. */
+  /** Records the wait of each message as a span; later spans are children of the acceptance. */
   async #addTraces(messages: readonly ClaimedMessage[]): Promise<void> {
     const contexts = await readContexts(
       this.deps.database,
@@ -181,7 +181,7 @@ export class Claims {
     }
   }
 
-  /** Few messages answer others, and only for those more is read. */
+  /** Reads the quoted messages of the few replies. */
   async #addQuotes(messages: readonly ClaimedMessage[]): Promise<void> {
     const wanted = messages.flatMap((message) => {
       const id = quotedIn(message.content);
@@ -194,18 +194,18 @@ export class Claims {
     for (const { message, id } of wanted) message.quoted = quotes.get(id) ?? null;
   }
 
-  /** Claims are answered whatever becomes of this: a message that stays is met again by the next claim. */
+  /** Errors do not fail the claim: the next claim finds the message again. */
   async #fail(messageIds: string[], code: 'opted_out' | 'internal'): Promise<void> {
     if (messageIds.length === 0) return;
     try {
       await failMessages(this.deps, messageIds, { code, message: null });
     } catch (error) {
-      this.deps.log.error({ messages: messageIds, code, err: error }, 'refused messages were not failed');
+      this.deps.log.error({ messages: messageIds, code, err: error }, 'failing refused messages failed');
     }
   }
 }
 
-/** Without reading all of what is said, of most messages. */
+/** Parses the content only if it may contain a reply. */
 function quotedIn(content: string): string | null {
   if (!content.includes('"reply_to"')) return null;
   return (JSON.parse(content) as OutboundContent).reply_to ?? null;

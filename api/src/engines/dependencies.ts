@@ -9,7 +9,7 @@ import type { Media } from '../media/media.js';
 import type { LiveCommands } from '../instances/live/commands.js';
 import type { AdminRedis } from './redis-users.js';
 
-/** What the internal port is made with. */
+/** Settings of the internal API. */
 export type InternalConfig = Pick<
   ConfigOf<typeof apiSettings>,
   | 'internalHost'
@@ -34,22 +34,22 @@ export interface InternalDeps {
   config: InternalConfig;
   environmentPolicy: PolicyOverrides;
   database: Database;
-  /** With the right to make Redis users. May be down: nothing here waits for it. */
+  /** Connection with the right to create Redis users. May be down; nothing here waits for it. */
   redis: AdminRedis;
   sealer: Sealer;
   media: Pick<Media, 'files'>;
-  /** By which an engine that runs hears of a pairing at once. */
+  /** Notifies a running engine of a pairing at once. */
   live: Pick<LiveCommands, 'ask'>;
   log: Logger;
-  /** Where calls are measured. */
+  /** Registry of the call metrics. */
   registry?: Registry;
-  /** Without a byte under a request; 60 s where absent. */
+  /** Time without a byte during a request (default: 60 s). */
   silenceMs?: number;
-  /** By which tokens are remembered; that of the process where absent. */
+  /** Clock of the token cache (default: that of the process). */
   now?: () => number;
 }
 
-/** The pod whose token opened a call. */
+/** The pod of the token of a call. */
 export interface EngineCaller {
   tokenId: string;
   instanceId: string;

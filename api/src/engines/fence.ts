@@ -4,7 +4,7 @@ import type { Queryable } from '../database/database.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
- * The epoch rule for one caller, as the first statement of a transaction: the lease stays the caller's until its end.
+ * Verifies the epoch of a caller and locks its lease until the end of the transaction. Must be the first statement.
  * @throws RefusalError `fenced` or `gone`
  */
 export async function fence(tx: Queryable, instanceId: string, lease: LeaseIdentity): Promise<void> {
@@ -15,7 +15,8 @@ export async function fence(tx: Queryable, instanceId: string, lease: LeaseIdent
 }
 
 /**
- * Whether a call of an engine is later than the last of its route; a late repeat is not. After `fence`, in its transaction.
+ * Returns whether a call of an engine is newer than the last one of its route; false for a late repeat. Call it after `fence`, in
+ * the same transaction.
  */
 export async function inOrder(
   tx: Queryable,

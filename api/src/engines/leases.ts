@@ -9,18 +9,18 @@ import { writeStates } from '../instances/state/write.js';
 import { isUndone } from '../database/grouping.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
-import { wantedOf, type WantedRow } from '../instances/pairing/sessions.js';
+import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
 import type { EngineRedis, RedisUsers } from './redis-users.js';
 
 /**
- * One engine per number (design): the lease is a row, its times are those of Postgres. An epoch is a number and a
- * random holder id; a restored backup may repeat the number and never the pair.
+ * Leases, which allow one engine per phone number (docs/architecture.md). A lease is a row with the times of Postgres. An epoch has
+ * a random holder id: a restored backup may repeat the number, but never the pair.
  */
 interface RenewItem extends LeaseIdentity {
   instanceId: string;
 }
 
-interface RenewRow extends WantedRow {
+interface RenewRow extends OpenPairingRow {
   place: number;
   id: string;
   unlink_id: string | null;
@@ -35,7 +35,7 @@ interface TakeRow {
   outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';
   new_epoch: number;
   retry_after_ms: number;
-  /** Since when the engine before this one has been silent, where the number is said to be connected. */
+  /** Since when the previous engine has been unresponsive, if the instance is stored as connected. */
   unresponsive_since: Date | null;
 }
 
@@ -66,8 +66,8 @@ export class Leases {
   }
 
   /**
-   * The epoch, and the end of the one before it where that fell silent while it was connected: between its last sign
-   * of life and this moment nobody was.
+   * Acquires the lease. If the previous engine became unresponsive while connected, also ends its interval: the instance was
+   * offline between its last renewal and now.
    */
   #take(
     { instanceId, tokenId }: EngineCaller,
@@ -81,8 +81,8 @@ export class Leases {
           ${holder}::uuid, ${config.leaseMs}::integer)`;
       const at = row!.unresponsive_since;
       if (at) {
-        const news = { state: 'connecting', at, reason: 'engine_silent' } as const;
-        await writeStates(tx, sealer, instanceId, [news]);
+        const change = { state: 'connecting', at, reason: 'engine_silent' } as const;
+        await writeStates(tx, sealer, instanceId, [change]);
       }
       return row!;
     });
@@ -114,7 +114,7 @@ export class Leases {
       },
       pairing:
         pairing?.state === 'pairing'
-          ? wantedOf(this.deps.sealer, row.id, {
+          ? toOpenPairing(this.deps.sealer, row.id, {
               session: pairing.id,
               method: pairing.method as PairingMethod,
               phone_sealed: pairing.phoneSealed,
@@ -162,7 +162,7 @@ export class Leases {
       refusal: row ? row.refusal : 'gone',
       lease_ms: this.deps.config.leaseMs,
       messages_per_minute: row ? this.#messagesPerMinute(row.instance_policy, row.account_policy) : 0,
-      pairing: row ? wantedOf(this.deps.sealer, row.id, row) : null,
+      pairing: row ? toOpenPairing(this.deps.sealer, row.id, row) : null,
       unlink: row?.unlink_id ?? null,
     };
   }
@@ -172,7 +172,7 @@ export class Leases {
     return resolvePolicy(levels, { warmingUp: false }).messages_per_minute;
   }
 
-  /** The engine has closed its socket. The lease ends now, so that whoever looks for ended leases finds it. */
+  /** Ends the lease of an engine that has closed its socket; queries for ended leases find it at once. */
   async release(caller: EngineCaller, { epoch, holder }: LeaseIdentity): Promise<void> {
     const released = await this.deps.database.$executeRaw`
       UPDATE instance_leases SET holder = NULL, expires_at = now()
@@ -181,7 +181,7 @@ export class Leases {
     this.deps.log.info({ instance: caller.instanceId, pod: caller.pod, epoch }, 'lease released');
   }
 
-  /** The operator saw the pod's process end: nothing holds the number any more. */
+  /** Releases the lease of a pod whose process has ended, as the operator saw. */
   async engineEnded(instanceId: string, pod: string): Promise<void> {
     const released = await this.deps.database.$executeRaw`
       UPDATE instance_leases SET holder = NULL, expires_at = LEAST(expires_at, now())

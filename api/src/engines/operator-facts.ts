@@ -3,7 +3,7 @@ import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../database/database.js';
 import type { InstanceLease } from '../generated/prisma/client.js';
 
-/** What the rows say of instances, for the operator's decisions. Deleted instances are missing. */
+/** Reads the facts of instances for the operator's decisions. Deleted instances are missing. */
 export async function readFacts(database: Database, ids: readonly string[]): Promise<InstanceFacts[]> {
   const rows = await database.instance.findMany({
     where: { id: { in: [...ids] }, deletedAt: null },
@@ -22,7 +22,7 @@ export async function readFacts(database: Database, ids: readonly string[]): Pro
   }));
 }
 
-/** A lease that nobody holds names no pod and has no end. */
+/** A released lease has neither pod nor end. */
 function leaseOf(lease: InstanceLease | null): InstanceFacts['lease'] {
   if (!lease) return { pod: null, epoch: 0, expires_at: null };
   const { pod, epoch, holder, expiresAt } = lease;

@@ -4,12 +4,12 @@ import { applyStatusUpdates, type FactsRow, type MessageUpdates } from '../messa
 import type { StatusUpdate } from '../messages/decide-status.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER_OUTCOMES, isUndone } from '../database/grouping.js';
-import type { KnownMessages } from './known-messages.js';
+import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
- * What engines report of messages, in groups over all engines: one outcome is one item, so that a group stays small
- * however much a call brings. Repeating a call in which some were recorded changes nothing of those.
+ * Records the outcomes that engines report, in batches over all engines. Each outcome is one item, which bounds the batches. A
+ * repeated call has no effect on outcomes that were recorded before.
  */
 interface OutcomeItem extends LeaseIdentity {
   instanceId: string;
@@ -18,11 +18,11 @@ interface OutcomeItem extends LeaseIdentity {
 
 interface Recorded {
   refusal: LeaseRefusal;
-  /** The instance has something to claim. */
+  /** Whether the instance has messages to claim. */
   waiting: boolean;
 }
 
-/** What a message is that the item at this place (from 1) names. */
+/** Facts of the message of the item at this place (from 1). */
 type NamedFacts = FactsRow & { number: number };
 
 export class Outcomes {
@@ -30,7 +30,7 @@ export class Outcomes {
 
   constructor(
     private readonly deps: InternalDeps,
-    private readonly known: KnownMessages,
+    private readonly known: MessageCache,
   ) {
     this.#groups = new Batcher({
       run: (items) => this.#recordAll(items),
@@ -48,7 +48,7 @@ export class Outcomes {
     const recorded = await Promise.all(
       outcomes.map((outcome) => this.#groups.submit({ instanceId, epoch, holder, outcome })),
     );
-    // What has left a deleted instance was recorded all the same.
+    // Outcomes of a deleted instance were recorded too.
     if (recorded.some(({ refusal }) => refusal === 'fenced')) throw new RefusalError('fenced');
     return { waiting: recorded.some(({ waiting }) => waiting) };
   }
@@ -60,7 +60,7 @@ export class Outcomes {
       items.map((item) => item.holder),
     ] as const;
     const facts = await this.#factsOf(items);
-    const learnt = learntOf(items, facts);
+    const updates = groupUpdates(items, facts);
     let recorded: Recorded[] | undefined;
     const write = async (changes: string, events: string): Promise<ReadonlySet<string>> => {
       const [row] = await this.deps.database.$queryRaw<
@@ -80,15 +80,15 @@ export class Outcomes {
     const changed = (row: FactsRow): void => this.known.remember(row);
     await applyStatusUpdates(
       this.deps,
-      { messages: learnt, facts, hasClaim: holds, isRefused: refused, onChanged: changed },
+      { messages: updates, facts, hasClaim: holds, isRefused: refused, onChanged: changed },
       write,
     );
-    // A group that changes nothing is told of its leases all the same.
+    // A batch without changes verifies its leases too.
     if (!recorded) await write('[]', '[]');
     return recorded!;
   }
 
-  /** What is known needs no statement: then the group is one, by which it is written. */
+  /** Reads the facts of messages that are not cached; a batch of cached messages needs one statement only. */
   async #factsOf(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
     const facts: NamedFacts[] = [];
     const asked: { item: OutcomeItem; number: number }[] = [];
@@ -100,19 +100,18 @@ export class Outcomes {
     });
     if (asked.length === 0) return facts;
     const found = await this.#find(asked.map(({ item }) => item));
-    // Last, so that they count where one message is named twice.
+    // Last, so that fresh facts win if a message occurs twice.
     return [...facts, ...found.map((row) => ({ ...row, number: asked[row.number - 1]!.number }))];
   }
 
-  /** What decides on the claim is read: it is known only of the message. */
+  /** Outcomes that depend on the claim need fresh facts: the cache has facts of the message only. */
   #recall({ instanceId, outcome }: OutcomeItem): FactsRow | undefined {
     const onMessage = outcome.kind === 'sent' || outcome.kind === 'receipt';
     return onMessage ? this.known.recall(instanceId, outcome) : undefined;
   }
 
   /**
-   * Messages of other instances are not found, nor any for a caller who is fenced by now: all that is found of one
-   * instance is found for one lease.
+   * Finds no messages of other instances and none for a fenced caller, so all messages of an instance belong to one lease.
    */
   async #find(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
     const outcomes = items.map(({ outcome }) => outcome);
@@ -127,28 +126,28 @@ export class Outcomes {
 }
 
 /**
- * Findings by message, in the order in which they came. Where two leases name one message, the elder is fenced by now:
- * what it tells counts for nothing, and must not have the other's findings refused with it.
+ * Groups the status updates by message, in their order. If two leases report about one message, the older one is fenced: its
+ * updates are dropped, so that they do not cause the refusal of the newer lease's updates.
  */
-function learntOf(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): MessageUpdates[] {
+function groupUpdates(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): MessageUpdates[] {
   const found = new Map(facts.map((row) => [row.number, row.message_id]));
-  const learnt = new Map<string, MessageUpdates>();
+  const updates = new Map<string, MessageUpdates>();
   const epochAt = (place: number): number => items[place - 1]!.epoch;
   items.forEach(({ outcome, epoch }, index) => {
     const place = index + 1;
     const messageId = found.get(place);
     if (messageId === undefined) return;
-    const earlier = learnt.get(messageId);
+    const earlier = updates.get(messageId);
     if (earlier && epochAt(earlier.place) > epoch) return;
     const known = earlier && epochAt(earlier.place) === epoch ? earlier : undefined;
     const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
-    if (known) known.updates.push(findingOf(outcome));
-    else learnt.set(messageId, { place, messageId, updates: [findingOf(outcome)], traceparent });
+    if (known) known.updates.push(toStatusUpdate(outcome));
+    else updates.set(messageId, { place, messageId, updates: [toStatusUpdate(outcome)], traceparent });
   });
-  return [...learnt.values()];
+  return [...updates.values()];
 }
 
-function findingOf(outcome: Outcome): StatusUpdate {
+function toStatusUpdate(outcome: Outcome): StatusUpdate {
   switch (outcome.kind) {
     case 'sent':
       return { kind: 'sent', at: new Date(outcome.at), renderedAs: outcome.rendered_as };

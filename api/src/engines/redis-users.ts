@@ -2,13 +2,13 @@ import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/encryption';
 
-/** The part of a node-redis client that makes users. */
+/** The part of a node-redis client that creates users. */
 export interface AdminRedis {
   readonly isReady: boolean;
   sendCommand(command: string[]): Promise<unknown>;
 }
 
-/** What an engine does in Redis: reads and acknowledges its streams, answers commands, shows that it lives. */
+/** Commands an engine needs: it reads and acknowledges its streams, answers commands and writes its heartbeat. */
 const COMMANDS = [
   'xreadgroup',
   'xack',
@@ -27,7 +27,7 @@ const COMMANDS = [
 ];
 const ANSWER_WITHIN_MS = 1_000;
 
-/** Where an engine finds Redis, and as whom. */
+/** Address and credentials of an engine. */
 export interface EngineRedis {
   url: string;
   username: string | null;
@@ -38,20 +38,20 @@ export interface EngineRedis {
 }
 
 export interface RedisUsersOptions {
-  /** Of the API itself, with credentials. */
+  /** Address of the API itself, with credentials. */
   redisUrl: string;
-  /** As engines reach it. */
+  /** Address for engines (default: the API's). */
   engineRedisUrl: string | undefined;
   prefix: string;
-  /** Off: engines share the API's credentials, and commands are told from forgeries by their signature alone. */
+  /** False: engines share the API's credentials, and only signatures protect commands. */
   acl: boolean;
-  /** What engines check a rediss:// address against. */
+  /** Certificate authority (PEM) for rediss:// addresses. */
   ca?: string | undefined;
 }
 
 /**
- * The Redis users of engines: each reaches the keys and channels of its own instance and no others. The password
- * follows from the lease, so that a user that Redis forgot is made again as it was.
+ * The Redis users of engines: each can access only the keys and channels of its own instance. The password derives from the
+ * lease, so a user that Redis lost is re-created with the same password.
  */
 export class RedisUsers {
   readonly #keys: RedisKeys;
@@ -65,18 +65,18 @@ export class RedisUsers {
     this.#keys = new RedisKeys(options.prefix);
   }
 
-  /** For the engine that has just acquired. Older connections of the instance are cut where Redis can be reached. */
+  /** Creates the user of a new lease. Closes older connections of the instance if Redis is available. */
   async grant(instanceId: string, lease: { epoch: number; holder: string }): Promise<EngineRedis> {
     if (this.options.acl) await this.#make(instanceId, lease, { cutOthers: true });
     return this.#address(instanceId, lease);
   }
 
-  /** Makes the user of the present lease again. False while Redis is out of reach. */
+  /** Re-creates the user of the current lease. False if Redis is unavailable. */
   async restore(instanceId: string, lease: { epoch: number; holder: string }): Promise<boolean> {
     return !this.options.acl || this.#make(instanceId, lease, { cutOthers: false });
   }
 
-  /** The instance is gone, and with it its user and what Redis kept of it. */
+  /** Removes the user and the keys of a deleted instance. */
   async remove(instanceId: string): Promise<void> {
     const keys = [
       this.#keys.sends(instanceId),
@@ -102,7 +102,7 @@ export class RedisUsers {
     };
   }
 
-  /** Under every key: an engine keeps what it was told, also while keys are rotated. */
+  /** Passwords under all encryption keys: an engine keeps its password during a key rotation. */
   #passwords(instanceId: string, lease: { epoch: number; holder: string }): string[] {
     const digests = this.sealer.fingerprints(instanceId, 'redis user', `${lease.epoch} ${lease.holder}`);
     return digests.map((digest) => digest.toString('hex'));
@@ -121,7 +121,7 @@ export class RedisUsers {
     return this.#send(instanceId, ['ACL', 'SETUSER', user, ...rules, ...COMMANDS.map((name) => `+${name}`)]);
   }
 
-  /** Never waits for a Redis that is away: the engine asks again (`redis-user`) once it is back. */
+  /** Never waits for an unavailable Redis: the engine requests its user again (`redis-user`) when Redis is back. */
   async #send(instanceId: string, command: string[]): Promise<boolean> {
     if (!this.redis.isReady) return false;
     const late = AbortSignal.timeout(ANSWER_WITHIN_MS);
@@ -136,10 +136,7 @@ export class RedisUsers {
       return true;
     } catch (error) {
       answer.catch(() => undefined);
-      this.log.warn(
-        { instance: instanceId, command: command[0], err: error },
-        'a Redis user was not changed',
-      );
+      this.log.warn({ instance: instanceId, command: command[0], err: error }, 'Redis user not changed');
       return false;
     }
   }

@@ -1,6 +1,6 @@
 import { REFUSALS, type Refusal } from '@gwk/core/protocol/refusals';
 
-/** What the internal port answers in place of a result: `{"error": code, ...}` with the status of the code. */
+/** Error answer of the internal API: `{"error": code, ...}` with the HTTP status of the code. */
 export class RefusalError extends Error {
   override name = 'RefusalError';
   constructor(
@@ -15,5 +15,5 @@ export class RefusalError extends Error {
   }
 }
 
-/** A refusal of the epoch rule (gwk_fence): null when the lease is the caller's. */
+/** Refusal by gwk_fence; null: the caller holds the lease. */
 export type LeaseRefusal = 'fenced' | 'gone' | null;

@@ -2,7 +2,7 @@ import type { EngineRequest } from '@gwk/core/protocol/engine';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence, inOrder } from './fence.js';
 
-/** While it lasts, messages to new contacts are refused, and the number's health shows it. */
+/** Records a restriction: until its end, messages to new contacts are refused and the instance's health shows it. */
 export async function recordRestriction(
   { database }: InternalDeps,
   { instanceId }: EngineCaller,

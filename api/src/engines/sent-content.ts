@@ -4,8 +4,8 @@ import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence } from './fence.js';
 
 /**
- * A message of the caller's own number as it was built, while it is kept: a device of the contact that could not read
- * it asks for it again, perhaps of an engine that did not send it.
+ * Reads the encoded form of a sent message while it is stored. A device of the contact that could not decrypt it requests it
+ * again, possibly from a later engine.
  */
 export async function readSent(
   { database, sealer }: InternalDeps,

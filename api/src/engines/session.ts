@@ -3,8 +3,8 @@ import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
- * Credentials and Signal keys of an engine's session, sealed for its instance. A write is one transaction, durable
- * when it is answered: an engine sends nothing that rests on keys it has not stored.
+ * Credentials and Signal keys of an engine's session, encrypted for its instance. A write is one transaction and durable when
+ * it is answered: an engine sends nothing that depends on unstored keys.
  */
 const COLUMN = 'session_keys.value_sealed';
 
@@ -44,13 +44,13 @@ export async function writeSession(
   { instanceId }: EngineCaller,
   request: EngineRequest<'session-write'>,
 ): Promise<void> {
-  // The last value of a key that is named twice; sorted, so that two writes of one session never wait crosswise.
+  // The last value of a repeated key wins. Sorted, so that two writes of one session cannot deadlock.
   const entries = [
     ...new Map(request.entries.map((entry) => [`${entry.type}\n${entry.key}`, entry])).entries(),
   ]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, entry]) => entry);
-  // As text: the client takes an array that begins with null for one of strings, and its bytes for base64.
+  // As text, because Prisma treats an array that begins with null as strings and its bytes as base64.
   const sealed = entries.map(({ value }) =>
     value === null
       ? null

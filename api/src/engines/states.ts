@@ -1,14 +1,14 @@
 import type { EngineRequest, StateChange } from '@gwk/core/protocol/engine';
 import type { Prisma } from '../generated/prisma/client.js';
-import type { StateNews } from '../instances/state/decide.js';
+import type { StateUpdate } from '../instances/state/decide.js';
 import { writeStates } from '../instances/state/write.js';
 import { closeSession } from '../instances/pairing/sessions.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence, inOrder } from './fence.js';
 
 /**
- * A telling that comes through after its repeat, and after what followed it, would be the last word on a state long past:
- * it is left out by its number.
+ * Records state changes. A delayed call that arrives after its repeat and after later calls is ignored by its number; otherwise
+ * it would overwrite the current state with an old one.
  */
 export async function recordStates(
   { database, sealer }: InternalDeps,
@@ -19,19 +19,19 @@ export async function recordStates(
     await fence(tx, instanceId, request);
     if (!(await inOrder(tx, instanceId, 'state', request))) return;
     if (await isToUnlink(tx, instanceId)) return;
-    await writeStates(tx, sealer, instanceId, request.changes.map(newsOf));
+    await writeStates(tx, sealer, instanceId, request.changes.map(toStateUpdate));
     if (request.changes.some(({ paired }) => paired)) await closeSession(tx, instanceId, null);
   });
 }
 
-/** The API has logged the number out, and its engine is yet to hear of it: what it says of the link is past. */
+/** Whether the API has logged the instance out and its engine does not know yet: its reports about the link are outdated. */
 async function isToUnlink(tx: Prisma.TransactionClient, instanceId: string): Promise<boolean> {
   const rows = await tx.$queryRaw<{ unlink_id: string | null }[]>`
     SELECT unlink_id FROM instances WHERE id = ${instanceId}::uuid FOR NO KEY UPDATE`;
   return rows.some(({ unlink_id }) => unlink_id !== null);
 }
 
-function newsOf(change: StateChange): StateNews {
+function toStateUpdate(change: StateChange): StateUpdate {
   const { ban, reconnect } = change;
   return {
     state: change.state,

@@ -3,40 +3,40 @@ import type { InboundMessage, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { parseRecipient, type Recipient } from '@gwk/core/recipients';
 
 /**
- * A message on its way in: as an engine tells it, or as a consumer makes it up for a sandbox. `tap`: a mark put on or
- * taken off one option of a poll, which only a sandbox can say that way.
+ * An inbound message, from an engine or from a consumer for a sandbox. `tap` toggles one option of a poll; only a sandbox
+ * reports votes this way.
  */
 export interface Incoming extends InboundMessage {
   tap?: { option_id: string; label: string | null; poll_wa_message_id: string | null };
 }
 
-/** One message for one instance. `lease` is null where no engine brings it. */
+/** One message for one instance. `lease` is null for sandbox messages from consumers. */
 export interface InboundItem {
   instanceId: string;
   lease: LeaseIdentity | null;
   message: Incoming;
-  /** The id to write it under, where it has to be found again. */
+  /** Id of the message (default: a new one). */
   messageId?: string;
 }
 
 export interface Arrival {
-  /** Of its item in the group, counted from 1. */
+  /** Place of its item in the batch, from 1. */
   place: number;
   instanceId: string;
   lease: LeaseIdentity | null;
   messageId: string;
   message: Incoming;
   chat: Recipient;
-  /** Null for the number itself and for forms that are nobody's. */
+  /** Null for the instance's own account and for unknown forms. */
   sender: Recipient | null;
-  /** The other name of the contact, or of the sender within a group. */
+  /** The other name of the contact, or of the sender in a group. */
   alt: string | null;
-  /** When it was sent, by the network's clock; never in the future. */
+  /** Time of sending by the network's clock, at most the time of the message id. */
   at: Date;
 }
 
-/** Null for chats of other kinds (broadcasts, channels): they have no conversation here. */
-export function arrivalOf(item: InboundItem, place: number): Arrival | null {
+/** Returns null for other kinds of chats (broadcasts, channels), which have no conversation in gwk. */
+export function parseArrival(item: InboundItem, place: number): Arrival | null {
   const { instanceId, lease, message } = item;
   const chat = parseRecipient(message.chat);
   if (!chat) return null;
@@ -55,13 +55,13 @@ export function arrivalOf(item: InboundItem, place: number): Arrival | null {
   };
 }
 
-/** The id of the first event of a message that comes in: it is found by the message's own (quotes are made of it). */
-export function successorOf(uuid: string): string {
-  return idBehind(uuid, 1);
+/** Returns the id of the first event of an inbound message, which derives from the message id (used for quotes). */
+export function firstEventId(uuid: string): string {
+  return idAfter(uuid, 1);
 }
 
-/** The id so many places behind another one. */
-export function idBehind(uuid: string, places: number): string {
+/** Returns the id that is `places` after another. */
+export function idAfter(uuid: string, places: number): string {
   const next = BigInt(`0x${uuid.replaceAll('-', '')}`) + BigInt(places);
   return next
     .toString(16)
@@ -69,7 +69,7 @@ export function idBehind(uuid: string, places: number): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** The two names that the message says are one contact's; of members of a group only where one is known. */
+/** Returns two names that the message shows to belong to one contact; for group members only if one of them is known. */
 export function namesToLink(
   { chat, sender, alt }: Arrival,
   known: { contactId: string | null; senderId: string | null; altId: string | null },
@@ -81,18 +81,18 @@ export function namesToLink(
   return chat.kind === 'group' && id === null && known.altId === null ? null : [name, alt];
 }
 
-/** The longest text that can be a number, the name of an option or a word. */
+/** Longest text that can be an option number, an option name or an opt-out word. */
 const MAX_TYPED = 300;
 
-/** Text as somebody else typed it, where it may be an answer or a word: no caption, no click, nothing of our own. */
+/** Returns text that a contact typed, which may be an answer or an opt-out word; null for captions, clicks and own messages. */
 export function typedText({ message }: Arrival): string | null {
   const { from_me, type, text, click, vote, tap, change } = message;
   const isTyped = !from_me && type === 'text' && !click && !vote && !tap && !change;
   return isTyped && text !== null && text.length <= MAX_TYPED ? text : null;
 }
 
-/** The network id of the message that was clicked, voted on, or changed. */
-export function targetOf({ message: { click, vote, tap, change } }: Arrival): string | null {
+/** Returns the network id of the message that was clicked, voted on, edited or deleted. */
+export function targetId({ message: { click, vote, tap, change } }: Arrival): string | null {
   return (
     click?.in_reply_to_wa_message_id ??
     vote?.poll_wa_message_id ??
@@ -102,19 +102,19 @@ export function targetOf({ message: { click, vote, tap, change } }: Arrival): st
   );
 }
 
-/** Whether the newest menu of the conversation has a say in what the message is. */
+/** Whether the newest menu of the conversation may be the target of the message. */
 export function readsMenus(arrival: Arrival): boolean {
   const { click, tap } = arrival.message;
-  return typedText(arrival) !== null || (targetOf(arrival) === null && Boolean(click ?? tap));
+  return typedText(arrival) !== null || (targetId(arrival) === null && Boolean(click ?? tap));
 }
 
-/** A direct chat has one voter, whatever their name. */
+/** Returns the voter; empty in a direct chat, which has one voter. */
 export function voterOf({ chat, sender, message }: Arrival): string | null {
   if (!message.vote && !message.tap) return null;
   return chat.kind === 'group' ? (sender?.name ?? message.from) : '';
 }
 
-/** The file that an engine has brought before. */
-export function mediaIdOf({ message: { media } }: Arrival): string | null {
+/** Returns the id of the file that the engine uploaded for the message. */
+export function mediaId({ message: { media } }: Arrival): string | null {
   return media && 'media_id' in media ? media.media_id : null;
 }

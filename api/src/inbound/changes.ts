@@ -11,7 +11,7 @@ import { networkId, senderOf, subjectOf } from './subject.js';
 
 type Change = NonNullable<Incoming['change']>;
 
-/** Edits, deletions and reactions of the contact, or of the number itself from one of its devices. */
+/** Builds the events of an edit, deletion or reaction by the contact or by another device of the account. */
 export function changeEvents(
   arrival: Arrival,
   known: Known,
@@ -38,8 +38,8 @@ export function changeEvents(
 }
 
 /**
- * Anybody may react to anything; only who wrote a message may edit it, and delete it for everyone, except that the
- * admin of a group may delete what others wrote. What says otherwise is told, but of no message of ours.
+ * Anyone may react. Only the author may edit a message or delete it for everyone; group admins may also delete messages of
+ * others. Any other change is reported without the id of a message in gwk.
  */
 function isPlausible({ message, chat }: Arrival, target: Target, change: Change): boolean {
   if (change.kind === 'reaction') return true;

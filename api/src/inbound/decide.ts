@@ -4,20 +4,20 @@ import { contactOpted, messageReceived, type EventDraft, type Reply } from '../e
 import { typedText, type Arrival } from './arrival.js';
 import { changeEvents } from './changes.js';
 import type { Known } from './gather.js';
-import { clickedIn, replyToClick, replyToTyping, voteOf, type Answer, type Vote } from './replies.js';
+import { clickedIn, replyToClick, replyToTyping, readVote, type Answer, type Vote } from './replies.js';
 import { receivedOf, senderOf, subjectOf } from './subject.js';
 
-/** What a message on its way in gives rise to. Pure: nothing here does anything. */
+/** Effects of an inbound message. Decided by pure functions. */
 export interface Meaning {
   events: EventDraft[];
-  /** It makes a message of ours. */
+  /** Whether it becomes a message in gwk. */
   hasRow: boolean;
-  /** Its sender has written: their 24 hours begin. */
+  /** Whether it starts the sender's 24-hour window. */
   wrote: boolean;
-  /** The menu that it answers. */
+  /** Answer to a menu. */
   answer: Answer | null;
   vote: Vote | null;
-  /** The message of ours that was deleted for everyone. */
+  /** Id of the message that was deleted for everyone. */
   deletes: string | null;
   /** An opt-out or resume word, as typed. */
   word: Word | null;
@@ -39,16 +39,16 @@ const NOTHING: Meaning = {
 };
 
 /**
- * @param policy that in force, where something was typed
- * @returns null for what means nothing here: a vote in a poll that is not known
+ * @param policy effective policy, if something was typed
+ * @returns null for a message without any effect: a vote in an unknown poll
  */
 export function decide(arrival: Arrival, known: Known, policy: Policy | null): Meaning | null {
-  // The row of an instance outlives it; without one there is nobody to tell.
+  // No such instance.
   if (known.accountId === null) return NOTHING;
   const { message } = arrival;
   if (message.change) return { ...NOTHING, ...changeEvents(arrival, known, message.change) };
   const written = { ...NOTHING, hasRow: !message.from_me, wrote: !message.from_me };
-  const vote = message.vote || message.tap ? voteOf(arrival, known) : null;
+  const vote = message.vote || message.tap ? readVote(arrival, known) : null;
   if (vote) return decideVote(arrival, known, { ...written, vote });
   if (message.vote) return null;
   const clicked = clickedIn(arrival);
@@ -77,7 +77,7 @@ function decideTyped({ arrival, known, policy, written }: TypedCase): Meaning {
   if (typed === null || policy === null) return { ...written, events: [received(arrival, known)] };
   const answer = replyToTyping(arrival, known, { text: typed, ttlHours: policy.menu_ttl_hours });
   const events = [received(arrival, known, answer?.reply)];
-  // Opt-outs are of contacts: what a member of a group types concerns nobody's direct chat.
+  // Opt-outs apply to direct chats only, so text in groups is not matched.
   const asks = arrival.chat.kind === 'contact' ? recogniseOptOut(typed, policy.opt_out) : null;
   const word = asks && { asks, keyword: typed.trim() };
   return { ...written, answer, events, word };
@@ -90,10 +90,10 @@ function received(arrival: Arrival, known: Known, reply?: Reply): EventDraft {
   });
 }
 
-/** Of a click or a vote that brought no text: what the contact saw. */
+/** Text of a reply: the label for a click or vote without text. */
 const textOf = ({ message }: Arrival, reply: Reply): string => message.text ?? reply.label;
 
-/** Told once it is known that the word changed something (see words.ts). */
+/** Event of an opt-out or opt-in word, emitted if the word changed something (words.ts). */
 export function wordEvent(arrival: Arrival, known: Known, { asks, keyword }: Word): EventDraft {
   const type = asks === 'opt_out' ? 'contact.opted_out' : 'contact.opted_in';
   const { accountId, instanceId } = subjectOf(arrival, known);

@@ -2,7 +2,7 @@ import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { createPortWorld, type PortWorld } from '@gwk/test/support/api/engine-port';
 import type { Queryable } from '../database/database.js';
-import { arrivalOf } from './arrival.js';
+import { parseArrival } from './arrival.js';
 import { gather } from './gather.js';
 
 let port: PortWorld;
@@ -32,7 +32,7 @@ test('what a message costs does not grow with the contacts of its account, in a 
       ...{ wa_message_id: newUuid(), chat, from: chat, from_name: null, from_me: false },
       ...{ at: new Date().toISOString(), type: 'text', text: 'oi', quoted_wa_message_id: null },
     };
-    return arrivalOf({ instanceId, lease: null, message }, place + 1)!;
+    return parseArrival({ instanceId, lease: null, message }, place + 1)!;
   });
   let looked: number | undefined;
   const transaction = database.$transaction(

@@ -4,25 +4,25 @@ import type { Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import { openMenu } from '../messages/content.js';
-import { mediaIdOf, readsMenus, targetOf, voterOf, type Arrival } from './arrival.js';
+import { mediaId, readsMenus, targetId, voterOf, type Arrival } from './arrival.js';
 
-/** A menu that has left, with how many options of it may be marked (null: it is no poll). */
+/** A sent menu, with the number of selectable options (null: not a poll). */
 export interface KnownMenu extends OpenMenu {
   selectable: number | null;
 }
 
-/** The message that something was done to. */
+/** The target message of a click, vote, edit, deletion or reaction. */
 export interface Target {
   messageId: string;
   direction: 'inbound' | 'outbound';
   participant: string | null;
 }
 
-/** What Postgres knows about one arrival, as of now. */
+/** Facts about one arrival, read from Postgres. */
 export interface Known {
-  /** Null where there is no such instance. */
+  /** Null: no such instance. */
   accountId: string | null;
-  /** JSON of the overrides; null where nothing was typed. */
+  /** Policy overrides as JSON; null if nothing was typed. */
   accountPolicy: string | null;
   instancePolicy: string | null;
   contactId: string | null;
@@ -35,14 +35,14 @@ export interface Known {
   newestMenu: KnownMenu | null;
   quotedMenu: KnownMenu | null;
   targetMenu: KnownMenu | null;
-  /** What the voter has chosen so far; null: never voted. */
+  /** Options chosen by the voter so far; null: has not voted. */
   chosen: number[] | null;
   target: Target | null;
-  /** The file that came with it, where the instance has it. */
+  /** The file of the message, if the instance has it. */
   file: ReceivedFile | null;
 }
 
-/** A file as consumers are told of it. */
+/** A received file, in its public form. */
 export interface ReceivedFile {
   media_id: string;
   mimetype: string;
@@ -83,7 +83,7 @@ interface TargetRow {
   participant: string | null;
 }
 
-/** One statement for all arrivals, and one more where messages are looked for; the answers in their order. */
+/** Reads the facts of all arrivals with one statement, and one more for target messages; results in the same order. */
 export async function gather(
   database: Pick<Database, '$queryRaw' | 'media'>,
   sealer: Sealer,
@@ -98,7 +98,7 @@ export async function gather(
       ${arrivals.map(({ chat }) => nameOf(chat, 'group'))}::text[],
       ${arrivals.map(({ chat, sender }) => (chat.kind === 'group' ? nameOf(sender, 'contact') : null))}::text[],
       ${arrivals.map(({ alt }) => alt)}::text[],
-      ${arrivals.map(targetOf)}::text[],
+      ${arrivals.map(targetId)}::text[],
       ${arrivals.map(({ message }) => message.quoted_wa_message_id)}::text[],
       ${arrivals.map(readsMenus)}::boolean[],
       ${arrivals.map(voterOf)}::text[])`;
@@ -110,18 +110,18 @@ export async function gather(
   });
 }
 
-/** An engine names files by ids: only those that its own instance received are ever told of. */
+/** Reads the files by the ids from engines. Only files of the same instance are returned. */
 async function gatherFiles(
   database: Pick<Database, '$queryRaw' | 'media'>,
   arrivals: readonly Arrival[],
 ): Promise<(arrival: Arrival) => ReceivedFile | null> {
-  const ids = arrivals.flatMap((arrival) => mediaIdOf(arrival) ?? []);
+  const ids = arrivals.flatMap((arrival) => mediaId(arrival) ?? []);
   if (ids.length === 0) return () => null;
   const select = { id: true, instanceIds: true, mimetype: true, size: true, sha256: true } as const;
   const rows = await database.media.findMany({ where: { id: { in: ids } }, select });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return (arrival) => {
-    const row = byId.get(mediaIdOf(arrival) ?? '');
+    const row = byId.get(mediaId(arrival) ?? '');
     if (!row?.instanceIds.includes(arrival.instanceId)) return null;
     const { id, mimetype, size, sha256 } = row;
     const digest = Buffer.from(sha256).toString('hex');
@@ -134,7 +134,7 @@ async function gatherTargets(
   arrivals: readonly Arrival[],
   rows: readonly Row[],
 ): Promise<(Target | undefined)[]> {
-  const wanted = arrivals.map((arrival, index) => (rows[index]!.conversation_id ? targetOf(arrival) : null));
+  const wanted = arrivals.map((arrival, index) => (rows[index]!.conversation_id ? targetId(arrival) : null));
   const places = wanted.flatMap((target, index) => (target === null ? [] : [index]));
   if (places.length === 0) return [];
   const found = await database.$queryRaw<TargetRow[]>`
@@ -162,7 +162,7 @@ function menuOpener(sealer: Sealer, { instanceId }: Arrival): OpenOne {
       mode: row.mode,
       options,
       selectable,
-      // Clicked before we heard that it left.
+      // No time yet: the contact clicked before the engine reported that the menu was sent.
       sentAt: new Date(row.sent_at ?? Date.now()),
       answeredAt: row.answered ? new Date(0) : null,
     };

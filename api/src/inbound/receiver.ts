@@ -9,10 +9,10 @@ import { isUndone } from '../database/grouping.js';
 import { RefusalError, type LeaseRefusal } from '../engines/refusal.js';
 import { PolicyResolver } from '../messages/policies.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
-import { arrivalOf, namesToLink, type Arrival, type InboundItem } from './arrival.js';
+import { parseArrival, namesToLink, type Arrival, type InboundItem } from './arrival.js';
 import { decide, type Meaning, type Word } from './decide.js';
 import { gather, type Known } from './gather.js';
-import { Turns } from './turns.js';
+import { KeyedQueue } from './keyed-queue.js';
 import { receiveWord } from './words.js';
 import { write, type Entry, type Result } from './write.js';
 
@@ -24,12 +24,12 @@ declare module '../http/services.js' {
 }
 
 /**
- * What comes in, in groups over all instances: what is known of the conversations is gathered, what each message means is
- * decided by pure functions, and all is written in one statement that proves, under locks, that what was decided on
- * still holds. What the world moved under is gathered and decided again.
+ * Receives inbound messages in batches over all instances: gathers the facts of the conversations, decides each message with
+ * pure functions, and writes all with one statement that verifies the facts under locks. Messages whose facts are stale are
+ * gathered and decided again.
  *
- * Two kinds of messages are rare and go another way: one that tells that two contacts are one links them first; an
- * opt-out or resume word is written in a transaction of its own.
+ * Two rare kinds take another path: a message that shows that two contacts are one links them first, and an opt-out or opt-in
+ * word is written in its own transaction.
  */
 export interface ReceiverDeps {
   database: Database;
@@ -38,26 +38,26 @@ export interface ReceiverDeps {
   environmentPolicy: PolicyOverrides;
 }
 
-/** `dropped`: it means nothing here. */
+/** `dropped`: the message has no effect. */
 export interface Received {
   refusal: LeaseRefusal;
   result: Exclude<Result, 'fenced' | 'gone' | 'retry'> | 'dropped';
 }
 
-const MAX_TRIES = 20;
-/** Transactions of words under way at once. */
+const MAX_ATTEMPTS = 20;
+/** Concurrent transactions of opt-out and opt-in words. */
 const WORDS_AT_ONCE = 4;
 
 type Done = Exclude<Result, 'retry'> | 'dropped';
 
-/** Of a group: what became of an item, or that it is a word, to be written apart. */
+/** Result of an item in a batch: done, or an opt-out or opt-in word that is written separately. */
 type Outcome = { kind: 'done'; result: Done } | { kind: 'word'; arrival: Arrival };
 
 export class Receiver {
   readonly #deps: ReceiverDeps;
   readonly #policies: PolicyResolver;
   readonly #groups: Batcher<InboundItem, Outcome>;
-  readonly #words = new Turns(WORDS_AT_ONCE);
+  readonly #words = new KeyedQueue(WORDS_AT_ONCE);
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
@@ -75,9 +75,9 @@ export class Receiver {
     const outcome = await this.#groups.submit(item);
     if (outcome.kind === 'done') return receivedAs(outcome.result);
     const { arrival } = outcome;
-    // A queue that fails may be long: nobody waits for it but what comes after it in the conversation.
+    // Failing a long queue takes time, so only later messages of the same conversation wait for it.
     const key = `${arrival.instanceId} ${arrival.chat.name}`;
-    return receivedAs(await this.#words.take(key, () => this.#receiveApart(arrival)));
+    return receivedAs(await this.#words.take(key, () => this.#receiveSeparately(arrival)));
   }
 
   async #receiveAll(items: readonly InboundItem[]): Promise<Outcome[]> {
@@ -85,30 +85,30 @@ export class Receiver {
     let open = items.flatMap((item, index) => this.#arrivalsOf(item, index + 1));
     let fruitless = 0;
     while (open.length > 0) {
-      const again: Arrival[] = [];
-      for (const [arrival, outcome] of await this.#turn(open)) {
-        if (outcome === 'retry') again.push(arrival);
+      const stale: Arrival[] = [];
+      for (const [arrival, outcome] of await this.#attempt(open)) {
+        if (outcome === 'retry') stale.push(arrival);
         else outcomes[arrival.place - 1] = outcome;
       }
-      fruitless = again.length < open.length ? 0 : fruitless + 1;
-      checkPatience(fruitless);
-      open = again;
+      fruitless = stale.length < open.length ? 0 : fruitless + 1;
+      checkAttempts(fruitless);
+      open = stale;
     }
     return outcomes;
   }
 
   #arrivalsOf(item: InboundItem, place: number): Arrival[] {
-    const arrival = arrivalOf(item, place);
+    const arrival = parseArrival(item, place);
     if (arrival) return [arrival];
     this.#deps.log.info(
       { instance: item.instanceId, type: item.message.type },
-      'a message of no conversation',
+      'inbound message ignored: no conversation',
     );
     return [];
   }
 
-  /** One try at each. */
-  async #turn(arrivals: readonly Arrival[]): Promise<Map<Arrival, Outcome | 'retry'>> {
+  /** Makes one attempt for each message. */
+  async #attempt(arrivals: readonly Arrival[]): Promise<Map<Arrival, Outcome | 'retry'>> {
     const { database, sealer } = this.#deps;
     const outcomes = new Map<Arrival, Outcome | 'retry'>();
     const entries: Entry[] = [];
@@ -128,11 +128,11 @@ export class Receiver {
     return outcomes;
   }
 
-  /** A word, decided again with every try: it may have been one no more by then. */
-  async #receiveApart(arrival: Arrival): Promise<Done> {
+  /** Receives a word, decided again with every attempt, because it may no longer be one. */
+  async #receiveSeparately(arrival: Arrival): Promise<Done> {
     const { database, sealer } = this.#deps;
     for (let fruitless = 0; ; fruitless++) {
-      checkPatience(fruitless);
+      checkAttempts(fruitless);
       const [known] = await gather(database, sealer, [arrival]);
       const meaning = this.#decide(arrival, known!);
       if (meaning === null) return 'dropped';
@@ -156,14 +156,14 @@ export class Receiver {
   #decide(arrival: Arrival, known: Known): Meaning | null {
     const meaning = decide(arrival, known, this.#policyFor(known));
     if (meaning === null) {
-      this.#deps.log.info({ instance: arrival.instanceId }, 'a vote in a poll that is not known');
+      this.#deps.log.info({ instance: arrival.instanceId }, 'vote ignored: unknown poll');
     }
     return meaning;
   }
 
   #policyFor({ accountPolicy, instancePolicy }: Known): Policy | null {
     if (accountPolicy === null) return null;
-    // How many new contacts a number may write to is no matter here.
+    // The limit of new contacts does not matter here, so the warm-up does not either.
     return this.#policies.resolve({ accountPolicy, instancePolicy, warmUpFrom: 0, at: 0 });
   }
 
@@ -180,7 +180,7 @@ export class Receiver {
     return linked ? gather(database, sealer, arrivals) : known;
   }
 
-  /** What a fenced engine has heard is left to the next one. */
+  /** Links two names. If the engine is fenced, the next engine links them. */
   async #link({ instanceId, lease }: Arrival, accountId: string, names: [string, string]): Promise<boolean> {
     try {
       await linkNames(this.#deps, accountId, names, async (tx) => {
@@ -194,7 +194,7 @@ export class Receiver {
   }
 }
 
-/** Of a group, the first answer to a menu is decided now, those after it once that one is written. */
+/** Per batch, the first answer to a menu is decided now; later ones wait until it is written. */
 function mayAnswer({ answer, vote }: Meaning, answered: Set<string>): boolean {
   const menu = answer?.menuId ?? null;
   const ballot = vote && `${vote.pollId} ${vote.voter}`;
@@ -204,8 +204,8 @@ function mayAnswer({ answer, vote }: Meaning, answered: Set<string>): boolean {
   return true;
 }
 
-function checkPatience(fruitless: number): void {
-  if (fruitless > MAX_TRIES) throw new Error('conversations keep changing while messages come in');
+function checkAttempts(fruitless: number): void {
+  if (fruitless > MAX_ATTEMPTS) throw new Error('inbound messages not written: conversations keep changing');
 }
 
 function receivedAs(result: Done): Received {

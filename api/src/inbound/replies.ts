@@ -3,14 +3,14 @@ import { toPublicId } from '@gwk/core/ids';
 import { recogniseReply, type MenuOption } from '@gwk/core/menus/replies';
 import { diffVote, toggleOption } from '@gwk/core/menus/votes';
 import type { Reply } from '../events/emit.js';
-import { targetOf, voterOf, type Arrival } from './arrival.js';
+import { targetId, voterOf, type Arrival } from './arrival.js';
 import type { Known, KnownMenu } from './gather.js';
 
-/** Answers to menus: by a click, by typing, by a vote (spec: Interactive reply recognition rules). */
+/** Answer to a menu by a click, typed text or a vote (docs/interface.md). */
 export interface Answer {
-  /** Null where the menu is none that is kept here. */
+  /** Null: the menu is unknown. */
   menuId: string | null;
-  /** Counts only while nobody has answered. */
+  /** A typed answer counts only if nobody has answered before. */
   typed: boolean;
   reply: Reply;
 }
@@ -18,14 +18,14 @@ export interface Answer {
 export interface Vote {
   pollId: string;
   voter: string;
-  /** What it was decided on; null: never voted. */
+  /** Choice before this vote; null: has not voted. */
   before: number[] | null;
   now: number[];
-  /** Options chosen, then those withdrawn: the first event is the one that a sandbox names. */
+  /** Chosen options, then withdrawn ones: the sandbox answer contains the first event. */
   replies: Reply[];
 }
 
-/** What was clicked, or tapped where no poll is known. */
+/** A clicked option, or a tapped one of an unknown poll. */
 interface Clicked {
   option_id: string;
   label: string | null;
@@ -42,12 +42,12 @@ export function replyToClick(arrival: Arrival, known: Known, clicked: Clicked): 
     label: clicked.label ?? labelIn(menu, clicked.option_id) ?? arrival.message.text ?? '',
     source: clicked.source,
     in_reply_to: messageId && toPublicId('message', messageId),
-    in_reply_to_wa_message_id: menu?.waMessageId ?? targetOf(arrival),
+    in_reply_to_wa_message_id: menu?.waMessageId ?? targetId(arrival),
   };
   return { menuId, typed: false, reply };
 }
 
-/** Null where it was neither. */
+/** Returns the clicked or tapped option; null: neither. */
 export function clickedIn({ message: { click, tap } }: Arrival): Clicked | null {
   return click ?? (tap ? { ...tap, source: 'poll' } : null);
 }
@@ -68,16 +68,16 @@ export function replyToTyping(
   return { menuId: found.menu.messageId, typed: true, reply: replyOf(found.menu, found.option, 'text') };
 }
 
-/** A click names its menu; where it does not, it is the newest one. */
+/** Returns the menu that the click names, else the newest one. */
 function menuOf(arrival: Arrival, known: Known): KnownMenu | null {
-  return targetOf(arrival) === null ? known.newestMenu : known.targetMenu;
+  return targetId(arrival) === null ? known.newestMenu : known.targetMenu;
 }
 
 /**
- * Null for a poll that is not known here (one that a device of the number sent, or one long gone), and for a tap on what
- * is no option of it.
+ * Reads a vote. Null for an unknown poll (sent from another device of the account, or deleted) and for a tap on an unknown
+ * option.
  */
-export function voteOf(arrival: Arrival, known: Known): Vote | null {
+export function readVote(arrival: Arrival, known: Known): Vote | null {
   const poll = menuOf(arrival, known);
   const { tap } = arrival.message;
   if (poll?.kind !== 'poll' || (tap && !poll.options.some(({ id }) => id === tap.option_id))) return null;

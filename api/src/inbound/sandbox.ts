@@ -7,15 +7,15 @@ import type { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sand
 import type { Caller } from '../accounts/caller.js';
 import type { Services } from '../http/services.js';
 import { findInstance } from '../instances/find.js';
-import { successorOf, type Incoming } from './arrival.js';
+import { firstEventId, type Incoming } from './arrival.js';
 
 const PHONE = /^[0-9]{8,15}$/;
 
 /**
- * What a contact of a sandbox is to have done, received as if its engine had brought it. It needs no engine: where there
- * is none at the moment, the network would have kept the message for it.
+ * Receives a simulated message of a sandbox contact as if its engine had reported it. It works without a running engine, as the
+ * network would store the message meanwhile.
  *
- * `id`: of the message to make. A request that is repeated under it finds what it made.
+ * `id` is the id of the new message. A repeated request with the same id finds the first one's message.
  * @throws Problem `not-found`, `not-sandbox`, `invalid-phone`
  */
 export async function receiveInSandbox(
@@ -30,7 +30,7 @@ export async function receiveInSandbox(
   const message = messageOf(body, id);
   const { refusal } = await services.receiver.receive({ instanceId, lease: null, message, messageId: id });
   if (refusal !== null) throw new Problem('not-found');
-  const eventId = successorOf(id);
+  const eventId = firstEventId(id);
   const event = await services.db.event.findUniqueOrThrow({ where: { id: eventId }, select: { type: true } });
   return {
     message_id: toPublicId('message', id),
@@ -66,7 +66,7 @@ function messageOf(
   return { ...message, type: 'interactive', click };
 }
 
-/** Of the form that phones make. */
+/** Makes a network id in the format of phones. */
 function networkMessageId(id: string): string {
   return `3A${createHash('sha256').update(id).digest('hex').slice(0, 18).toUpperCase()}`;
 }

@@ -3,7 +3,7 @@ import { phoneOf, type Chat, type From, type Received } from '../events/emit.js'
 import type { Arrival, Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
 
-/** How events name the conversation, the sender and what the message brings. */
+/** Builds the parts of events: conversation, sender and content. */
 export function subjectOf(
   arrival: Arrival,
   known: Known,
@@ -39,7 +39,7 @@ export function receivedOf(arrival: Arrival, known: Known): Received {
   };
 }
 
-/** What is there, and only that (spec: present as applicable). */
+/** Optional fields; absent ones are omitted. */
 function moreOf({ message }: Arrival, { file }: Known): Record<string, unknown> {
   const { location, contacts, mentions, is_forwarded, media } = message;
   return {
@@ -51,7 +51,7 @@ function moreOf({ message }: Arrival, { file }: Known): Record<string, unknown> 
   };
 }
 
-/** The link is made anew at each delivery. */
+/** File of a message without its link, which is created for each delivery. */
 function mediaOf(media: NonNullable<Incoming['media']>, file: ReceivedFile | null): Record<string, unknown> {
   if ('error' in media) return { error: media.error };
   if (!file) return { error: 'unavailable' };
@@ -59,12 +59,12 @@ function mediaOf(media: NonNullable<Incoming['media']>, file: ReceivedFile | nul
   return { ...file, ...(duration_s !== undefined && { duration_s }), ...(voice !== undefined && { voice }) };
 }
 
-/** As `mentions` of a send takes it: the phone, or the network id where only that is known. */
+/** Converts a mention into the form of a send: the phone number, or the network id if it is unknown. */
 function mentionOf(id: string): string {
   return /^([0-9]{8,15})(?::[0-9]+)?@s\.whatsapp\.net$/.exec(id)?.[1] ?? networkId(id);
 }
 
-/** As the network names it, without the device of the sender. */
+/** Returns the network id without the device. */
 export function networkId(id: string): string {
   return toNetworkId(id).replace(/:[0-9]+@/, '@');
 }

@@ -7,17 +7,16 @@ import { wordEvent, type Word } from './decide.js';
 import { write, type Entry, type Result } from './write.js';
 
 /**
- * Messages that are an opt-out or resume word, one at a time: the message, the opt-out with the failures of all that
- * waits for the contact, and every event of these in one transaction.
+ * Receives one opt-out or opt-in message: writes the message, the opt-out, the failures of the contact's queued messages and all
+ * events in one transaction.
  *
- * A word that came in before does nothing again: an old SAIR that is delivered late a second time does not undo a
- * VOLTAR.
+ * A duplicate has no effect: an old SAIR that is redelivered late does not undo a VOLTAR.
  */
 export function receiveWord(deps: ContactDeps, entry: Entry, word: Word): Promise<Result> {
   const { arrival, known } = entry;
   const { sealer } = deps;
   return changeContact(deps, async (tx) => {
-    // Leases stand before conversations in the order of locks.
+    // The lock order is leases before conversations.
     if (arrival.lease) await fence(tx, arrival.instanceId, arrival.lease);
     if (known.contactId !== null) await lockContact(tx, known.contactId);
     const [written] = await write(tx, sealer, [entry]);

@@ -3,12 +3,12 @@ import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { eventItem } from '../events/emit.js';
 import type { Arrival } from './arrival.js';
-import { idBehind, readsMenus } from './arrival.js';
+import { idAfter, readsMenus } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
 import { networkId } from './subject.js';
 
-/** An arrival with all that was decided about it. */
+/** An arrival with its facts and decided effects. */
 export interface Entry {
   arrival: Arrival;
   known: Known;
@@ -23,8 +23,8 @@ export interface Written {
 }
 
 /**
- * Writes a group in one statement, each message with all its events or not at all: what came in before is left out, and
- * what was decided on something that has changed since is to be decided again.
+ * Writes a batch in one statement, each message with all its events or not at all. Duplicates are skipped. The result `retry`
+ * means that facts changed after the decision.
  */
 export async function write(
   database: Queryable,
@@ -33,10 +33,10 @@ export async function write(
 ): Promise<Written[]> {
   const ids = new FreshIds();
   const rows = entries.map((entry, index) => rowOf(entry, index + 1, ids));
-  // Events stand right behind their message, whichever turn they were written in.
+  // Event ids follow the id of their message, whichever attempt writes them.
   const events = entries.flatMap(({ arrival: { messageId }, meaning }) =>
     meaning.events.map((draft, index) =>
-      eventItem(sealer, messageId, { ...draft, id: idBehind(messageId, index + 1) }),
+      eventItem(sealer, messageId, { ...draft, id: idAfter(messageId, index + 1) }),
     ),
   );
   const callers = entries.map(({ arrival }) => arrival);
@@ -52,7 +52,7 @@ export async function write(
   });
 }
 
-/** One new id for each contact and conversation that several messages of a group want made. */
+/** New ids, one per contact and conversation that several messages of a batch create. */
 class FreshIds {
   readonly #ids = new Map<string, string>();
 

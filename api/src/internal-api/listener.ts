@@ -31,7 +31,7 @@ import { InternalMetrics } from './metrics.js';
 import { followIdentity, readIdentity } from './identity.js';
 import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
-import { KnownMessages } from '../engines/known-messages.js';
+import { MessageCache } from '../engines/message-cache.js';
 import { Outcomes } from '../engines/outcomes.js';
 import { RefusalError } from '../engines/refusal.js';
 
@@ -143,7 +143,7 @@ function makeRoutes(deps: InternalDeps): Routes {
   const { redisUrl, redisCa: ca, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
   const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl, ca }, log);
   const leases = new Leases(deps, redisUsers);
-  const known = new KnownMessages();
+  const known = new MessageCache();
   const engines = engineHandlers(deps, {
     leases,
     claims: new Claims(deps, known),

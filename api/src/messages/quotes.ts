@@ -3,7 +3,7 @@ import { extractText, type OutboundContent } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { chatOf, openEventData } from '../events/emit.js';
-import { successorOf } from '../inbound/arrival.js';
+import { firstEventId } from '../inbound/arrival.js';
 import { openContent } from './content.js';
 
 interface QuoteDependencies {
@@ -38,7 +38,7 @@ export async function readQuotes(
 ): Promise<Map<string, QuotedMessage>> {
   if (ids.length === 0) return new Map();
   const rows = await database.$queryRaw<QuotedRow[]>`SELECT * FROM gwk_quoted_messages(
-    ${[...ids]}::uuid[], ${ids.map((id) => successorOf(id))}::uuid[])`;
+    ${[...ids]}::uuid[], ${ids.map((id) => firstEventId(id))}::uuid[])`;
   return new Map(rows.map((row) => [row.id, buildQuote(sealer, row)]));
 }
 

@@ -90,7 +90,7 @@ const LISTENING = '0A';
 
 /** The port that a process listens on: an engine chooses its own. Linux only. */
 function listeningPort(pid: number): number {
-  const sockets = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => targetOf(`/proc/${pid}/fd/${fd}`)));
+  const sockets = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => targetId(`/proc/${pid}/fd/${fd}`)));
   for (const line of readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1)) {
     const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
     if (state === LISTENING && sockets.has(`socket:[${inode}]`)) return parseInt(local!.split(':')[1]!, 16);
@@ -98,7 +98,7 @@ function listeningPort(pid: number): number {
   throw new Error(`process ${pid} does not listen`);
 }
 
-function targetOf(link: string): string {
+function targetId(link: string): string {
   try {
     return readlinkSync(link);
   } catch {

@@ -17,14 +17,14 @@ export function isPaired(state: InstanceState): boolean {
   return state !== 'pending_pair' && state !== 'logged_out';
 }
 
-export interface WantedRow {
+export interface OpenPairingRow {
   session: string | null;
   method: PairingMethod | null;
   phone_sealed: Uint8Array | null;
 }
 
 /** What an engine is told of an open session. */
-export function wantedOf(sealer: Sealer, instanceId: string, row: WantedRow): OpenPairing | null {
+export function toOpenPairing(sealer: Sealer, instanceId: string, row: OpenPairingRow): OpenPairing | null {
   const { session, method, phone_sealed } = row;
   if (session === null || method === null) return null;
   return { session, method, phone: openPhone(sealer, instanceId, phone_sealed) };

@@ -1,5 +1,5 @@
 import type { InstanceState } from '@gwk/core/states';
-import { decideStates, type InstanceStateRow, type StateNews } from './decide.js';
+import { decideStates, type InstanceStateRow, type StateUpdate } from './decide.js';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
 const NOW = at(50);
@@ -20,7 +20,7 @@ const row = (state: InstanceState, given: Partial<InstanceStateRow> = {}): Insta
   ...given,
 });
 
-const news = (state: InstanceState, second: number, given: Partial<StateNews> = {}): StateNews => {
+const news = (state: InstanceState, second: number, given: Partial<StateUpdate> = {}): StateUpdate => {
   return { state, at: at(second), reason: null, ...given };
 };
 const PAIRED = { jid: '5511@s.whatsapp.net', business_name: 'Loja', platform: 'android' };
@@ -28,7 +28,7 @@ const PAIRED = { jid: '5511@s.whatsapp.net', business_name: 'Loja', platform: 'a
 interface Case {
   is: string;
   before: InstanceStateRow;
-  news: StateNews[];
+  news: StateUpdate[];
   then: Partial<InstanceStateRow>;
   intervals?: [InstanceState, number][];
   events?: [string, Record<string, unknown>][];

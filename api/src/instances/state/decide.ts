@@ -20,7 +20,7 @@ export interface InstanceStateRow {
   reconnectAt: Date | null;
 }
 
-export interface StateNews {
+export interface StateUpdate {
   state: InstanceState;
   at: Date;
   reason: string | null;
@@ -43,7 +43,7 @@ export interface StateOutcome {
 export function decideStates(
   subject: InstanceSubject,
   before: InstanceStateRow,
-  news: readonly StateNews[],
+  news: readonly StateUpdate[],
   now: Date,
 ): StateOutcome {
   const outcome: StateOutcome = { row: { ...before }, intervals: [], events: [], visible: false };
@@ -55,14 +55,14 @@ export function decideStates(
 }
 
 /** The present state told again, perhaps after a lost answer: no event, no interval. */
-function noteDetails(outcome: StateOutcome, item: StateNews): void {
+function noteDetails(outcome: StateOutcome, item: StateUpdate): void {
   const { row } = outcome;
   const { jid, businessName } = row;
   setDetails(row, item);
   outcome.visible ||= row.jid !== jid || row.businessName !== businessName;
 }
 
-function enterState(subject: InstanceSubject, outcome: StateOutcome, item: StateNews, now: Date): void {
+function enterState(subject: InstanceSubject, outcome: StateOutcome, item: StateUpdate, now: Date): void {
   const { row } = outcome;
   const at = timeOf(row, item.at, now);
   if (row.state !== 'connected') row.offlineMs += BigInt(at.getTime() - row.stateChangedAt.getTime());
@@ -84,7 +84,7 @@ function enterState(subject: InstanceSubject, outcome: StateOutcome, item: State
   outcome.visible = true;
 }
 
-function setDetails(row: InstanceStateRow, item: StateNews): void {
+function setDetails(row: InstanceStateRow, item: StateUpdate): void {
   if (item.paired) Object.assign(row, { jid: item.paired.jid, businessName: item.paired.business_name });
   if (item.jid !== undefined) row.jid = item.jid;
   if (item.businessName !== undefined) row.businessName = item.businessName;
@@ -93,7 +93,7 @@ function setDetails(row: InstanceStateRow, item: StateNews): void {
     Object.assign(row, { reconnectCount: item.reconnect.count, reconnectAt: item.reconnect.at });
 }
 
-function eventOf(subject: InstanceSubject, row: InstanceStateRow, item: StateNews, at: Date): EventDraft[] {
+function eventOf(subject: InstanceSubject, row: InstanceStateRow, item: StateUpdate, at: Date): EventDraft[] {
   const { reason } = item;
   switch (item.state) {
     case 'connected':

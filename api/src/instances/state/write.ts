@@ -3,7 +3,7 @@ import type { Sealer } from '@gwk/core/encryption';
 import type { InstanceState } from '@gwk/core/states';
 import { emit } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
-import { decideStates, type InstanceStateRow, type StateNews } from './decide.js';
+import { decideStates, type InstanceStateRow, type StateUpdate } from './decide.js';
 
 interface LockedRow {
   now: Date;
@@ -29,7 +29,7 @@ export async function writeStates(
   tx: Prisma.TransactionClient,
   sealer: Sealer,
   instanceId: string,
-  news: readonly StateNews[],
+  news: readonly StateUpdate[],
 ): Promise<void> {
   const [locked] = await tx.$queryRaw<LockedRow[]>`
     SELECT clock_timestamp() AS now, account_id, state, state_reason, state_changed_at, offline_ms, jid, business_name,

@@ -5,7 +5,7 @@ import { atReplica, createPortWorld, TestEngine, type PortWorld } from '@gwk/tes
 import type { FactsRow } from '../messages/apply-status.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './dependencies.js';
-import { KnownMessages } from './known-messages.js';
+import { MessageCache } from './message-cache.js';
 import { Outcomes } from './outcomes.js';
 
 const INSTANCE = newUuid();
@@ -20,8 +20,8 @@ const rowOf = (values: Partial<FactsRow> = {}): FactsRow =>
 
 describe('a message that was remembered', () => {
   const clock = { now: 0 };
-  let known: KnownMessages;
-  beforeEach(() => (known = new KnownMessages(() => clock.now)));
+  let known: MessageCache;
+  beforeEach(() => (known = new MessageCache(() => clock.now)));
 
   test('is known by our id and by the network’s, as it was last', () => {
     const row = rowOf({ version: 1 });
@@ -96,7 +96,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
       },
     });
     const deps = { database, sealer: port.world.sealer, log: createLogger('test', 'fatal') } as InternalDeps;
-    const known = new KnownMessages();
+    const known = new MessageCache();
     const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
     const { lease } = engine;
     const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
@@ -173,7 +173,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
     'of a fenced engine take nothing from those of the one that has the lease, told just %s them',
     async (_, isFirst) => {
       const deps = { ...port.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
-      const known = new KnownMessages();
+      const known = new MessageCache();
       const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
       const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
       const [first, second] = [await accept(), await accept()];

@@ -1,25 +1,23 @@
 import type { FactsRow } from '../messages/apply-status.js';
 
 /**
- * What messages were when this process last read or changed them, for a short while: that a message was sent, delivered
- * and read is told within seconds, mostly to the process that gave it to its engine, and is decided on what is known of
- * it without asking for it again.
+ * Cache of message facts for 15 s: reports that a message was sent, delivered and read arrive within seconds, mostly at the
+ * process that the message was claimed from, which then need not read it again.
  *
- * A memory may be old: whatever changes a message counts its version, a change is made to the version that it was decided
- * on, and one that is not made is decided again on what is read then. So a memory saves a statement and decides nothing.
- * Only the name of its contact has no version: one that has just been found to be another's is told under its former
- * name for as long as a memory lasts.
+ * An entry may be stale. Every change increments the version of a message, and an update applies only to the version that it
+ * was decided on; otherwise it is decided again on fresh facts. Only the contact's name has no version: after a merge of
+ * contacts, events may show the former name for 15 s.
  */
 const REMEMBER_MS = 15_000;
-const MAX_KNOWN = 20_000;
+const MAX_ENTRIES = 20_000;
 
 interface Known {
   row: FactsRow;
   at: number;
 }
 
-export class KnownMessages {
-  /** The oldest first. */
+export class MessageCache {
+  /** Oldest first. */
   readonly #byId = new Map<string, Known>();
   readonly #idOf = new Map<string, string>();
 
@@ -29,7 +27,7 @@ export class KnownMessages {
     this.forget(row.message_id);
     const at = this.now();
     for (const [id, known] of this.#byId) {
-      if (this.#byId.size < MAX_KNOWN && at - known.at < REMEMBER_MS) break;
+      if (this.#byId.size < MAX_ENTRIES && at - known.at < REMEMBER_MS) break;
       this.forget(id);
     }
     this.#byId.set(row.message_id, { row, at });
@@ -37,7 +35,7 @@ export class KnownMessages {
       this.#idOf.set(nameOf(row.instance_id, row.wa_message_id), row.message_id);
   }
 
-  /** Of an instance's own messages one, by our id or by the network's; `now` goes on by our clock. */
+  /** Finds a message of the instance by its id or its network id. `now` of the result advances with the monotonic clock. */
   recall(
     instanceId: string,
     named: { message_id: string } | { wa_message_id: string },

@@ -1,8 +1,7 @@
 /**
- * Work that is done one after the other for each key, and for at most `width` keys at a time. Keys take no notice of each
- * other otherwise.
+ * Runs the work of each key in order, and of at most `width` keys at the same time.
  */
-export class Turns {
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<void>>();
   readonly #queue: (() => void)[] = [];
   #free: number;

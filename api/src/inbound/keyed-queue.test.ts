@@ -1,4 +1,4 @@
-import { Turns } from './turns.js';
+import { KeyedQueue } from './keyed-queue.js';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -20,7 +20,7 @@ class Work {
 }
 
 test('the same key takes turns, another one does not wait for it', async () => {
-  const [turns, work] = [new Turns(2), new Work()];
+  const [turns, work] = [new KeyedQueue(2), new Work()];
   const first = turns.take('ana', () => work.start('a1'));
   const second = turns.take('ana', () => work.start('a2'));
   const other = turns.take('bia', () => work.start('b1'));
@@ -34,7 +34,7 @@ test('the same key takes turns, another one does not wait for it', async () => {
 });
 
 test('no more run than there is room for, those who wait come in their order', async () => {
-  const [turns, work] = [new Turns(1), new Work()];
+  const [turns, work] = [new KeyedQueue(1), new Work()];
   const all = ['one', 'two', 'three'].map((name) => turns.take(name, () => work.start(name)));
   await settle();
   expect(work.begun).toEqual(['one']);
@@ -46,7 +46,7 @@ test('no more run than there is room for, those who wait come in their order', a
 });
 
 test('one that fails is a failure of its own', async () => {
-  const [turns, work] = [new Turns(1), new Work()];
+  const [turns, work] = [new KeyedQueue(1), new Work()];
   const bad = turns.take('ana', () => work.start('bad')).catch((error: Error) => error.message);
   const good = turns.take('ana', () => work.start('good'));
   await settle();
