@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Sealer } from '@gwk/core/encryption';
 
-/** The key that signs commands to an instance's engine (core/src/protocol/commands.ts), at rest in its row. */
+/** Key of the commands to an instance's engine (core/src/protocol/commands.ts), stored encrypted in the instance's row. */
 const COLUMN = 'instances.command_key_sealed';
 const BYTES = 32;
 

@@ -8,8 +8,8 @@ declare module '../http/services.js' {
 }
 
 /**
- * Lets a few in at a time. What calls the cluster inside a transaction holds a connection to Postgres meanwhile: a
- * cluster that does not answer must not take the connections that messages need.
+ * Limits concurrent work. A transaction that calls the cluster holds a Postgres connection meanwhile, so an unresponsive cluster
+ * must not take the connections that messages need.
  */
 export class ConcurrencyLimiter {
   readonly #places: number;
@@ -23,10 +23,10 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * What is not done in time goes on alone, in its place; whoever asked hears it in time.
+   * Runs the work when a place is free. Work that exceeds the deadline continues and keeps its place, and the caller gets an error.
    * @throws Problem `engine-unavailable`
    */
-  pass<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => reject(unavailable()), this.#deadlineMs);
       this.#enter(work)
@@ -36,7 +36,7 @@ export class ConcurrencyLimiter {
   }
 
   async #enter<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#inside >= this.#places) await this.#turn();
+    if (this.#inside >= this.#places) await this.#wait();
     else this.#inside++;
     try {
       return await work();
@@ -45,7 +45,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  #turn(): Promise<void> {
+  #wait(): Promise<void> {
     return new Promise((resolve, reject) => {
       const enter = (): void => {
         clearTimeout(timer);
@@ -59,7 +59,7 @@ export class ConcurrencyLimiter {
     });
   }
 
-  /** A place is handed on to whoever has waited longest. */
+  /** Gives the place to the longest waiting caller. */
   #leave(): void {
     const next = this.#waiting.values().next();
     if (next.done) {

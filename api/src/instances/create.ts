@@ -4,12 +4,12 @@ import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { draftOf, manifestOf, problemOfRejection } from './desired.js';
-import { judgeWithin, projectWithin, type ProjectionOptions } from './projection.js';
+import { decideWithin, projectWithin, type ProjectionOptions } from './projection.js';
 
 /**
- * Creates an instance: judged, written as a resource and projected into its row under the lock of the account, so
- * that limits and names hold and no resource is left behind by a refusal. Dying in between leaves a resource, which
- * the operator projects, and which the repeat of the request finds under the same id.
+ * Creates an instance under the lock of the account: validates it, writes the resource and projects it into a row. So limits
+ * and names hold, and a refusal leaves no resource. A crash in between leaves a resource, which the operator projects and a
+ * retry finds under the same id.
  */
 export function createInstance(
   services: Services,
@@ -19,7 +19,7 @@ export function createInstance(
   const options = projectionOptions(services);
   const create = (tx: Prisma.TransactionClient) =>
     createWithin(tx, { services, caller, options, ...request });
-  return services.clusterCalls.pass(() => services.db.$transaction(create));
+  return services.clusterCalls.run(() => services.db.$transaction(create));
 }
 
 interface Creation {
@@ -33,9 +33,9 @@ interface Creation {
 async function createWithin(tx: Prisma.TransactionClient, creation: Creation): Promise<Instance> {
   const { services, caller, options, id, body } = creation;
   const manifest = manifestOf(id, caller.accountName, body, options.apiNamespace);
-  const { verdict } = await judgeWithin(tx, draftOf(manifest, null), options);
+  const { verdict } = await decideWithin(tx, draftOf(manifest, null), options);
   if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, body.kind);
-  // Where it is there already, an earlier request or the operator came first; applying again changes nothing.
+  // An earlier request or the operator may have applied it already; applying it again changes nothing.
   const resource = await services.cluster.apply(manifest);
   const result = await projectWithin(tx, services.sealer, resource, { ...options, by: caller });
   if (!result.accepted) throw problemOfRejection(result.reason, result.message, body.kind);

@@ -11,7 +11,7 @@ import type { InstanceCreate } from '@gwk/core/resources/instance';
 import type { AppliedManifest } from './resource-client.js';
 import type { RejectionReason } from './validate.js';
 
-/** Instance resources as the API writes them. */
+/** Builds Instance resources as the API writes them. */
 export function manifestOf(
   id: string,
   accountName: string,
@@ -30,7 +30,7 @@ export function manifestOf(
   };
 }
 
-/** A resource as it would be if it were applied now, to be judged before it is. */
+/** Builds the resource that an apply would produce, for validation before the apply. */
 export function draftOf(manifest: AppliedManifest, present: InstanceResource | null): InstanceResource {
   const spec = { ...present?.spec, ...manifest.spec } as InstanceSpec;
   return {
@@ -48,7 +48,7 @@ export function draftOf(manifest: AppliedManifest, present: InstanceResource | n
   };
 }
 
-/** How a consumer hears that a resource was refused. */
+/** Maps the refusal of a resource to a problem. */
 export function problemOfRejection(
   reason: RejectionReason,
   message: string,

@@ -3,8 +3,8 @@ import { maySee, type Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 
 /**
- * The instance, as far as the caller may see it.
- * @throws Problem `not-found`: the same for what is foreign, hidden, deleted or never was
+ * Finds an instance that the caller may access.
+ * @throws Problem `not-found`, also for a foreign, hidden or deleted instance
  */
 export async function findInstance(
   db: Pick<Prisma.TransactionClient, 'instance'>,
@@ -17,7 +17,7 @@ export async function findInstance(
 }
 
 /**
- * The instance that a list is filtered by; one that was deleted still has its messages and events.
+ * Finds the instance of a list filter. A deleted instance still has messages and events.
  * @throws Problem `not-found`
  */
 export async function findFilterInstance(

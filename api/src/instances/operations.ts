@@ -17,12 +17,12 @@ import { leavePhone } from './slot.js';
 import { changeOf, updateInstance } from './update.js';
 import { instanceOut } from './view.js';
 
-/** Within this the queue of a deleted instance is canceled before the answer; the operator finishes a longer one. */
+/** Time for canceling the queue of a deleted instance before the answer; the operator cancels the rest. */
 const CANCEL_MS = 2_000;
-/** That, what the engine takes to unlink the device, and what the cluster takes to delete the resource. */
+/** Time limit of a deletion: canceling, unlinking the device by the engine, and deleting the resource. */
 const DELETE_MS = 12_000;
-/** Within this an engine that is there has heard of a change. */
-const HEARD_MS = 2_000;
+/** Time for a running engine to receive a change. */
+const RECEIVE_MS = 2_000;
 
 const shown = (status: number, row: Instance): Answer => ({
   status,
@@ -115,8 +115,8 @@ export const instanceOperations = [
       const id = params['instance_id']!;
       const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});
       const row = await updateInstance(services, caller, changeOf(id, body, policy, ifMatch));
-      // An engine that does not hear it learns of another pacing by its next renewal.
-      if (policy) void services.live.ask(row, 'renew', {}, HEARD_MS);
+      // An engine that misses the command gets the new pacing with its next renewal.
+      if (policy) void services.live.ask(row, 'renew', {}, RECEIVE_MS);
       return shown(200, row);
     },
   }),
@@ -136,13 +136,13 @@ export const instanceOperations = [
       const removed = await deleteInstanceRow(services.db, services.sealer, { id }, given);
       if (!removed) throw new Problem('not-found');
       if (removed.wasLinked) await leavePhone(services, row);
-      // The row is what counts; a resource left behind is refused as deleted by every projection.
+      // The row decides: every projection of a leftover resource is refused as deleted.
       await services.cluster
         .delete(removed.resourceNamespace, removed.resourceName)
         .catch((error: unknown) =>
           services.log.warn(
             { err: error, request_id: requestId, instance_id: id },
-            'the resource of a deleted instance is left to the operator',
+            'resource of a deleted instance not deleted; the operator retries',
           ),
         );
       return { status: 204 };

@@ -3,7 +3,7 @@ import type { Instance } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { findInstance } from './find.js';
 
-/** Since when an instance has been warming up; null: it has not begun. A sandbox begins when it is made. */
+/** Start of the warm-up; null: not started. A sandbox starts at its creation. */
 export function warmUpFrom(row: Pick<Instance, 'kind' | 'createdAt' | 'firstPairedAt'>): Date | null {
   return row.kind === 'sandbox' ? row.createdAt : row.firstPairedAt;
 }

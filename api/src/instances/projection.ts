@@ -9,7 +9,7 @@ import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { newCommandKey } from './command-key.js';
 import {
   displayNameOf,
-  judgeResource,
+  validateResource,
   labelledId,
   type KnownInstance,
   type Observed,
@@ -18,24 +18,23 @@ import {
 } from './validate.js';
 
 /**
- * The row of an Instance resource (design: the Instance resource is the desired state). Whoever has seen a resource
- * calls this: the API after its own write, the operator through the internal port. Both may at the same time; the
- * account's row is the lock, under which names and limits are judged too.
+ * Projects an Instance resource into its row. The API calls this after its own write, the operator through the internal API,
+ * possibly at the same time. The lock of the account's row serialises them, and names and limits are checked under it.
  */
 export interface ProjectionOptions {
-  /** `environment` of instances made here. */
+  /** `environment` of new instances. */
   environment: string;
   /** Namespace in which the API creates resources. */
   apiNamespace: string;
-  /** Web instances of an account that has no number of its own. */
+  /** Limit of web instances for accounts without one of their own. */
   maxInstances: number;
-  /** Whose request the resource was just written for; where there is none, somebody changed it in the cluster. */
+  /** Caller of the request that wrote the resource; absent: a change in the cluster. */
   by?: Caller;
 }
 
 export type ProjectionResult =
   | { accepted: true; id: string; changed: boolean; created: boolean }
-  /** `id`: the row that the resource has all the same, as it was before. */
+  /** `id`: row of the refused resource, unchanged, if it has one. */
   | { accepted: false; reason: RejectionReason; message: string; id: string | null };
 
 export async function projectResource(
@@ -47,14 +46,14 @@ export async function projectResource(
   return db.$transaction((tx) => projectWithin(tx, sealer, resource, options));
 }
 
-/** The same inside a transaction of the caller. */
+/** Projects a resource in the caller's transaction. */
 export async function projectWithin(
   tx: Prisma.TransactionClient,
   sealer: Sealer,
   resource: InstanceResource,
   options: ProjectionOptions,
 ): Promise<ProjectionResult> {
-  const { verdict, seen } = await judgeWithin(tx, resource, options);
+  const { verdict, seen } = await decideWithin(tx, resource, options);
   if (verdict.do === 'reject') {
     const { reason, message, id } = verdict;
     return { accepted: false, reason, message, id };
@@ -69,17 +68,17 @@ export async function projectWithin(
   return { accepted: true, id: verdict.id, changed: verdict.do === 'update', created: false };
 }
 
-/** What would become of a resource; the account stays locked until the end of the transaction. */
-export async function judgeWithin(
+/** Decides about a resource without writing; locks the account until the end of the transaction. */
+export async function decideWithin(
   tx: Prisma.TransactionClient,
   resource: InstanceResource,
   options: ProjectionOptions,
 ): Promise<{ verdict: Verdict; seen: Observed }> {
   const seen = await observe(tx, resource, options);
-  return { verdict: judgeResource(resource, seen), seen };
+  return { verdict: validateResource(resource, seen), seen };
 }
 
-/** The account as it stands, locked until the end of the transaction. Sends do not wait for this lock. */
+/** Reads and locks the account until the end of the transaction. Sends do not wait for this lock. */
 export async function lockAccountByName(
   tx: Prisma.TransactionClient,
   name: string,
@@ -158,7 +157,7 @@ function known(
   return { id, accountId, kind, generation: resourceGeneration, deleted: deletedAt !== null };
 }
 
-/** What a resource says of its row. */
+/** Columns that the resource determines. */
 function desired(resource: InstanceResource) {
   const { spec, metadata } = resource;
   return {
@@ -185,7 +184,7 @@ async function insertInstance(
 ): Promise<void> {
   const { id, accountId, resource, sealer, options } = given;
   const now = new Date();
-  // A sandbox has no phone to wait for: it connects by itself.
+  // A sandbox connects by itself.
   const state = resource.spec.kind === 'sandbox' ? 'connecting' : 'pending_pair';
   await tx.instance.create({
     data: {
@@ -218,7 +217,7 @@ async function updateInstance(
   await note(tx, { id, resource, options, before });
 }
 
-/** In the trail: what is new of an instance, and whose doing it is. */
+/** Writes the change and its author to the audit log. */
 async function note(
   tx: Prisma.TransactionClient,
   change: { id: string; resource: InstanceResource; options: ProjectionOptions; before: Instance | null },
@@ -247,7 +246,7 @@ function novelties(resource: InstanceResource, before: Instance | null): Prisma.
   };
 }
 
-/** Opens or ends the span of a suspension; nothing changes where it is open, or ended, already. */
+/** Opens or ends the interval of a suspension, if it is not open or ended already. */
 async function recordSuspension(
   tx: Prisma.TransactionClient,
   instanceId: string,

@@ -7,30 +7,29 @@ import type { Database } from '../database/database.js';
 import { failMessages } from '../messages/apply-status.js';
 
 /**
- * Marks an instance deleted: from here on it is 404, its name is free, its session keys are gone. What waited in its
- * queue fails as `canceled`, with its events; what may have left already is in doubt and ends as doubt does. All of
- * it may be repeated, and a repeat takes up what a crash left. The row stays, and with it what names it: a
- * destination or a key restricted to the instance must not become one for all.
+ * Marks an instance deleted: it is 404, its name is free and its session keys are deleted. Queued messages fail with `canceled`
+ * and their events; unconfirmed sends end by their timeout. The deletion can be repeated after a crash. The row stays with its
+ * references, because an endpoint or key that is restricted to the instance must not become unrestricted.
  */
 export interface RemovedInstance {
   id: string;
   accountId: string;
   resourceNamespace: string;
   resourceName: string;
-  /** When the lease of an engine that still runs ends. */
+  /** End of the lease of a running engine. */
   leaseExpiresAt: Date | null;
-  /** A device was linked when this call, and none before, marked the instance deleted. */
+  /** Whether this call marked the instance deleted and a device was linked. */
   wasLinked: boolean;
 }
 
 const CANCEL_AT_ONCE = 500;
-/** A blocked number may be blocked for a while only: its device is linked all the same. */
+/** States with a linked device; a ban may be temporary. */
 const LINKED = ['connecting', 'connected', 'disconnected', 'banned'] as const satisfies InstanceState[];
 
 /**
- * Null where there is no such row.
- * @param given `by`: whose request it is, where it is one; `budgetMs`: how long a long queue may hold the caller up,
- * the rest is the operator's call to finish
+ * Returns null if the row does not exist.
+ * @param given `by`: caller of the request, if there is one; `budgetMs`: time for canceling a long queue; a call of the operator
+ * cancels the rest
  */
 export async function deleteInstanceRow(
   db: Database,
@@ -61,7 +60,7 @@ function deletionOf(row: Row, by: Caller | undefined): AuditedChange {
   return { actor: CLUSTER, accountId, action, subject: id, detail: { namespace, resource } };
 }
 
-/** An engine that still runs unlinks the device, and says so (`unlink_id`). */
+/** Marks the row; a running engine unlinks the device and reports it (`unlink_id`). */
 async function markDeleted(db: Database, id: string, deletion: AuditedChange): Promise<boolean> {
   return db.$transaction(async (tx) => {
     const now = new Date();
@@ -77,13 +76,13 @@ async function markDeleted(db: Database, id: string, deletion: AuditedChange): P
     await tx.instanceState.updateMany({ where: { instanceId: id, endedAt: null }, data: { endedAt: now } });
     await tx.sessionKey.deleteMany({ where: { instanceId: id } });
     await tx.pairingSession.deleteMany({ where: { instanceId: id } });
-    // Of those who mark it at once, one does.
+    // Only one of concurrent calls marks it.
     if (marked.count > 0) await audit(tx, deletion);
     return linked.count > 0;
   });
 }
 
-/** Each entry is tried once: whatever cannot be failed must not keep this going for ever. */
+/** Tries each entry once, so that entries that cannot be failed do not cause an endless loop. */
 async function cancelWaiting(
   db: Database,
   sealer: Sealer,

@@ -15,18 +15,18 @@ declare module '../http/services.js' {
 }
 
 /**
- * The Instance resources, kept by Kubernetes or, on one machine, by the operator: the same few calls of one REST
- * interface. Whatever keeps them from being answered is `engine-unavailable`: the consumer may ask again.
+ * Client for Instance resources in Kubernetes or, on one machine, in the operator, which has the same REST interface. Every
+ * failure is the problem `engine-unavailable`, which consumers may retry.
  */
 export interface Cluster {
-  /** Null where there is none. */
+  /** Null: not found. */
   get(namespace: string, name: string): Promise<InstanceResource | null>;
   /**
-   * Server-side apply: creates, or changes the fields given and leaves those of others.
-   * @throws ResourceConflict where `resourceVersion` is not the present one
+   * Server-side apply: creates the resource or changes the given fields.
+   * @throws ResourceConflict if `resourceVersion` is outdated
    */
   apply(manifest: AppliedManifest): Promise<InstanceResource>;
-  /** Begins the deletion; without effect where there is none. */
+  /** Starts the deletion; no effect if the resource does not exist. */
   delete(namespace: string, name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -42,19 +42,19 @@ export interface AppliedManifest {
   spec: Partial<InstanceSpec>;
 }
 
-/** Somebody else has changed the resource since it was read. */
+/** The resource has changed since it was read. */
 export class ResourceConflict extends Error {
   override name = 'ResourceConflict';
 }
 
-/** What the API owns of a resource is owned under this name. */
+/** Field manager of the API. */
 export const FIELD_MANAGER = 'gwk-api';
 const TIMEOUT_MS = 2_500;
 const RETRY_AFTER_SECONDS = 2;
 
 export interface ClusterOptions {
   url: string;
-  /** Asked for each call: that of a service account rotates. */
+  /** Called for each request, because tokens of service accounts rotate. */
   token: () => string;
   ca?: string | undefined;
 }
@@ -103,7 +103,7 @@ export class RestCluster implements Cluster {
           accept: 'application/json',
           ...(body !== undefined && { 'content-type': 'application/apply-patch+yaml' }),
         },
-        // JSON is YAML.
+        // JSON is valid YAML.
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
     } catch (error) {
@@ -119,9 +119,9 @@ function pathOf(namespace: string, name: string): string {
 
 async function resourceIn(response: Response): Promise<InstanceResource> {
   const text = await response.text().catch((error: unknown) => {
-    throw unavailable('the answer broke off', error);
+    throw unavailable('response interrupted', error);
   });
-  if (response.status === 409) throw new ResourceConflict('the resource has changed since it was read');
+  if (response.status === 409) throw new ResourceConflict('the resource changed since it was read');
   if (!response.ok) throw unavailable(`answered ${response.status}`);
   try {
     return InstanceResource.parse(JSON.parse(text));
@@ -130,7 +130,7 @@ async function resourceIn(response: Response): Promise<InstanceResource> {
   }
 }
 
-/** The cause is for the log; the consumer is told when to ask again. */
+/** Creates the problem with `Retry-After`; its cause is logged. */
 function unavailable(reason: string, cause?: unknown): Problem {
   const problem = new Problem('engine-unavailable', { retryAfter: RETRY_AFTER_SECONDS });
   problem.cause = cause ?? new Error(`the cluster: ${reason}`);

@@ -7,15 +7,14 @@ import type { Services } from '../http/services.js';
 import { hasEngine } from './live/ask-engine.js';
 
 /**
- * The slot that a deleted instance takes on its phone (design: DELETE). Its engine unlinks the device as soon as it
- * hears of the deletion; where that has not been done in time, or there is no engine, an event says so, and somebody
- * has to unlink the device on the phone.
+ * Frees the linked-device slot of a deleted instance on its phone. The engine unlinks the device when it receives the deletion.
+ * If that takes too long, or no engine runs, an event reports it, and a person has to unlink the device on the phone.
  */
 const UNLINK_MS = 3_000;
 const LOOK_MS = 100;
 export const STILL_LINKED = 'device_still_linked';
 
-/** Hurries the engine of an instance that has just been deleted, and waits a little for it. */
+/** Commands the engine of a deleted instance to unlink, and waits for it briefly. */
 export async function leavePhone(services: Services, row: Instance): Promise<void> {
   const { db, sealer, live } = services;
   if (await hasEngine(services, row.id)) {
@@ -45,7 +44,7 @@ async function untilUnlinked(db: Database, id: string, { signal }: AbortControll
   return false;
 }
 
-/** Nobody but a phone has slots: a sandbox leaves none taken. */
+/** A sandbox has no slot. */
 export async function tellStillLinked(db: Database, sealer: Sealer, id: string): Promise<void> {
   const row = await db.instance.findUnique({ where: { id } });
   if (!row || row.kind !== 'web' || row.unlinkId === null) return;

@@ -12,16 +12,15 @@ import type { Services } from '../http/services.js';
 import { projectionOptions } from './create.js';
 import { draftOf, problemOfRejection } from './desired.js';
 import { findInstance } from './find.js';
-import { judgeWithin, lockAccountByName, projectWithin } from './projection.js';
+import { decideWithin, lockAccountByName, projectWithin } from './projection.js';
 
 /**
- * Changes an instance: its resource first, from which the row follows, both under the lock of the account. What
- * somebody else has changed in the resource meanwhile (kubectl) is projected before `If-Match` is judged, and what
- * they change between our reading and our writing is a conflict and a new try.
+ * Changes an instance under the lock of the account: first the resource, then the row from it. Earlier changes by others
+ * (kubectl) are projected before `If-Match` is checked; changes between read and write cause a conflict and a retry.
  */
 export interface InstanceChange {
   id: string;
-  /** Null or absent: unchanged. */
+  /** Null or undefined: unchanged. */
   name?: string | null | undefined;
   mode?: InteractiveMode | null | undefined;
   /** Undefined: unchanged. */
@@ -39,7 +38,7 @@ export async function updateInstance(
   const update = (tx: Prisma.TransactionClient) => updateWithin(tx, services, caller, change);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await services.clusterCalls.pass(() => services.db.$transaction(update));
+      return await services.clusterCalls.run(() => services.db.$transaction(update));
     } catch (error) {
       if (!(error instanceof ResourceConflict)) throw error;
       if (attempt === TRIES) throw new Problem('engine-unavailable', { retryAfter: 1 });
@@ -62,7 +61,7 @@ async function updateWithin(
 
   const options = projectionOptions(services);
   const manifest = changedManifest(row, caller.accountName, change, resource);
-  const { verdict } = await judgeWithin(tx, draftOf(manifest, resource), options);
+  const { verdict } = await decideWithin(tx, draftOf(manifest, resource), options);
   const kind = row.kind as InstanceKind;
   if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, kind);
   const applied = await services.cluster.apply(manifest);
@@ -71,7 +70,7 @@ async function updateWithin(
   return tx.instance.findUniqueOrThrow({ where: { id: row.id } });
 }
 
-/** The row as the present resource says; what is refused of it leaves the row as it was. */
+/** Projects the current resource; a refused change leaves the row unchanged. */
 async function catchUp(
   tx: Prisma.TransactionClient,
   services: Services,
@@ -90,7 +89,7 @@ function isUnchanged(row: Instance, { name, mode, policy }: InstanceChange): boo
   );
 }
 
-/** Always all that the API owns: what an owner leaves out of an apply is removed. */
+/** Includes all fields that the API owns, because server-side apply removes omitted ones. */
 function changedManifest(
   row: Instance,
   accountName: string,
@@ -114,7 +113,7 @@ function changedManifest(
   };
 }
 
-/** The change that a request asks for; `policy` as judged. */
+/** Change of a request; `policy` is validated. */
 export function changeOf(
   id: string,
   body: InstanceUpdate,

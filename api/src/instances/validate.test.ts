@@ -1,5 +1,5 @@
 import { ID_LABEL, MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
-import { judgeResource, type KnownInstance, type Observed } from './validate.js';
+import { validateResource, type KnownInstance, type Observed } from './validate.js';
 
 const ID = `ins_${'a'.repeat(32)}`;
 const UUID = 'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa';
@@ -163,11 +163,11 @@ test.each<[string, InstanceResource, Observed, object]>([
     { do: 'reject', reason: 'InvalidSpec' },
   ],
 ])('%s', (_, given, observed, verdict) => {
-  expect(judgeResource(given, observed)).toMatchObject(verdict);
+  expect(validateResource(given, observed)).toMatchObject(verdict);
 });
 
 test('an account that does not exist and one that is closed are told in the same words', () => {
   const shop = resource({}, { namespace: 'shop' });
-  const words = [seen(), seen({ account: null })].map((observed) => judgeResource(shop, observed));
+  const words = [seen(), seen({ account: null })].map((observed) => validateResource(shop, observed));
   expect(words[0]).toEqual(words[1]);
 });

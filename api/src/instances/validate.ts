@@ -5,7 +5,7 @@ import type { REJECTION_REASONS } from '@gwk/core/protocol/operator';
 import { ID_LABEL, toResourceName, type InstanceResource } from '@gwk/core/resources/manifest';
 import { MAX_SANDBOXES } from '@gwk/core/resources/instance';
 
-/** What becomes of an Instance resource (design: Accounts and namespaces), decided from what the rows say. */
+/** Decides about an Instance resource from the rows. */
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 export interface KnownInstance {
@@ -18,17 +18,17 @@ export interface KnownInstance {
 
 export interface Observed {
   account: { id: string; namespaces: string[]; maxInstances: number } | null;
-  /** The namespace in which the API creates resources: always allowed, and the one where labelled ids are believed. */
+  /** Namespace in which the API creates resources: always allowed, and the only one whose id labels are trusted. */
   apiNamespace: string;
-  /** The row of this uid. */
+  /** Row with this uid. */
   own: KnownInstance | null;
-  /** A live row of the same namespace and name under another uid. */
+  /** Live row with the same namespace and name and another uid. */
   namesake: KnownInstance | null;
-  /** The row that has the id of the label. */
+  /** Row with the id of the label. */
   labelled: KnownInstance | null;
-  /** A live instance of the account has the display name (another one than `own` and `namesake`). */
+  /** Whether another live instance of the account (neither `own` nor `namesake`) has the display name. */
   nameTaken: boolean;
-  /** Live instances of the account, by kind. */
+  /** Live instances of the account by kind. */
   counts: { web: number; sandbox: number };
 }
 
@@ -37,7 +37,7 @@ export type Verdict =
   | { do: 'create'; id: string | null }
   | { do: 'reject'; reason: RejectionReason; message: string; id: string | null };
 
-export function judgeResource(resource: InstanceResource, seen: Observed): Verdict {
+export function validateResource(resource: InstanceResource, seen: Observed): Verdict {
   const { own, account } = seen;
   if (own?.deleted) return rejected('Deleted', 'the instance was deleted', own);
   if (!account || !namespaceAllowed(resource, seen, account)) {
@@ -47,7 +47,7 @@ export function judgeResource(resource: InstanceResource, seen: Observed): Verdi
   return own ? judgeKnown(resource, seen, own) : judgeNew(resource, seen, account);
 }
 
-/** One answer for an account that does not exist and for one that is closed to the namespace. */
+/** Same answer for an unknown account and for one that does not allow the namespace. */
 function namespaceAllowed(
   resource: InstanceResource,
   seen: Observed,
@@ -71,7 +71,7 @@ function judgeNew(
 ): Verdict {
   const { namesake, labelled } = seen;
   if (namesake) {
-    // A cluster restored from its manifests issues new uids: the number keeps its row, its session and its id.
+    // A cluster restored from manifests has new uids; the instance keeps its row, session and id.
     const same = namesake.accountId === account.id && namesake.kind === resource.spec.kind;
     if (!same) return rejected('NameTaken', 'another instance still has this resource name', null);
     return judgeContent(resource, seen, namesake) ?? { do: 'update', id: namesake.id };
@@ -112,14 +112,14 @@ function rejected(reason: RejectionReason, message: string, row: KnownInstance |
   return { do: 'reject', reason, message, id: row?.id ?? null };
 }
 
-/** The display name: what consumers see as `name`. */
+/** Display name, the public field `name`. */
 export function displayNameOf(resource: InstanceResource): string {
   return resource.spec.displayName ?? resource.metadata.name;
 }
 
 /**
- * The id that the API chose for a resource it made. Believed only where the API makes resources and where the name
- * says the same: elsewhere whoever writes resources could claim ids.
+ * Returns the id that the API chose for the resource. Trusted only in the API's namespace and if the name matches; elsewhere,
+ * authors of resources could take ids of others.
  */
 export function labelledId(resource: InstanceResource, apiNamespace: string): string | null {
   const { namespace, name, labels } = resource.metadata;

@@ -3,7 +3,7 @@ import type { InstanceOut, LiveStatus } from '@gwk/core/resources/instance';
 import type { InstanceKind, InstanceState, InteractiveMode } from '@gwk/core/states';
 import type { Instance } from '../generated/prisma/client.js';
 
-/** An instance as consumers see it. `live` is absent where nobody asked or nobody answered. */
+/** Public form of an instance. `live` is absent if it was not requested or the engine did not answer. */
 export function instanceOut(row: Instance, live?: LiveStatus | null): InstanceOut {
   return {
     id: toPublicId('instance', row.id),

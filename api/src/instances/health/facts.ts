@@ -4,17 +4,17 @@ import { resolvePolicy, WARM_UP_DAYS, isWarmingUp, type PolicyOverrides } from '
 import type { Database } from '../../database/database.js';
 import type { Instance } from '../../generated/prisma/client.js';
 
-/** What number health is judged by, counted over the last 7 days. */
+/** Reads the facts of the health score, counted over the last 7 days. */
 const DAY_MS = 86_400_000;
-/** Of a busy number its last messages are enough, and cost the same whatever it sends. */
+/** Only the latest messages count, so that the cost does not depend on the volume. */
 const MOST_MESSAGES = 20_000;
-/** Until then a receipt may still be on its way. */
+/** Younger messages may still get a receipt. */
 const DELIVERY_GRACE = '5 minutes';
 const READ_GRACE = '1 hour';
 const REPLY_GRACE = '1 day';
-/** Failures that tell nothing of the number: it was out, or somebody changed their mind. */
+/** Failures that do not depend on the phone number: offline, canceled. */
 const NEUTRAL_FAILURES = ['canceled', 'opted_out', 'not_connected', 'not_paired', 'expired'];
-/** Connections that were not lost but ended: by an engine's stop or move, by an API out of reach, or on request. */
+/** Disconnections on purpose: an engine stopped or moved, the API was unreachable, or a user requested it. */
 const ORDERLY_ENDS = ['engine_stopped', 'engine_silent', 'lease_unconfirmed', 'restart'];
 
 type Counted = Pick<HealthFacts, 'sent' | 'delivered' | 'readable' | 'read' | 'failed' | 'contacts'>;

@@ -3,7 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 
-/** How long each command may take; its operation answers within that. */
+/** Deadline of each command in milliseconds. */
 export const DEADLINES = {
   restart: 5_000,
   logout: 10_000,
@@ -12,13 +12,13 @@ export const DEADLINES = {
   presence: 5_000,
 } as const satisfies Partial<Record<CommandName, number>>;
 
-/** Beyond its deadline an operation has a little to read and write. */
+/** Time of an operation for reads and writes in addition to the deadline. */
 export const ANSWER_MARGIN_MS = 4_000;
 const LATER_S = 5;
 
 export const unavailable = (): Problem => new Problem('engine-unavailable', { retryAfter: LATER_S });
 
-/** Whether some engine holds the number: otherwise nobody would answer. */
+/** Whether an engine holds the lease and can answer. */
 export async function hasEngine({ db }: Services, instanceId: string): Promise<boolean> {
   const lease = await db.instanceLease.findUnique({ where: { instanceId } });
   return isHeld(lease);
@@ -30,8 +30,8 @@ export function isHeld(lease: { holder: string | null; expiresAt: Date | null } 
 }
 
 /**
- * The engine's answer to a command.
- * @throws Problem `engine-unavailable`: no engine, none in time, or one that has no connection
+ * Sends a command to the engine and returns its answer.
+ * @throws Problem `engine-unavailable`: no engine, no answer in time, or no connection
  */
 export async function askEngine(
   services: Services,

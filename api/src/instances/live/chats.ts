@@ -18,8 +18,8 @@ interface Marked {
 }
 
 /**
- * Tells the contact that messages were read, then notes it of those that are known here. The network is told of ids
- * that are not known too: messages are kept for a while only, and phones remember longer.
+ * Sends read receipts to the contact, then marks the known messages as read. Unknown ids are sent too, because phones store
+ * messages longer than gwk.
  */
 export async function markRead(
   services: Services,
@@ -51,7 +51,7 @@ export async function showPresence(
 
 interface Conversation {
   id: string;
-  /** The group, or the name that the contact is best known by. */
+  /** Group id, or the preferred name of the contact. */
   name: string;
 }
 

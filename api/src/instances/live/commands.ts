@@ -19,8 +19,8 @@ declare module '../../http/services.js' {
 }
 
 /**
- * Live operations (design): a command on the instance's stream, its answer on a channel of this process. Nobody
- * waits beyond the deadline, and an engine that finds the command later drops it: both go by the clock of Redis.
+ * Live commands: sent on the instance's stream, answered on a channel of this process. The caller waits until the deadline, and
+ * an engine drops a command after it. The deadline is in the time of Redis.
  */
 export interface CommandTarget {
   id: string;
@@ -34,7 +34,7 @@ export interface LiveOptions {
   keys: RedisKeys;
   sealer: Sealer;
   log: Logger;
-  /** By which nobody waits beyond the deadline. */
+  /** Clock of the deadlines. */
   clock?: Clock;
 }
 
@@ -48,11 +48,11 @@ export class LiveCommands {
   readonly #waiting = new Map<string, Waiting>();
   readonly #replies: Redis;
   #listening: Promise<void> | null = null;
-  #hears = false;
+  #subscribed = false;
 
   constructor(options: LiveOptions) {
     this.#options = options;
-    // Answers come on a connection of their own: a subscribed one takes no other commands.
+    // Answers need their own connection, because a subscribed one accepts no other commands.
     const { redisUrl: url, redisCa: ca, log } = options;
     this.#replies = openRedis({ url, ca, program: 'gwk-api-replies', log });
     this.#replies.on('ready', () => void this.#listen());
@@ -63,12 +63,12 @@ export class LiveCommands {
     closeRedis(this.#replies);
   }
 
-  /** Whether engines can be asked at all. */
+  /** Whether commands can be sent and answers received. */
   get up(): boolean {
-    return this.#options.redis.isReady && this.#replies.isReady && this.#hears;
+    return this.#options.redis.isReady && this.#replies.isReady && this.#subscribed;
   }
 
-  /** The engine's answer; null where none came in time, or Redis is away. Never takes longer than `timeoutMs`. */
+  /** Returns the engine's answer; null after `timeoutMs` or if Redis is unavailable. */
   async ask(
     target: CommandTarget,
     name: CommandName,
@@ -105,14 +105,14 @@ export class LiveCommands {
     await redis.xAdd(keys.commands(target.id), '*', fields, { TRIM });
   }
 
-  /** Settled once answers can be heard. */
+  /** Resolves when answers can be received. */
   async listening(): Promise<void> {
     if (!this.#replies.isReady)
       await new Promise<void>((resolve) => this.#replies.once('ready', () => resolve()));
     await this.#listen();
   }
 
-  /** Subscriptions outlive reconnections by themselves. */
+  /** Subscribes once; the client restores the subscription after a reconnect. */
   #listen(): Promise<void> {
     this.#listening ??= this.#subscribe();
     return this.#listening;
@@ -122,10 +122,10 @@ export class LiveCommands {
     const { keys, log } = this.#options;
     try {
       await this.#replies.pSubscribe(keys.repliesPattern(this.#requester), (text) => this.#receive(text));
-      this.#hears = true;
+      this.#subscribed = true;
     } catch (error) {
       this.#listening = null;
-      log.warn({ err: error }, 'the answers of engines are not heard');
+      log.warn({ err: error }, 'subscribing to the answers of engines failed; retrying at the next connect');
     }
   }
 

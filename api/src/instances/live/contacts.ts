@@ -7,7 +7,7 @@ import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 import { askEngine } from './ask-engine.js';
 
-/** (design: contact check) Answers are kept for a day; questions to the network are few, or it takes offence. */
+/** Answers are cached for 24 h, and uncached checks are limited, because many checks can lead to a ban. */
 const KEPT_MS = 24 * 3_600_000;
 const UNCACHED_A_MINUTE = 20;
 const PHONE = /^[0-9]{8,15}$/;
@@ -44,7 +44,7 @@ export async function checkContact(
   return shown(phone, jid);
 }
 
-/** (design: a contact is one row with all its names) The network may know a phone by another one, or a hidden id. */
+/** Links the network's name of the phone number, which may be another number or a LID, to the contact. */
 async function rememberName(
   { db, sealer }: Services,
   accountId: string,

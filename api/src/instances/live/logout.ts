@@ -7,9 +7,9 @@ import { closeSession, isPaired } from '../pairing/sessions.js';
 import { DEADLINES, hasEngine } from './ask-engine.js';
 
 /**
- * Logs a number out (design: after API logout `pending_pair`). An engine does it, on the network too, and stores the
- * state before it answers. Without an engine, or an answer, the row says it from now on: the device is unlinked at
- * the next connection, and until then nothing that an engine says of the old link is heard.
+ * Logs an instance out; its state becomes `pending_pair`. The engine unlinks the device and stores the state before it answers.
+ * Without an engine or an answer, the row records the logout: the next connection unlinks the device, and until then reports
+ * of an engine about the old link are ignored.
  */
 export async function logOut(services: Services, row: Instance): Promise<void> {
   await services.db.$transaction((tx) => closeSession(tx, row.id, null));

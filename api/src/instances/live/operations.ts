@@ -38,7 +38,7 @@ export const liveOperations = [
     name: 'restartInstance',
     method: 'POST',
     path: `${INSTANCE}/restart`,
-    summary: 'Connect anew, as soon as the network allows it',
+    summary: 'Reconnect as soon as the network allows it',
     scope: 'instances:write',
     status: 202,
     result: InstanceOut,
@@ -111,7 +111,7 @@ export const liveOperations = [
   }),
 ];
 
-/** Nothing is to be connected, and so no engine is needed to do nothing. */
+/** Whether the instance has nothing to reconnect, so that no engine is needed. */
 async function isAtRest(services: Services, row: Instance): Promise<boolean> {
   const waits = row.state === 'banned' && row.bannedUntil === null;
   if (isPaired(row.state as InstanceState) && !waits) return false;

@@ -3,7 +3,7 @@ import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 import { isHeld } from './ask-engine.js';
 
-/** (spec: LiveStatus) The state as the engine has it now; null where nobody answers in time. */
+/** Reads the live status from the engine; null if it does not answer in time. */
 const DEADLINE_MS = 300;
 
 export async function liveStatus(
@@ -11,7 +11,7 @@ export async function liveStatus(
   row: Instance,
   lease: { holder: string | null; expiresAt: Date | null } | null,
 ): Promise<LiveStatus | null> {
-  // Nobody holds the number: nobody would answer.
+  // No engine holds the lease.
   if (!isHeld(lease)) return null;
   const reply = await services.live.ask(row, 'live', {}, DEADLINE_MS);
   if (!reply?.ok) return null;

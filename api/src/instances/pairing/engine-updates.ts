@@ -9,7 +9,7 @@ import { fence, inOrder } from '../../engines/fence.js';
 import { RefusalError } from '../../engines/refusal.js';
 import { closeSession, sealCode } from './sessions.js';
 
-/** What an engine shows for a session, with its event, or why the session ends. Of an earlier session it is not heard. */
+/** Records an engine's pairing update: a code with its event, or the end of the session. Updates of earlier sessions are ignored. */
 export async function recordPairing(
   { database, sealer }: InternalDeps,
   { instanceId }: EngineCaller,
@@ -44,7 +44,7 @@ interface Place extends Pick<InternalDeps, 'sealer'> {
 
 type Shown = Exclude<PairingUpdate, { kind: 'failed' }>;
 
-/** A code of the other method is not for the session: it is nobody's to see. */
+/** Drops a code of the other method, which does not belong to the session. */
 async function show({ tx, sealer, instanceId }: Place, news: Shown): Promise<void> {
   const method = news.kind === 'qr' ? 'qr' : 'code';
   const now = new Date();
@@ -69,7 +69,7 @@ async function show({ tx, sealer, instanceId }: Place, news: Shown): Promise<voi
   await expireEventCode(tx, sealer, { id: id!, accountId, data: draft.data, expiresAt });
 }
 
-/** The logout that the API had decided on, or the removal of the instance, is done on the network too. */
+/** Records that the engine unlinked the device after a logout or a deletion. */
 export async function recordUnlinked(
   { database }: InternalDeps,
   { instanceId }: EngineCaller,

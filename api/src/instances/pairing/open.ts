@@ -7,7 +7,7 @@ import { isPaired, openPhone, putSession } from './sessions.js';
 import type { PairingState } from './watch.js';
 import { pairingFailure } from './reasons.js';
 
-/** What a pairing asks for, as judged. */
+/** Validated pairing request. */
 export interface Asked {
   method: PairingMethod;
   phone: string | null;
@@ -33,7 +33,7 @@ export interface Opened {
 }
 
 /**
- * The open session of this method (and phone), or a new one in the place of whatever was there.
+ * Returns the open session of this method (and phone number), or replaces the session by a new one.
  * @throws Problem `already-paired`, `not-found`
  */
 export function openSession(
@@ -60,13 +60,12 @@ async function lockUnpaired(tx: Prisma.TransactionClient, instanceId: string): P
   if (isPaired(row.state)) throw new Problem('already-paired');
 }
 
-/** (design: pairing starts the engine; answer within 15 s) */
+/** Time limit of the answer; pairing may start the engine first. */
 export const ANSWER_MS = 14_000;
 const LATER_S = 5;
 
 /**
- * Waits until there is something to show: the engine is rung for, and one that has yet to start finds the session by
- * itself.
+ * Waits for the first code. Sends a command to a running engine; an engine that starts later finds the session with its lease.
  * @throws Problem `pairing-failed`, `already-paired`, `engine-unavailable`
  */
 export async function untilShown(services: Services, row: Instance, opened: Opened): Promise<PairingState> {
@@ -95,13 +94,13 @@ export async function untilShown(services: Services, row: Instance, opened: Open
   }
 }
 
-/** The engine's refusal, where it has one. No answer says nothing: it may be about to start. */
+/** Returns the engine's refusal. No answer is not a refusal: the engine may be starting. */
 async function ring(services: Services, row: Instance, { session, asked }: Opened): Promise<Problem | null> {
   const reply = await services.live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);
   return reply?.ok === false && reply.code === 'already-paired' ? new Problem('already-paired') : null;
 }
 
-/** Once somebody has paired meanwhile, that is what there is to show. */
+/** If the instance was paired meanwhile, that is the result. */
 function judge(now: PairingState | null, opened: Opened): 'shown' | 'wait' | Problem {
   if (!now) return new Problem('not-found');
   const { state, session } = now;

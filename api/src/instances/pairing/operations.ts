@@ -13,7 +13,7 @@ import type { PairingState } from './watch.js';
 
 const PATH = '/v1/instances/{instance_id}/pairing';
 const KEY_AGAIN_MS = 1_500;
-/** Of one instance, on one replica. A stream costs memory and questions for as long as its client likes. */
+/** Streams per instance and replica. Each stream costs memory and queries for as long as its client stays. */
 const MAX_STREAMS = 20;
 const STREAM_LATER_S = 15;
 
@@ -71,7 +71,7 @@ export const pairingOperations = [
     problems: [],
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
-      checkRoom(services, row.id);
+      checkStreamLimit(services, row.id);
       return { status: 200, stream: pairingStream(services, row, maySeeStill(services, caller)) };
     },
   }),
@@ -85,13 +85,13 @@ async function shown(pairing: PairingState): Promise<Answer> {
 }
 
 /** @throws Problem `rate-limited` */
-function checkRoom({ pairings }: Services, instanceId: string): void {
+function checkStreamLimit({ pairings }: Services, instanceId: string): void {
   if (pairings.watching(instanceId) < MAX_STREAMS) return;
   const detail = `Até ${MAX_STREAMS} streams de pareamento abertos por instância.`;
   throw new Problem('rate-limited', { retryAfter: STREAM_LATER_S, detail });
 }
 
-/** (design: revocation holds within 2 s) Asked again and again while a stream is open. */
+/** Rechecks access while a stream is open, so that a revocation holds within 2 s. */
 function maySeeStill({ db, clock }: Services, caller: Caller): MaySee {
   let askedAt = clock.now();
   return async () => {

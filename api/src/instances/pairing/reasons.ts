@@ -1,4 +1,4 @@
-/** Why a pairing came to nothing, as engines name it; for the consumer. */
+/** Texts for consumers, by the engine's reason for a failed pairing. */
 const REASONS: Record<string, string> = {
   codes_unread:
     'os códigos expiraram sem que um celular os usasse. Um celular que já tem os quatro aparelhos conectados permitidos não usa nenhum: desconecte um deles',
@@ -10,7 +10,7 @@ const REASONS: Record<string, string> = {
   connection_closed: 'a conexão com a rede caiu várias vezes',
 };
 
-/** The engine's own name for it stays in the text: it is what the log says. */
+/** Includes the engine's reason, which the log contains too. */
 export function pairingFailure(reason: string): string {
   const words = REASONS[reason];
   const why = words === undefined ? reason : `${words} (${reason})`;

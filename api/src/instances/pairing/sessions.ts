@@ -6,13 +6,13 @@ import type { InstanceState } from '@gwk/core/states';
 import type { PairingSession, Prisma } from '../../generated/prisma/client.js';
 
 /**
- * Pairing sessions: one row for each instance, whose id changes with each session. The API opens them, the engine
- * tells what there is to show, and whoever looks (any replica) reads the row.
+ * Pairing sessions: one row per instance, with a new id for each session. The API opens a session, the engine reports codes, and
+ * any replica reads the row.
  */
 const PHONE_COLUMN = 'pairing_sessions.phone_sealed';
 const CODE_COLUMN = 'pairing_sessions.code_sealed';
 
-/** States of an instance in which there is nothing to pair. A banned number is a paired one. */
+/** States of a paired instance; a banned one is paired. */
 export function isPaired(state: InstanceState): boolean {
   return state !== 'pending_pair' && state !== 'logged_out';
 }
@@ -23,7 +23,7 @@ export interface OpenPairingRow {
   phone_sealed: Uint8Array | null;
 }
 
-/** What an engine is told of an open session. */
+/** Open session in the form for engines. */
 export function toOpenPairing(sealer: Sealer, instanceId: string, row: OpenPairingRow): OpenPairing | null {
   const { session, method, phone_sealed } = row;
   if (session === null || method === null) return null;
@@ -42,7 +42,7 @@ export function openCode(sealer: Sealer, instanceId: string, sealed: Uint8Array)
   return sealer.open(instanceId, CODE_COLUMN, sealed).toString('utf8');
 }
 
-/** A session with nothing to show yet, in the place of whatever was there. The caller holds the instance's row. */
+/** Replaces the session by a new one without a code. The caller has locked the instance's row. */
 export async function putSession(
   tx: Prisma.TransactionClient,
   sealer: Sealer,
@@ -70,7 +70,7 @@ export async function putSession(
   });
 }
 
-/** Whatever session is open ends: as a success without a word, otherwise with its reason. */
+/** Closes the open session; `reason` null: paired. */
 export async function closeSession(
   tx: Prisma.TransactionClient,
   instanceId: string,

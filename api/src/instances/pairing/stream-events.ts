@@ -2,14 +2,14 @@ import { isPaired } from './sessions.js';
 import type { PairingState } from './watch.js';
 import { isOpen } from './view.js';
 
-/** What has gone out on one pairing stream. */
+/** Events that a pairing stream has sent. */
 export interface Seen {
-  /** The number was unpaired while the stream was open: a pairing is news. */
+  /** Whether the instance was unpaired while the stream was open, so that a pairing is a new event. */
   unpaired: boolean;
   paired: boolean;
-  /** The session that was open last. */
+  /** Last open session. */
   session: string | null;
-  /** The last code that was sent. */
+  /** Last code sent. */
   code: string | null;
 }
 
@@ -27,7 +27,7 @@ export interface StreamStep {
   end: boolean;
 }
 
-/** (spec: Pairing stream events; design: pairing, pairing stream) What a look at the rows adds to a stream. Pure. */
+/** Decides the next events of a stream from the current rows (docs/interface.md). */
 export function stepStream(seen: Seen, now: PairingState | null): StreamStep {
   if (now === null) return { seen, events: [], end: true };
   if (isPaired(now.state)) return stepPaired(seen, now);

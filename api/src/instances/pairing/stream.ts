@@ -13,10 +13,10 @@ import { pairingFailure } from './reasons.js';
 
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** Who holds the stream may still see the instance. */
+/** Whether the caller may still access the instance. */
 export type MaySee = () => Promise<boolean>;
 
-/** The events of one pairing stream, in order, each with the data of the event of its name. */
+/** Produces the events of a pairing stream in order, each with the data of the event type of that name. */
 export function pairingStream(services: Services, row: Instance, maySee: MaySee): EventProducer {
   const since = Date.now() - CLOCKS_DIFFER_MS;
   return async (out) => {
@@ -31,7 +31,7 @@ export function pairingStream(services: Services, row: Instance, maySee: MaySee)
   };
 }
 
-/** One look after the other: what comes while one is being sent is looked at afterwards. */
+/** Yields the state after each change; changes during a send are combined. */
 async function* looks(
   { pairings }: Services,
   instanceId: string,
@@ -82,7 +82,7 @@ async function send(services: Services, out: EventStream, { event, now, since }:
   }
 }
 
-/** What the event of the pairing says: it is written together with the state that was seen. */
+/** Reads the data of the pairing event, which was written in the same transaction as the state. */
 async function pairedData({ db, sealer }: Services, now: PairingState, since: number): Promise<unknown> {
   const { accountId, instanceId, jid } = now;
   const event = await db.event.findFirst({

@@ -4,7 +4,7 @@ import { toDataURL } from 'qrcode';
 import { isPaired } from './sessions.js';
 import type { PairingState } from './watch.js';
 
-/** A code as it is shown: what is left of its time is counted from now. */
+/** Public form of a code, with the remaining time from now. */
 export async function qrOut(code: { text: string; expiresAt: Date }): Promise<PairingQr> {
   const leftMs = code.expiresAt.getTime() - Date.now();
   return {

@@ -11,7 +11,7 @@ declare module '../../http/services.js' {
   }
 }
 
-/** An instance and its pairing session, as the rows have them. */
+/** An instance and its pairing session. */
 export interface PairingState {
   accountId: string;
   instanceId: string;
@@ -26,14 +26,14 @@ export interface SessionState {
   id: string;
   method: PairingMethod;
   open: boolean;
-  /** How many codes there have been: another one is a new one. */
+  /** Number of codes so far; a change means a new code. */
   count: number;
-  /** Null where there is none yet, or it has run out. */
+  /** Null: none yet, or expired. */
   code: { text: string; expiresAt: Date } | null;
   error: string | null;
 }
 
-/** Of these instances, those that exist. */
+/** Reads the pairing states of existing instances, by id. */
 export async function readPairings(
   db: Database,
   sealer: Sealer,
@@ -72,12 +72,12 @@ export async function readPairings(
 
 const LOOK_MS = 250;
 
-/** Null: the instance is gone. */
+/** Null: the instance was deleted. */
 export type Watcher = (now: PairingState | null) => void;
 
 /**
- * Looks at the rows for all who wait for a change of a pairing, with one statement for all of them, and not at all
- * while nobody waits. So any replica sees what an engine has told another, with Redis or without it.
+ * Polls the rows for all watchers of pairings with one statement, and not at all without watchers. So any replica sees the
+ * updates that engines report to another one, without Redis.
  */
 export class PairingWatch {
   readonly #db: Database;
@@ -94,12 +94,12 @@ export class PairingWatch {
     return readPairings(this.#db, this.#sealer, [instanceId]).then((found) => found.get(instanceId) ?? null);
   }
 
-  /** How many are being told of this instance now. */
+  /** Number of watchers of an instance. */
   watching(instanceId: string): number {
     return this.#watchers.get(instanceId)?.size ?? 0;
   }
 
-  /** Told at every look, until the signal. */
+  /** Calls the watcher at every poll until the signal. */
   watch(instanceId: string, watcher: Watcher, signal: AbortSignal): void {
     if (signal.aborted) return;
     const watchers = this.#watchers.get(instanceId) ?? new Set();
@@ -116,7 +116,7 @@ export class PairingWatch {
   async #look(): Promise<void> {
     this.#looking = true;
     while (this.#watchers.size > 0) {
-      // Where Postgres is away the next look finds what there is, and whoever has a deadline keeps it.
+      // If Postgres is unavailable, the next poll reads the state; watchers have their own deadlines.
       await this.#tell().catch(() => undefined);
       await sleep(LOOK_MS);
     }

@@ -2,14 +2,13 @@ import type { InstanceState } from '@gwk/core/states';
 import { instanceEvent, type EventDraft, type InstanceSubject } from '../../events/emit.js';
 
 /**
- * What becomes of an instance when its state changes: the row, the intervals that availability is computed from, the
- * clock of time spent out, and the events. Pure.
+ * Decides the effects of a state change: the row, the intervals of availability, the offline time, and the events. Pure.
  */
 export interface InstanceStateRow {
   state: InstanceState;
   stateReason: string | null;
   stateChangedAt: Date;
-  /** Milliseconds out of `connected` before stateChangedAt. */
+  /** Offline time in milliseconds before stateChangedAt. */
   offlineMs: bigint;
   jid: string | null;
   businessName: string | null;
@@ -33,10 +32,10 @@ export interface StateUpdate {
 
 export interface StateOutcome {
   row: InstanceStateRow;
-  /** New intervals in order; each ends the one before it. */
+  /** New intervals in order; each ends the previous one. */
   intervals: { state: InstanceState; reason: string | null; since: Date }[];
   events: EventDraft[];
-  /** Something that a consumer sees has changed. */
+  /** Whether a public field changed. */
   visible: boolean;
 }
 
@@ -54,7 +53,7 @@ export function decideStates(
   return outcome;
 }
 
-/** The present state told again, perhaps after a lost answer: no event, no interval. */
+/** A repeated report of the current state, for example after a lost answer: no event, no interval. */
 function noteDetails(outcome: StateOutcome, item: StateUpdate): void {
   const { row } = outcome;
   const { jid, businessName } = row;
@@ -111,7 +110,7 @@ function eventOf(subject: InstanceSubject, row: InstanceStateRow, item: StateUpd
   }
 }
 
-/** A change is never placed before the one that precedes it, nor in the future: clocks of pods differ. */
+/** Bounds the time of a change between the previous change and now, because the clocks of pods differ. */
 function timeOf(row: InstanceStateRow, at: Date, now: Date): Date {
   return new Date(Math.max(row.stateChangedAt.getTime(), Math.min(at.getTime(), now.getTime())));
 }

@@ -22,8 +22,8 @@ interface LockedRow {
 }
 
 /**
- * Writes changes of an instance's state, in order, with their intervals and events, within the caller's transaction.
- * The caller has checked the epoch rule. An instance that is gone changes no more.
+ * Writes state changes in order, with their intervals and events, in the caller's transaction. The caller has verified the
+ * epoch. A deleted instance does not change.
  */
 export async function writeStates(
   tx: Prisma.TransactionClient,
