@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../support/program.js';
 
@@ -53,14 +53,4 @@ test.each(PAGES)('every relative link of %s leads to a file and a heading', (pag
   const path = join(ROOT, page);
   const faults = linksIn(read(path)).map((link) => faultOf(path, link));
   expect(faults.filter((fault) => fault !== null)).toEqual([]);
-});
-
-test('docs/architecture.md names only files and folders that exist', () => {
-  const text = read(join(ROOT, 'docs/architecture.md'));
-  const named = [...text.matchAll(/`((?:[\w.-]+\/)+[\w.-]*)`/g)].map(([, path]) => path!);
-  const paths = named.filter((path) => existsSync(join(ROOT, path.split('/')[0]!)));
-  expect(paths.length).toBeGreaterThan(80);
-  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-  const folders = paths.filter((path) => path.endsWith('/'));
-  expect(folders.filter((path) => !statSync(join(ROOT, path)).isDirectory())).toEqual([]);
 });
