@@ -56,8 +56,17 @@ async function exportWorkerAndApi(): Promise<string> {
 
 async function exportOperator(): Promise<string> {
   const cluster = { keys: () => [] };
-  const controller = { queue: { depth: 0 }, rollout: { moving: 0, waiting: 0 }, leaseTimeoutMs: 0, crashLoops: 0 };
-  return createOperatorMetrics({ cluster, controller, invalidManifests: () => 0 } as unknown as MetricsSources).metrics();
+  const controller = {
+    queue: { depth: 0 },
+    rollout: { moving: 0, waiting: 0 },
+    leaseTimeoutMs: 0,
+    crashLoops: 0,
+  };
+  return createOperatorMetrics({
+    cluster,
+    controller,
+    invalidManifests: () => 0,
+  } as unknown as MetricsSources).metrics();
 }
 
 async function exportEngine(): Promise<string> {
