@@ -69,7 +69,7 @@ export function makeConfig(image, { version, revision }) {
   };
 }
 
-export function makeLabels({ title, description, licenses }, { version, revision }) {
+function makeLabels({ title, description, licenses }, { version, revision }) {
   const label = (name) => `org.opencontainers.image.${name}`;
   return {
     [label('title')]: title,

@@ -37,7 +37,7 @@ export const findLicence = ({ name, license }) =>
  * Single decisions with their reasons. `images` lists the images that may contain the package; NOTICE names them.
  * @type {{ names: RegExp, licence: RegExp, images: string[], why: string }[]}
  */
-export const EXCEPTIONS = [
+const EXCEPTIONS = [
   {
     names: /^libsignal$/,
     licence: /^GPL-3\.0/,

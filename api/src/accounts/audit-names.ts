@@ -1,7 +1,7 @@
 import { toPublicId, type IdKind } from '@gwk/core/ids';
 
 /** References of an audit log entry as UUIDs, as stored. */
-export interface AuditNames {
+interface AuditNames {
   accountId: string | null;
   actor: string;
   action: string;

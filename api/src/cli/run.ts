@@ -23,7 +23,7 @@ export function print(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-export interface DatabaseAccess {
+interface DatabaseAccess {
   databaseUrl: string;
   databaseCa: string | undefined;
 }

@@ -37,7 +37,7 @@ export interface EngineRedis {
   ca?: string;
 }
 
-export interface RedisUsersOptions {
+interface RedisUsersOptions {
   /** Address of the API itself, with credentials. */
   redisUrl: string;
   /** Address for engines (default: the API's). */

@@ -24,7 +24,7 @@ export interface EventDraft {
 }
 
 /** Columns of gwk_emit. */
-export interface SealedEvent {
+interface SealedEvent {
   id: string;
   accountId: string;
   instanceId: string | null;

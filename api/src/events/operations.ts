@@ -65,7 +65,7 @@ function maySeeEvent(caller: Caller, row: Event): boolean {
   return row.instanceId === null ? caller.instances === null : maySee(caller, row.instanceId);
 }
 
-export function eventOut(sealer: Sealer, row: Event): EventOut {
+function eventOut(sealer: Sealer, row: Event): EventOut {
   return {
     id: toPublicId('event', row.id),
     type: row.type as EventType,

@@ -11,7 +11,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /** Refusal of a body over the limit. The connection closes without reading the rest. */
-export class BodyTooLarge extends Problem {
+class BodyTooLarge extends Problem {
   constructor() {
     super('file-too-large', { detail: 'O corpo JSON excede 1 MB.' });
   }

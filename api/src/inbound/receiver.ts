@@ -31,7 +31,7 @@ declare module '../http/services.js' {
  * Two rare kinds take another path: a message that shows that two contacts are one links them first, and an opt-out or opt-in
  * word is written in its own transaction.
  */
-export interface ReceiverDeps {
+interface ReceiverDeps {
   database: Database;
   sealer: Sealer;
   log: Logger;

@@ -11,7 +11,7 @@ import { failMessages } from '../messages/apply-status.js';
  * and their events; unconfirmed sends end by their timeout. The deletion can be repeated after a crash. The row stays with its
  * references, because an endpoint or key that is restricted to the instance must not become unrestricted.
  */
-export interface RemovedInstance {
+interface RemovedInstance {
   id: string;
   accountId: string;
   resourceNamespace: string;

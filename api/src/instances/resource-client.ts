@@ -52,7 +52,7 @@ export const FIELD_MANAGER = 'gwk-api';
 const TIMEOUT_MS = 2_500;
 const RETRY_AFTER_SECONDS = 2;
 
-export interface ClusterOptions {
+interface ClusterOptions {
   url: string;
   /** Called for each request, because tokens of service accounts rotate. */
   token: () => string;

@@ -12,7 +12,7 @@ import { hasEngine } from './live/ask-engine.js';
  */
 const UNLINK_MS = 3_000;
 const LOOK_MS = 100;
-export const STILL_LINKED = 'device_still_linked';
+const STILL_LINKED = 'device_still_linked';
 
 /** Commands the engine of a deleted instance to unlink, and waits for it briefly. */
 export async function leavePhone(services: Services, row: Instance): Promise<void> {

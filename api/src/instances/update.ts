@@ -18,7 +18,7 @@ import { decideWithin, lockAccountByName, projectWithin } from './projection.js'
  * Changes an instance under the lock of the account: first the resource, then the row from it. Earlier changes by others
  * (kubectl) are projected before `If-Match` is checked; changes between read and write cause a conflict and a retry.
  */
-export interface InstanceChange {
+interface InstanceChange {
   id: string;
   /** Null or undefined: unchanged. */
   name?: string | null | undefined;

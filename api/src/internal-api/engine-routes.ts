@@ -14,13 +14,13 @@ import { recordRestriction } from '../engines/restriction.js';
 import { readSent } from '../engines/sent-content.js';
 import { recordStates } from '../engines/states.js';
 
-export type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;
+type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;
 
-export type EngineHandlers = {
+type EngineHandlers = {
   [R in EngineRoute]: (caller: EngineCaller, request: ParsedRequest<R>) => Promise<EngineResponse<R>>;
 };
 
-export interface EngineServices {
+interface EngineServices {
   leases: Leases;
   claims: Claims;
   built: BuiltMessages;

@@ -20,7 +20,7 @@ export function readIdentity(cert: Text, key: Text): Identity | undefined {
 
 const LOOK_EVERY_MS = 15_000;
 
-export interface Followed {
+interface Followed {
   identity: Identity;
   read: () => Identity | undefined;
   log: Logger;

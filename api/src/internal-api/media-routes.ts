@@ -19,7 +19,7 @@ import { RefusalError } from '../engines/refusal.js';
 export const MEDIA_PATHS = { download: '/engine/media-download', upload: '/engine/media-upload' };
 const SMALL_BODY = 10_000;
 
-export type MediaDeps = Pick<InternalDeps, 'database' | 'sealer' | 'media'>;
+type MediaDeps = Pick<InternalDeps, 'database' | 'sealer' | 'media'>;
 
 /** @throws RefusalError `invalid`, `fenced` */
 export async function sendFinished(

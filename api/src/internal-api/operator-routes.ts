@@ -15,7 +15,7 @@ import { readFacts } from '../engines/operator-facts.js';
 import { pairForCluster } from './operator-pairing.js';
 import { RefusalError } from '../engines/refusal.js';
 
-export type OperatorHandlers = {
+type OperatorHandlers = {
   [R in OperatorRoute]: (
     request: z.output<(typeof OPERATOR_ROUTES)[R]['request']>,
   ) => Promise<OperatorResponse<R>>;

@@ -44,7 +44,7 @@ interface Row {
 const DOWN_MINUTES = 5;
 
 /** Retention periods; older rows count as overdue. */
-export type Keeping = DaysKept & Pick<RetentionOptions, 'contentHours'>;
+type Keeping = DaysKept & Pick<RetentionOptions, 'contentHours'>;
 
 /** Cached queries of the worker's metrics. */
 export const postgresReaders = (db: Database, keeping: Keeping) => ({

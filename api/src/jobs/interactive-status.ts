@@ -12,7 +12,7 @@ import { decideCheck } from '../messages/interactive-status/decide.js';
  * Checks interactive formats on a schedule: sends a message in each format from one instance to another and records whether
  * it was delivered in that format. Policies apply to these messages as to all others.
  */
-export interface MonitorOptions {
+interface MonitorOptions {
   /** Sender and recipient instance (`ins_...`). */
   from: string;
   to: string;

@@ -15,7 +15,7 @@ import { findFfmpeg, isUsable } from '../media/tools/find-ffmpeg.js';
 import { Tools } from '../media/tools/run.js';
 
 /** Media work of a worker: prepares messages and expires files. */
-export interface WorkerMedia {
+interface WorkerMedia {
   jobs: Job[];
   watch: StoreWatch;
   stop(): Promise<void>;

@@ -10,7 +10,7 @@ export interface DaysKept {
   deliveryDays: number;
 }
 
-export interface PartitionPlan {
+interface PartitionPlan {
   parent: string;
   /** Days (UTC) that need a partition: from yesterday to 7 days ahead. */
   days: string[];
@@ -54,7 +54,7 @@ const TIMES: PartitionTimes = {
   turnMs: REST_MS * 0.9,
 };
 
-export interface PartitionOptions {
+interface PartitionOptions {
   now?: () => number;
   times?: Partial<PartitionTimes>;
 }

@@ -57,7 +57,7 @@ export type LivenessReader = (
   due: readonly EndedLease[],
 ) => Promise<ReadonlyMap<string, Liveness>>;
 
-export interface LivenessReaderOptions {
+interface LivenessReaderOptions {
   log: JobDependencies['log'];
   onRead?: (source: LivenessSource['name'], ok: boolean) => void;
 }

@@ -7,7 +7,7 @@ import { HEADERS } from './headers.js';
 import { problemsOf } from './problems.js';
 import { SchemaBook, type JsonSchema } from './schema-book.js';
 
-export interface DocumentOptions {
+interface DocumentOptions {
   operations: readonly Operation[];
   baseUrl: string;
   docsUrl: string;

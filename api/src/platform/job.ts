@@ -20,7 +20,7 @@ export const NOTHING: JobResult = { amount: 0, more: false };
 
 const MAX_BACKOFF_MS = 10_000;
 
-export interface LoopOptions {
+interface LoopOptions {
   log: Logger;
   signal: AbortSignal;
   onPass?: (ok: boolean, amount: number) => void;

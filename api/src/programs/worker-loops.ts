@@ -36,11 +36,15 @@ import { releaseScheduledJob } from '../jobs/release-scheduled.js';
 import { retentionJob } from '../jobs/retention.js';
 import { resendDeliveriesJob } from '../jobs/resend-deliveries.js';
 import { renotifyJob } from '../jobs/renotify.js';
-import { createLivenessReader, unresponsiveEnginesJob, type LivenessReader } from '../jobs/unresponsive-engines.js';
+import {
+  createLivenessReader,
+  unresponsiveEnginesJob,
+  type LivenessReader,
+} from '../jobs/unresponsive-engines.js';
 import { backoff, loop, type Job } from '../platform/job.js';
 import type { JobDependencies } from '../jobs/dependencies.js';
 
-export type WorkerConfig = ConfigOf<typeof workerSettings>;
+type WorkerConfig = ConfigOf<typeof workerSettings>;
 
 export interface RunningWorker {
   port: number;
@@ -100,11 +104,7 @@ export async function startWorker(
     });
     closers.push(() => listener.close());
     const readLiveness = chooseLivenessReader(config, { redis, keys, log, metrics });
-    const all = [
-      ...createJobs(deps, config, readLiveness),
-      ...createInteractiveStatusJobs(deps, config),
-      ...media.jobs,
-    ];
+    const all = [...createJobs(deps, config, readLiveness), ...media.jobs];
     const jobs = runAll(all, { log, signal: ended.signal, metrics });
     const delivering = deliverLoop(deliveries, { log, signal: ended.signal, metrics });
     closers.push(async () => {
@@ -182,6 +182,7 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: L
     auditLogJob(deps),
     partitionsJob(deps, config),
     retentionJob(deps, config),
+    ...createInteractiveStatusJobs(deps, config),
   ];
 }
 

@@ -9,7 +9,7 @@ import type { Exchange } from '../http/exchange.js';
  * It formats the lines itself and writes those of one turn of the event loop together, because a general logger costs
  * several times as much for every message.
  */
-export interface LineSink {
+interface LineSink {
   write(lines: string): void;
 }
 

@@ -22,7 +22,7 @@ import { CLIENT_GONE, type Observer } from '../http/respond.js';
 import { createHandler } from '../http/route.js';
 import type { Services } from '../http/services.js';
 
-export interface AppOptions {
+interface AppOptions {
   services: Services;
   operations: readonly Operation[];
   /** Serves probes and metrics, before all other middleware. */

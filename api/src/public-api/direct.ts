@@ -5,7 +5,7 @@ import type { Exchange, Reply } from '../http/exchange.js';
  * Serves the busiest operation without the router: the same steps in the same order, without matching the other routes.
  * Requests with any other spelling of the path (a query, a slash at the end) go through the router.
  */
-export interface Direct {
+interface Direct {
   method: string;
   url: string;
   steps: readonly RequestHandler[];

@@ -16,7 +16,7 @@ import { createServer } from './server.js';
 import type { ApiConfig, Services } from '../http/services.js';
 
 /** The public listener. */
-export interface PublicListener {
+interface PublicListener {
   port: number;
   /** Answers the requests in flight and those that arrive meanwhile, then closes. */
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import { respondProblem, type Observer } from '../http/respond.js';
  * Turns every refusal and error into an answer. Unexpected errors are logged without any content of the request and
  * answered with `internal-error`.
  */
-export interface ProblemHandlerOptions {
+interface ProblemHandlerOptions {
   docsUrl: string;
   log: Logger;
   observer: Observer;

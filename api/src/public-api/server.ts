@@ -20,7 +20,7 @@ const MAX_HEADER_BYTES = 16_384;
 
 type Constructor<T> = (this: T, ...args: unknown[]) => void;
 
-export interface ServerOptions {
+interface ServerOptions {
   app: Express;
   /** Replaces the app for requests that bypass it. */
   listener?: Listener;

@@ -13,13 +13,13 @@ import { makeRecordId, type RequestName } from './record-id.js';
  * does not use up its key); `release` ends the lock. If the process dies in between, the lock expires, and the next request
  * with the same body resumes with the same resource id. `POST /v1/messages` has no marks: it writes its record with the message.
  */
-export const IDEMPOTENCY_HOURS = 24;
-export const MARK_SECONDS = 10;
+const IDEMPOTENCY_HOURS = 24;
+const MARK_SECONDS = 10;
 const MAX_KEY = 255;
 const HASH_BYTES = 16;
 export const RESPONSE_COLUMN = 'idempotency_records.response_sealed';
 
-export interface IdempotentRequest extends RequestName {
+interface IdempotentRequest extends RequestName {
   bodyHash: Buffer;
   /** Hashes under former encryption keys, so that a retry matches after a key rotation. */
   formerHashes?: readonly Buffer[];

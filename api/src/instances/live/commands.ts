@@ -27,7 +27,7 @@ export interface CommandTarget {
   commandKeySealed: Uint8Array;
 }
 
-export interface LiveOptions {
+interface LiveOptions {
   redis: Redis;
   redisUrl: string;
   redisCa?: string | undefined;

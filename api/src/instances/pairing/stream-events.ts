@@ -21,7 +21,7 @@ export type StreamEvent =
   | { event: 'connected' }
   | { event: 'error'; reason: string };
 
-export interface StreamStep {
+interface StreamStep {
   seen: Seen;
   events: StreamEvent[];
   end: boolean;

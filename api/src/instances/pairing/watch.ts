@@ -73,7 +73,7 @@ export async function readPairings(
 const LOOK_MS = 250;
 
 /** Null: the instance was deleted. */
-export type Watcher = (now: PairingState | null) => void;
+type Watcher = (now: PairingState | null) => void;
 
 /**
  * Polls the rows for all watchers of pairings with one statement, and not at all without watchers. So any replica sees the

@@ -30,7 +30,7 @@ export interface StateUpdate {
   reconnect?: { count: number; at: Date | null } | undefined;
 }
 
-export interface StateOutcome {
+interface StateOutcome {
   row: InstanceStateRow;
   /** New intervals in order; each ends the previous one. */
   intervals: { state: InstanceState; reason: string | null; since: Date }[];

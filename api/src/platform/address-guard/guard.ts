@@ -11,7 +11,7 @@ import { PublicAddresses } from './ranges.js';
  * addresses, which defeats DNS rebinding. Address literals skip the lookup, so the connector checks the target too. Such an
  * agent follows no redirects and ignores proxy variables.
  */
-export interface GuardRules {
+interface GuardRules {
   /** Also allow exactly `http://127.0.0.1:PORT/...` (a gateway on one machine). */
   loopback: boolean;
   /** Additional forbidden ranges (CIDR); all non-public ranges are forbidden anyway. */
@@ -23,7 +23,7 @@ export interface GuardRules {
 export type UrlFinding =
   'not-a-url' | 'not-https' | 'user-info' | 'bad-port' | 'name-not-public' | 'address-not-public';
 
-export type UrlVerdict = { ok: true; url: URL } | { ok: false; finding: UrlFinding };
+type UrlVerdict = { ok: true; url: URL } | { ok: false; finding: UrlFinding };
 
 /** Rules for the URL of a webhook endpoint at registration (problem `invalid-webhook-url`). */
 export function checkWebhookUrl(url: string, rules: GuardRules): UrlVerdict {
@@ -31,7 +31,7 @@ export function checkWebhookUrl(url: string, rules: GuardRules): UrlVerdict {
 }
 
 /** Cause of a failed call to a forbidden name or address. */
-export class ForbiddenAddressError extends Error {
+class ForbiddenAddressError extends Error {
   override name = 'ForbiddenAddressError';
   readonly code = 'GWK_FORBIDDEN_ADDRESS';
 }
@@ -149,10 +149,10 @@ export function dnsResolve(resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tr
 }
 
 /** Decides about targets: an AddressGuard, or in tests one that allows a local server. */
-export type TargetJudge = Pick<AddressGuard, 'judgeTarget' | 'judgeAddresses'>;
+type TargetJudge = Pick<AddressGuard, 'judgeTarget' | 'judgeAddresses'>;
 
 /** A lookup for `net.connect` that returns checked addresses only. */
-export function guardedLookup(judge: TargetJudge, resolve: Resolve = dnsResolve()): LookupFunction {
+function guardedLookup(judge: TargetJudge, resolve: Resolve = dnsResolve()): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname)
       .then((addresses) => {
