@@ -98,7 +98,7 @@ describe('traces', () => {
     expect(named(spans, 'send')[0]!.attributes).toEqual({
       'gwk.message.id': id,
       'gwk.message.type': 'text',
-      'gwk.conclusion': 'sent',
+      'gwk.result': 'sent',
     });
     for (const { start, end } of spans) expect(end).toBeGreaterThanOrEqual(start);
     const told = (await stage.receiver.calls()).filter(({ data }) => data['message_id'] === id);
