@@ -121,7 +121,7 @@ describeOnKubernetes('the Instance definition', (cluster) => {
     expect((await create({ account: 'main' }, 'x'.repeat(63))).status).toBe(201);
     const { status, body } = await create({ account: 'main' }, 'x'.repeat(64));
     expect(status).toBe(422);
-    expect(body.message).toContain('more than 63 characters');
+    expect(body.message).toContain('must have at most 63 characters');
   });
 
   test('writes the status separately, without a new generation', async () => {
