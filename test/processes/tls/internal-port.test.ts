@@ -47,7 +47,7 @@ test('new connections get the new certificate', async () => {
 
 test('a certificate whose key has not come yet is not served, and is once it has', async () => {
   identity = { cert: second.cert, key: first.key };
-  await until(() => lines.some((line) => line.includes('cannot be used')), { what: 'it is seen' });
+  await until(() => lines.some((line) => line.includes('not usable')), { what: 'it is seen' });
   expect(await isTrusted(first.ca)).toBe(true);
   identity = second;
   await until(() => isTrusted(second.ca), { what: 'the new certificate is served' });
