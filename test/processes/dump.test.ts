@@ -247,7 +247,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     test('sends go on, and days wait', () => {
       expect([...statuses]).toEqual([202]);
       expect(during).toBeGreaterThan(0);
-      const waiting = [...log.matchAll(/"table":"(\w+)".*in use for long/g)].map(([, table]) => table);
+      const waiting = [...log.matchAll(/"table":"(\w+)".*table in use/g)].map(([, table]) => table);
       expect(waiting).toEqual(expect.arrayContaining(['events', 'messages']));
     });
 
