@@ -4,49 +4,51 @@ import { pause, until } from '../support/wait.js';
 import type { Calamity, PlannedFault } from '../support/number/chaos-plan.js';
 import type { NumberStage } from '../support/number/stage.js';
 
-/** A fault as it came to pass. */
-export interface Befallen {
+/** A fault that was injected, with its times. */
+export interface InjectedFault {
   what: Calamity;
   from: number;
   to: number;
 }
 
-const AWAY_MS = 1_000;
+const OUTAGE_MS = 1_000;
 const STALL_MS = 2_000;
 
-/** Does what is planned, one after the other, each at its time or when the one before is over. */
-export async function befall(
+/**
+ * Injects the planned faults one after the other. Each starts at its time, or when the previous one is over.
+ */
+export async function injectFaults(
   stage: NumberStage,
   planned: readonly PlannedFault[],
   over: AbortSignal,
-): Promise<Befallen[]> {
+): Promise<InjectedFault[]> {
   const begun = Date.now();
-  const befallen: Befallen[] = [];
+  const injected: InjectedFault[] = [];
   for (const fault of planned) {
     await pause(Math.max(0, begun + fault.atMs - Date.now()));
     if (over.aborted) break;
     const from = Date.now();
-    await DOING[fault.what](stage, fault.forMs);
-    befallen.push({ what: fault.what, from, to: Date.now() });
+    await ACTIONS[fault.what](stage, fault.forMs);
+    injected.push({ what: fault.what, from, to: Date.now() });
   }
-  return befallen;
+  return injected;
 }
 
-type Do = (stage: NumberStage, forMs: number) => Promise<void>;
+type Action = (stage: NumberStage, forMs: number) => Promise<void>;
 
-const DOING: Record<Calamity, Do> = {
+const ACTIONS: Record<Calamity, Action> = {
   'the engine is killed': (stage) => endEngine(stage, 'SIGKILL'),
   'the engine is asked to stop': (stage) => endEngine(stage, 'SIGTERM'),
-  'the operator is killed, and with it the engine': (stage) => end(stage.gateway.operator),
+  'the operator is killed together with the engine': (stage) => end(stage.gateway.operator),
   'the connection is cut': async ({ network, phone }) => void (await network.cut(phone.number)),
   'the network ends the stream (503)': async ({ network, phone }) =>
     void (await network.streamError(phone.number, 503)),
-  'the network is away': async ({ network }, forMs) => {
+  'the network is unavailable': async ({ network }, forMs) => {
     await network.outage(true, { cut: true });
     await pause(forMs);
     await network.outage(false);
   },
-  'the line is half dead, then gone': async ({ network, phone }, forMs) => {
+  'the line freezes, then is cut': async ({ network, phone }, forMs) => {
     await network.line(phone.number, { frozen: true });
     await pause(forMs);
     await network.cut(phone.number);
@@ -66,19 +68,19 @@ const DOING: Record<Calamity, Do> = {
     await pause(forMs);
     await api!.kill('SIGCONT');
   },
-  'Redis is killed, with its data': async ({ gateway }) => {
+  'Redis is killed and loses its data': async ({ gateway }) => {
     const redis = createClient({ url: gateway.redis.url });
     redis.on('error', () => undefined);
     await redis.connect();
     await redis.flushAll();
     redis.destroy();
     await gateway.redis.kill('SIGKILL');
-    await pause(AWAY_MS);
+    await pause(OUTAGE_MS);
     await gateway.redis.start();
   },
   'Postgres is killed': async ({ gateway }) => {
     await gateway.postgres.kill('SIGKILL');
-    await pause(AWAY_MS);
+    await pause(OUTAGE_MS);
     await gateway.postgres.start();
   },
   'Postgres is restarted': async ({ gateway }) => {

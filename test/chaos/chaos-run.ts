@@ -6,7 +6,7 @@ import { Receiver } from '../support/gateway/receiver.js';
 import { chatOf, sendTraffic } from '../support/gateway/traffic.js';
 import { faultsOfEvents, steadyFor } from '../support/gateway/verdict.js';
 import { until } from '../support/wait.js';
-import { befall, type Befallen } from './chaos-faults.js';
+import { injectFaults, type InjectedFault } from './chaos-faults.js';
 import { planChaos } from '../support/number/chaos-plan.js';
 import { peopleWrite, roomsOf } from '../support/number/conversations.js';
 import { openNumberStage, type NumberStage } from '../support/number/stage.js';
@@ -18,8 +18,8 @@ export interface ChaosOptions {
   seed: number;
   seconds: number;
   /**
-   * Messages, each way. In storms a number sends some 9 a second: more than that piles up for as long as the
-   * run lasts, and cannot come to rest after it.
+   * Messages per second, each way. Under faults an instance sends about 9 messages per second. A higher rate
+   * leaves a backlog that does not drain after the run.
    */
   perSecond: number;
 }
@@ -27,7 +27,7 @@ export interface ChaosOptions {
 export interface ChaosResult {
   sums: Record<string, number | string>;
   faults: Fault[];
-  /** What is needed to find the causes; empty where all is well. */
+  /** Logs and timelines for finding the causes. Empty without faults. */
   report: string;
 }
 
@@ -40,7 +40,10 @@ const QUIET_MS = 2_500;
 const SHOWN_FAULTS = 12;
 const SHOWN_TIMELINES = 4;
 
-/** A gateway of its own, in chaos for so long; then everything comes to rest, and is judged. */
+/**
+ * Runs a gateway of its own under faults for `seconds`, waits until everything has settled, and checks the
+ * result.
+ */
 export async function chaosRun(options: ChaosOptions): Promise<ChaosResult> {
   const receiver = await Receiver.start();
   let stage: NumberStage | undefined;
@@ -82,7 +85,7 @@ class ChaosRun {
     const rooms = roomsOf(this.#stage);
     const perRoom = Math.ceil((seconds * perSecond) / rooms.length);
     const over = new AbortController();
-    const [traffic, said, befallen] = await Promise.all([
+    const [traffic, said, injected] = await Promise.all([
       sendTraffic({
         clients: this.#stage.customer.clients,
         instanceId: this.#stage.id,
@@ -93,7 +96,7 @@ class ChaosRun {
         perSecond,
       }),
       peopleWrite(this.#stage, { name: `seed ${seed}`, perRoom, perSecond }),
-      befall(this.#stage, planChaos(seed, seconds * 1000), over.signal),
+      injectFaults(this.#stage, planChaos(seed, seconds * 1000), over.signal),
     ]).finally(() => over.abort());
     const ended = Date.now();
     const unsettled = await this.#settle();
@@ -104,21 +107,21 @@ class ChaosRun {
     const faults = [
       ...unsettled,
       ...faultsOf(observed),
-      ...this.#witness.askedAgain.map(({ ids }) => ({ what: 'the number asked for it again', ids })),
+      ...this.#witness.askedAgain.map(({ ids }) => ({ what: 'the engine requested it again', ids })),
       ...(await this.#faultsOfWebhooks(observed.events)),
       ...(await this.#faultsOfNumber(observed.events)),
     ];
     return {
       faults,
-      report: faults.length === 0 ? '' : await this.#explain(faults, befallen),
+      report: faults.length === 0 ? '' : await this.#explain(faults, injected),
       sums: {
-        faults: countsOf(befallen),
-        'accepted for the number to send': traffic.count,
+        faults: countsOf(injected),
+        'accepted for sending': traffic.count,
         ...this.#sumsOfArrivals(),
-        'posts that were repeated': traffic.repeatedPosts,
-        'written to the number': [...said.values()].flat().length,
-        'told as events': observed.events.filter(({ type }) => type === 'message.received').length,
-        'times that the number was linked': observed.events.filter(({ type }) => type === 'instance.paired')
+        'repeated posts': traffic.repeatedPosts,
+        'written to the phone number': [...said.values()].flat().length,
+        'reported as events': observed.events.filter(({ type }) => type === 'message.received').length,
+        'times the phone number was linked': observed.events.filter(({ type }) => type === 'instance.paired')
           .length,
         'seconds until all had settled': (settled - ended) / 1000,
       },
@@ -130,12 +133,15 @@ class ChaosRun {
     const shown = of('shown');
     return {
       'different messages shown by phones': new Set(shown.map(({ text }) => text)).size,
-      'shown by phones, in groups by each member': shown.length,
-      'the same again, which phones do not show': of('repeated').length,
+      'shown by phones, counting each group member': shown.length,
+      'duplicates that phones do not show': of('repeated').length,
     };
   }
 
-  /** Everything is on its last status, told and delivered; what does not come to rest is a fault. */
+  /**
+   * Waits until every message has its final status and every event and webhook is delivered. A timeout is a
+   * fault.
+   */
   async #settle(): Promise<Fault[]> {
     const { customer, phone, id: instance_id } = this.#stage;
     const { client } = customer;
@@ -149,7 +155,10 @@ class ChaosRun {
     const newest = steadyFor(QUIET_MS, () => client.newestEvent(instance_id));
     const steps: [string, () => Promise<boolean>][] = [
       ['every message has been delivered', async () => !(await moving())],
-      ['the number takes its mail', () => phone.hasTakenAll({ limitMs: SETTLE_MS }).then(() => true)],
+      [
+        'the phone receives its pending messages',
+        () => phone.hasTakenAll({ limitMs: SETTLE_MS }).then(() => true),
+      ],
       ['no more events come', newest],
       [
         'no webhook delivery is pending',
@@ -174,7 +183,10 @@ class ChaosRun {
     return { ...known, messages, events, arrivals: this.#witness.arrivals };
   }
 
-  /** Every event was posted, signed and as it is listed. Those from before the destination was there were not. */
+  /**
+   * Every event about a message was posted, signed and as it is listed. Events from before the endpoint was
+   * created were not.
+   */
   async #faultsOfWebhooks(events: readonly EventOut[]): Promise<Fault[]> {
     const about = events.filter(({ type }) => type.startsWith('message.'));
     const calls = await this.#receiver.calls(PATH);
@@ -187,14 +199,14 @@ class ChaosRun {
     const linked = events.filter(({ type }) => type === 'instance.paired').length;
     const devices = [...running.network.world.people.need(phone.number).companions.keys()];
     return [
-      ...violations.map((violation) => ({ what: `against the protocol: ${violation}`, ids: [] })),
+      ...violations.map((violation) => ({ what: `protocol violation: ${violation}`, ids: [] })),
       ...(linked === 1 && devices.length === 1
         ? []
         : [{ what: `linked ${linked} times, with the devices ${devices.join(', ')}`, ids: [] }]),
     ];
   }
 
-  async #explain(faults: readonly Fault[], befallen: readonly Befallen[]): Promise<string> {
+  async #explain(faults: readonly Fault[], injected: readonly InjectedFault[]): Promise<string> {
     const { seed, seconds, perSecond } = this.#options;
     const logs = mkdtempSync(join(tmpdir(), `gwk-chaos-${seed}-`));
     cpSync(this.#stage.gateway.folder, logs, {
@@ -203,10 +215,10 @@ class ChaosRun {
     });
     const ids = [...new Set(faults.flatMap((fault) => fault.ids))].slice(0, SHOWN_TIMELINES);
     const timelines = [];
-    for (const id of ids) timelines.push(await timelineOf(this.#stage, id, befallen));
+    for (const id of ids) timelines.push(await timelineOf(this.#stage, id, injected));
     return [
-      `seed ${seed}, ${seconds} s; again: make chaos SEEDS=${seed} SECONDS=${seconds} PER_SECOND=${perSecond}; logs: ${logs}`,
-      ...befallen.map(({ what, from }) => `  ${new Date(from).toISOString().slice(11, 23)} ${what}`),
+      `seed ${seed}, ${seconds} s; repeat with: make chaos SEEDS=${seed} SECONDS=${seconds} PER_SECOND=${perSecond}; logs: ${logs}`,
+      ...injected.map(({ what, from }) => `  ${new Date(from).toISOString().slice(11, 23)} ${what}`),
       `${faults.length} faults:`,
       ...faults.slice(0, SHOWN_FAULTS).map((fault) => `  ${fault.what} [${fault.ids.join(', ')}]`),
       'timelines:',
@@ -215,8 +227,8 @@ class ChaosRun {
   }
 }
 
-function countsOf(befallen: readonly Befallen[]): string {
+function countsOf(injected: readonly InjectedFault[]): string {
   const counts = new Map<string, number>();
-  for (const { what } of befallen) counts.set(what, (counts.get(what) ?? 0) + 1);
+  for (const { what } of injected) counts.set(what, (counts.get(what) ?? 0) + 1);
   return [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} times)`)).join('; ');
 }

@@ -7,10 +7,10 @@ import { pause, until } from '../support/wait.js';
 const CONVERSATIONS = 20;
 const PER_CONVERSATION = 50;
 const PER_SECOND = 40;
-/** How long a store is away. */
-const AWAY_MS = 1000;
+/** How long a store is unavailable. */
+const OUTAGE_MS = 1000;
 
-describe('every part killed in the midst of 1,000 sends', () => {
+describe('every part killed during 1,000 sends', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage('chaos', { apis: 2, ownPostgres: true, ownRedis: true });
@@ -32,28 +32,28 @@ describe('every part killed in the midst of 1,000 sends', () => {
     await redis.flushAll();
     redis.destroy();
     await stage.gateway.redis.kill('SIGKILL');
-    await pause(AWAY_MS);
+    await pause(OUTAGE_MS);
     await stage.gateway.redis.start();
   };
 
   const killPostgres = async () => {
     await stage.gateway.postgres.kill('SIGKILL');
-    await pause(AWAY_MS);
+    await pause(OUTAGE_MS);
     await stage.gateway.postgres.start();
   };
 
-  /** By how many messages have been accepted. */
+  /** Kills a part once this many messages have been accepted. */
   const kills: [number, string, () => Promise<void>][] = [
     [100, 'engine', killEngine],
     [230, 'worker', () => stage.gateway.workers[0]!.kill('SIGKILL')],
     [360, 'API that engines use', () => stage.gateway.apis[0]!.kill('SIGKILL')],
     [490, 'other API', () => stage.gateway.apis[1]!.kill('SIGKILL')],
-    [620, 'Redis, with its data', loseRedis],
+    [620, 'Redis and its data', loseRedis],
     [750, 'Postgres', killPostgres],
-    [880, 'operator, and with it the engine', () => stage.gateway.operator.kill('SIGKILL')],
+    [880, 'operator and the engine', () => stage.gateway.operator.kill('SIGKILL')],
   ];
 
-  test('every accepted message leaves once and in order, and every event is delivered', async () => {
+  test('sends every accepted message once and in order, and delivers every event', async () => {
     const done: Promise<void>[] = [];
     const killed: string[] = [];
     const started = Date.now();

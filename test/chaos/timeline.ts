@@ -1,5 +1,5 @@
 import type { StanzaView } from '@gwk/network/control/views';
-import type { Befallen } from './chaos-faults.js';
+import type { InjectedFault } from './chaos-faults.js';
 import type { NumberStage } from '../support/number/stage.js';
 
 interface Moment {
@@ -7,21 +7,24 @@ interface Moment {
   what: string;
 }
 
-/** What happened around a message: faults so long before and after it count. */
+/** Faults within this time before or after a message are part of its timeline. */
 const AROUND_MS = 10_000;
 const MOST_MOMENTS = 120;
 
-/** Everything that anybody knows of a message (its id on the network), in the order in which it happened. */
+/**
+ * Everything the logs, the events and the network know of a message (by its id on the network), in order of
+ * time.
+ */
 export async function timelineOf(
   stage: NumberStage,
   id: string,
-  befallen: readonly Befallen[],
+  injected: readonly InjectedFault[],
 ): Promise<string> {
   const events = await momentsOfEvents(stage, id);
   const moments = [...(await momentsOnNetwork(stage, id)), ...events.moments];
   const times = moments.map(({ at }) => at);
   const [first, last] = [Math.min(...times), Math.max(...times)];
-  const near = befallen
+  const near = injected
     .filter(({ from, to }) => to > first - AROUND_MS && from < last + AROUND_MS)
     .flatMap(({ what, from, to }) => [
       { at: from, what: `FAULT ${what}` },
@@ -52,7 +55,7 @@ async function momentsOnNetwork({ network, phone }: NumberStage, id: string): Pr
     })),
     ...receipts.map(({ at, from, type }) => ({
       at,
-      what: `receipt ${type} of ${from === phone.number ? 'the number' : from}`,
+      what: `receipt ${type} of ${from === phone.number ? 'the phone number' : from}`,
     })),
   ];
 }

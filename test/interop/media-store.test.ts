@@ -4,7 +4,7 @@ import { mediaStoreSettings } from '@gwk/core/config/media';
 import { testMediaStore } from '../support/api/media-store.js';
 import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object-store.js';
 
-/** Of a real S3 server: versitygw, or the one that the environment names (docs/media.md). */
+/** Runs against a real S3 server: versitygw, or the one named by the environment (docs/media.md). */
 let objects: ObjectStore | undefined;
 afterAll(() => objects?.stop());
 

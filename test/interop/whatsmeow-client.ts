@@ -18,7 +18,7 @@ const CLIENT: GoModule = {
 
 export const hasGo = goVersion() !== null;
 
-/** @returns the program, built once into the cache of the user */
+/** @returns the path of the program, which is built once into the cache of the user */
 export async function buildGoClient(): Promise<string> {
   const folder = await buildOnce(CLIENT, (line) => process.stderr.write(`${line}\n`));
   return join(folder, 'client');
@@ -26,7 +26,7 @@ export async function buildGoClient(): Promise<string> {
 
 export type Fact = Record<string, unknown> & { event: string };
 
-/** A client on whatsmeow, in a process of its own. */
+/** A whatsmeow client in its own process. */
 export class GoClient {
   readonly facts: Fact[] = [];
   readonly complaints: string[] = [];
@@ -49,12 +49,12 @@ export class GoClient {
     this.#write(order);
   }
 
-  /** @returns the first fact that fits, once it is there; it is taken off the list */
+  /** @returns the first fact that matches, once it exists; removes it from the list */
   async says(event: string, fits: (fact: Fact) => boolean = () => true): Promise<Fact> {
     const found = () => this.facts.findIndex((fact) => fact.event === event && fits(fact));
-    const what = () => `${event}; it said ${JSON.stringify(this.facts)} and ${this.complaints.join('\n')}`;
+    const what = () => `${event}; received ${JSON.stringify(this.facts)} and ${this.complaints.join('\n')}`;
     await until(() => (found() < 0 ? undefined : true), event).catch(() => {
-      throw new Error(`waited in vain for ${what()}`);
+      throw new Error(`timeout waiting for ${what()}`);
     });
     const [fact] = this.facts.splice(found(), 1);
     return fact as Fact;

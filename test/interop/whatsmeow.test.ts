@@ -5,7 +5,7 @@ import { buildGoClient, GoClient, hasGo } from './whatsmeow-client.js';
 const mustRun = process.env.CI === 'true';
 const proof = hasGo || mustRun ? describe : describe.skip;
 
-// An independent client of the same protocol, unchanged, with its own codec, Noise, Signal and habits.
+// An independent, unmodified client of the same protocol with its own codec, Noise and Signal.
 proof(
   hasGo ? 'a client on whatsmeow' : 'a client on whatsmeow (needs Go, which is not installed here)',
   () => {
@@ -16,8 +16,7 @@ proof(
     let program: string;
 
     beforeAll(async () => {
-      if (!hasGo)
-        throw new Error('CI must have Go: the proof with an independent client cannot be left out there');
+      if (!hasGo) throw new Error('CI requires Go: the test with an independent client must not be skipped');
       program = await buildGoClient();
       running = await startNetwork();
       phone = await running.client.phone('5511900000001', { name: 'Shop' });
@@ -43,14 +42,14 @@ proof(
       });
     });
 
-    it('finds out who is on the network', async () => {
+    it('checks which phone numbers are on the network', async () => {
       client.order({ do: 'is-on', phone: ana.number });
       expect(await client.says('is-on')).toMatchObject({ found: true, jid: ana.jid });
       client.order({ do: 'is-on', phone: '5511999999999' });
       expect(await client.says('is-on')).toMatchObject({ found: false });
     });
 
-    it('sends to every device of a contact and hears of delivery and reading', async () => {
+    it('sends to every device of a contact and receives delivery and read receipts', async () => {
       client.order({ do: 'send', to: ana.jid, text: 'hello Ana' });
       const { id } = await client.says('sent');
       const received = await ana.receives({ id: id as string });
@@ -67,7 +66,7 @@ proof(
       );
     });
 
-    it('receives, by lid and by number, in one session', async () => {
+    it('receives by LID and by phone number in one session', async () => {
       await ana.writes('oi', { to: phone.number });
       expect(await client.says('message', ({ text }) => text === 'oi')).toMatchObject({
         sender: ana.lidJid,
@@ -98,7 +97,7 @@ proof(
       expect(await client.says('history', ({ type }) => type === 'RECENT')).toMatchObject({ chats: 1 });
     });
 
-    it('writes in a group and reads in it', async () => {
+    it('sends and receives in a group', async () => {
       const bia = await running.client.contact('5511900000003', { name: 'Bia' });
       const group = await running.client.group('Team', [phone, ana, bia]);
       client.order({ do: 'send', to: group, text: 'hello all' });
@@ -110,7 +109,7 @@ proof(
       });
     });
 
-    it('reconnects by itself and gets what waited, in order', async () => {
+    it('reconnects by itself and receives queued messages in order', async () => {
       const cut = running.client.cut(phone.number);
       for (const text of ['waiting 1', 'waiting 2', 'waiting 3'])
         await ana.writes(text, { to: phone.number });
@@ -126,20 +125,20 @@ proof(
       await phone.hasTakenAll();
     });
 
-    it('sends again what a phone could not read, and asks for what it could not read', async () => {
+    it('resends a message that a phone could not decrypt', async () => {
       const world = running.network.world;
       world.people.need(ana.number).phone.signal.forgetSession({ user: phone.lid, device: 1 });
       client.order({ do: 'send', to: ana.jid, text: 'once more' });
       expect(await ana.receives('once more')).toMatchObject({ fate: 'shown' });
     });
 
-    it('has done nothing against the protocol, nor anything that is unknown here', async () => {
+    it('neither violates the protocol nor sends an unhandled stanza', async () => {
       const { violations, unhandled } = await running.client.status();
       expect(violations).toEqual([]);
       expect(unhandled).toEqual([]);
     });
 
-    it('is told of a ban and of its end, and when it is unlinked', async () => {
+    it('receives a ban, its end, and the unlinking', async () => {
       await running.client.ban(phone.number, { minutes: 60 });
       expect(Number((await client.says('banned')).seconds)).toBeGreaterThan(3500);
       await running.client.lift(phone.number);

@@ -11,16 +11,19 @@ import { phoneOf } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/verdict.js';
 import { realTime, until } from '../support/wait.js';
 
-/** 10,000 by `make crowd`. */
+/** `make crowd` opens 10,000. */
 const IDLE = Number(process.env['CROWD_CONNECTIONS'] ?? 1_000);
 const SLOW = 100;
-/** Headers and handshakes have 10 s, JSON bodies 20 s, whole requests of the other ports 60 s; a busy machine looks late. */
+/**
+ * Headers and handshakes have a timeout of 10 s, JSON bodies 20 s, whole requests on other ports 60 s. A busy
+ * machine checks late.
+ */
 const CLOSED_WITHIN_MS = 90_000;
-/** What a connection may cost the API, and what serving others costs it meanwhile. */
+/** The API may grow by KB_EACH per connection, and by MB_MORE for serving others meanwhile. */
 const KB_EACH = 40;
 const MB_MORE = 120;
 
-describe('listeners that many hold open', () => {
+describe('listeners with many open connections', () => {
   let stage: Stage;
   const crowds: Crowd[] = [];
   let metricsPort: number;
@@ -60,11 +63,11 @@ describe('listeners that many hold open', () => {
     return took.sort((a, b) => a - b)[Math.floor(times / 2)]!;
   };
 
-  test(`${IDLE} idle connections: others are served, and each costs little`, async () => {
+  test(`serves others beside ${IDLE} idle connections, within the memory limit per connection`, async () => {
     const alone = await served(20);
     const before = megabytes();
     const crowd = crowdAt(api());
-    // Half have had an answer and keep their connection, as balancers do.
+    // Half of them received a response and keep their connection, like load balancers.
     const kept = Math.ceil(IDLE / 2);
     await crowd.open(kept, 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
     await crowd.open(IDLE - kept);
@@ -72,13 +75,13 @@ describe('listeners that many hold open', () => {
     const grown = megabytes() - before;
     report(`with ${IDLE} idle connections`, {
       'median of a send and a read, alone, ms': Math.round(alone),
-      'the same in the crowd, ms': Math.round(crowded),
+      'the same beside them, ms': Math.round(crowded),
       'the API has grown by, MB': Math.round(grown),
     });
     expect(grown).toBeLessThan((IDLE * KB_EACH) / 1024 + MB_MORE);
-    // Those that never said a word are not kept.
+    // The API closes connections that never sent a byte.
     await until(() => crowd.closed >= IDLE - kept, {
-      what: 'silent connections are closed',
+      what: 'idle connections are closed',
       timeoutMs: realTime(CLOSED_WITHIN_MS),
     });
   });
@@ -117,7 +120,7 @@ describe('listeners that many hold open', () => {
     headersAt("engine's", () => at(stage.gateway.enginePorts()[0]!.port)),
   ];
   test.each(TRICKLES)(
-    'the %s port: %s that trickle in come to their end, and others are served',
+    'the %s port closes connections whose %s trickle in, and serves others',
     async (...given) => {
       const [, , address, first, piece, answer] = given;
       const crowd = crowdAt(address());
@@ -132,7 +135,7 @@ describe('listeners that many hold open', () => {
     },
   );
 
-  test('an internal port with TLS ends connections on which no handshake begins', async () => {
+  test('the internal API with TLS closes connections that start no handshake', async () => {
     const { gateway } = stage;
     const file = (name: string) => join(gateway.folder, name);
     const { cert, key } = makeServerCertificate(['localhost']);
@@ -162,7 +165,7 @@ describe('listeners that many hold open', () => {
     await program.stop();
   });
 
-  test('300 requests down one connection without waiting are answered in their order', async () => {
+  test('answers 300 pipelined requests of one connection in order', async () => {
     const { api_key } = stage.customer.key;
     const one = (i: number) =>
       `GET /v1/instances HTTP/1.1\r\nHost: gwk\r\nAuthorization: Bearer ${api_key}\r\nX-Request-ID: r${i}\r\n\r\n`;
@@ -179,7 +182,7 @@ describe('listeners that many hold open', () => {
     expect(said.match(/HTTP\/1\.1 200/g)).toHaveLength(count);
   });
 
-  test('many headers are read as long as they are short, and refused when they are not', async () => {
+  test('accepts 300 short headers and rejects 3,000', async () => {
     const headers = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-many-${i}`, 'a']));
     expect((await fetch(new URL('/livez', api()), { headers: headers(300) })).status).toBe(200);

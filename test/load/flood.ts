@@ -5,9 +5,9 @@ import { createClient } from 'redis';
 import type { Gateway } from '../support/gateway/gateway.js';
 
 /**
- * Copies an accepted message that waits, as many times as told, to the end of its conversation: the rows that so
- * many posts would have made, with their doorbells. Posting 50,000 takes minutes on two cores, and what is tested
- * is the queue, not the door; the original came in by the door.
+ * Copies an accepted, waiting message `copies` times to the end of its conversation: the same rows and
+ * notifications as that many posts. Posting 50,000 messages takes minutes on two cores, and the test is about
+ * the queue.
  */
 export async function floodConversation(gateway: Gateway, messageId: string, copies: number): Promise<void> {
   const client = new pg.Client({ connectionString: gateway.settings.databaseUrl });
@@ -17,7 +17,7 @@ export async function floodConversation(gateway: Gateway, messageId: string, cop
       fromPublicId('message', messageId),
       copies,
     ]);
-    await ring(gateway, rows);
+    await notifyEngine(gateway, rows);
   } finally {
     await client.end();
   }
@@ -51,7 +51,10 @@ const COPY = `
   FROM copies, original, place ORDER BY n
   RETURNING message_id, instance_id`;
 
-async function ring(gateway: Gateway, rows: { message_id: string; instance_id: string }[]): Promise<void> {
+async function notifyEngine(
+  gateway: Gateway,
+  rows: { message_id: string; instance_id: string }[],
+): Promise<void> {
   const redis = createClient({ url: gateway.settings.redisUrl });
   redis.on('error', () => undefined);
   await redis.connect();

@@ -4,7 +4,7 @@ import { faultsOfInbound } from '../support/number/verdict.js';
 import { report } from '../support/gateway/verdict.js';
 import { pause, realTime, until } from '../support/wait.js';
 
-/** What is away comes back, and the number has not left the network, or has missed nothing. */
+/** Parts fail and return while the phone number stays connected, or reconnects without losing a message. */
 let stage: NumberStage;
 beforeAll(async () => {
   stage = await openNumberStage('outages', {
@@ -15,42 +15,46 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** Each connection of the number that the network has seen. */
+/** Connections of the phone number that the network has seen. */
 const connections = async () => {
   const stanzas = await stage.network.stanzas({ number: stage.phone.number });
   return [...new Set(stanzas.map(({ connection }) => connection))];
 };
 const received = () => stage.customer.client.events({ instance_id: stage.id, type: 'message.received' });
 
-/** Everybody writes so much, and `meanwhile` happens; in the end all of it is told, once and in order. */
-async function allIsTold(name: string, perRoom: number, meanwhile: () => Promise<unknown>): Promise<void> {
+/** Contacts write while `meanwhile` runs. Then every message is reported once and in order. */
+async function expectAllReported(
+  name: string,
+  perRoom: number,
+  meanwhile: () => Promise<unknown>,
+): Promise<void> {
   const [said] = await Promise.all([peopleWrite(stage, { name, perRoom, perSecond: 10 }), meanwhile()]);
   const count = [...said.values()].flat().length;
-  const told = async () =>
+  const isReported = async () =>
     (await received()).filter(({ data }) => String(data['text']).startsWith(name)).length >= count;
-  await until(told, { what: 'all of it is told', everyMs: 500 });
+  await until(isReported, { what: 'all messages are reported', everyMs: 500 });
   const events = await received();
   expect(roomsOf(stage).flatMap((room) => faultsOfInbound({ said, events }, room))).toEqual([]);
 }
 
-test('a restart of Postgres closes no socket, and what comes meanwhile is told once and in order', async () => {
+test('a restart of Postgres closes no socket, and inbound messages are reported once and in order', async () => {
   const before = await connections();
-  await allIsTold('restart', 2, async () => {
+  await expectAllReported('restart', 2, async () => {
     await stage.gateway.postgres.kill('SIGINT');
     await stage.gateway.postgres.start();
   });
   expect(await connections()).toEqual(before);
 });
 
-const AWAY_MS = 30_000;
+const OUTAGE_MS = 30_000;
 
-test('an API that is away for 30 s closes no socket, and what comes meanwhile is told once and in order', async () => {
+test('an API outage of 30 s closes no socket, and inbound messages are reported once and in order', async () => {
   const { gateway, customer, id } = stage;
   const before = await connections();
-  await allIsTold('API away', 3, async () => {
-    // Exactly so long: how long a program takes to start is not what is asked.
+  await expectAllReported('API outage', 3, async () => {
+    // A stopped process keeps the outage exact: the start time of a program is not measured here.
     await gateway.apis[0]!.kill('SIGSTOP');
-    await pause(AWAY_MS);
+    await pause(OUTAGE_MS);
     await gateway.apis[0]!.kill('SIGCONT');
   });
   expect(await connections()).toEqual(before);
@@ -60,10 +64,10 @@ test('an API that is away for 30 s closes no socket, and what comes meanwhile is
 const BACKLOG = 2_000;
 const AN_HOUR_MS = 3_600_000;
 
-test('2,000 messages of an hour in which the number was away are told once, in order, with their times', async () => {
+test('reports 2,000 messages of an hour offline once, in order, with their times', async () => {
   const { gateway } = stage;
   await gateway.operator.stop();
-  await until(() => !isOnline(), { what: 'the number is away' });
+  await until(() => !isOnline(), { what: 'the instance is offline' });
   const rooms = roomsOf(stage);
   const from = Date.now() - AN_HOUR_MS;
   const said = await peopleWrite(stage, {
@@ -76,7 +80,7 @@ test('2,000 messages of an hour in which the number was away are told once, in o
 
   const started = Date.now();
   await gateway.operator.start();
-  await until(() => isOnline(), { what: 'the number is back' });
+  await until(() => isOnline(), { what: 'the instance is online' });
   const back = Date.now();
   await stage.phone.hasTakenAll({ limitMs: realTime(300_000) });
   const taken = Date.now();
@@ -84,15 +88,15 @@ test('2,000 messages of an hour in which the number was away are told once, in o
   const backlog = async () =>
     (await received()).filter(({ data }) => ids.has(data['wa_message_id'] as string));
   await until(async () => (await backlog()).length >= all.length, {
-    what: 'all of it is told',
+    what: 'all messages are reported',
     everyMs: 1000,
     timeoutMs: realTime(300_000),
   });
   report('a backlog of an hour', {
     messages: all.length,
     'seconds until connected': (back - started) / 1000,
-    'seconds until all was taken': (taken - back) / 1000,
-    'seconds until all was told': (Date.now() - back) / 1000,
+    'seconds until all was received': (taken - back) / 1000,
+    'seconds until all was reported': (Date.now() - back) / 1000,
   });
   const events = await backlog();
   expect(rooms.flatMap((room) => faultsOfInbound({ said, events }, room))).toEqual([]);

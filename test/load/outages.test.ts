@@ -6,12 +6,12 @@ import { report } from '../support/gateway/verdict.js';
 import { pause, realTime, until } from '../support/wait.js';
 
 const SENDS = 20;
-/** What the gateway takes is what four of five take: a machine that stands still for a moment hits single ones. */
+/** Limits hold for four of five samples: a busy machine may delay single ones. */
 const MOST = 0.8;
-/** Longer than an engine's idle claim takes to come round, and far below a lease. */
-const AWAY_MS = 8000;
+/** Longer than the interval of an engine's idle claims, and far below the duration of a lease. */
+const OUTAGE_MS = 8000;
 
-describe('while a part is away', () => {
+describe('during an outage', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage('outages', { ownPostgres: true, ownRedis: true });
@@ -29,7 +29,7 @@ describe('while a part is away', () => {
   const outagesOfTheInstance = async () =>
     (await stage.customer.client.events({ type: 'instance.disconnected' })).length;
 
-  /** What the engine says of itself. */
+  /** Readiness of the engine. */
   const readiness = async () => {
     const { port } = stage.gateway.enginePorts().at(-1)!;
     const response = await fetch(`http://127.0.0.1:${port}/readyz`);
@@ -41,7 +41,7 @@ describe('while a part is away', () => {
     checks: { lease: 'ok', redis, connection: 'connected' },
   });
 
-  test('Redis: sends are accepted within 500 ms and leave within 10 s, reads work, the API stays ready', async () => {
+  test('without Redis: accepts sends within 500 ms, sends them within 10 s, serves reads and stays ready', async () => {
     const { client } = stage.customer;
     expect(await readiness()).toEqual(ready('ok'));
     await stage.gateway.redis.kill('SIGKILL');
@@ -53,16 +53,16 @@ describe('while a part is away', () => {
     const started = Date.now();
     for (const { result } of accepted) {
       await until(() => sent(result.body.id), {
-        what: 'it leaves without Redis',
+        what: 'the message leaves without Redis',
         timeoutMs: realTime(30_000),
       });
     }
     const left = Date.now() - started;
-    // What it lives without is shown, and makes it no less ready.
+    // The engine reports the lost connection, and stays ready.
     expect(await readiness()).toEqual(ready('unreachable'));
     await stage.gateway.redis.start();
     const taken = accepted.map(({ ms }) => ms);
-    report('with Redis away', {
+    report('without Redis', {
       'slowest 202, ms': Math.max(...taken),
       'an instance with its live status, ms': read.ms,
       'all had left after, ms': left,
@@ -72,22 +72,22 @@ describe('while a part is away', () => {
     expect(read.result.live ?? null).toBeNull();
     expect(left).toBeLessThan(realTime(10_000));
 
-    // The bell works again by itself.
+    // Notifications work again.
     await until(
       async () => {
         const { body } = await send('Redis is back');
-        const { ms } = await timed(() => until(() => sent(body.id), { what: 'it leaves' }));
+        const { ms } = await timed(() => until(() => sent(body.id), { what: 'the message leaves' }));
         return ms < 1000;
       },
       { what: 'a message leaves within a second again', everyMs: 500 },
     );
   });
 
-  test('Postgres: a send is refused within 5 s and may be repeated, and no engine closes its connection', async () => {
+  test('without Postgres: refuses a send within 5 s, accepts it again later, and no engine closes its connection', async () => {
     const before = await outagesOfTheInstance();
     await stage.gateway.postgres.kill('SIGKILL');
     const refused = await timed(() => send('without Postgres'));
-    await pause(AWAY_MS);
+    await pause(OUTAGE_MS);
     await stage.gateway.postgres.start();
     const { client } = stage.customer;
     const repeated = await until(
@@ -95,22 +95,22 @@ describe('while a part is away', () => {
         const answer = await client.sendText(stage.instance.id, phoneOf(1), 'without Postgres', 'once more');
         return answer.status === 202 && answer;
       },
-      { what: 'it is accepted again' },
+      { what: 'the send is accepted again' },
     );
-    await until(() => sent(repeated.body.id), { what: 'it leaves' });
-    report('with Postgres away', { status: refused.result.status, 'after, ms': refused.ms });
+    await until(() => sent(repeated.body.id), { what: 'the message leaves' });
+    report('without Postgres', { status: refused.result.status, 'after, ms': refused.ms });
     expect((refused.result.body as unknown as ProblemBody).type).toMatch(/\/problems\/internal-error$/);
     expect(refused.ms).toBeLessThan(realTime(5000));
     expect(await outagesOfTheInstance()).toBe(before);
   });
 
-  test('the API: what it had accepted leaves when it is back, and no engine closes its connection', async () => {
+  test('without the API: sends accepted messages when it is back, and no engine closes its connection', async () => {
     const before = await outagesOfTheInstance();
     const { body } = await send('just before');
     await stage.gateway.apis[0]!.kill('SIGSTOP');
-    await pause(AWAY_MS);
+    await pause(OUTAGE_MS);
     await stage.gateway.apis[0]!.kill('SIGCONT');
-    await until(() => sent(body.id), { what: 'it leaves' });
+    await until(() => sent(body.id), { what: 'the message leaves' });
     expect(await outagesOfTheInstance()).toBe(before);
   });
 });

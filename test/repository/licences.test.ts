@@ -32,17 +32,17 @@ const { IMAGES } = (await import(PROGRAMS)) as {
 };
 const packages = lockedPackages(join(ROOT, 'package-lock.json'));
 
-test('every package of the lock file is under a licence that was decided on', () => {
+test('every package of the lock file has a permitted licence', () => {
   expect(packages.length).toBeGreaterThan(300);
   expect(packages.map(findFault).filter((fault) => fault !== null)).toEqual([]);
 });
 
-test('THIRD-PARTY.md is what `make licences` writes', () => {
+test('THIRD-PARTY.md equals the output of `make licences`', () => {
   expect(readFileSync(join(ROOT, 'THIRD-PARTY.md'), 'utf8')).toBe(page(packages));
 });
 
 test.each(Object.entries(IMAGES))(
-  'the image of %s holds nothing that only another may hold',
+  'the image of %s contains no package that only another image may contain',
   (name, image) => {
     const held = findPackages(ROOT, image);
     expect(held.length).toBeGreaterThan(1);
@@ -56,23 +56,23 @@ const one = (licence: string | null, given: Partial<Locked> = {}): Locked => ({
 });
 
 test.each<[string, Locked, string]>([
-  ['copyleft that reaches what uses it', one('AGPL-3.0-only'), 'Add it to PERMITTED'],
-  ['a licence that nobody has heard of', one('SEE LICENSE IN LICENSE.md'), 'Add it to PERMITTED'],
-  ['none at all', one(null), 'names no licence'],
-  ['one of two that both hold', one('MIT AND GPL-3.0-only'), 'Add it to PERMITTED'],
+  ['a copyleft licence', one('AGPL-3.0-only'), 'Add it to PERMITTED'],
+  ['an unknown licence', one('SEE LICENSE IN LICENSE.md'), 'Add it to PERMITTED'],
+  ['a package without a licence', one(null), 'names no licence'],
+  ['a non-permitted licence joined by AND', one('MIT AND GPL-3.0-only'), 'Add it to PERMITTED'],
   [
-    'a name that an exception was made for, under another licence',
+    'a package with an exception under another licence',
     one('SSPL-1.0', { name: 'libsignal' }),
     'Add it to PERMITTED',
   ],
-])('%s is refused', (_sentence, given, words) => {
+])('rejects %s', (_sentence, given, words) => {
   expect(findFault(given)).toContain(words);
 });
 
 test.each<[string, Locked]>([
-  ['one of two to choose from', one('(MIT OR GPL-3.0-only)')],
-  ['what only tools are under', one('CC-BY-4.0', { tool: true })],
-])('%s is taken', (_sentence, given) => {
+  ['a permitted licence joined by OR', one('(MIT OR GPL-3.0-only)')],
+  ['a licence permitted only for tools', one('CC-BY-4.0', { tool: true })],
+])('accepts %s', (_sentence, given) => {
   expect(findFault(given)).toBeNull();
 });
 
@@ -90,6 +90,6 @@ test.each([
   ['LGPL-3.0-or-later', true],
   ['GPLv3', false],
   ['https://git.ffmpeg.org/gitweb/ffmpeg.git/blob_plain/HEAD:/LICENSE.md', false],
-])('%s: SPDX knows it: %s', (licence, known) => {
+])('%s is a valid SPDX expression: %s', (licence, known) => {
   expect(isExpression(licence)).toBe(known);
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../support/program.js';
 
-/** Folders that hold no pages of this repository. */
+/** Folders without pages of this repository. */
 const SKIPPED = new Set(['node_modules', 'dist', 'generated', '.git', '.local', '.images']);
 
 function pagesIn(folder: string): string[] {
@@ -38,7 +38,7 @@ function linksIn(text: string): string[] {
   return targets.filter((target) => !/^[a-z]+:/i.test(target) && !ON_GITHUB.test(target));
 }
 
-/** Why a link of a page leads nowhere; null where it leads somewhere. */
+/** Why a link of a page is broken, or null. */
 function faultOf(page: string, link: string): string | null {
   const [path, anchor] = link.split('#') as [string, string | undefined];
   const target = path === '' ? page : join(dirname(page), decodeURI(path));
@@ -49,7 +49,7 @@ function faultOf(page: string, link: string): string | null {
 
 const PAGES = pagesIn(ROOT).map((path) => relative(ROOT, path));
 
-test.each(PAGES)('every relative link of %s leads to a file and a heading', (page) => {
+test.each(PAGES)('every relative link of %s points to an existing file and heading', (page) => {
   const path = join(ROOT, page);
   const faults = linksIn(read(path)).map((link) => faultOf(path, link));
   expect(faults.filter((fault) => fault !== null)).toEqual([]);

@@ -5,8 +5,8 @@ export const STORM = [
   'the operator is killed, and with it the engine',
   'the connection is cut',
   'the network ends the stream (503)',
-  'the network is away',
-  'the line is half dead, then gone',
+  'the network is unavailable',
+  'the line freezes, then is cut',
 ] as const;
 /** These leave a good connection alone. */
 export const BACKGROUND = [
