@@ -1,12 +1,13 @@
 import { E2eStage } from './stage.js';
-import { people, SCENARIOS, type Play } from './scenarios.js';
+import { people, SCENARIOS, type ScenarioContext } from './scenarios.js';
 import { whyNoNodes } from '../support/kubernetes/nodes/programs.js';
 import { until } from '../support/wait.js';
 
 /**
- * `make e2e`: a whole Kubernetes with two nodes, the chart installed on it, and what happens to a number while
- * messages go both ways. Each scenario prints its figures; the last line counts. ONLY=pattern runs the first four
- * (which make what the others need) and those that match; KEEP=on leaves the cluster for looking at.
+ * `make e2e`: a Kubernetes cluster of two nodes with the chart installed. Each scenario breaks something
+ * while messages go both ways, and prints its figures. The last line counts the results. ONLY=pattern runs
+ * the first four scenarios, which prepare the others, and those that match. KEEP=on keeps the cluster for
+ * inspection.
  */
 const say = (line: string): void => console.log(line);
 const only = process.env['ONLY'] === undefined ? null : new RegExp(process.env['ONLY'], 'i');
@@ -33,14 +34,14 @@ async function main(): Promise<number> {
   }
 }
 
-/** @returns how many failed */
+/** @returns the number of failed scenarios */
 async function performAll(stage: E2eStage): Promise<number> {
   const counts = { passed: 0, failed: 0 };
-  const play = { stage, ...(await people(stage)) } as Play;
+  const context = { stage, ...(await people(stage)) } as ScenarioContext;
   for (const [at, [name, run]] of SCENARIOS.entries()) {
     if (interrupted) break;
     if (at >= ALWAYS && only && !only.test(name)) continue;
-    const done = await perform(name, () => run(play), stage);
+    const done = await perform(name, () => run(context), stage);
     counts[done ? 'passed' : 'failed']++;
     if (!done && at < ALWAYS) break;
   }
@@ -50,7 +51,7 @@ async function performAll(stage: E2eStage): Promise<number> {
 
 async function keep({ cluster }: E2eStage): Promise<void> {
   if (interrupted) return;
-  say(`KUBECONFIG=${cluster.plane.kubeconfig}; Ctrl-C takes it away`);
+  say(`KUBECONFIG=${cluster.plane.kubeconfig}; Ctrl-C removes the cluster`);
   await until(() => interrupted, { what: 'Ctrl-C', timeoutMs: 86_400_000, everyMs: 500 });
 }
 
@@ -58,14 +59,14 @@ async function perform(name: string, run: () => Promise<string>, stage: E2eStage
   const began = performance.now();
   const took = () => `${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s`;
   try {
-    const told = await run();
-    say(`ok     ${name.padEnd(56)} ${took()}\n         ${told}`);
+    const summary = await run();
+    say(`ok     ${name.padEnd(56)} ${took()}\n         ${summary}`);
     return true;
   } catch (error) {
     const { message, cause } = error as Error;
     say(`FAILED ${name.padEnd(56)} ${took()}\n${message}`);
     if (cause instanceof Error) say(cause.message);
-    say(await stage.trouble());
+    say(await stage.describeState());
     return false;
   }
 }

@@ -4,11 +4,11 @@ import type { Person } from '@gwk/network/control/client';
 import { pairingSecretName, PAIRING_FIELD } from '@gwk/core/resources/pairing-request';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
-import { AWAY, HOME, NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';
+import { ENGINE_NODE, MAIN_NODE, NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';
 import { Traffic } from './traffic.js';
 
-/** What a scenario works with, made by the ones before it. */
-export interface Play {
+/** State that the scenarios share. Each scenario may use what the ones before it prepared. */
+export interface ScenarioContext {
   stage: E2eStage;
   phone: Person;
   contacts: Person[];
@@ -16,7 +16,7 @@ export interface Play {
   instanceId: string;
 }
 
-export type Scenario = [name: string, run: (play: Play) => Promise<string>];
+export type Scenario = [name: string, run: (context: ScenarioContext) => Promise<string>];
 
 export const NAME = 'shop';
 const CONTACTS = 10;
@@ -33,21 +33,21 @@ export const SCENARIOS: Scenario[] = [
   ['helm install --wait, with demo', install],
   ['a sandbox: created to Ready', createToReady],
   ['gwk pair, with the credentials of kubectl', pairPhone],
-  ['the first message goes out, and one comes in', firstMessages],
+  ['the first message is sent, and one is received', firstMessages],
   ['the pod of the engine is deleted', underTraffic(deleteEngine)],
-  ['the operator that leads is killed', underTraffic(killLeader)],
-  ['the operator leads elsewhere', underTraffic(changeLeader)],
-  ['the API is scaled from 2 to 1 to 3 to 1', underTraffic(scaleApi)],
+  ['the leading operator is killed', underTraffic(killLeader)],
+  ['the leading operator changes', underTraffic(changeLeader)],
+  ['the API is scaled from 2 to 1, 3 and 1', underTraffic(scaleApi)],
   ['the pod of Redis is deleted', underTraffic(deleteRedis)],
   ['the node of the engine is drained', underTraffic(drainNode)],
   ['helm upgrade to the next minor version', underTraffic(upgrade)],
-  ['engines of the former version under an API of the next', underTraffic(oldEngineNewApi)],
-  ['engines of the next version under an API of the former', underTraffic(newEngineOldApi)],
-  ['the kubelet of the engine stops, and comes back', underTraffic(stopKubelet)],
+  ['engines of the first version with an API of the next', underTraffic(oldEngineNewApi)],
+  ['engines of the next version with an API of the first', underTraffic(newEngineOldApi)],
+  ['the kubelet of the engine stops, then starts again', underTraffic(stopKubelet)],
   ['the node of the engine loses its power', underTraffic(losePower)],
 ];
 
-export async function install({ stage }: Play): Promise<string> {
+export async function install({ stage }: ScenarioContext): Promise<string> {
   const took = clock();
   await stage.install(VERSIONS.first);
   const done = took();
@@ -65,11 +65,11 @@ async function apply(stage: E2eStage, name: string, kind: string): Promise<void>
   });
 }
 
-async function createToReady({ stage }: Play): Promise<string> {
+async function createToReady({ stage }: ScenarioContext): Promise<string> {
   return (await timesToReady(stage, 3)).map(seconds).join(', ');
 }
 
-/** Of so many sandboxes, one after the other, in milliseconds. */
+/** Milliseconds from the creation to Ready for `count` sandboxes, created one after the other. */
 export async function timesToReady(stage: E2eStage, count: number): Promise<number[]> {
   const names = Array.from({ length: count }, (_, n) => `trial-${n + 1}`);
   const times: number[] = [];
@@ -83,8 +83,10 @@ export async function timesToReady(stage: E2eStage, count: number): Promise<numb
   return times;
 }
 
-/** The QR is on the terminal as a picture; the phone is shown what the picture says. */
-export async function pairPhone({ stage, phone }: Play): Promise<string> {
+/**
+ * `gwk pair` draws the QR code on the terminal. The phone scans the code of the pairing Secret,
+ */
+export async function pairPhone({ stage, phone }: ScenarioContext): Promise<string> {
   await apply(stage, NAME, 'web');
   const took = clock();
   const child = spawn(process.execPath, [join(ROOT, 'bin/gwk.js'), 'pair', NAME, '-n', NAMESPACE], {
@@ -104,12 +106,12 @@ export async function pairPhone({ stage, phone }: Play): Promise<string> {
   return `QR after ${shown}, Ready after ${took()}: ${said.trim().split('\n').at(-1)}`;
 }
 
-export async function firstMessages(play: Play): Promise<string> {
-  const { stage, contacts, phone } = play;
+export async function firstMessages(context: ScenarioContext): Promise<string> {
+  const { stage, contacts, phone } = context;
   const [ana] = contacts;
   const instanceId = (await stage.instance(NAME)).status!.id!;
   const { client } = stage;
-  play.instanceId = instanceId;
+  context.instanceId = instanceId;
   const took = clock();
   await client.acceptedText(instanceId, ana!.number, 'first');
   await ana!.receives({ text: 'first', limitMs: 30_000 });
@@ -117,34 +119,36 @@ export async function firstMessages(play: Play): Promise<string> {
   await ana!.writes('hello', { to: phone.number });
   await until(
     async () => (await client.events({ instance_id: instanceId, type: 'message.received' })).length > 0,
-    { what: 'it is an event', timeoutMs: 30_000 },
+    { what: 'the message is an event', timeoutMs: 30_000 },
   );
   return `out in ${out}, both in ${took()}`;
 }
 
-let scenes = 0;
+let scenarioCount = 0;
 
-function newTraffic({ stage, phone, contacts, instanceId }: Play): Traffic {
+function newTraffic({ stage, phone, contacts, instanceId }: ScenarioContext): Traffic {
   const { client } = stage;
-  const label = `scene ${++scenes}`;
+  const label = `scenario ${++scenarioCount}`;
   const network = stage.network.client;
   return new Traffic({ client, network, instanceId, phone, contacts, label, out: OUT, in: IN });
 }
 
-/** Whatever is done, everything that was sent arrives once and in order, both ways. */
-function underTraffic(deed: (play: Play) => Promise<string>): (play: Play) => Promise<string> {
-  return async (play) => {
-    const { stage } = play;
+/** Runs an action under traffic. Every message must arrive once and in order, both ways. */
+function underTraffic(
+  action: (context: ScenarioContext) => Promise<string>,
+): (context: ScenarioContext) => Promise<string> {
+  return async (context) => {
+    const { stage } = context;
     const { client } = stage.network;
-    const traffic = (play.traffic = newTraffic(play));
+    const traffic = (context.traffic = newTraffic(context));
     const before = await client.status();
     traffic.start();
-    let told: string;
+    let summary: string;
     try {
       await until(async () => (await traffic.sums()).out.arrived > 0, {
-        what: 'messages arrive before anything happens',
+        what: 'messages arrive before the action',
       });
-      told = await deed(play);
+      summary = await action(context);
       await stage.untilReady(NAME);
     } finally {
       await traffic.stop();
@@ -156,16 +160,16 @@ function underTraffic(deed: (play: Play) => Promise<string>): (play: Play) => Pr
       .map((fate) => [after.fates[fate] - before.fates[fate], fate] as const)
       .filter(([count]) => count > 0)
       .map(([count, fate]) => `${count} ${fate} under the same id`);
-    if (traffic.repeated > 0) extra.push(`${traffic.repeated} requests made again`);
+    if (traffic.repeated > 0) extra.push(`${traffic.repeated} requests repeated`);
     const figures = `${sums.out.sent} out and ${sums.in.sent} in: ${totals(sums)}${extra.length > 0 ? ` (${extra.join(', ')})` : ''}`;
-    if (faults.length > 0) throw new Error(`${told}; ${figures}\n${faults.join('\n')}`);
-    return `${told}; ${figures}`;
+    if (faults.length > 0) throw new Error(`${summary}; ${figures}\n${faults.join('\n')}`);
+    return `${summary}; ${figures}`;
   };
 }
 
 type BothWays = Awaited<ReturnType<Traffic['sums']>>;
 const FAULTS = ['lost', 'doubled', 'disordered'] as const;
-/** In what order messages that came in become events is shown, and not promised. */
+/** The order in which inbound messages become events is printed, but not checked. */
 const isPromised = (way: keyof BothWays, what: (typeof FAULTS)[number]): boolean =>
   way === 'out' || what !== 'disordered';
 
@@ -179,56 +183,66 @@ const faultsOf = (sums: BothWays): string[] =>
     ),
   );
 
-const reconnects = async (play: Play, deed: () => Promise<unknown>, timeoutMs: number): Promise<string> =>
-  seconds((await nextLogin(play, deed, timeoutMs)).ms);
+const reconnects = async (
+  context: ScenarioContext,
+  action: () => Promise<unknown>,
+  timeoutMs: number,
+): Promise<string> => seconds((await nextLogin(context, action, timeoutMs)).ms);
 
-/** When another engine has logged in, as the network sees it, and how long after now. It is the only number there. */
+/**
+ * Time of the next engine's login as the network sees it, and milliseconds until then. The cluster has no other
+ * instance.
+ */
 export async function nextLogin(
-  play: Play,
-  deed: () => Promise<unknown>,
+  context: ScenarioContext,
+  action: () => Promise<unknown>,
   timeoutMs: number,
 ): Promise<{ at: number; ms: number }> {
-  const { stage } = play;
-  const before = (await enginePod(play)).metadata.uid;
+  const { stage } = context;
+  const before = (await enginePod(context)).metadata.uid;
   const began = Date.now();
-  await deed();
+  await action();
   const next = await until(
     async () => {
       const pod = await stage.pod(`gwk-${NAME}`);
       return pod !== undefined && pod.metadata.uid !== before && pod;
     },
-    { what: 'there is another engine', timeoutMs, everyMs: 50 },
+    { what: 'another engine exists', timeoutMs, everyMs: 50 },
   );
-  // The former one is gone by then, and what it did at its end is not taken for this one's doing.
+  // The former engine has ended by then, so this login cannot be its own.
   const since = Date.parse(next.metadata.creationTimestamp);
   const login = await until(
     async () => {
       const logins = await stage.network.client.stanzas({ way: 'out', tag: 'success' });
       return logins.find(({ at }) => at >= since);
     },
-    { what: 'it has logged in', timeoutMs, everyMs: 50 },
+    { what: 'the engine has logged in', timeoutMs, everyMs: 50 },
   );
   await stage.untilReady(NAME, timeoutMs);
   return { at: login.at, ms: login.at - began };
 }
 
-async function enginePod({ stage }: Play): Promise<PodSeen> {
+async function enginePod({ stage }: ScenarioContext): Promise<PodSeen> {
   const pod = await stage.pod(`gwk-${NAME}`);
-  if (!pod) throw new Error('the number has no engine');
+  if (!pod) throw new Error('the instance has no engine');
   return pod;
 }
 
-async function deleteEngine(play: Play): Promise<string> {
-  const deed = () => play.stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false');
-  const gently = await reconnects(play, deed, 60_000);
-  await play.stage.untilReady(NAME);
-  const at = (await enginePod(play)).spec.nodeName!;
-  // Its first process ends with it, and the kubelet says so.
-  const killed = await reconnects(play, () => play.stage.cluster.node(at).killContainer('engine'), 60_000);
+async function deleteEngine(context: ScenarioContext): Promise<string> {
+  const action = () => context.stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false');
+  const gently = await reconnects(context, action, 60_000);
+  await context.stage.untilReady(NAME);
+  const at = (await enginePod(context)).spec.nodeName!;
+  // The end of its first process ends the container, and the kubelet reports it.
+  const killed = await reconnects(
+    context,
+    () => context.stage.cluster.node(at).killContainer('engine'),
+    60_000,
+  );
   return `connected again after ${gently}; killed by the kernel: ${killed}`;
 }
 
-async function leader({ stage }: Play): Promise<{ pod: PodSeen; holder: string }> {
+async function leader({ stage }: ScenarioContext): Promise<{ pod: PodSeen; holder: string }> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/gwk-operator`;
   type Lease = { spec: { holderIdentity?: string } };
   const { body } = await stage.cluster.admin.get<Lease>(path);
@@ -238,42 +252,49 @@ async function leader({ stage }: Play): Promise<{ pod: PodSeen; holder: string }
   return { pod, holder };
 }
 
-async function untilLedBy(play: Play, other: string): Promise<void> {
+async function untilLedBy(context: ScenarioContext, other: string): Promise<void> {
   await until(
     async () => {
-      const { holder } = await leader(play);
+      const { holder } = await leader(context);
       return holder !== '' && holder !== other;
     },
     { what: 'another operator leads', timeoutMs: 60_000, everyMs: 100 },
   );
 }
 
-async function killLeader(play: Play): Promise<string> {
+async function killLeader(context: ScenarioContext): Promise<string> {
   const took = clock();
-  const { pod, holder } = await leader(play);
-  await play.stage.kubectl('delete', 'pod', pod.metadata.name, '--grace-period=0', '--force', '--wait=false');
-  await untilLedBy(play, holder);
+  const { pod, holder } = await leader(context);
+  await context.stage.kubectl(
+    'delete',
+    'pod',
+    pod.metadata.name,
+    '--grace-period=0',
+    '--force',
+    '--wait=false',
+  );
+  await untilLedBy(context, holder);
   const led = took();
   const connected = await reconnects(
-    play,
-    () => play.stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false'),
+    context,
+    () => context.stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false'),
     60_000,
   );
-  return `another leads after ${led}, and brings a deleted engine back in ${connected}`;
+  return `another operator leads after ${led}, and replaces a deleted engine in ${connected}`;
 }
 
-async function changeLeader(play: Play): Promise<string> {
-  const engine = (await enginePod(play)).metadata.uid;
+async function changeLeader(context: ScenarioContext): Promise<string> {
+  const engine = (await enginePod(context)).metadata.uid;
   const took = clock();
-  const { pod, holder } = await leader(play);
-  await play.stage.kubectl('delete', 'pod', pod.metadata.name, '--wait=false');
-  await untilLedBy(play, holder);
+  const { pod, holder } = await leader(context);
+  await context.stage.kubectl('delete', 'pod', pod.metadata.name, '--wait=false');
+  await untilLedBy(context, holder);
   const led = took();
-  if ((await enginePod(play)).metadata.uid !== engine) throw new Error('the engine was replaced');
-  return `another leads after ${led}, and the engine went on`;
+  if ((await enginePod(context)).metadata.uid !== engine) throw new Error('the engine was replaced');
+  return `another operator leads after ${led}, and the engine kept running`;
 }
 
-async function scaleApi({ stage }: Play): Promise<string> {
+async function scaleApi({ stage }: ScenarioContext): Promise<string> {
   const took = clock();
   for (const replicas of [1, 3, 1]) {
     await stage.kubectl('scale', 'deploy/gwk-api', `--replicas=${replicas}`);
@@ -289,7 +310,7 @@ async function scaleApi({ stage }: Play): Promise<string> {
   return `done in ${done}`;
 }
 
-async function deleteRedis({ stage }: Play): Promise<string> {
+async function deleteRedis({ stage }: ScenarioContext): Promise<string> {
   const took = clock();
   const [pod] = await stage.component('demo-redis');
   await stage.kubectl('delete', 'pod', pod!.metadata.name);
@@ -300,15 +321,15 @@ async function deleteRedis({ stage }: Play): Promise<string> {
           metadata.uid !== pod!.metadata.uid &&
           status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
       ),
-    { what: 'there is another Redis, which knows nothing' },
+    { what: 'another, empty Redis is ready' },
   );
-  return `another one, empty, after ${took()}`;
+  return `another, empty Redis after ${took()}`;
 }
 
-async function drainNode(play: Play): Promise<string> {
-  const { stage } = play;
-  const node = (await enginePod(play)).spec.nodeName!;
-  if (node !== AWAY) throw new Error(`the engine is on ${node}`);
+async function drainNode(context: ScenarioContext): Promise<string> {
+  const { stage } = context;
+  const node = (await enginePod(context)).spec.nodeName!;
+  if (node !== ENGINE_NODE) throw new Error(`the engine is on ${node}`);
   const drain = () =>
     stage.kubectl(
       'drain',
@@ -318,13 +339,13 @@ async function drainNode(play: Play): Promise<string> {
       '--delete-emptydir-data',
       '--timeout=120s',
     );
-  const connected = await reconnects(play, drain, 120_000);
+  const connected = await reconnects(context, drain, 120_000);
   const now = await until(
     async () => {
       const pod = await stage.pod(`gwk-${NAME}`);
-      return pod?.spec.nodeName === HOME && pod;
+      return pod?.spec.nodeName === MAIN_NODE && pod;
     },
-    { what: 'the engine is elsewhere' },
+    { what: 'the engine runs on the other node' },
   );
   await stage.kubectl('uncordon', node);
   return `connected again after ${connected}, on ${now.spec.nodeName}`;
@@ -337,10 +358,10 @@ const untilVersion = (stage: E2eStage, version: string) =>
       const connected = status?.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
       return connected && status?.engine?.version === version;
     },
-    { what: `the engine is of version ${version}`, timeoutMs: 120_000, everyMs: 100 },
+    { what: `the engine has version ${version}`, timeoutMs: 120_000, everyMs: 100 },
   );
 
-async function upgrade({ stage }: Play): Promise<string> {
+async function upgrade({ stage }: ScenarioContext): Promise<string> {
   const took = clock();
   await stage.install(VERSIONS.next);
   const done = took();
@@ -348,40 +369,40 @@ async function upgrade({ stage }: Play): Promise<string> {
   return `helm upgrade --wait in ${done}, the engine of ${VERSIONS.next} after ${took()}`;
 }
 
-/** Engines are of one version, everything else is of the other. */
-async function mixed({ stage, traffic }: Play, engine: string, rest: string): Promise<string> {
+/** Installs one version of the engines, and another version of everything else. */
+async function mixed({ stage, traffic }: ScenarioContext, engine: string, rest: string): Promise<string> {
   await stage.install(rest, '--set', `engine.profiles.default.image=gwk-engine:${engine}`);
   await untilVersion(stage, engine);
-  // Pods of the former version go on for a while, and serve until they have ended.
+  // Pods of the former version continue to serve until they have ended.
   await until(
     async () => {
       const pods = await stage.component('api');
       return pods.every(({ spec }) => spec.containers[0]!.image.endsWith(`:${rest}`));
     },
-    { what: `every API is of version ${rest}`, timeoutMs: 90_000, everyMs: 200 },
+    { what: `every API pod has version ${rest}`, timeoutMs: 90_000, everyMs: 200 },
   );
   const arrived = async () => (await traffic.sums()).out.arrived;
   const before = await arrived();
-  await until(async () => (await arrived()) > before + 10, { what: 'messages go on arriving' });
+  await until(async () => (await arrived()) > before + 10, { what: 'messages continue to arrive' });
   return `engine ${engine} with API ${rest}`;
 }
 
-function oldEngineNewApi(play: Play): Promise<string> {
-  return mixed(play, VERSIONS.first, VERSIONS.next);
+function oldEngineNewApi(context: ScenarioContext): Promise<string> {
+  return mixed(context, VERSIONS.first, VERSIONS.next);
 }
 
-function newEngineOldApi(play: Play): Promise<string> {
-  return mixed(play, VERSIONS.next, VERSIONS.first);
+function newEngineOldApi(context: ScenarioContext): Promise<string> {
+  return mixed(context, VERSIONS.next, VERSIONS.first);
 }
 
-/** The engine goes on, and nobody makes another one, though Kubernetes calls its node lost. */
-async function stopKubelet(play: Play): Promise<string> {
-  const { stage } = play;
-  await moveTo(play, AWAY);
-  const engine = (await enginePod(play)).metadata.uid;
+/** Kubernetes calls the node lost. The engine keeps running, and the operator creates no second one. */
+async function stopKubelet(context: ScenarioContext): Promise<string> {
+  const { stage } = context;
+  await moveTo(context, ENGINE_NODE);
+  const engine = (await enginePod(context)).metadata.uid;
   const took = clock();
-  await stage.cluster.node(AWAY).stopKubelet();
-  await stage.cluster.untilNodeIs(AWAY, 'Unknown', 90_000);
+  await stage.cluster.node(ENGINE_NODE).stopKubelet();
+  await stage.cluster.untilNodeIs(ENGINE_NODE, 'Unknown', 90_000);
   const lost = took();
   await until(
     async () => {
@@ -389,42 +410,44 @@ async function stopKubelet(play: Play): Promise<string> {
       const ready = status?.conditions.find(({ type }) => type === 'Ready');
       return ready?.reason === 'NodeUnreachable' || ready?.status === 'Unknown';
     },
-    { what: 'the Instance says that its node is silent', timeoutMs: 60_000 },
+    { what: 'the Instance reports an unreachable node', timeoutMs: 60_000 },
   );
-  const before = (await play.traffic.sums()).out.arrived;
-  await until(async () => (await play.traffic.sums()).out.arrived > before + 10, { what: 'it still sends' });
-  if ((await enginePod(play)).metadata.uid !== engine) throw new Error('another engine was made');
-  await stage.cluster.node(AWAY).startKubelet();
-  await stage.cluster.untilNodeIs(AWAY, 'True', 90_000);
-  return `the node was lost after ${lost}; the engine kept its number and went on sending`;
+  const before = (await context.traffic.sums()).out.arrived;
+  await until(async () => (await context.traffic.sums()).out.arrived > before + 10, {
+    what: 'the engine still sends',
+  });
+  if ((await enginePod(context)).metadata.uid !== engine) throw new Error('another engine was created');
+  await stage.cluster.node(ENGINE_NODE).startKubelet();
+  await stage.cluster.untilNodeIs(ENGINE_NODE, 'True', 90_000);
+  return `the node was lost after ${lost}; the engine kept its lease and continued to send`;
 }
 
-async function losePower(play: Play): Promise<string> {
-  const { stage } = play;
-  await moveTo(play, AWAY);
-  const connected = await reconnects(play, () => stage.cluster.node(AWAY).losePower(), 240_000);
+async function losePower(context: ScenarioContext): Promise<string> {
+  const { stage } = context;
+  await moveTo(context, ENGINE_NODE);
+  const connected = await reconnects(context, () => stage.cluster.node(ENGINE_NODE).losePower(), 240_000);
   const pod = await until(
     async () => {
       const one = await stage.pod(`gwk-${NAME}`);
-      return one?.spec.nodeName === HOME && one;
+      return one?.spec.nodeName === MAIN_NODE && one;
     },
-    { what: 'the engine is elsewhere' },
+    { what: 'the engine runs on the other node' },
   );
   return `connected again after ${connected}, on ${pod.spec.nodeName}`;
 }
 
-/** A drain has moved it, and nothing moves it back by itself. */
-export async function moveTo(play: Play, node: string): Promise<void> {
-  await play.stage.untilReady(NAME);
-  if ((await enginePod(play)).spec.nodeName === node) return;
-  await play.stage.kubectl('delete', 'pod', `gwk-${NAME}`);
-  await until(async () => (await play.stage.pod(`gwk-${NAME}`))?.spec.nodeName === node, {
+/** Kubernetes does not move the engine back after a drain. */
+export async function moveTo(context: ScenarioContext, node: string): Promise<void> {
+  await context.stage.untilReady(NAME);
+  if ((await enginePod(context)).spec.nodeName === node) return;
+  await context.stage.kubectl('delete', 'pod', `gwk-${NAME}`);
+  await until(async () => (await context.stage.pod(`gwk-${NAME}`))?.spec.nodeName === node, {
     what: `the engine is on ${node}`,
   });
-  await play.stage.untilReady(NAME);
+  await context.stage.untilReady(NAME);
 }
 
-export async function people(stage: E2eStage): Promise<Pick<Play, 'phone' | 'contacts'>> {
+export async function people(stage: E2eStage): Promise<Pick<ScenarioContext, 'phone' | 'contacts'>> {
   const { client } = stage.network;
   const phone = await client.phone('5511900000001', { name: 'Shop' });
   const numbers = Array.from({ length: CONTACTS }, (_, n) => `55119000001${String(n).padStart(2, '0')}`);

@@ -16,19 +16,19 @@ import { until } from '../support/wait.js';
 
 const execute = promisify(execFile);
 
-/** Everything but engines runs on the first node, so that the second can be lost without losing Postgres. */
-export const HOME = 'one';
-export const AWAY = 'two';
+/** Everything except engines runs on the first node, so that losing the second one does not affect Postgres. */
+export const MAIN_NODE = 'one';
+export const ENGINE_NODE = 'two';
 export const NAMESPACE = 'gwk';
 const RELEASE = 'gwk';
-/** The version that is installed, and the next minor one, made of the same sources. */
+/** The installed version, and the next minor version, built from the same sources. */
 export const VERSIONS = { first: '0.1.0', next: '0.2.0' };
 
 const PROGRAMS = ['api', 'worker', 'operator', 'engine'];
-const STAND_INS = ['postgres', 'redis'];
+const TEST_SERVERS = ['postgres', 'redis'];
 const imageOf = (name: string, version: string): string => `docker.io/library/gwk-${name}:${version}`;
 
-/** A gateway as its chart installs it, on a whole Kubernetes, with engines on the simulated network. */
+/** A gateway installed by its chart on a real Kubernetes cluster, with engines on the simulated network. */
 export class E2eStage {
   client!: GatewayClient;
 
@@ -42,9 +42,9 @@ export class E2eStage {
     const found = await ensureHelm(say);
     if ('missing' in found) throw new Error(found.missing);
     const { helm } = found;
-    const cluster = await NodeCluster.start([HOME, AWAY], say);
+    const cluster = await NodeCluster.start([MAIN_NODE, ENGINE_NODE], say);
     try {
-      // Reachable for pods, at the end of their bridge.
+      // GATEWAY is the host's address on the bridge of the pods.
       const network = await startNetwork({ host: GATEWAY });
       const stage = new E2eStage(cluster, network, helm);
       await stage.#prepare();
@@ -66,7 +66,7 @@ export class E2eStage {
     return this.#run(command, ['-n', NAMESPACE, ...args]);
   }
 
-  /** `gwk` where people run it: inside of a pod of the API. */
+  /** Runs `gwk` in a pod of the API, like an operator of the gateway. */
   async gwk<T>(...args: string[]): Promise<T> {
     const text = await this.kubectl('exec', `deploy/${RELEASE}-api`, '-c', 'api', '--', 'gwk', ...args);
     return JSON.parse(text) as T;
@@ -82,14 +82,14 @@ export class E2eStage {
     ]);
   }
 
-  /** As whoever installed it would: the hook runs in the cluster, and says what it asked for. */
+  /** Runs `helm test`. Its hook runs in the cluster. */
   async helmTest(): Promise<string> {
     const said = await this.#run(this.helm, ['test', RELEASE, '-n', NAMESPACE, '--timeout', '2m']);
     if (!/^Phase:\s+Succeeded$/m.test(said)) throw new Error(`helm test: ${said}`);
     return 'succeeded';
   }
 
-  /** When the lease of a number ends, as its row says (milliseconds since 1970). */
+  /** End of the instance's lease, from its row (milliseconds since 1970). */
   async leaseEnd(instanceId: string): Promise<number> {
     const script = `
       const { readFileSync } = require('node:fs');
@@ -104,7 +104,9 @@ export class E2eStage {
     return Date.parse((await this.kubectl(...inside, fromPublicId('instance', instanceId)!)).trim());
   }
 
-  /** Reached over the address of the Service, as other programs in the cluster do. */
+  /**
+   * Creates an account and its client, which uses the address of the Service, like other programs in the cluster.
+   */
   async openClient(): Promise<void> {
     await this.gwk('account', 'create', 'main', '--requests-per-minute', '1000000');
     const policy = {
@@ -155,8 +157,8 @@ export class E2eStage {
     );
   }
 
-  /** What stands in the way, for whoever reads why a run failed. */
-  async trouble(): Promise<string> {
+  /** State of the cluster and the last errors in its logs, for the report of a failed scenario. */
+  async describeState(): Promise<string> {
     const asked = [
       ['get', 'pods,gwi,jobs', '-o', 'wide'],
       ['get', 'events', '--sort-by=.lastTimestamp'],
@@ -180,19 +182,19 @@ export class E2eStage {
   async #prepare(): Promise<void> {
     const { cluster } = this;
     const archives = join(cluster.folder, 'images');
-    await this.#makeImages(archives, [...PROGRAMS, ...STAND_INS], VERSIONS.first);
+    await this.#makeImages(archives, [...PROGRAMS, ...TEST_SERVERS], VERSIONS.first);
     const file = (name: string) =>
       join(archives, PROGRAMS.includes(name) ? `gwk-${name}.tar` : `${name}.tar`);
-    const home = cluster.node(HOME);
-    const loaded = [cluster.node(AWAY).load(file('engine'))];
-    for (const name of [...PROGRAMS, ...STAND_INS]) await home.load(file(name));
+    const home = cluster.node(MAIN_NODE);
+    const loaded = [cluster.node(ENGINE_NODE).load(file('engine'))];
+    for (const name of [...PROGRAMS, ...TEST_SERVERS]) await home.load(file(name));
     await Promise.all(loaded);
     for (const name of PROGRAMS) await home.tag(imageOf(name, VERSIONS.first), imageOf(name, VERSIONS.next));
-    await cluster.node(AWAY).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
+    await cluster.node(ENGINE_NODE).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
     rmSync(archives, { recursive: true });
     await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     await this.#makeVolume();
-    await this.kubectl('taint', 'node', AWAY, 'gwk.test/engines=only:NoSchedule');
+    await this.kubectl('taint', 'node', ENGINE_NODE, 'gwk.test/engines=only:NoSchedule');
   }
 
   async #makeImages(output: string, names: string[], tag: string): Promise<void> {
@@ -201,7 +203,7 @@ export class E2eStage {
     await this.#run(process.execPath, [maker, '--output', output, '--tag', tag, ...names]);
   }
 
-  /** What a storage class would bring. */
+  /** A PersistentVolume for media, in place of a storage class. */
   async #makeVolume(): Promise<void> {
     const path = join(this.cluster.folder, 'media');
     mkdirSync(path);
@@ -219,7 +221,7 @@ export class E2eStage {
   }
 
   #values(tag: string): object {
-    const nodeSelector = { 'gwk.test/node': HOME };
+    const nodeSelector = { 'gwk.test/node': MAIN_NODE };
     const network = this.network.url.replace('0.0.0.0', GATEWAY);
     const small = { requests: { cpu: '10m', memory: '64Mi' } };
     return {
@@ -242,7 +244,7 @@ export class E2eStage {
           default: {
             resources: small,
             tolerations: [{ key: 'gwk.test/engines', operator: 'Exists' }],
-            affinity: { nodeAffinity: PREFER_AWAY },
+            affinity: { nodeAffinity: PREFER_ENGINE_NODE },
           },
         },
       },
@@ -262,11 +264,11 @@ export class E2eStage {
   }
 }
 
-const PREFER_AWAY = {
+const PREFER_ENGINE_NODE = {
   preferredDuringSchedulingIgnoredDuringExecution: [
     {
       weight: 100,
-      preference: { matchExpressions: [{ key: 'gwk.test/node', operator: 'In', values: [AWAY] }] },
+      preference: { matchExpressions: [{ key: 'gwk.test/node', operator: 'In', values: [ENGINE_NODE] }] },
     },
   ],
 };

@@ -5,16 +5,26 @@ const lines = (...texts: string[]): Line[] =>
 
 test.each<[sentence: string, sent: Line[], seen: Line[], wanted: object]>([
   [
-    'all is well',
+    'finds no fault when all messages arrive in order',
     lines('a1', 'b1', 'a2'),
     lines('b1', 'a1', 'a2'),
     { lost: [], doubled: [], disordered: [] },
   ],
-  ['one is lost', lines('a1', 'a2'), lines('a2'), { arrived: 1, lost: ['a 1'] }],
-  ['one came twice', lines('a1', 'a2'), lines('a1', 'a2', 'a1'), { doubled: ['a 1'], disordered: [] }],
-  ['two changed places', lines('a1', 'a2'), lines('a2', 'a1'), { disordered: ['a 1 after 2'], lost: [] }],
-  ['conversations have no order among them', lines('a1', 'b1'), lines('b1', 'a1'), { disordered: [] }],
-  ['what was never sent here does not count', lines('a1'), lines('a1', 'a9'), { arrived: 1, doubled: [] }],
+  ['finds a lost message', lines('a1', 'a2'), lines('a2'), { arrived: 1, lost: ['a 1'] }],
+  [
+    'finds a doubled message',
+    lines('a1', 'a2'),
+    lines('a1', 'a2', 'a1'),
+    { doubled: ['a 1'], disordered: [] },
+  ],
+  [
+    'finds two messages out of order',
+    lines('a1', 'a2'),
+    lines('a2', 'a1'),
+    { disordered: ['a 1 after 2'], lost: [] },
+  ],
+  ['expects no order between conversations', lines('a1', 'b1'), lines('b1', 'a1'), { disordered: [] }],
+  ['ignores messages that were not sent here', lines('a1'), lines('a1', 'a9'), { arrived: 1, doubled: [] }],
 ])('%s', (_, sent, seen, wanted) => {
   expect(sumsOf(sent, seen)).toMatchObject(wanted);
 });

@@ -1,10 +1,10 @@
-/** What became of the messages of one way. */
+/** Result for the messages of one direction. */
 export interface Sums {
   sent: number;
   arrived: number;
   lost: string[];
   doubled: string[];
-  /** Arrived after one that was sent later in the same conversation. */
+  /** Arrived after a message that was sent later in the same conversation. */
   disordered: string[];
 }
 
@@ -14,7 +14,7 @@ export interface Line {
   text: string;
 }
 
-/** Pure. `sent` and `seen` in their order. */
+/** Pure. `sent` and `seen` are in their order. */
 export function sumsOf(sent: Line[], seen: Line[]): Sums {
   const keyOf = ({ conversation, text }: Line) => `${conversation} ${text}`;
   const places = new Map(sent.map((line, place) => [keyOf(line), place]));

@@ -13,17 +13,17 @@ export interface TrafficOptions {
   /** Messages a second, each way. */
   out: number;
   in: number;
-  /** Begins every text: what was sent before is not counted again. */
+  /** Prefix of every text, so that messages of an earlier scenario are not counted. */
   label: string;
 }
 
 const SETTLE_MS = 90_000;
-const TRY_AGAIN_MS = 200;
-const PATIENCE_MS = 60_000;
+const RETRY_MS = 200;
+const RETRY_TIMEOUT_MS = 60_000;
 
 /**
- * A customer that writes to many contacts and is written to by them, without a pause and whatever happens: a request
- * without an answer is made again with its Idempotency-Key, as the documentation says.
+ * A customer that exchanges messages with many contacts without a pause. It repeats a request without an answer
+ * with the same Idempotency-Key, as the documentation advises.
  */
 export class Traffic {
   readonly #options: TrafficOptions;
@@ -33,7 +33,7 @@ export class Traffic {
   #running: Promise<unknown> | null = null;
   #stopping = false;
   #n = 0;
-  /** Requests that had no answer, or one that says to come again. */
+  /** Requests without an answer, or with one that asks to retry. */
   repeated = 0;
   refused: string[] = [];
 
@@ -44,13 +44,14 @@ export class Traffic {
   start(): void {
     this.#stopping = false;
     const { contacts } = this.#options;
-    // A conversation's next is sent when the last was accepted: its order is that of acceptance.
-    const lanes = contacts.map(() => Promise.resolve());
+    // The next message of a conversation is sent after the previous one was accepted: the order of acceptance
+    // counts.
+    const queues = contacts.map(() => Promise.resolve());
     const out = this.#every(this.#options.out, (n) => {
       const at = n % contacts.length;
-      const lane = lanes[at]!.then(() => this.#send(contacts[at]!));
-      lanes[at] = lane;
-      this.#track(lane);
+      const queued = queues[at]!.then(() => this.#send(contacts[at]!));
+      queues[at] = queued;
+      this.#track(queued);
     });
     const incoming = this.#every(this.#options.in, (n) => {
       const contact = contacts[n % contacts.length]!;
@@ -65,7 +66,7 @@ export class Traffic {
     await Promise.all(this.#sending);
   }
 
-  /** When all that was sent has arrived, or nothing more comes. */
+  /** Waits until all messages have arrived, or SETTLE_MS have passed. */
   async settle(): Promise<{ out: Sums; in: Sums }> {
     let sums = await this.sums();
     await until(
@@ -73,7 +74,7 @@ export class Traffic {
         sums = await this.sums();
         return sums.out.lost.length === 0 && sums.in.lost.length === 0;
       },
-      { what: 'all has arrived', timeoutMs: SETTLE_MS, everyMs: 500 },
+      { what: 'all messages have arrived', timeoutMs: SETTLE_MS, everyMs: 500 },
     ).catch(() => undefined);
     return sums;
   }
@@ -106,10 +107,10 @@ export class Traffic {
     void work.finally(() => this.#sending.delete(work));
   }
 
-  async #every(perSecond: number, deed: (n: number) => void): Promise<void> {
+  async #every(perSecond: number, action: (n: number) => void): Promise<void> {
     const began = performance.now();
     for (let n = 0; !this.#stopping; n++) {
-      deed(n);
+      action(n);
       const next = began + ((n + 1) * 1000) / perSecond;
       await pause(Math.max(0, next - performance.now()));
     }
@@ -126,7 +127,7 @@ export class Traffic {
     const text = `${this.#options.label} out ${++this.#n}`;
     const body = { instance_id: instanceId, to: number, type: 'text', text: { body: text } };
     const headers = { 'Idempotency-Key': randomUUID() };
-    const end = Date.now() + PATIENCE_MS;
+    const end = Date.now() + RETRY_TIMEOUT_MS;
     while (Date.now() < end) {
       const answer = await client
         .call('POST', '/v1/messages', { body, headers, timeoutMs: 10_000 })
@@ -140,7 +141,7 @@ export class Traffic {
         return;
       }
       this.repeated++;
-      await pause(TRY_AGAIN_MS);
+      await pause(RETRY_MS);
     }
     this.refused.push('no answer in a minute');
   }

@@ -1,4 +1,4 @@
-import { E2eStage, AWAY, HOME } from '../../e2e/stage.js';
+import { E2eStage, ENGINE_NODE, MAIN_NODE } from '../../e2e/stage.js';
 import {
   firstMessages,
   install,
@@ -9,7 +9,7 @@ import {
   people,
   seconds,
   timesToReady,
-  type Play,
+  type ScenarioContext,
 } from '../../e2e/scenarios.js';
 import { whyNoNodes } from '../../support/kubernetes/nodes/programs.js';
 
@@ -30,14 +30,14 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
   const stage = await E2eStage.start(say);
   try {
-    const play = { stage, ...(await people(stage)) } as Play;
+    const context = { stage, ...(await people(stage)) } as ScenarioContext;
     for (const [what, measure] of FIGURES) {
       // Stop in an orderly way, so that nodes, mounts and the bridge are removed.
       if (interrupted) return say('interrupted');
-      say(`${what}: ${await measure(play)}`);
+      say(`${what}: ${await measure(context)}`);
     }
   } catch (error) {
-    say(await stage.trouble());
+    say(await stage.describeState());
     throw error;
   } finally {
     await stage.stop();
@@ -45,7 +45,7 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
 }
 
 /** Each prepares the next ones. */
-const FIGURES: [string, (play: Play) => Promise<string>][] = [
+const FIGURES: [string, (context: ScenarioContext) => Promise<string>][] = [
   ['installed', install],
   ['a sandbox, created to Ready', async ({ stage }) => formatTimes(await timesToReady(stage, ROUNDS))],
   ['an instance, paired from a terminal', pairPhone],
@@ -54,10 +54,10 @@ const FIGURES: [string, (play: Play) => Promise<string>][] = [
   ['node lost, until connected', loseNode],
 ];
 
-async function deleteEngine(play: Play): Promise<string> {
+async function deleteEngine(context: ScenarioContext): Promise<string> {
   const times: number[] = [];
   while (times.length < ROUNDS)
-    times.push((await nextLogin(play, () => deletePod(play.stage), RECONNECT_MS)).ms);
+    times.push((await nextLogin(context, () => deletePod(context.stage), RECONNECT_MS)).ms);
   return formatTimes(times);
 }
 
@@ -65,18 +65,18 @@ const deletePod = (stage: E2eStage): Promise<string> =>
   stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false');
 
 /** Once only, because the node stays without power. */
-async function loseNode(play: Play): Promise<string> {
-  const { stage, instanceId } = play;
-  await moveTo(play, AWAY);
+async function loseNode(context: ScenarioContext): Promise<string> {
+  const { stage, instanceId } = context;
+  await moveTo(context, ENGINE_NODE);
   let leaseEnd = 0;
   const lose = async (): Promise<void> => {
-    await stage.cluster.node(AWAY).losePower();
+    await stage.cluster.node(ENGINE_NODE).losePower();
     // Nobody renews the lease from now on.
     leaseEnd = await stage.leaseEnd(instanceId);
   };
-  const { at, ms } = await nextLogin(play, lose, NODE_LOSS_MS);
+  const { at, ms } = await nextLogin(context, lose, NODE_LOSS_MS);
   const pod = await stage.pod(`gwk-${NAME}`);
-  if (pod?.spec.nodeName !== HOME) throw new Error(`the engine is on ${pod?.spec.nodeName}`);
+  if (pod?.spec.nodeName !== MAIN_NODE) throw new Error(`the engine is on ${pod?.spec.nodeName}`);
   return `${seconds(at - leaseEnd)} after the end of its lease (goal: 60 s), ${seconds(ms)} after it lost its power`;
 }
 
