@@ -5,7 +5,7 @@ import type { LoadOptions, LoadResult } from './accept/load.js';
 import { setStage, type Stage, type Subject } from './accept/stage.js';
 import { checkFloorSums, checkGatewaySums } from './accept/sums.js';
 import { condition, type Bound } from './shared/condition.js';
-import { median } from './shared/figures.js';
+import { median } from './shared/statistics.js';
 import { processorTimes } from './shared/processor.js';
 import { progress, Table } from './shared/table.js';
 

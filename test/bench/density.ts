@@ -1,6 +1,6 @@
 import { pause } from '../support/wait.js';
-import { BareNumbers } from './density/bare.js';
-import { GatewayNumbers } from './density/gateway.js';
+import { BareInstances } from './density/bare.js';
+import { GatewayInstances } from './density/gateway.js';
 import { Gowa } from './density/gowa.js';
 import type { Around, Subject } from './density/subject.js';
 import type { NetworkProcess } from './engine/network.js';
@@ -9,7 +9,7 @@ import { Sampler } from './shared/sampler.js';
 import type { BenchServers } from './shared/servers.js';
 import { onStage } from './shared/stage.js';
 import { progress, setting, settings, Table } from './shared/table.js';
-import { memoryOfAll, type Memory } from './shared/usage.js';
+import { readTotalMemory, type Memory } from './shared/usage.js';
 
 /**
  * `make bench-density`: memory and processor of numbers that are connected and idle, on the simulated network: engines
@@ -34,8 +34,8 @@ interface Round {
 async function main(): Promise<void> {
   await onStage(async (stage) => {
     const network = await stage.network();
-    const gateway = new GatewayNumbers(await stage.numbers(network));
-    const bare = stage.closing(new BareNumbers(network), (numbers) => numbers.stop());
+    const gateway = new GatewayInstances(await stage.numbers(network));
+    const bare = stage.closing(new BareInstances(network), (numbers) => numbers.stop());
     const subjects: Subject[] = [gateway, bare];
     const program = process.env['PEER'];
     for (const apart of program ? [false, true] : [])
@@ -68,7 +68,7 @@ async function measure({ subjects, network, servers }: Measured, count: number):
     await checkAllThere(subjects, network, count);
     for (const [index, subject] of subjects.entries())
       rounds.get(subject)!.push({
-        each: memoryOfAll(subject.pids()),
+        each: readTotalMemory(subject.pids()),
         ...usedBetween(before[index]!, after[index]!),
       });
   }

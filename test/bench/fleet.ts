@@ -1,12 +1,12 @@
 import type { Database } from '@gwk/api/database/database';
 import type { LoginCounts } from '@gwk/network/faults/logins';
 import { pause, until } from '../support/wait.js';
-import type { Numbers } from './shared/numbers.js';
+import type { LinkedInstances } from './shared/linked-instances.js';
 import { Sampler, type Asked } from './shared/sampler.js';
-import { pidsOf, type BenchServers } from './shared/servers.js';
+import { listPids, type BenchServers } from './shared/servers.js';
 import { onNetwork, type OnNetwork } from './shared/stage.js';
 import { progress, setting, Table } from './shared/table.js';
-import { memoryOfAll, memoryOfFamilies } from './shared/usage.js';
+import { readTotalMemory, readFamilyMemory } from './shared/usage.js';
 
 /**
  * `make bench-fleet`: engines of linked numbers on the simulated network, all at once: first all of their processes are
@@ -72,7 +72,11 @@ async function main({ numbers, servers, db }: OnNetwork): Promise<void> {
  *
  * @param fell resolves once all have fallen and may come back
  */
-async function measure(servers: BenchServers, numbers: Numbers, fell: () => Promise<void>): Promise<Round> {
+async function measure(
+  servers: BenchServers,
+  numbers: LinkedInstances,
+  fell: () => Promise<void>,
+): Promise<Round> {
   const { client } = numbers.network;
   await client.limitLogins(LOGIN_LIMIT);
   const sampler = await Sampler.start(servers);
@@ -106,14 +110,14 @@ function whoIsOut({ banned, replaced }: LoginCounts): string | undefined {
   return replaced > 0 ? `${replaced} connections were replaced (440)` : undefined;
 }
 
-async function killAll(numbers: Numbers): Promise<void> {
+async function killAll(numbers: LinkedInstances): Promise<void> {
   const pids = numbers.enginePids();
   if (pids.length !== NUMBERS) throw new Error(`${pids.length} engines run, and not ${NUMBERS}`);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
   await untilNobody(numbers);
 }
 
-async function outage(numbers: Numbers): Promise<void> {
+async function outage(numbers: LinkedInstances): Promise<void> {
   const { client } = numbers.network;
   await client.outage(true, { cut: true });
   await untilNobody(numbers);
@@ -121,7 +125,7 @@ async function outage(numbers: Numbers): Promise<void> {
   await client.outage(false);
 }
 
-async function untilNobody({ network }: Numbers): Promise<void> {
+async function untilNobody({ network }: LinkedInstances): Promise<void> {
   await until(async () => (await network.client.status()).loggedIn < NUMBERS / 2, {
     what: 'they are gone',
     everyMs: 20,
@@ -149,11 +153,11 @@ interface Taken {
   stores: number;
 }
 
-function taken(numbers: Numbers, { postgres, redis }: BenchServers): Taken {
+function taken(numbers: LinkedInstances, { postgres, redis }: BenchServers): Taken {
   return {
-    engines: memoryOfAll(numbers.enginePids()).share,
-    programs: memoryOfAll(numbers.gateway.programs.flatMap(({ pid }) => pid ?? [])).share,
-    stores: memoryOfFamilies(pidsOf(postgres, redis)).share,
+    engines: readTotalMemory(numbers.enginePids()).share,
+    programs: readTotalMemory(numbers.gateway.programs.flatMap(({ pid }) => pid ?? [])).share,
+    stores: readFamilyMemory(listPids(postgres, redis)).share,
   };
 }
 
@@ -173,7 +177,7 @@ function printRoom(moments: Taken[]): void {
  * Nobody was thrown out for how they came back, and the network has nothing to complain of. Who is logged in there may
  * have fallen out again where the machine has too much to do: the gateway says so, and in the end that all are in.
  */
-async function checkNobodyIsOut(numbers: Numbers, db: Database): Promise<void> {
+async function checkNobodyIsOut(numbers: LinkedInstances, db: Database): Promise<void> {
   const { customer, network } = numbers;
   for (const type of ['instance.banned', 'instance.logged_out']) {
     const events = await customer.client.events({ type });

@@ -2,7 +2,7 @@ import { until } from '../support/wait.js';
 import { costsBetween, lookAtCosts, type Costs } from './flow/costs.js';
 import { setStage, type Stage } from './flow/stage.js';
 import { condition } from './shared/condition.js';
-import { percentile } from './shared/figures.js';
+import { percentile } from './shared/statistics.js';
 import type { Paced, PaceOrder } from './shared/pace-program.js';
 import { progress, setting, Table } from './shared/table.js';
 

@@ -1,11 +1,11 @@
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 import type { NetworkProcess } from './engine/network.js';
-import { Numbers } from './shared/numbers.js';
+import { LinkedInstances } from './shared/linked-instances.js';
 import { onNetwork } from './shared/stage.js';
 import { progress, setting, settings, Table } from './shared/table.js';
 import { processorSeconds } from './shared/processor.js';
-import { memoryOf } from './shared/usage.js';
+import { readMemory } from './shared/usage.js';
 
 /**
  * `make bench-garbage`: what messages that cannot be read cost an engine of a whole gateway, however often they are sent
@@ -61,9 +61,9 @@ interface Flooded {
 }
 
 async function flood({ network, pid, received, strangers }: Flooded): Promise<Round> {
-  const to = Numbers.phoneOf(0);
+  const to = LinkedInstances.phoneOf(0);
   const [friend, ...others] = await Promise.all(
-    Array.from({ length: strangers + 1 }, (_, index) => network.client.contact(phoneOf(index))),
+    Array.from({ length: strangers + 1 }, (_, index) => network.client.contact(testPhone(index))),
   );
   // Of what the phone has and the engine cannot read, some is had from the phone: another's is told from it by its time.
   await network.client.call('manners', { number: to, answersDevices: false });
@@ -71,7 +71,7 @@ async function flood({ network, pid, received, strangers }: Flooded): Promise<Ro
   const all = async (count: number, what: string) =>
     until(async () => (await received()) >= count, { what, timeoutMs: LIMIT_MS, everyMs: 5 });
   await all(strangers + 1, 'all have said hello');
-  const result: Round = { processor: [], resident: [memoryOf(pid).resident], beside: [], requests: 0 };
+  const result: Round = { processor: [], resident: [readMemory(pid).resident], beside: [], requests: 0 };
   const each = Math.ceil(MESSAGES / STRETCHES);
   for (let stretch = 1; stretch <= STRETCHES; stretch++) {
     progress(`${strangers} strangers, stretch ${stretch} of ${STRETCHES}`);
@@ -82,7 +82,7 @@ async function flood({ network, pid, received, strangers }: Flooded): Promise<Ro
     await all(strangers + 1 + stretch, "another's message is received");
     result.beside.push(performance.now() - began);
     result.processor.push(((processorSeconds([pid]) - before) * 1e6) / each);
-    result.resident.push(memoryOf(pid).resident);
+    result.resident.push(readMemory(pid).resident);
   }
   result.requests = (await network.client.receipts({ type: 'retry' })).length;
   return result;

@@ -1,10 +1,10 @@
-import { BusyNumber } from './inbound/number.js';
+import { BusyInstance } from './inbound/busy-instance.js';
 import { openTier, textFrom, type Tier } from './inbound/tier.js';
 import { condition } from './shared/condition.js';
 import { processorTimes } from './shared/processor.js';
 import { onNetwork, onStage } from './shared/stage.js';
 import { progress, setting, Table } from './shared/table.js';
-import { memoryOf } from './shared/usage.js';
+import { readMemory } from './shared/usage.js';
 
 /**
  * `make bench-inbound`: messages received a second. By one engine of a whole gateway, to which contacts of the simulated
@@ -101,7 +101,7 @@ async function timed(pids: Pids, resident: readonly string[], work: () => Promis
   return {
     perSecond: count / seconds,
     processor: new Map([...after].map(([name, time]) => [name, (time - (before.get(name) ?? 0)) / count])),
-    resident: new Map(resident.map((name) => [name, memoryOf(pids[name]!).resident])),
+    resident: new Map(resident.map((name) => [name, readMemory(pids[name]!).resident])),
   };
 }
 
@@ -110,7 +110,7 @@ function engineRounds(): Promise<Round[]> {
   const node = { NODE_OPTIONS: nodeOptions };
   const settings = profile ? { operator: node, api: node } : {};
   return onNetwork(async (opened) => {
-    const number = await BusyNumber.open(opened, CONTACTS);
+    const number = await BusyInstance.open(opened, CONTACTS);
     const rounds: Round[] = [];
     for (let round = 0; round <= ENGINE_ROUNDS; round++) {
       progress(`one engine, round ${round}`);
@@ -126,7 +126,7 @@ function engineRounds(): Promise<Round[]> {
   }, settings);
 }
 
-async function engineRound(number: BusyNumber, round: number): Promise<Round> {
+async function engineRound(number: BusyInstance, round: number): Promise<Round> {
   await number.write(`round ${round}`, MESSAGES);
   return timed(number.pids, ['engine', 'api'], async () => {
     await number.release();

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { query } from '../support/servers/database.js';
 import { until } from '../support/wait.js';
-import { median } from './shared/figures.js';
+import { median } from './shared/statistics.js';
 import { processorTimes } from './shared/processor.js';
 import { progress, setting, Table } from './shared/table.js';
 import type { Received } from './webhooks/receiver-program.js';
-import { eventOf, setStage, type Destination, type Stage } from './webhooks/stage.js';
+import { buildEvent, setStage, type BenchEndpoint, type Stage } from './webhooks/stage.js';
 
 /**
  * `make bench-webhooks`: deliveries a second of one `gwk worker` to a receiver that answers at once, alone and beside
@@ -87,7 +87,7 @@ async function floorRound(stage: Stage): Promise<Round> {
   const body = JSON.stringify({
     type: 'webhook.test',
     timestamp: new Date().toISOString(),
-    data: eventOf(BYTES),
+    data: buildEvent(BYTES),
   });
   await client.query(
     `INSERT INTO deliveries (url, body, status)
@@ -103,7 +103,7 @@ async function floorRound(stage: Stage): Promise<Round> {
   });
 }
 
-async function workerRound(stage: Stage, dead: Destination[]): Promise<Round> {
+async function workerRound(stage: Stage, dead: BenchEndpoint[]): Promise<Round> {
   const { db, live, receiver, worker, servers } = stage;
   await clear(stage);
   const endpoints = live.map(({ endpointId }) => endpointId);

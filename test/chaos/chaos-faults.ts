@@ -1,12 +1,12 @@
 import { createClient } from 'redis';
 import type { Program } from '../support/program.js';
 import { pause, until } from '../support/wait.js';
-import type { Calamity, PlannedFault } from '../support/number/chaos-plan.js';
-import type { NumberStage } from '../support/number/stage.js';
+import type { ChaosFault, PlannedFault } from '../support/instance/chaos-plan.js';
+import type { InstanceStage } from '../support/instance/stage.js';
 
 /** A fault that was injected, with its times. */
 export interface InjectedFault {
-  what: Calamity;
+  what: ChaosFault;
   from: number;
   to: number;
 }
@@ -18,7 +18,7 @@ const STALL_MS = 2_000;
  * Injects the planned faults one after the other. Each starts at its time, or when the previous one is over.
  */
 export async function injectFaults(
-  stage: NumberStage,
+  stage: InstanceStage,
   planned: readonly PlannedFault[],
   over: AbortSignal,
 ): Promise<InjectedFault[]> {
@@ -34,9 +34,9 @@ export async function injectFaults(
   return injected;
 }
 
-type Action = (stage: NumberStage, forMs: number) => Promise<void>;
+type Action = (stage: InstanceStage, forMs: number) => Promise<void>;
 
-const ACTIONS: Record<Calamity, Action> = {
+const ACTIONS: Record<ChaosFault, Action> = {
   'the engine is killed': (stage) => endEngine(stage, 'SIGKILL'),
   'the engine is asked to stop': (stage) => endEngine(stage, 'SIGTERM'),
   'the operator is killed together with the engine': (stage) => end(stage.gateway.operator),
@@ -95,7 +95,7 @@ async function end(program: Program): Promise<void> {
   await program.kill('SIGKILL');
 }
 
-async function endEngine({ gateway }: NumberStage, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+async function endEngine({ gateway }: InstanceStage, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
   const { pid } = await gateway.engine();
   process.kill(pid, signal);
 }

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventOut } from '@gwk/core/resources/event';
 import { Receiver } from '../support/gateway/receiver.js';
-import { chatOf, sendTraffic } from '../support/gateway/traffic.js';
-import { faultsOfEvents, steadyFor } from '../support/gateway/verdict.js';
+import { toChatId, sendTraffic } from '../support/gateway/traffic.js';
+import { findEventFaults, steadyFor } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 import { injectFaults, type InjectedFault } from './chaos-faults.js';
-import { planChaos } from '../support/number/chaos-plan.js';
-import { peopleWrite, roomsOf } from '../support/number/conversations.js';
-import { openNumberStage, type NumberStage } from '../support/number/stage.js';
+import { planChaos } from '../support/instance/chaos-plan.js';
+import { writeAsPeople, listChats } from '../support/instance/conversations.js';
+import { openInstanceStage, type InstanceStage } from '../support/instance/stage.js';
 import { timelineOf } from './timeline.js';
-import { faultsOf, type Fault, type Observed } from '../support/number/verdict.js';
-import { Witness } from '../support/number/witness.js';
+import { findFaults, type Fault, type Observations } from '../support/instance/check.js';
+import { Recorder } from '../support/instance/recorder.js';
 
 export interface ChaosOptions {
   seed: number;
@@ -46,9 +46,9 @@ const SHOWN_TIMELINES = 4;
  */
 export async function chaosRun(options: ChaosOptions): Promise<ChaosResult> {
   const receiver = await Receiver.start();
-  let stage: NumberStage | undefined;
+  let stage: InstanceStage | undefined;
   try {
-    stage = await openNumberStage(`chaos ${options.seed}`, {
+    stage = await openInstanceStage(`chaos ${options.seed}`, {
       contacts: CONTACTS,
       groups: GROUPS,
       keep: KEEP,
@@ -62,17 +62,17 @@ export async function chaosRun(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 class ChaosRun {
-  readonly #stage: NumberStage;
+  readonly #stage: InstanceStage;
   readonly #receiver: Receiver;
   readonly #options: ChaosOptions;
-  readonly #witness: Witness;
+  readonly #witness: Recorder;
   #endpointId = '';
 
-  constructor(stage: NumberStage, receiver: Receiver, options: ChaosOptions) {
+  constructor(stage: InstanceStage, receiver: Receiver, options: ChaosOptions) {
     this.#stage = stage;
     this.#receiver = receiver;
     this.#options = options;
-    this.#witness = new Witness(stage);
+    this.#witness = new Recorder(stage);
   }
 
   async run(): Promise<ChaosResult> {
@@ -82,7 +82,7 @@ class ChaosRun {
     this.#endpointId = endpoint.id;
     await this.#receiver.setSecret(PATH, endpoint.secret!);
 
-    const rooms = roomsOf(this.#stage);
+    const rooms = listChats(this.#stage);
     const perRoom = Math.ceil((seconds * perSecond) / rooms.length);
     const over = new AbortController();
     const [traffic, said, injected] = await Promise.all([
@@ -95,18 +95,18 @@ class ChaosRun {
         perConversation: perRoom,
         perSecond,
       }),
-      peopleWrite(this.#stage, { name: `seed ${seed}`, perRoom, perSecond }),
+      writeAsPeople(this.#stage, { name: `seed ${seed}`, perRoom, perSecond }),
       injectFaults(this.#stage, planChaos(seed, seconds * 1000), over.signal),
     ]).finally(() => over.abort());
     const ended = Date.now();
     const unsettled = await this.#settle();
     const settled = Date.now();
     await this.#witness.end();
-    const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(chatOf(to)) ?? []]));
+    const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(toChatId(to)) ?? []]));
     const observed = await this.#observe({ rooms, accepted, said });
     const faults = [
       ...unsettled,
-      ...faultsOf(observed),
+      ...findFaults(observed),
       ...this.#witness.askedAgain.map(({ ids }) => ({ what: 'the engine requested it again', ids })),
       ...(await this.#faultsOfWebhooks(observed.events)),
       ...(await this.#faultsOfNumber(observed.events)),
@@ -174,7 +174,7 @@ class ChaosRun {
     return faults;
   }
 
-  async #observe(known: Pick<Observed, 'rooms' | 'accepted' | 'said'>): Promise<Observed> {
+  async #observe(known: Pick<Observations, 'rooms' | 'accepted' | 'said'>): Promise<Observations> {
     const { customer, id: instance_id } = this.#stage;
     const [messages, events] = await Promise.all([
       customer.client.messages({ instance_id, direction: 'outbound' }),
@@ -190,7 +190,7 @@ class ChaosRun {
   async #faultsOfWebhooks(events: readonly EventOut[]): Promise<Fault[]> {
     const about = events.filter(({ type }) => type.startsWith('message.'));
     const calls = await this.#receiver.calls(PATH);
-    return faultsOfEvents(about, calls).map((what) => ({ what, ids: [] }));
+    return findEventFaults(about, calls).map((what) => ({ what, ids: [] }));
   }
 
   async #faultsOfNumber(events: readonly EventOut[]): Promise<Fault[]> {

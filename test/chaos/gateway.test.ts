@@ -1,7 +1,7 @@
 import { createClient } from 'redis';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { sendTraffic } from '../support/gateway/traffic.js';
-import { judge, report, settle } from '../support/gateway/verdict.js';
+import { checkTraffic, report, settle } from '../support/gateway/check-traffic.js';
 import { pause, until } from '../support/wait.js';
 
 const CONVERSATIONS = 20;
@@ -76,7 +76,7 @@ describe('every part killed during 1,000 sends', () => {
     await Promise.all(done);
     await stage.gateway.ready();
     await settle(stage.witnesses);
-    const { sums, faults } = await judge(traffic, stage.witnesses);
+    const { sums, faults } = await checkTraffic(traffic, stage.witnesses);
     report(`killed in turn: ${killed.join('; ')}`, {
       ...sums,
       'seconds to accept all': (accepted - started) / 1000,

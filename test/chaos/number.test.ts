@@ -1,5 +1,5 @@
 import { chaosRun } from './chaos-run.js';
-import { report } from '../support/gateway/verdict.js';
+import { report } from '../support/gateway/check-traffic.js';
 
 /**
  * An instance on the real protocol while every part fails repeatedly. The seed determines the faults and

@@ -1,6 +1,6 @@
 import type { StanzaView } from '@gwk/network/control/views';
 import type { InjectedFault } from './chaos-faults.js';
-import type { NumberStage } from '../support/number/stage.js';
+import type { InstanceStage } from '../support/instance/stage.js';
 
 interface Moment {
   at: number;
@@ -16,7 +16,7 @@ const MOST_MOMENTS = 120;
  * time.
  */
 export async function timelineOf(
-  stage: NumberStage,
+  stage: InstanceStage,
   id: string,
   injected: readonly InjectedFault[],
 ): Promise<string> {
@@ -38,7 +38,7 @@ export async function timelineOf(
   return `  ${id}\n${lines.join('\n')}`;
 }
 
-async function momentsOnNetwork({ network, phone }: NumberStage, id: string): Promise<Moment[]> {
+async function momentsOnNetwork({ network, phone }: InstanceStage, id: string): Promise<Moment[]> {
   const [stanzas, received, receipts] = await Promise.all([
     network.stanzas({ id }),
     network.received({ id }),
@@ -72,7 +72,7 @@ const named = ({ tag, attrs }: StanzaView): string =>
     .join(' ');
 
 async function momentsOfEvents(
-  { customer, id: instance_id }: NumberStage,
+  { customer, id: instance_id }: InstanceStage,
   id: string,
 ): Promise<{ moments: Moment[]; names: string[] }> {
   const all = await customer.client.events({ instance_id });
@@ -89,7 +89,7 @@ async function momentsOfEvents(
 const uuidOf = (name: string): string =>
   name.replace(/^\w+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-function momentsInLogs({ gateway }: NumberStage, names: readonly string[]): Moment[] {
+function momentsInLogs({ gateway }: InstanceStage, names: readonly string[]): Moment[] {
   return [...gateway.logs()].flatMap(([program, lines]) =>
     lines
       .filter((line) => names.some((name) => line.includes(name)))

@@ -1,4 +1,10 @@
-import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../support/chart/render.js';
+import {
+  find,
+  MINIMAL_VALUES,
+  listPodTemplates,
+  READ_BY_PROMETHEUS,
+  render,
+} from '../support/chart/render.js';
 import { describeChart } from './suite.js';
 import { INSTALLATIONS } from './values.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
@@ -14,7 +20,7 @@ function ruleGroups(values: object, name = 'gwk'): RuleGroup[] {
   return (rules['spec'] as { groups: RuleGroup[] }).groups;
 }
 const withRules = (more: object = {}, rules: object = {}): object => ({
-  ...LEAST,
+  ...MINIMAL_VALUES,
   networkPolicy: READ_BY_PROMETHEUS,
   ...more,
   monitoring: { rules: { enabled: true, ...rules } },
@@ -25,7 +31,7 @@ const findRule = (groups: RuleGroup[], alert: string): Rule =>
 /** The volume claims of all pods, including volumeClaimTemplates. */
 function volumeClaims(objects: KubeObject[]): string[] {
   type Claimed = { volumeClaimTemplates?: { metadata: { name: string } }[] };
-  const mounted = [...podsOf(objects).values()].flatMap(({ spec }) =>
+  const mounted = [...listPodTemplates(objects).values()].flatMap(({ spec }) =>
     (spec.volumes ?? []).map(
       ({ persistentVolumeClaim: claim }) => (claim as { claimName: string } | undefined)?.claimName,
     ),

@@ -1,8 +1,8 @@
-import { find, LEAST, render } from '../support/chart/render.js';
+import { find, MINIMAL_VALUES, render } from '../support/chart/render.js';
 import { INSTALLATIONS } from './values.js';
 import { readDefinitions } from '../support/chart/definitions.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
-import { pathOf, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
+import { objectPath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 import { until } from '../support/wait.js';
 
 /** A real API server validates every object of every installation, in a namespace with the restricted pod security level. */
@@ -13,10 +13,14 @@ const FOREIGN = ['HTTPRoute', 'Certificate', 'PodMonitor', 'PrometheusRule'];
 const isForeign = ({ kind = '' }: KubeObject): boolean => FOREIGN.includes(kind);
 
 const dryRun = (cluster: TestCluster, object: KubeObject) =>
-  cluster.call('PATCH', `${pathOf(object)}?dryRun=All&fieldManager=chart&force=true&fieldValidation=Strict`, {
-    body: object,
-    type: 'application/apply-patch+yaml',
-  });
+  cluster.call(
+    'PATCH',
+    `${objectPath(object)}?dryRun=All&fieldManager=chart&force=true&fieldValidation=Strict`,
+    {
+      body: object,
+      type: 'application/apply-patch+yaml',
+    },
+  );
 
 async function findRefusals(cluster: TestCluster, objects: KubeObject[]): Promise<string[]> {
   const refused: string[] = [];
@@ -64,7 +68,7 @@ describeOnKubernetes(
     });
 
     test('the server refuses a pod that does not', async () => {
-      const objects = render(LEAST, { namespace });
+      const objects = render(MINIMAL_VALUES, { namespace });
       const { template } = find(objects, 'Deployment', 'gwk-worker')['spec'] as {
         template: { metadata: object; spec: { securityContext: object; serviceAccountName?: string } };
       };
@@ -75,7 +79,7 @@ describeOnKubernetes(
     });
 
     test('the server refuses a misspelt field', async () => {
-      const service = find(render(LEAST, { namespace }), 'Service', 'gwk-api');
+      const service = find(render(MINIMAL_VALUES, { namespace }), 'Service', 'gwk-api');
       const spec = { ...(service['spec'] as object), selektor: {} };
       const { status } = await dryRun(cluster(), { ...service, spec });
       expect(status).toBeGreaterThanOrEqual(400);

@@ -3,7 +3,13 @@ import { tracingSettings } from '@gwk/core/config/tracing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../support/chart/render.js';
+import {
+  find,
+  MINIMAL_VALUES,
+  listPodTemplates,
+  READ_BY_PROMETHEUS,
+  render,
+} from '../support/chart/render.js';
 import { describeChart } from './suite.js';
 import { INSTALLATIONS } from './values.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
@@ -17,7 +23,7 @@ interface Monitor {
 const specOf = <T>(object: KubeObject) => object['spec'] as T;
 const withMonitoring = (more: object = {}) =>
   render({
-    ...LEAST,
+    ...MINIMAL_VALUES,
     networkPolicy: READ_BY_PROMETHEUS,
     ...more,
     monitoring: { podMonitors: { enabled: true }, rules: { enabled: true } },
@@ -25,7 +31,7 @@ const withMonitoring = (more: object = {}) =>
 
 describeChart('the monitoring objects of the chart', () => {
   test('are absent by default', () => {
-    const kinds = render(LEAST).map(({ kind }) => kind);
+    const kinds = render(MINIMAL_VALUES).map(({ kind }) => kind);
     expect(kinds).not.toContain('PodMonitor');
     expect(kinds).not.toContain('PrometheusRule');
   });
@@ -35,7 +41,7 @@ describeChart('the monitoring objects of the chart', () => {
     (name) => {
       const objects = withMonitoring();
       const { selector, podMetricsEndpoints } = specOf<Monitor>(find(objects, 'PodMonitor', `gwk-${name}`));
-      const selected = [...podsOf(objects)].filter(([, { metadata }]) =>
+      const selected = [...listPodTemplates(objects)].filter(([, { metadata }]) =>
         Object.entries(selector.matchLabels).every(([label, value]) => metadata.labels[label] === value),
       );
       expect(selected.map(([pod]) => pod)).toEqual([`Deployment/gwk-${name}`]);
@@ -83,7 +89,7 @@ describeChart('the monitoring objects of the chart', () => {
         env.filter(({ name }) => /^(OTEL|PROMETHEUS)_/.test(name)).map(({ name, value }) => [name, value]),
       );
     const observabilityOf = (objects: KubeObject[], name: string) =>
-      observability(podsOf(objects).get(`Deployment/gwk-${name}`)!.spec.containers[0]!.env as Env);
+      observability(listPodTemplates(objects).get(`Deployment/gwk-${name}`)!.spec.containers[0]!.env as Env);
 
     test('API, workers and engines send traces; workers query Prometheus', () => {
       expect(observabilityOf(rendered(), 'api')).toEqual(expected);
@@ -99,7 +105,7 @@ describeChart('the monitoring objects of the chart', () => {
     });
 
     test('no program gets these settings by default', () => {
-      for (const name of ['api', 'worker']) expect(observabilityOf(render(LEAST), name)).toEqual({});
+      for (const name of ['api', 'worker']) expect(observabilityOf(render(MINIMAL_VALUES), name)).toEqual({});
     });
 
     test('the programs accept the settings', () => {

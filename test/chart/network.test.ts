@@ -1,5 +1,5 @@
 import { FORBIDDEN_IPV4, FORBIDDEN_IPV6, PublicAddresses } from '@gwk/api/platform/address-guard/ranges';
-import { LEAST, podsOf, render } from '../support/chart/render.js';
+import { MINIMAL_VALUES, listPodTemplates, render } from '../support/chart/render.js';
 import { isAllowed, type End, type NetworkPod } from './network.js';
 import { describeChart } from './suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
@@ -50,7 +50,7 @@ const PORTS: Record<string, [number, 'TCP' | 'UDP'][]> = {
 
 function endpoints(objects: KubeObject[], namespaces: string[]): Record<string, End> {
   const own: Record<string, End> = {};
-  for (const { metadata } of podsOf(objects).values()) {
+  for (const { metadata } of listPodTemplates(objects).values()) {
     own[metadata.labels['app.kubernetes.io/component']!] = { namespace: NAMESPACE, labels: metadata.labels };
   }
   for (const namespace of namespaces) {
@@ -151,7 +151,10 @@ describeChart('NetworkPolicies', () => {
   });
 
   test('networkPolicy.kubernetesApi limits API and operator to these addresses', () => {
-    const values = { ...LEAST, networkPolicy: { kubernetesApi: [{ ipBlock: { cidr: '10.1.2.3/32' } }] } };
+    const values = {
+      ...MINIMAL_VALUES,
+      networkPolicy: { kubernetesApi: [{ ipBlock: { cidr: '10.1.2.3/32' } }] },
+    };
     expect(
       allowedConnections(values).filter((line) => line.includes(' 6443') || line.endsWith(': 6443')),
     ).toEqual(
@@ -185,14 +188,16 @@ describeChart('NetworkPolicies', () => {
   test('monitoring.prometheus and monitoring.tracing open egress only for the programs that need it', () => {
     const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     const observed = {
-      ...LEAST,
+      ...MINIMAL_VALUES,
       monitoring: {
         prometheus: { url: 'http://prometheus.monitoring' },
         tracing: { endpoint: 'http://collector.monitoring' },
       },
       networkPolicy: { prometheus: peer, prometheusPort: 8083, collector: peer, collectorPort: 8084 },
     };
-    const added = allowedConnections(observed).filter((line) => !allowedConnections(LEAST).includes(line));
+    const added = allowedConnections(observed).filter(
+      (line) => !allowedConnections(MINIMAL_VALUES).includes(line),
+    );
     const ports = added.map((line) => line.replace(/ (5432|6379|443|6443)/g, ''));
     expect(ports).toEqual([
       'api -> prometheus: 8084',
@@ -207,7 +212,7 @@ describeChart('NetworkPolicies', () => {
     const networkPolicy = { prometheus: peer, prometheusPort: 8083 };
     const withEnv = (name: string) =>
       allowedConnections({
-        ...LEAST,
+        ...MINIMAL_VALUES,
         networkPolicy,
         worker: { extraEnv: [{ name, valueFrom: secret }] },
       }).filter((line) => /^worker -> prometheus:.* 8083/.test(line));
@@ -217,7 +222,7 @@ describeChart('NetworkPolicies', () => {
 
   test('networkPolicy.api limits access to the public port', () => {
     const lines = allowedConnections({
-      ...LEAST,
+      ...MINIMAL_VALUES,
       networkPolicy: {
         api: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
       },
@@ -231,7 +236,7 @@ describeChart('NetworkPolicies', () => {
   test.each(['worker', 'engine'])(
     'the %s reaches exactly the public addresses that the address guard allows',
     (part) => {
-      const objects = render(LEAST, { namespace: NAMESPACE });
+      const objects = render(MINIMAL_VALUES, { namespace: NAMESPACE });
       const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
       const guard = new PublicAddresses();
       const from = endpoints(objects, [NAMESPACE])[part] as NetworkPod;
@@ -246,7 +251,9 @@ describeChart('NetworkPolicies', () => {
 
   test('networkPolicy.enabled=false removes all policies', () => {
     expect(
-      render({ ...LEAST, networkPolicy: { enabled: false } }).filter(({ kind }) => kind === 'NetworkPolicy'),
+      render({ ...MINIMAL_VALUES, networkPolicy: { enabled: false } }).filter(
+        ({ kind }) => kind === 'NetworkPolicy',
+      ),
     ).toEqual([]);
   });
 });

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { parse, parseDocument } from 'yaml';
 import {
   CHART,
-  environmentOf,
+  readEnvironment,
   find,
   helm,
-  LEAST,
-  podsOf,
+  MINIMAL_VALUES,
+  listPodTemplates,
   render,
   templateText,
   withValues,
@@ -22,7 +22,7 @@ const readProfiles = (values: object) => {
 };
 
 const LABELLED = {
-  ...LEAST,
+  ...MINIMAL_VALUES,
   commonLabels: { 'app.kubernetes.io/part-of': 'shop', owner: 'platform' },
   api: { podLabels: { owner: 'messages' } },
 };
@@ -39,7 +39,7 @@ describeChart('requirements of platform teams', () => {
   );
 
   test('commonLabels reach every object but cannot replace selector labels', () => {
-    const [api] = [...podsOf(render(LABELLED))].filter(([name]) => name === 'Deployment/gwk-api');
+    const [api] = [...listPodTemplates(render(LABELLED))].filter(([name]) => name === 'Deployment/gwk-api');
     expect(api![1].metadata.labels).toMatchObject({
       'app.kubernetes.io/part-of': 'shop',
       owner: 'messages',
@@ -50,14 +50,14 @@ describeChart('requirements of platform teams', () => {
       { api: { podLabels: { 'app.kubernetes.io/name': 'x' } } },
       { jobs: { podLabels: { 'app.kubernetes.io/instance': 'x' } } },
     ])
-      expect(() => templateText({ ...LEAST, ...values })).toThrow(/app.kubernetes.io/);
+      expect(() => templateText({ ...MINIMAL_VALUES, ...values })).toThrow(/app.kubernetes.io/);
   });
 
   test('image.digests pin each image, and the tag remains the version', () => {
     const digest = (of: string) => `sha256:${of.repeat(64)}`;
     const digests = { api: digest('a'), worker: digest('b'), operator: digest('c'), engine: digest('d') };
-    const values = { ...LEAST, image: { registry: 'r.example.com/gwk', digests } };
-    const images = [...podsOf(render(values)).values()].flatMap(({ spec }) =>
+    const values = { ...MINIMAL_VALUES, image: { registry: 'r.example.com/gwk', digests } };
+    const images = [...listPodTemplates(render(values)).values()].flatMap(({ spec }) =>
       [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => image),
     );
     expect([...new Set(images)].sort()).toEqual([
@@ -122,7 +122,7 @@ describeChart('requirements of platform teams', () => {
       /needs monitoring.instanceLabel/,
     ],
   ])('%s fails with a message', (_, values, message) => {
-    expect(() => templateText({ ...LEAST, ...values })).toThrow(message);
+    expect(() => templateText({ ...MINIMAL_VALUES, ...values })).toThrow(message);
   });
 
   test.each([
@@ -131,7 +131,7 @@ describeChart('requirements of platform teams', () => {
     ['the URL in a Secret', { postgres: { existingSecret: 'd', url: '' } }],
   ])('another Postgres port works with %s', (_, values) => {
     const postgres = { url: 'postgresql://u:p%40@h.example.com:6432/gwk?sslmode=verify-full' };
-    expect(() => templateText({ ...LEAST, postgres, ...values })).not.toThrow();
+    expect(() => templateText({ ...MINIMAL_VALUES, postgres, ...values })).not.toThrow();
   });
 
   test.each([
@@ -139,7 +139,7 @@ describeChart('requirements of platform teams', () => {
     ['no NetworkPolicies', { networkPolicy: { enabled: false } }],
   ])('PodMonitors and alerts work with %s', (_, values) => {
     const monitoring = { podMonitors: { enabled: true }, rules: { enabled: true } };
-    expect(() => templateText({ ...LEAST, ...values, monitoring })).not.toThrow();
+    expect(() => templateText({ ...MINIMAL_VALUES, ...values, monitoring })).not.toThrow();
   });
 
   test('placement applies to all pods, including Jobs, the Helm test and the demo', () => {
@@ -148,7 +148,9 @@ describeChart('requirements of platform teams', () => {
       tolerations: [{ key: 'messages', operator: 'Exists' }],
       priorityClassName: 'high',
     };
-    const pods = podsOf(render({ demo: { enabled: true }, placement, worker: { nodeSelector: { a: 'b' } } }));
+    const pods = listPodTemplates(
+      render({ demo: { enabled: true }, placement, worker: { nodeSelector: { a: 'b' } } }),
+    );
     expect([...pods.keys()].filter((name) => name.startsWith('Job/'))).toHaveLength(2);
     for (const [name, { spec }] of pods) {
       const nodeSelector = name.endsWith('-worker') ? { a: 'b' } : placement.nodeSelector;
@@ -159,9 +161,9 @@ describeChart('requirements of platform teams', () => {
   test('jobs.podLabels and podAnnotations reach the pods of Jobs', () => {
     const podLabels = { 'sidecar.istio.io/inject': 'false' };
     const podAnnotations = { 'linkerd.io/inject': 'disabled' };
-    const jobs = [...podsOf(render({ ...LEAST, jobs: { podLabels, podAnnotations } }))].filter(([name]) =>
-      name.startsWith('Job/'),
-    );
+    const jobs = [
+      ...listPodTemplates(render({ ...MINIMAL_VALUES, jobs: { podLabels, podAnnotations } })),
+    ].filter(([name]) => name.startsWith('Job/'));
     expect(jobs).toHaveLength(2);
     for (const [, { metadata }] of jobs) {
       expect(metadata.labels).toMatchObject(podLabels);
@@ -170,7 +172,7 @@ describeChart('requirements of platform teams', () => {
   });
 
   test('logs of failed Jobs and containers remain visible', () => {
-    const pods = [...podsOf(render(LEAST))].filter(([name]) => !name.startsWith('Pod/'));
+    const pods = [...listPodTemplates(render(MINIMAL_VALUES))].filter(([name]) => !name.startsWith('Pod/'));
     for (const [name, { spec }] of pods) {
       // OnFailure deletes the pod and its log when the Job fails.
       if (name.startsWith('Job/')) expect([name, spec['restartPolicy']]).toEqual([name, 'Never']);
@@ -180,15 +182,15 @@ describeChart('requirements of platform teams', () => {
   });
 
   test('the pod of helm test cannot have the name of an engine pod', () => {
-    const named = render(LEAST).filter(({ kind }) => kind === 'Pod');
+    const named = render(MINIMAL_VALUES).filter(({ kind }) => kind === 'Pod');
     expect(named.map(({ metadata }) => /^gwk-/.test(metadata.name))).toEqual([false]);
   });
 
   test('listenAddress applies to all programs, including engines', () => {
-    const values = { ...LEAST, listenAddress: '::' };
-    const pods = podsOf(render(values));
+    const values = { ...MINIMAL_VALUES, listenAddress: '::' };
+    const pods = listPodTemplates(render(values));
     const hosts = ['api', 'worker', 'operator'].flatMap((program) =>
-      Object.entries(environmentOf(pods.get(`Deployment/gwk-${program}`)!.spec.containers[0]!)).filter(
+      Object.entries(readEnvironment(pods.get(`Deployment/gwk-${program}`)!.spec.containers[0]!)).filter(
         ([name]) => name.endsWith('_HOST'),
       ),
     );
@@ -199,11 +201,11 @@ describeChart('requirements of platform teams', () => {
       GWK_OPERATOR_HOST: '::',
     });
     expect(readProfiles(values)['default']!.env).toEqual([{ name: 'GWK_ENGINE_HOST', value: '::' }]);
-    expect(readProfiles(LEAST)['default']!.env).toBeUndefined();
+    expect(readProfiles(MINIMAL_VALUES)['default']!.env).toBeUndefined();
   });
 
   test('networkPolicy.dnsPorts opens the DNS ports of OpenShift', () => {
-    const objects = render({ ...LEAST, networkPolicy: { dnsPorts: [53, 5353] } });
+    const objects = render({ ...MINIMAL_VALUES, networkPolicy: { dnsPorts: [53, 5353] } });
     for (const { metadata, ...policy } of objects.filter(({ kind }) => kind === 'NetworkPolicy')) {
       const { egress } = policy['spec'] as { egress: { ports: { port: number; protocol: string }[] }[] };
       expect([metadata.name, egress[0]!.ports.map(({ port, protocol }) => `${port}/${protocol}`)]).toEqual([
@@ -216,7 +218,7 @@ describeChart('requirements of platform teams', () => {
 
 describeChart('NOTES.txt', () => {
   const notes = (values: object) =>
-    withValues({ ...LEAST, ...values }, (file) =>
+    withValues({ ...MINIMAL_VALUES, ...values }, (file) =>
       helm('install', 'gwk', CHART, '--dry-run=client', '--namespace', 'messages', '--values', file),
     ).text;
 

@@ -7,11 +7,11 @@ import { workerSettings } from '@gwk/core/config/worker';
 import { parse } from 'yaml';
 import {
   CHART,
-  environmentOf,
+  readEnvironment,
   find,
   helm,
-  LEAST,
-  podsOf,
+  MINIMAL_VALUES,
+  listPodTemplates,
   render,
   templateText,
   withValues,
@@ -31,7 +31,7 @@ const PROGRAMS: Record<string, Settings> = {
 };
 
 function deploymentOf(values: object, program: string): { pod: PodTemplate; container: Container } {
-  const pod = podsOf(render(values)).get(`Deployment/gwk-${program}`)!;
+  const pod = listPodTemplates(render(values)).get(`Deployment/gwk-${program}`)!;
   return { pod, container: pod.spec.containers[0]! };
 }
 
@@ -50,50 +50,57 @@ describeChart('the chart', () => {
   });
 
   test.each([
-    ['no Postgres', { redis: LEAST.redis }, /Set postgres.existingSecret/],
-    ['no Redis', { postgres: LEAST.postgres }, /Set redis.existingSecret/],
-    ['an unknown value', { ...LEAST, replicas: 3 }, /additional properties 'replicas'/],
-    ['an unknown setting', { ...LEAST, api: { settings: { GWK_API_PROT: 1 } } }, /GWK_API_PROT/],
+    ['no Postgres', { redis: MINIMAL_VALUES.redis }, /Set postgres.existingSecret/],
+    ['no Redis', { postgres: MINIMAL_VALUES.postgres }, /Set redis.existingSecret/],
+    ['an unknown value', { ...MINIMAL_VALUES, replicas: 3 }, /additional properties 'replicas'/],
+    ['an unknown setting', { ...MINIMAL_VALUES, api: { settings: { GWK_API_PROT: 1 } } }, /GWK_API_PROT/],
     [
       'a setting that has a chart value',
-      { ...LEAST, api: { settings: { GWK_API_BASE_URL: 'x' } } },
+      { ...MINIMAL_VALUES, api: { settings: { GWK_API_BASE_URL: 'x' } } },
       /GWK_API_BASE_URL/,
     ],
     [
       'a GWK_ setting in extraEnv',
-      { ...LEAST, worker: { extraEnv: [{ name: 'GWK_LOG_LEVEL' }] } },
+      { ...MINIMAL_VALUES, worker: { extraEnv: [{ name: 'GWK_LOG_LEVEL' }] } },
       /extraEnv/,
     ],
-    ['text instead of a number', { ...LEAST, api: { replicas: 'two' } }, /got string, want integer/],
+    ['text instead of a number', { ...MINIMAL_VALUES, api: { replicas: 'two' } }, /got string, want integer/],
     [
       'credentials in redis.engineUrl',
-      { ...LEAST, redis: { ...LEAST.redis, engineUrl: 'redis://u:p@h' } },
+      { ...MINIMAL_VALUES, redis: { ...MINIMAL_VALUES.redis, engineUrl: 'redis://u:p@h' } },
       /engineUrl/,
     ],
-    ['no default profile', { ...LEAST, engine: { profiles: { default: null, big: {} } } }, /default/],
+    [
+      'no default profile',
+      { ...MINIMAL_VALUES, engine: { profiles: { default: null, big: {} } } },
+      /default/,
+    ],
     [
       'an unknown field of a profile',
-      { ...LEAST, engine: { profiles: { default: { cpu: 1 } } } },
+      { ...MINIMAL_VALUES, engine: { profiles: { default: { cpu: 1 } } } },
       /additional properties 'cpu'/,
     ],
     [
       '* among names of namespaces',
-      { ...LEAST, operator: { namespaces: ['*', 'shop'] } },
+      { ...MINIMAL_VALUES, operator: { namespaces: ['*', 'shop'] } },
       /names or to '\*'/,
     ],
-    ['an Ingress without a host', { ...LEAST, ingress: { enabled: true } }, /needs ingress.hosts/],
-    ['a route without a Gateway', { ...LEAST, route: { enabled: true } }, /needs route.parentRefs/],
+    ['an Ingress without a host', { ...MINIMAL_VALUES, ingress: { enabled: true } }, /needs ingress.hosts/],
+    ['a route without a Gateway', { ...MINIMAL_VALUES, route: { enabled: true } }, /needs route.parentRefs/],
     [
       'two sources of the certificate',
       {
-        ...LEAST,
+        ...MINIMAL_VALUES,
         internal: { tls: { existingSecret: 'a', certManager: { enabled: true, issuerRef: { name: 'b' } } } },
       },
       /Set one of/,
     ],
     [
       'two certificate authorities',
-      { ...LEAST, postgres: { ...LEAST.postgres, tls: { caSecret: 'a', caConfigMap: 'b' } } },
+      {
+        ...MINIMAL_VALUES,
+        postgres: { ...MINIMAL_VALUES.postgres, tls: { caSecret: 'a', caConfigMap: 'b' } },
+      },
       /Set one of/,
     ],
   ])('%s fails with a message', (_case, values, message) => {
@@ -101,7 +108,7 @@ describeChart('the chart', () => {
   });
 
   test.each(Object.keys(INSTALLATIONS))('%s: every pod has the strictest security context', (way) => {
-    for (const [name, { spec }] of podsOf(render(INSTALLATIONS[way]!))) {
+    for (const [name, { spec }] of listPodTemplates(render(INSTALLATIONS[way]!))) {
       const context = {
         name,
         root: spec.securityContext['runAsNonRoot'],
@@ -139,11 +146,11 @@ describeChart('the chart', () => {
   test.each(
     Object.keys(INSTALLATIONS).flatMap((way) => Object.keys(PROGRAMS).map((program) => [way, program])),
   )('%s: gwk %s accepts all its settings', (way, program) => {
-    const pods = podsOf(render(INSTALLATIONS[way]!));
+    const pods = listPodTemplates(render(INSTALLATIONS[way]!));
     const [, pod] = [...pods].find(
       ([name]) => name.endsWith(`-${program}`) && name.startsWith('Deployment/'),
     )!;
-    const given = environmentOf(pod.spec.containers[0]!);
+    const given = readEnvironment(pod.spec.containers[0]!);
     // The files exist only in the cluster, so sample values replace them.
     const environment: Record<string, string> = {};
     for (const [name, value] of Object.entries(given)) {
@@ -154,10 +161,10 @@ describeChart('the chart', () => {
   });
 
   test.each(Object.keys(INSTALLATIONS))('%s: mounts every file that a setting names', (way) => {
-    for (const [name, { spec }] of podsOf(render(INSTALLATIONS[way]!))) {
+    for (const [name, { spec }] of listPodTemplates(render(INSTALLATIONS[way]!))) {
       const mounted = (spec.volumes ?? []).flatMap(pathsOf);
       const wanted = [...(spec.initContainers ?? []), ...spec.containers]
-        .flatMap((container) => Object.entries(environmentOf(container)))
+        .flatMap((container) => Object.entries(readEnvironment(container)))
         .filter(([variable, path]) => variable.endsWith('_FILE') && path.startsWith(SECRETS))
         .map(([, path]) => path.slice(SECRETS.length));
       expect([name, wanted.filter((path) => !mounted.includes(path))]).toEqual([name, []]);
@@ -176,22 +183,22 @@ describeChart('the chart', () => {
 
   test('API and worker wait for the migrations, and a stopping API keeps serving first', () => {
     for (const program of ['api', 'worker']) {
-      const { pod } = deploymentOf(LEAST, program);
+      const { pod } = deploymentOf(MINIMAL_VALUES, program);
       expect(pod.spec.initContainers![0]!.args).toEqual(['migrate', '--wait', '--timeout', '600']);
     }
-    const { pod, container } = deploymentOf(LEAST, 'api');
+    const { pod, container } = deploymentOf(MINIMAL_VALUES, 'api');
     expect(container['lifecycle']).toEqual({ preStop: { sleep: { seconds: 5 } } });
     expect(pod.spec['terminationGracePeriodSeconds']).toBeGreaterThan(5 + 25);
   });
 
   test('autoscaling omits replicas, so that upgrades do not reset them', () => {
-    const scaled = render({ ...LEAST, api: { autoscaling: { enabled: true } } });
+    const scaled = render({ ...MINIMAL_VALUES, api: { autoscaling: { enabled: true } } });
     expect(find(scaled, 'Deployment', 'gwk-api')['spec']).not.toHaveProperty('replicas');
     expect(find(scaled, 'PodDisruptionBudget', 'gwk-api')).toBeDefined();
   });
 
   test('a single replica has no PodDisruptionBudget, which would block node drains', () => {
-    const single = render({ ...LEAST, worker: { replicas: 1 } });
+    const single = render({ ...MINIMAL_VALUES, worker: { replicas: 1 } });
     expect(() => find(single, 'PodDisruptionBudget', 'gwk-worker')).toThrow(/there is no/);
   });
 
@@ -206,16 +213,19 @@ describeChart('the chart', () => {
     ['the route', INSTALLATIONS['Gateway API route'], 'https://api.example.com'],
     ['the Service otherwise', {}, 'http://gwk-api.messages.svc'],
   ])('the public base URL comes from %s', (_case, values, url) => {
-    const { container } = deploymentOf({ ...LEAST, ...values }, 'api');
-    expect(environmentOf(container)).toMatchObject({ GWK_API_BASE_URL: url, GWK_MEDIA_URL: url });
+    const { container } = deploymentOf({ ...MINIMAL_VALUES, ...values }, 'api');
+    expect(readEnvironment(container)).toMatchObject({ GWK_API_BASE_URL: url, GWK_MEDIA_URL: url });
   });
 
   test('changed profiles restart the operator', () => {
     const checksum = (values: object) =>
       deploymentOf(values, 'operator').pod.metadata.annotations!['checksum/profiles'];
-    expect(checksum(LEAST)).toBe(checksum({ ...LEAST, logLevel: 'debug' }));
-    expect(checksum(LEAST)).not.toBe(
-      checksum({ ...LEAST, engine: { profiles: { default: { env: [{ name: 'A', value: 'b' }] } } } }),
+    expect(checksum(MINIMAL_VALUES)).toBe(checksum({ ...MINIMAL_VALUES, logLevel: 'debug' }));
+    expect(checksum(MINIMAL_VALUES)).not.toBe(
+      checksum({
+        ...MINIMAL_VALUES,
+        engine: { profiles: { default: { env: [{ name: 'A', value: 'b' }] } } },
+      }),
     );
   });
 
@@ -246,21 +256,21 @@ describeChart('the chart', () => {
     const nameOf = (values: object) =>
       render(values).find(({ kind, metadata }) => kind === 'Job' && metadata.name.includes('-migrate-'))!
         .metadata.name;
-    expect(nameOf(LEAST)).toContain(`gwk-migrate-${newest.split('_')[0]}-`);
-    expect(nameOf(LEAST)).toBe(nameOf({ ...LEAST, api: { replicas: 5 } }));
-    expect(nameOf(LEAST)).not.toBe(nameOf({ ...LEAST, image: { tag: '9.9.9' } }));
-    expect(nameOf({ ...LEAST, fullnameOverride: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
+    expect(nameOf(MINIMAL_VALUES)).toContain(`gwk-migrate-${newest.split('_')[0]}-`);
+    expect(nameOf(MINIMAL_VALUES)).toBe(nameOf({ ...MINIMAL_VALUES, api: { replicas: 5 } }));
+    expect(nameOf(MINIMAL_VALUES)).not.toBe(nameOf({ ...MINIMAL_VALUES, image: { tag: '9.9.9' } }));
+    expect(nameOf({ ...MINIMAL_VALUES, fullnameOverride: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
   });
 
   test('crds.keep keeps the CRD after helm uninstall', () => {
     const annotationsOf = (values: object) =>
       find(render(values), 'CustomResourceDefinition', 'instances.gwk.dev').metadata['annotations'];
-    expect(annotationsOf(LEAST)).toEqual({ 'helm.sh/resource-policy': 'keep' });
-    expect(annotationsOf({ ...LEAST, crds: { keep: false } })).toBeUndefined();
+    expect(annotationsOf(MINIMAL_VALUES)).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect(annotationsOf({ ...MINIMAL_VALUES, crds: { keep: false } })).toBeUndefined();
   });
 
   test('the CRD equals crds/', () => {
-    const rendered = find(render(LEAST), 'CustomResourceDefinition', 'instances.gwk.dev');
+    const rendered = find(render(MINIMAL_VALUES), 'CustomResourceDefinition', 'instances.gwk.dev');
     expect(rendered['spec']).toEqual((parse(read('crds/gwk.dev_instances.yaml')) as { spec: object }).spec);
   });
 

@@ -1,4 +1,4 @@
-import { LEAST, READ_BY_PROMETHEUS } from '../support/chart/render.js';
+import { MINIMAL_VALUES, READ_BY_PROMETHEUS } from '../support/chart/render.js';
 
 const placement = {
   nodeSelector: { pool: 'messages' },
@@ -19,7 +19,7 @@ const placement = {
 
 /** Values of typical installations, from the minimum to everything at once. */
 export const INSTALLATIONS: Record<string, object> = {
-  'minimal values': LEAST,
+  'minimal values': MINIMAL_VALUES,
   demo: { demo: { enabled: true } },
   'demo with volumes': {
     demo: { enabled: true, persistence: { enabled: true, storageClassName: 'fast' } },
@@ -29,13 +29,13 @@ export const INSTALLATIONS: Record<string, object> = {
     redis: { url: 'rediss://redis.example.com' },
   },
   'existing Secrets': {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     secrets: { existingSecret: 'own', encryptionKeysKey: 'keys', operatorTokenKey: 'token' },
     internal: { tls: { existingSecret: 'own-tls' } },
   },
-  'internal API without TLS': { ...LEAST, internal: { tls: { enabled: false } } },
+  'internal API without TLS': { ...MINIMAL_VALUES, internal: { tls: { enabled: false } } },
   'cert-manager': {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     internal: {
       tls: { certManager: { enabled: true, issuerRef: { name: 'inside', kind: 'ClusterIssuer' } } },
     },
@@ -50,15 +50,15 @@ export const INSTALLATIONS: Record<string, object> = {
     networkPolicy: { redisPort: 6380 },
   },
   'media in a bucket': {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     media: {
       url: 'https://files.example.com',
       s3: { bucket: 'files', url: 'https://s3.example.com', pathStyle: true, existingSecret: 'bucket' },
     },
   },
-  'media in an existing claim': { ...LEAST, media: { folder: { existingClaim: 'own' } } },
+  'media in an existing claim': { ...MINIMAL_VALUES, media: { folder: { existingClaim: 'own' } } },
   'Ingress and autoscaling': {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     api: {
       trustProxy: 1,
       autoscaling: { enabled: true, behavior: { scaleDown: { stabilizationWindowSeconds: 60 } } },
@@ -71,11 +71,11 @@ export const INSTALLATIONS: Record<string, object> = {
     },
   },
   'Gateway API route': {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     route: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] },
   },
   'tracing, and availability from Prometheus': {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     monitoring: {
       prometheus: { url: 'http://prometheus.monitoring:9090' },
       tracing: {
@@ -87,7 +87,7 @@ export const INSTALLATIONS: Record<string, object> = {
     },
   },
   monitoring: {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     networkPolicy: READ_BY_PROMETHEUS,
     monitoring: {
       podMonitors: { enabled: true, labels: { release: 'prometheus' } },
@@ -96,11 +96,16 @@ export const INSTALLATIONS: Record<string, object> = {
       instanceLabel: false,
     },
   },
-  'other namespaces': { ...LEAST, operator: { namespaces: ['shop', 'support'] } },
-  'all namespaces': { ...LEAST, operator: { namespaces: ['*'] } },
-  'single replicas': { ...LEAST, api: { replicas: 1 }, worker: { replicas: 1 }, operator: { replicas: 1 } },
+  'other namespaces': { ...MINIMAL_VALUES, operator: { namespaces: ['shop', 'support'] } },
+  'all namespaces': { ...MINIMAL_VALUES, operator: { namespaces: ['*'] } },
+  'single replicas': {
+    ...MINIMAL_VALUES,
+    api: { replicas: 1 },
+    worker: { replicas: 1 },
+    operator: { replicas: 1 },
+  },
   'all optional parts off': {
-    ...LEAST,
+    ...MINIMAL_VALUES,
     migrations: { enabled: false },
     networkPolicy: { enabled: false },
     crds: { enabled: false },

@@ -1,4 +1,4 @@
-import { LEAST, render } from '../support/chart/render.js';
+import { MINIMAL_VALUES, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
 import { shell } from './kubectl.js';
 import { OperatorStage } from './operator-stage.js';
@@ -123,7 +123,10 @@ describeOnKubernetes(
     test('does not block others, and is served again once access is restored', async () => {
       const { namespace } = stage;
       const tenant = await cluster().namespace('tenant');
-      const objects = render({ ...LEAST, operator: { namespaces: [namespace, tenant] } }, { namespace });
+      const objects = render(
+        { ...MINIMAL_VALUES, operator: { namespaces: [namespace, tenant] } },
+        { namespace },
+      );
       const { token, done } = await grantedTo(cluster(), objects, { namespace, account: 'gwk-operator' });
       done();
       const binding = objects.find(

@@ -1,5 +1,5 @@
 import { RestCluster } from '@gwk/api/instances/resource-client';
-import { LEAST, render } from '../support/chart/render.js';
+import { MINIMAL_VALUES, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
@@ -18,7 +18,7 @@ describeOnKubernetes(
 
     async function operatorToken(values: object = {}): Promise<string> {
       const { namespace } = stage;
-      const objects = render({ ...LEAST, ...values }, { namespace });
+      const objects = render({ ...MINIMAL_VALUES, ...values }, { namespace });
       const { token, done } = await grantedTo(cluster(), objects, { namespace, account: 'gwk-operator' });
       done();
       return token;
@@ -80,7 +80,10 @@ describeOnKubernetes(
     beforeAll(async () => {
       namespace = await cluster().namespace();
       const account = 'gwk-operator';
-      const granted = await grantedTo(cluster(), render(LEAST, { namespace }), { namespace, account });
+      const granted = await grantedTo(cluster(), render(MINIMAL_VALUES, { namespace }), {
+        namespace,
+        account,
+      });
       ({ token } = granted);
       granted.done();
     });
@@ -128,7 +131,7 @@ function unused(stage: OperatorStage): string[] {
       return `${verbs[method] ?? reading} ${resource}`;
     }),
   );
-  const granted = render(LEAST, { namespace: stage.namespace })
+  const granted = render(MINIMAL_VALUES, { namespace: stage.namespace })
     .filter(({ kind = '', metadata }) => /^(Cluster)?Role$/.test(kind) && /-operator/.test(metadata.name))
     .flatMap((role) => role['rules'] as { resources: string[]; verbs: string[] }[])
     .flatMap(({ resources, verbs: allowed }) =>
@@ -150,7 +153,7 @@ describeOnKubernetes(
     let token: string;
     beforeAll(async () => {
       namespace = await cluster().namespace();
-      const granted = await grantedTo(cluster(), render(LEAST, { namespace }), {
+      const granted = await grantedTo(cluster(), render(MINIMAL_VALUES, { namespace }), {
         namespace,
         account: 'gwk-api',
       });

@@ -1,15 +1,15 @@
 import type { MessageOut } from '@gwk/core/resources/message';
-import { percentile } from '../bench/shared/figures.js';
+import { percentile } from '../bench/shared/statistics.js';
 import { floodConversation } from './flood.js';
 import { isRunning, residentMemory } from '../support/processes.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { chatOf, phoneOf, sendTraffic } from '../support/gateway/traffic.js';
-import { report } from '../support/gateway/verdict.js';
+import { toChatId, testPhone, sendTraffic } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { realTime, until } from '../support/wait.js';
 
-const SLOW = phoneOf(900);
-const FULL = phoneOf(901);
-const OTHER = phoneOf(902);
+const SLOW = testPhone(900);
+const FULL = testPhone(901);
+const OTHER = testPhone(902);
 const MEGABYTE = 1024 * 1024;
 /** Limits hold for four of five samples: a busy machine may delay single ones. */
 const MOST = 0.8;
@@ -47,7 +47,7 @@ describe('conversations side by side', () => {
 
   test('a slow conversation does not delay others', async () => {
     // The network holds these messages until the others are sent.
-    await stage.gateway.network.setRule({ hold: true }, chatOf(SLOW));
+    await stage.gateway.network.setRule({ hold: true }, toChatId(SLOW));
     const slow: MessageOut[] = [];
     for (let index = 0; index < 3; index++) slow.push(await send(SLOW, `slow ${index}`));
     const taken = await latencies(OTHER, 'beside the slow', 10);
@@ -58,7 +58,7 @@ describe('conversations side by side', () => {
     });
     expect(status).toBe('queued');
     expect(percentile(taken, MOST)).toBeLessThan(realTime(1000));
-    await stage.gateway.network.setRule({}, chatOf(SLOW));
+    await stage.gateway.network.setRule({}, toChatId(SLOW));
     await until(async () => (await stage.customer.client.message(slow[2]!.id)).status === 'read', {
       what: 'the slow conversation is read',
     });
@@ -81,11 +81,11 @@ describe('conversations side by side', () => {
       const stanzas = await gateway.network.stanzas();
       return stanzas.filter(({ text }) => text === 'one of 50,000').length;
     };
-    await gateway.network.setRule({ hold: true }, chatOf(FULL));
+    await gateway.network.setRule({ hold: true }, toChatId(FULL));
     await send(FULL, 'leaving');
     const { id } = await send(FULL, 'one of 50,000');
     await floodConversation(gateway, id, 50_000);
-    await gateway.network.setRule({}, chatOf(FULL));
+    await gateway.network.setRule({}, toChatId(FULL));
     await until(async () => (await copies()) > 2, { what: 'the full conversation starts sending' });
     const beside = await latencies(OTHER, 'beside the full', 40);
     const growth = residentMemory(pid) - before;

@@ -7,8 +7,8 @@ import { apiEnvironment } from '../support/gateway/gateway-settings.js';
 import { pickPort } from '../support/ports.js';
 import { GWK, Program } from '../support/program.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
-import { report } from '../support/gateway/verdict.js';
+import { testPhone } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { realTime, until } from '../support/wait.js';
 
 /** `make crowd` opens 10,000. */
@@ -54,7 +54,7 @@ describe('listeners with many open connections', () => {
       const began = performance.now();
       const { id } = await stage.customer.client.acceptedText(
         stage.instance.id,
-        phoneOf(i),
+        testPhone(i),
         `in a crowd ${i}`,
       );
       expect((await stage.customer.client.message(id)).id).toBe(id);

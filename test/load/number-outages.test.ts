@@ -1,13 +1,13 @@
-import { peopleWrite, roomsOf } from '../support/number/conversations.js';
-import { openNumberStage, type NumberStage } from '../support/number/stage.js';
-import { faultsOfInbound } from '../support/number/verdict.js';
-import { report } from '../support/gateway/verdict.js';
+import { writeAsPeople, listChats } from '../support/instance/conversations.js';
+import { openInstanceStage, type InstanceStage } from '../support/instance/stage.js';
+import { findInboundFaults } from '../support/instance/check.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { pause, realTime, until } from '../support/wait.js';
 
 /** Parts fail and return while the phone number stays connected, or reconnects without losing a message. */
-let stage: NumberStage;
+let stage: InstanceStage;
 beforeAll(async () => {
-  stage = await openNumberStage('outages', {
+  stage = await openInstanceStage('outages', {
     contacts: 20,
     groups: 2,
     gateway: { ownPostgres: true },
@@ -28,13 +28,13 @@ async function expectAllReported(
   perRoom: number,
   meanwhile: () => Promise<unknown>,
 ): Promise<void> {
-  const [said] = await Promise.all([peopleWrite(stage, { name, perRoom, perSecond: 10 }), meanwhile()]);
+  const [said] = await Promise.all([writeAsPeople(stage, { name, perRoom, perSecond: 10 }), meanwhile()]);
   const count = [...said.values()].flat().length;
   const isReported = async () =>
     (await received()).filter(({ data }) => String(data['text']).startsWith(name)).length >= count;
   await until(isReported, { what: 'all messages are reported', everyMs: 500 });
   const events = await received();
-  expect(roomsOf(stage).flatMap((room) => faultsOfInbound({ said, events }, room))).toEqual([]);
+  expect(listChats(stage).flatMap((room) => findInboundFaults({ said, events }, room))).toEqual([]);
 }
 
 test('a restart of Postgres closes no socket, and inbound messages are reported once and in order', async () => {
@@ -68,9 +68,9 @@ test('reports 2,000 messages of an hour offline once, in order, with their times
   const { gateway } = stage;
   await gateway.operator.stop();
   await until(() => !isOnline(), { what: 'the instance is offline' });
-  const rooms = roomsOf(stage);
+  const rooms = listChats(stage);
   const from = Date.now() - AN_HOUR_MS;
-  const said = await peopleWrite(stage, {
+  const said = await writeAsPeople(stage, {
     name: 'backlog',
     perRoom: Math.ceil(BACKLOG / rooms.length),
     stampedAt: (count) => new Date(from + (count * AN_HOUR_MS) / BACKLOG),
@@ -99,7 +99,7 @@ test('reports 2,000 messages of an hour offline once, in order, with their times
     'seconds until all was reported': (Date.now() - back) / 1000,
   });
   const events = await backlog();
-  expect(rooms.flatMap((room) => faultsOfInbound({ said, events }, room))).toEqual([]);
+  expect(rooms.flatMap((room) => findInboundFaults({ said, events }, room))).toEqual([]);
   for (const room of rooms) {
     const here = new Set(said.get(room.to)!.map(({ id }) => id));
     const times = events

@@ -1,8 +1,8 @@
 import type { ProblemBody } from '@gwk/core/problems';
-import { percentile } from '../bench/shared/figures.js';
+import { percentile } from '../bench/shared/statistics.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
-import { report } from '../support/gateway/verdict.js';
+import { testPhone } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { pause, realTime, until } from '../support/wait.js';
 
 const SENDS = 20;
@@ -19,7 +19,7 @@ describe('during an outage', () => {
   afterAll(() => stage?.close());
 
   const send = (text: string, conversation = 1) =>
-    stage.customer.client.sendText(stage.instance.id, phoneOf(conversation), text);
+    stage.customer.client.sendText(stage.instance.id, testPhone(conversation), text);
   const timed = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> => {
     const started = performance.now();
     const result = await work();
@@ -92,7 +92,12 @@ describe('during an outage', () => {
     const { client } = stage.customer;
     const repeated = await until(
       async () => {
-        const answer = await client.sendText(stage.instance.id, phoneOf(1), 'without Postgres', 'once more');
+        const answer = await client.sendText(
+          stage.instance.id,
+          testPhone(1),
+          'without Postgres',
+          'once more',
+        );
         return answer.status === 202 && answer;
       },
       { what: 'the send is accepted again' },

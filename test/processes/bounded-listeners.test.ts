@@ -5,7 +5,7 @@ import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
 import { listen } from '@gwk/operator/http/server';
 import { Crowd } from '../support/gateway/crowd.js';
-import { createPortWorld } from '../support/api/engine-port.js';
+import { createInternalApiWorld } from '../support/api/internal-api.js';
 import { realTime, until } from '../support/wait.js';
 
 /** Listeners beside the public one, held open by many: their number is bounded, and who means well is served. */
@@ -70,7 +70,7 @@ test.each(HEALTH)('the port of health of the %s: who holds it keeps no probe out
 });
 
 test('the internal port: who holds every connection between requests keeps no engine out', async () => {
-  const port = await createPortWorld({ config: { internalMaxConnections: 20 } });
+  const port = await createInternalApiWorld({ config: { internalMaxConnections: 20 } });
   closers.push(() => port.close());
   const crowd = Crowd.to(port.url);
   crowds.push(crowd);

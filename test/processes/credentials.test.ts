@@ -6,9 +6,9 @@ import { createClient, type RedisClientType } from 'redis';
 import { GatewayClient } from '../support/gateway/client.js';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';
 import { impersonateEngine, type Impersonation } from './impersonation.js';
-import { environmentOf } from '../support/processes.js';
+import { readEnvironment } from '../support/processes.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { chatOf, phoneOf } from '../support/gateway/traffic.js';
+import { toChatId, testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
 /** A number of the sandbox whose messages stay delivered. */
@@ -80,7 +80,7 @@ describe('the credentials of one engine', () => {
       settings.operatorToken,
     ];
     for (const { pid } of stage.gateway.engines()) {
-      const values = [...environmentOf(pid).values()];
+      const values = [...readEnvironment(pid).values()];
       expect(values.filter((value) => [...secrets, settings.localToken].includes(value))).toEqual([]);
     }
     expect(acquired.redis.url).not.toContain(new URL(settings.redisUrl).password);
@@ -129,11 +129,11 @@ describe('the credentials of one engine', () => {
 
   test.each(['a sibling', 'a stranger'])('it is given no waiting message of %s', async (name) => {
     const { client, instance } = others.find((other) => other.name === name)!;
-    const chat = chatOf(phoneOf(5));
+    const chat = toChatId(testPhone(5));
     await stage.gateway.network.setRule({ hold: true }, chat);
     const accepted = [];
     for (const text of ['held', 'waits', 'waits too']) {
-      accepted.push(await client.acceptedText(instance.id, phoneOf(5), text));
+      accepted.push(await client.acceptedText(instance.id, testPhone(5), text));
     }
     const claim = { number: 1, repeated: false, claim_id: newUuid(), limit: 100 };
     expect(await engine.call('claims', { ...lease, ...claim })).toEqual({ messages: [] });

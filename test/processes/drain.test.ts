@@ -1,8 +1,8 @@
 import { Agent, get, request, type ClientRequest, type IncomingHttpHeaders } from 'node:http';
 import type { ProblemBody } from '@gwk/core/problems';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
-import { report } from '../support/gateway/verdict.js';
+import { testPhone } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { pause, until } from '../support/wait.js';
 
 /** Longer than a stop waited for requests before it could be set, and shorter than what it is set to here. */
@@ -63,7 +63,7 @@ describe('an API that is asked to stop, under load', () => {
       const text = { body: `${client} ${n}` };
       const body = JSON.stringify({
         instance_id: stage.instance.id,
-        to: phoneOf(client),
+        to: testPhone(client),
         type: 'text',
         text,
       });

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { query } from '../support/servers/database.js';
 import { PostgresPlace } from './postgres-place.js';
 import { describeWithWholePostgres } from '../support/servers/postgres-programs.js';
-import { commandsOfPage } from '../support/readme.js';
+import { readPageCommands } from '../support/readme.js';
 import { redisPrefix, redisUrl } from '../support/servers/servers.js';
 
 /** What is open in a database, of what a person may have closed. */
@@ -42,7 +42,7 @@ describeWithWholePostgres('what was closed since a backup, by the commands of do
     await query(administrator, 'DROP DATABASE IF EXISTS gwk_before');
     await query(administrator, 'CREATE DATABASE gwk_before TEMPLATE gwk OWNER gwk');
     await query(former(), since);
-    await place.type(commandsOfPage('operate.md', 'BEFORE_URL'), { BEFORE_URL: former() });
+    await place.type(readPageCommands('operate.md', 'BEFORE_URL'), { BEFORE_URL: former() });
     const connection = new pg.Client({ connectionString: restored() });
     await connection.connect();
     try {

@@ -5,7 +5,7 @@ import { migrate, pendingNow } from '@gwk/api/database/migrate';
 import { openDatabase } from '@gwk/api/database/database';
 import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
-import type { StandInEngine } from '../support/api/stand-in-engine.js';
+import type { FakeEngine } from '../support/api/fake-engine.js';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { mediaFileRemovalJob } from '@gwk/api/jobs/media-retention';
 import { partitionsJob } from '@gwk/api/jobs/partitions';
@@ -24,7 +24,7 @@ import { query } from '../support/servers/database.js';
 import { messagesOnUnknownDays } from '../support/servers/days.js';
 import { PostgresPlace } from './postgres-place.js';
 import { describeWithWholePostgres } from '../support/servers/postgres-programs.js';
-import { commandsOfPage } from '../support/readme.js';
+import { readPageCommands } from '../support/readme.js';
 import { redisPrefix, redisUrl } from '../support/servers/servers.js';
 import { until } from '../support/wait.js';
 
@@ -32,7 +32,7 @@ const PARENTS = ['messages', 'events', 'webhook_deliveries'];
 const DAYS_KEPT = 90;
 
 /** The commands of docs/operate.md that have this program in them, as they stand there. */
-const commandsWith = (program: string): string => commandsOfPage('operate.md', `${program} `);
+const commandsWith = (program: string): string => readPageCommands('operate.md', `${program} `);
 
 /** Copies of a table's only row, each at an age of its own, for which there may be no partition. */
 const copies = (table: string, ages: readonly number[], texts: string): string => `
@@ -73,7 +73,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
   let world: World;
   let client: ApiClient;
   let second: TestApi | undefined;
-  let engine: StandInEngine;
+  let engine: FakeEngine;
   let written: MessageOut;
   let before: { rows: Record<string, string>; schema: Record<string, string[]> };
   const prefix = redisPrefix();

@@ -5,12 +5,12 @@ import { FAILPOINTS, RECEIVING_FAILPOINTS, type Failpoint } from '@gwk/core/fail
 import type { EventOut } from '@gwk/core/resources/event';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { chatOf, sendTraffic } from '../support/gateway/traffic.js';
-import { judge, report, settle, type Verdict } from '../support/gateway/verdict.js';
-import { peopleWrite, roomsOf } from '../support/number/conversations.js';
-import { openNumberStage, type NumberStage } from '../support/number/stage.js';
-import { faultsOf } from '../support/number/verdict.js';
-import { Witness } from '../support/number/witness.js';
+import { toChatId, sendTraffic } from '../support/gateway/traffic.js';
+import { checkTraffic, report, settle, type TrafficReport } from '../support/gateway/check-traffic.js';
+import { writeAsPeople, listChats } from '../support/instance/conversations.js';
+import { openInstanceStage, type InstanceStage } from '../support/instance/stage.js';
+import { findFaults } from '../support/instance/check.js';
+import { Recorder } from '../support/instance/recorder.js';
 import type { Program } from '../support/program.js';
 import { until } from '../support/wait.js';
 
@@ -43,10 +43,11 @@ function killAt(name: Failpoint, count: number, gateway: Gateway) {
   };
 }
 
-const atLeastOne = (sum: string) => (verdict: Verdict) => expect(verdict.sums[sum]).toBeGreaterThanOrEqual(1);
+const atLeastOne = (sum: string) => (verdict: TrafficReport) =>
+  expect(verdict.sums[sum]).toBeGreaterThanOrEqual(1);
 
 /** The window, and the trace that a process which died in it must leave. */
-const WINDOWS: { name: Failpoint; sentence: string; trace: (verdict: Verdict) => void }[] = [
+const WINDOWS: { name: Failpoint; sentence: string; trace: (verdict: TrafficReport) => void }[] = [
   {
     name: 'api.accept.after-commit',
     sentence: 'the API dies after the commit, before it notifies: the repeated post finds its own message',
@@ -99,7 +100,7 @@ describe('a process dies during 100 sends of a sandbox instance', () => {
     await hasDied();
     await stage.gateway.ready();
     await settle(stage.witnesses);
-    const verdict = await judge(traffic, stage.witnesses);
+    const verdict = await checkTraffic(traffic, stage.witnesses);
     report(name, verdict.sums);
 
     expect(verdict.faults).toEqual([]);
@@ -126,9 +127,9 @@ describe('the engine of a number on the real protocol dies', () => {
   const PER_ROOM = 8;
   const ARM_AT = 12;
 
-  let stage: NumberStage;
+  let stage: InstanceStage;
   beforeAll(async () => {
-    stage = await openNumberStage('failpoints', { contacts: 4, groups: 2 });
+    stage = await openInstanceStage('failpoints', { contacts: 4, groups: 2 });
   });
   afterAll(() => stage?.close());
 
@@ -136,8 +137,8 @@ describe('the engine of a number on the real protocol dies', () => {
     'the engine dies at %s during traffic both ways: phones read all once and in order, events report all once',
     async (name) => {
       const { gateway, customer, id, network } = stage;
-      const rooms = roomsOf(stage);
-      const witness = new Witness(stage);
+      const rooms = listChats(stage);
+      const witness = new Recorder(stage);
       const { onAccepted, hasDied } = killAt(name, ARM_AT, gateway);
       const [traffic, said] = await Promise.all([
         sendTraffic({
@@ -149,7 +150,7 @@ describe('the engine of a number on the real protocol dies', () => {
           perConversation: PER_ROOM,
           onAccepted,
         }),
-        peopleWrite(stage, { name, perRoom: PER_ROOM, perSecond: 40 }),
+        writeAsPeople(stage, { name, perRoom: PER_ROOM, perSecond: 40 }),
       ]);
       await hasDied();
       // An operator that knows of no crashes starts the next engine at once.
@@ -183,7 +184,7 @@ describe('the engine of a number on the real protocol dies', () => {
         'shown by phones': arrivals.filter(({ fate }) => fate === 'shown').length,
         'the same again': arrivals.filter(({ fate }) => fate === 'repeated').length,
       });
-      const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(chatOf(to))!]));
+      const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(toChatId(to))!]));
       const observed = {
         rooms,
         accepted,
@@ -192,7 +193,7 @@ describe('the engine of a number on the real protocol dies', () => {
         messages: await messages(),
         events: await events(),
       };
-      expect(faultsOf(observed)).toEqual([]);
+      expect(findFaults(observed)).toEqual([]);
       // One id on the network for each message, whatever the phones were sent twice.
       const idsOf = Map.groupBy(arrivals, ({ text }) => text);
       expect(idsOf.size).toBe(traffic.count);
@@ -209,13 +210,17 @@ describe('the engine of a number on the real protocol dies', () => {
  * has, and neither side may notice.
  */
 describe('the engine dies and loses its files', () => {
-  let stage: NumberStage;
+  let stage: InstanceStage;
   /** Where an engine could keep something, if it did. */
   const files = mkdtempSync(join(tmpdir(), 'gwk-engine-files-'));
 
   beforeAll(async () => {
     const operator = { HOME: files, TMPDIR: files };
-    stage = await openNumberStage('windows', { contacts: 3, groups: 1, gateway: { settings: { operator } } });
+    stage = await openInstanceStage('windows', {
+      contacts: 3,
+      groups: 1,
+      gateway: { settings: { operator } },
+    });
   });
   afterAll(async () => {
     await stage?.close();
@@ -255,7 +260,7 @@ describe('the engine dies and loses its files', () => {
   }
 
   const ROOMS = ['a contact', 'a group'];
-  const chatOf = (room: string) => {
+  const toChatId = (room: string) => {
     const [ana] = stage.contacts;
     const [group] = stage.groups;
     return room === 'a contact' ? ana!.number : group!.jid;
@@ -263,8 +268,8 @@ describe('the engine dies and loses its files', () => {
   const inRoom = (room: string, chat: string) => (room === 'a contact' ? {} : { group: chat });
 
   describe.each(ROOMS)('with %s', (room) => {
-    const sends = async (text: string) => stage.customer.client.acceptedText(stage.id, chatOf(room), text);
-    const shows = (text: string) => stage.contacts[0]!.receives({ text, ...inRoom(room, chatOf(room)) });
+    const sends = async (text: string) => stage.customer.client.acceptedText(stage.id, toChatId(room), text);
+    const shows = (text: string) => stage.contacts[0]!.receives({ text, ...inRoom(room, toChatId(room)) });
 
     test('the engine dies between the stanza and what is stored after it: this message and the next are read', async () => {
       await sends(`first to ${room}`);
@@ -294,7 +299,7 @@ describe('the engine dies and loses its files', () => {
       'the engine dies at %s: one event reports the message, and the next is read',
       async (name) => {
         const [ana] = stage.contacts;
-        const to = room === 'a contact' ? stage.phone.number : chatOf(room);
+        const to = room === 'a contact' ? stage.phone.number : toChatId(room);
         let id = '';
         await diesAt(name, async () => {
           id = await ana!.writes(`at ${name} to ${room}`, { to });

@@ -4,7 +4,7 @@ import { isRunning } from '../support/processes.js';
 import { startSpareEngine } from './spare-engine.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { sendTraffic, type Traffic } from '../support/gateway/traffic.js';
-import { judge, report, settle } from '../support/gateway/verdict.js';
+import { checkTraffic, report, settle } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
 const CONVERSATIONS = 10;
@@ -76,7 +76,7 @@ describe('two engines for one instance', () => {
 
     const stanzas = await network.stanzas();
     const [byFirst, bySecond] = [stanzasOf(stanzas, first.pod), stanzasOf(stanzas, second.pod)];
-    const { sums, faults } = await judge(sends, stage.witnesses);
+    const { sums, faults } = await checkTraffic(sends, stage.witnesses);
     report('two engines for one instance', {
       ...sums,
       'stanzas of the first': byFirst.length,
@@ -106,7 +106,7 @@ describe('two engines for one instance', () => {
     await settle(stage.witnesses);
 
     const thawed = stanzasOf(await network.stanzas(before), first.pod);
-    const { sums, faults } = await judge(sends, stage.witnesses);
+    const { sums, faults } = await checkTraffic(sends, stage.witnesses);
     report('an engine frozen past its lease', { ...sums, 'stanzas after the thaw': thawed.length });
     expect(thawed).toEqual([]);
     expect(faults).toEqual([]);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { percentile } from '../bench/shared/figures.js';
+import { percentile } from '../bench/shared/statistics.js';
 import { DeliveryWorld } from '../support/api/deliveries.js';
 import { Hostile, HOSTILE_KINDS } from '../support/hostile/hostile.js';
 import { Receiver, type ReceivedCall } from '../support/gateway/receiver.js';
-import { report } from '../support/gateway/verdict.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { pause, realTime, until } from '../support/wait.js';
 import { WorkerProcesses } from './worker-process.js';
 

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import {
   absent,
   describedOperations,
-  parametersOf,
+  listParameters,
   pathWith,
   withIds,
   type DescribedOperation,
@@ -30,14 +30,14 @@ export function hostileSweep(document: OpenApiDocument, ids: Ids): HostileReques
 }
 
 function absentOf(operation: DescribedOperation, ids: Ids): Ids {
-  return Object.fromEntries(parametersOf(operation).map((name) => [name, absent(name, ids)]));
+  return Object.fromEntries(listParameters(operation).map((name) => [name, absent(name, ids)]));
 }
 
 const encoded = HOSTILE_TEXTS.map((text) => encodeURIComponent(text.toWellFormed()));
 
 function inPath(operation: DescribedOperation, given: Ids): HostileRequest[] {
   const [body] = operation.bodies ?? [];
-  return parametersOf(operation).flatMap((name) =>
+  return listParameters(operation).flatMap((name) =>
     encoded
       .filter((text) => text !== '')
       .map((text) => request(operation, pathWith(operation, { ...given, [name]: text }), jsonOf(body))),

@@ -2,7 +2,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Gateway } from '../support/gateway/gateway.js';
-import { environmentOf } from '../support/processes.js';
+import { readEnvironment } from '../support/processes.js';
 
 /** What an engine holds, in the hands of a test. */
 export interface Impersonation {
@@ -27,7 +27,7 @@ export async function impersonateEngine(
   const hex = instance_id.replaceAll('-', '');
   const operator = gateway.operatorClient();
   for (const { pid } of gateway.engines()) {
-    const own = environmentOf(pid).get('GWK_ENGINE_POD')!;
+    const own = readEnvironment(pid).get('GWK_ENGINE_POD')!;
     if (!own.includes(hex)) continue;
     process.kill(pid, 'SIGKILL');
     await operator.call('engine-ended', { instance_id, pod: own });

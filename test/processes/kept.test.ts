@@ -10,8 +10,8 @@ import { createClient } from 'redis';
 import { filesWith, formsOf, plainColumns, redisKeys, sealedColumns, type SealedContent } from './search.js';
 import { idOlder } from '../support/servers/dated-ids.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
-import { report, settle } from '../support/gateway/verdict.js';
+import { testPhone } from '../support/gateway/traffic.js';
+import { report, settle } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
 /** In everything that anybody says here, with a word of its own behind it. */
@@ -51,12 +51,12 @@ describe('what is kept, where, and for how long', () => {
 
   const send = (phone: number, content: Record<string, unknown>): Promise<MessageOut> =>
     stage.customer.client.expect(202, 'POST', '/v1/messages', {
-      body: { instance_id: stage.instance.id, to: phoneOf(phone), ...content },
+      body: { instance_id: stage.instance.id, to: testPhone(phone), ...content },
       headers: { 'idempotency-key': `key-${phone}` },
     });
   const hear = (phone: number, text: string): Promise<unknown> =>
     stage.customer.client.expect(200, 'POST', `/v1/instances/${stage.instance.id}/sandbox/inbound`, {
-      body: { from: phoneOf(phone), text },
+      body: { from: testPhone(phone), text },
     });
 
   async function sendFile(phone: number): Promise<void> {
@@ -148,7 +148,7 @@ describe('what is kept, where, and for how long', () => {
     await settle(stage.witnesses);
     await hear(4, say('inbound'));
     await hear(2, say('label'));
-    const [edited] = await stage.customer.client.messages({ to: phoneOf(1) });
+    const [edited] = await stage.customer.client.messages({ to: testPhone(1) });
     await stage.customer.client.expect(200, 'PATCH', `/v1/messages/${edited!.id}`, {
       body: { text: say('edited') },
     });

@@ -3,11 +3,11 @@ import { fromPublicId } from '@gwk/core/ids';
 import { GatewayClient } from '../support/gateway/client.js';
 import { newKey } from '../support/gateway/customer.js';
 import { impersonateEngine } from './impersonation.js';
-import { environmentOf } from '../support/processes.js';
+import { readEnvironment } from '../support/processes.js';
 import { exchangeRaw } from '../support/hostile/raw-http.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { chatOf, phoneOf } from '../support/gateway/traffic.js';
-import { report, settle } from '../support/gateway/verdict.js';
+import { toChatId, testPhone } from '../support/gateway/traffic.js';
+import { report, settle } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
 /** Content of messages carries this through every path. */
@@ -72,11 +72,11 @@ describe('logs', () => {
     secrets.set('webhook secret', hook.secret!.replace('whsec_', ''));
     await receiver.setRule(path, { failures: 2, status: 500 });
     const key = `key-${MARKER}`;
-    const first = await client.sendText(instance.id, phoneOf(1), `text ${MARKER}`, key);
+    const first = await client.sendText(instance.id, testPhone(1), `text ${MARKER}`, key);
     accepted = { message: first.body.id, request: String(first.headers['x-request-id']) };
-    await client.sendText(instance.id, phoneOf(1), `text ${MARKER}`, key);
-    await client.sendText(instance.id, phoneOf(1), `another ${MARKER}`, key);
-    await gateway.network.setRule({ code: 'wa_error' }, chatOf(FAILING));
+    await client.sendText(instance.id, testPhone(1), `text ${MARKER}`, key);
+    await client.sendText(instance.id, testPhone(1), `another ${MARKER}`, key);
+    await gateway.network.setRule({ code: 'wa_error' }, toChatId(FAILING));
     await client.acceptedText(instance.id, FAILING, `fails ${MARKER}`);
     await refused(client);
     const other = await newKey(gateway, 'logs', 'all', '--name', 'to be revoked');
@@ -93,7 +93,7 @@ describe('logs', () => {
   async function refused(client: GatewayClient): Promise<void> {
     const { instance, gateway } = stage;
     const send = (body: unknown) => client.call('POST', '/v1/messages', { body });
-    const good = { instance_id: instance.id, to: phoneOf(1), type: 'text', text: { body: MARKER } };
+    const good = { instance_id: instance.id, to: testPhone(1), type: 'text', text: { body: MARKER } };
     await send(`{"text": "${MARKER}`);
     await send({ ...good, [MARKER]: MARKER });
     await send({ ...good, to: MARKER });
@@ -114,7 +114,7 @@ describe('logs', () => {
     const { gateway, customer, instance } = stage;
     const send = (index: number) =>
       customer.client
-        .sendText(instance.id, phoneOf(index), `away ${MARKER}`, `away-${index}-${MARKER}`)
+        .sendText(instance.id, testPhone(index), `away ${MARKER}`, `away-${index}-${MARKER}`)
         .catch(() => undefined);
     await gateway.redis.kill('SIGKILL');
     await Promise.all([send(2), send(3)]);
@@ -133,13 +133,13 @@ describe('logs', () => {
   async function comesIn(): Promise<void> {
     const { gateway, instance, customer } = stage;
     for (const { pid } of gateway.engines()) {
-      secrets.set('token of an engine', environmentOf(pid).get('GWK_ENGINE_TOKEN')!);
+      secrets.set('token of an engine', readEnvironment(pid).get('GWK_ENGINE_TOKEN')!);
     }
     const listener = await impersonateEngine(gateway, instance.id, 'listener');
     const { engine, lease, acquired } = listener;
     secrets.set('password of an engine in Redis', acquired.redis.password!);
     secrets.set('command key', acquired.command_key);
-    const chat = chatOf(phoneOf(1));
+    const chat = toChatId(testPhone(1));
     const message = {
       wa_message_id: 'IN1',
       chat,

@@ -5,7 +5,7 @@ import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { Samples } from '../support/api/samples.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 import { query } from '../support/servers/database.js';
 import { until } from '../support/wait.js';
 
@@ -35,7 +35,7 @@ test('a worker that is killed over its work leaves it to the next', async () => 
   const { gateway, instance, customer } = stage;
   const { client } = customer;
   const media = { media_id: (await uploaded(new Samples(folder).sound('long.mp3', 60))).id };
-  const body = { instance_id: instance.id, to: phoneOf(1), type: 'audio', audio: { media, voice: true } };
+  const body = { instance_id: instance.id, to: testPhone(1), type: 'audio', audio: { media, voice: true } };
   const { id } = await client.expect<MessageOut>(202, 'POST', '/v1/messages', { body });
   await gateway.workers[0]!.kill('SIGKILL');
   // What it had taken is due again after its time; that time is not what this test waits for.

@@ -5,7 +5,7 @@ import { newCustomer, type Customer } from '../support/gateway/customer.js';
 import { Gateway } from '../support/gateway/gateway.js';
 import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object-store.js';
 import { residentMemory } from '../support/processes.js';
-import { report } from '../support/gateway/verdict.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { pause } from '../support/wait.js';
 
 /** An upload of 64 MB moves the memory of the API by less than 32 MB: on real API processes, with either store. */

@@ -8,7 +8,7 @@ import type { MediaOut } from '@gwk/core/resources/media';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';
 import { Gateway } from '../support/gateway/gateway.js';
 import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object-store.js';
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 import { realTime, until } from '../support/wait.js';
 
 /** A place for files that fills up, or goes away, or whose program dies while it writes. */
@@ -63,7 +63,7 @@ describe('a folder of files', () => {
   const key = () => customer.key.api_key;
   const url = () => gateway.urls[0]!;
   const goesOn = async (text: string) => {
-    const { id } = await customer.client.acceptedText(instance, phoneOf(1), text);
+    const { id } = await customer.client.acceptedText(instance, testPhone(1), text);
     await until(() => customer.client.hasLeft(id), { what: `${text}: texts go on` });
   };
 
@@ -110,7 +110,7 @@ describe('a folder of files', () => {
     expect([file.status, (await file.arrayBuffer()).byteLength]).toEqual([200, 64 * 1024]);
     expect((await upload(url(), key(), 1024)).status).toBe(201);
     // The rest has its row among the removals, and goes with it: the hour is over.
-    await customer.client.acceptedText(instance, phoneOf(2), 'after the kill');
+    await customer.client.acceptedText(instance, testPhone(2), 'after the kill');
     const { default: pg } = await import('pg');
     const client = new pg.Client({ connectionString: gateway.settings.databaseUrl });
     await client.connect();
@@ -153,7 +153,7 @@ describe('a folder of files', () => {
     expect(refused.status).toBe(500);
     expect(link).toBe(500);
     expect(performance.now() - began).toBeLessThan(realTime(60_000));
-    const { id } = await customer.client.acceptedText(instance.id, phoneOf(1), 'without a bucket');
+    const { id } = await customer.client.acceptedText(instance.id, testPhone(1), 'without a bucket');
     await until(() => customer.client.hasLeft(id), { what: 'texts go on' });
     expect(gateway.programs.flatMap(({ deaths }) => deaths)).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { Exposition } from '../support/exposition.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
 /** Counts of a gateway that does nothing else. */
@@ -24,7 +24,7 @@ const scrape = {
 
 test('a message that is sent, delivered and read is counted at each step, by whichever program saw it', async () => {
   const { customer, instance } = stage;
-  const send = { instance_id: instance.id, to: phoneOf(1), type: 'text', text: { body: 'oi' } };
+  const send = { instance_id: instance.id, to: testPhone(1), type: 'text', text: { body: 'oi' } };
   const headers = { 'idempotency-key': 'once' };
   const { id } = await customer.client.expect<{ id: string }>(202, 'POST', '/v1/messages', {
     body: send,

@@ -4,7 +4,7 @@ import { createClient } from 'redis';
 import { restoreBackup, takeBackup } from './backup.js';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { chatOf, phoneOf } from '../support/gateway/traffic.js';
+import { toChatId, testPhone } from '../support/gateway/traffic.js';
 import { realTime, until } from '../support/wait.js';
 
 /** docs/operate.md, Backup and restore: as it is written there, on real processes. */
@@ -18,7 +18,7 @@ describe('a gateway whose database is lost and restored from a backup', () => {
   afterAll(() => stage?.close());
 
   const send = (text: string, conversation: number) =>
-    stage.customer.client.acceptedText(stage.instance.id, phoneOf(conversation), text);
+    stage.customer.client.acceptedText(stage.instance.id, testPhone(conversation), text);
   const arrived = async (...texts: string[]) => {
     const all = (await gateway.network.stanzas()).map(({ text }) => text);
     return texts.every((text) => all.includes(text));
@@ -33,14 +33,14 @@ describe('a gateway whose database is lost and restored from a backup', () => {
     });
 
     // One of which nobody knows whether it has left, and one that waits behind it.
-    await gateway.network.setRule({ hold: true }, chatOf(phoneOf(2)));
+    await gateway.network.setRule({ hold: true }, toChatId(testPhone(2)));
     const doubtful = await send('in doubt at the backup', 2);
     const waiting = await send('waiting at the backup', 2);
     await until(() => arrived('in doubt at the backup'), { what: 'it was given to the network' });
     const folder = join(gateway.folder, 'backup');
     const tables = await takeBackup(gateway.settings.databaseUrl, folder);
 
-    await gateway.network.setRule({}, chatOf(phoneOf(2)));
+    await gateway.network.setRule({}, toChatId(testPhone(2)));
     const after = await send('sent after the backup', 3);
     for (const { id } of [doubtful, waiting, after]) {
       await until(() => left(id), { what: 'all leave before the loss' });
@@ -72,7 +72,7 @@ describe('a gateway whose database is lost and restored from a backup', () => {
     for (const [text, some] of ids) {
       expect([text, new Set(some.map(({ waMessageId }) => waMessageId)).size]).toEqual([text, 1]);
     }
-    const inChat = stanzas.filter(({ chat }) => chat === chatOf(phoneOf(2))).map(({ text }) => text);
+    const inChat = stanzas.filter(({ chat }) => chat === toChatId(testPhone(2))).map(({ text }) => text);
     expect(inChat.at(-1)).toBe('sent after the restore');
     expect([...ids.keys()]).toEqual(
       expect.arrayContaining(['in doubt at the backup', 'waiting at the backup', 'sent after the backup']),

@@ -7,9 +7,9 @@ import { createClient } from 'redis';
 import { query } from '../support/servers/database.js';
 import type { Gateway } from '../support/gateway/gateway.js';
 import type { Environment } from '../support/program.js';
-import { blocksOfPage } from '../support/readme.js';
+import { readPageBlocks } from '../support/readme.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 import { realTime, until } from '../support/wait.js';
 
 /** docs/security.md, Rotation: as it is written there, on real processes that serve meanwhile. */
@@ -24,7 +24,7 @@ describe('a running gateway whose secrets are changed', () => {
 
   const sends = async (text: string) => {
     const { client } = stage.customer;
-    const { id } = await client.acceptedText(stage.instance.id, phoneOf(1), text);
+    const { id } = await client.acceptedText(stage.instance.id, testPhone(1), text);
     await until(() => client.hasLeft(id), { what: `${text}: a message leaves` });
   };
   /** An account has three sandboxes: it goes again. */
@@ -119,7 +119,7 @@ describe('a running gateway whose secrets are changed', () => {
       first.href,
       `CREATE ROLE administrator SUPERUSER LOGIN PASSWORD '${decodeURIComponent(first.password)}'`,
     );
-    const [make, end] = blocksOfPage('security.md', 'sql');
+    const [make, end] = readPageBlocks('security.md', 'sql');
     const takeOver = async (user: string) => {
       const next = new URL(first);
       [next.username, next.password] = [user, 'another%20password'];

@@ -1,8 +1,8 @@
 import { GatewayClient } from '../support/gateway/client.js';
 import { newCustomer, newKey, type Customer } from '../support/gateway/customer.js';
 import { Gateway } from '../support/gateway/gateway.js';
-import { phoneOf } from '../support/gateway/traffic.js';
-import { report } from '../support/gateway/verdict.js';
+import { testPhone } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { pause, realTime, until } from '../support/wait.js';
 
 /** (design: Limits are data) So long after a change, every replica goes by it. */
@@ -73,7 +73,7 @@ describe('what was changed holds on a second replica within 2 s', () => {
   });
 
   const send = async (client: GatewayClient): Promise<string> => {
-    const { status, body } = await client.sendText(instance, phoneOf(nextPhone++), 'hello');
+    const { status, body } = await client.sendText(instance, testPhone(nextPhone++), 'hello');
     return status === 202 ? 'accepted' : (body as unknown as { type: string }).type.split('/').at(-1)!;
   };
 

@@ -7,7 +7,7 @@ import type { Whereabouts } from '@gwk/network/program';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';
 import { Gateway } from '../support/gateway/gateway.js';
 import { baseEnvironment, GWK, ROOT } from '../support/program.js';
-import { shapeOf, stepsOfPage } from '../support/readme.js';
+import { normalizeShape, readPageSteps } from '../support/readme.js';
 import { Shell } from '../support/shell.js';
 import { realTime, until } from '../support/wait.js';
 
@@ -56,7 +56,7 @@ describe('the commands of docs/own-number.md', () => {
   }
 
   test('every command does what it is shown to do', async () => {
-    const steps = stepsOfPage('own-number.md');
+    const steps = readPageSteps('own-number.md');
     expect(steps.length).toBeGreaterThan(5);
     let instance = '';
     for (const { command, output } of steps) {
@@ -65,7 +65,7 @@ describe('the commands of docs/own-number.md', () => {
       instance ||= ID.exec(printed)?.[0] ?? '';
       if (output === null) expect(printed).toBe('');
       else if (output.startsWith('{'))
-        expect(shapeOf(JSON.parse(printed))).toEqual(shapeOf(JSON.parse(output)));
+        expect(normalizeShape(JSON.parse(printed))).toEqual(normalizeShape(JSON.parse(output)));
       else
         await printsSoon(
           typed,

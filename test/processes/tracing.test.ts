@@ -5,7 +5,7 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import { Collector, type CollectedSpan } from './collector.js';
 import { ROOT } from '../support/program.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
 const SECRET_TEXT = 'um segredo entre nós';
@@ -36,7 +36,7 @@ describe('traces', () => {
   const send = async (place: number, headers: Record<string, string> = {}) => {
     const body = {
       instance_id: stage.instance.id,
-      to: phoneOf(place),
+      to: testPhone(place),
       type: 'text',
       text: { body: SECRET_TEXT },
     };
@@ -179,8 +179,8 @@ describe('traces', () => {
     const { key } = stage.customer;
     for (const hidden of [
       SECRET_TEXT,
-      phoneOf(1),
-      phoneOf(2),
+      testPhone(1),
+      testPhone(2),
       key.api_key,
       stage.receiver.url('/all'),
       CREDENTIAL,

@@ -22,7 +22,7 @@ afterEach(async () => {
 const startProcess = (settings: Environment = {}) => workers.start(settings);
 
 test('says that it lives, that it is ready, and what it does', async () => {
-  const target = await world.destination();
+  const target = await world.startReceiver();
   const { id } = await world.addEndpoint(target.url);
   const { get, program } = await startProcess();
   await world.emit(3);
@@ -41,7 +41,7 @@ test('says that it lives, that it is ready, and what it does', async () => {
 
 test('what a killed one held is taken over, and the rest is posted once', async () => {
   let hold = true;
-  const target = await world.destination((res) => {
+  const target = await world.startReceiver((res) => {
     if (!hold) res.writeHead(200).end();
   });
   const { id } = await world.addEndpoint(target.url);
@@ -66,7 +66,7 @@ test('what a killed one held is taken over, and the rest is posted once', async 
 });
 
 test('a lock lasts for the time-out and 15 seconds', async () => {
-  const target = await world.destination(() => undefined);
+  const target = await world.startReceiver(() => undefined);
   const { id } = await world.addEndpoint(target.url);
   await startProcess({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: '5000' });
   const before = Date.now();

@@ -1,6 +1,6 @@
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { sendTraffic, type Traffic } from '../support/gateway/traffic.js';
-import { judge, report, settle } from '../support/gateway/verdict.js';
+import { checkTraffic, report, settle } from '../support/gateway/check-traffic.js';
 import { realTime, until } from '../support/wait.js';
 
 /** Each message makes three events: sent, delivered, read. */
@@ -38,7 +38,7 @@ describe('two workers', () => {
     const sends = await traffic('each once');
     await read(sends);
     await settle(stage.witnesses);
-    const { sums, faults } = await judge(sends, stage.witnesses);
+    const { sums, faults } = await checkTraffic(sends, stage.witnesses);
     report('two workers', sums);
     expect(faults).toEqual([]);
     expect(sums['events']).toBe(EVENTS);
@@ -58,7 +58,7 @@ describe('two workers', () => {
     await stage.receiver.setRule(stage.witnesses.path, {});
     await read(sends);
     await settle(stage.witnesses);
-    const { sums, faults } = await judge(sends, stage.witnesses);
+    const { sums, faults } = await checkTraffic(sends, stage.witnesses);
     report('a killed worker', sums);
     expect(faults).toEqual([]);
     expect(sums['events received']).toBe(EVENTS);

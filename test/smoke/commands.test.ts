@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { customerWith, newKey, type Account } from '../support/gateway/customer.js';
 import { SharedGateway } from './shared-gateway.js';
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 
 test('an account, its policy and its key, made by command, are those of the gateway', async () => {
   const gateway = SharedGateway.get();
@@ -11,7 +11,7 @@ test('an account, its policy and its key, made by command, are those of the gate
   const { client } = customerWith(gateway, account, await newKey(gateway, name, 'all'));
   const { id } = await client.createInstance('one');
   const answers = [];
-  for (const index of [1, 2]) answers.push(await client.sendText(id, phoneOf(index), 'oi'));
+  for (const index of [1, 2]) answers.push(await client.sendText(id, testPhone(index), 'oi'));
   expect(answers.map(({ status }) => status)).toEqual([202, 429]);
   expect(answers.map(({ headers }) => headers['ratelimit-limit'])).toEqual(['1000', '1000']);
 });

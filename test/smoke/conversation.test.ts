@@ -5,8 +5,8 @@ import type { OptOutOut } from '@gwk/core/resources/opt-out';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { ReceivedCall } from '../support/gateway/receiver.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
-import { report } from '../support/gateway/verdict.js';
+import { testPhone } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
 /** A conversation with a contact of a sandbox, through every process there is, and two of the API. */
@@ -37,7 +37,7 @@ const delivered = ({ event_id }: SandboxInboundOut): Promise<ReceivedCall> =>
   });
 
 test('buttons are answered by a number, once; what follows is an ordinary message', async () => {
-  const to = phoneOf(1);
+  const to = testPhone(1);
   const buttons = [
     { type: 'reply', id: 'yes', label: 'Sim' },
     { type: 'reply', id: 'no', label: 'Não' },
@@ -61,7 +61,7 @@ test('buttons are answered by a number, once; what follows is an ordinary messag
 });
 
 test('a list is answered by a click, a poll by a vote', async () => {
-  const to = phoneOf(2);
+  const to = testPhone(2);
   const sections = [
     {
       title: 'Hoje',
@@ -101,7 +101,7 @@ test('a list is answered by a click, a poll by a vote', async () => {
 
 test('SAIR stops what waits and what would come; VOLTAR frees', async () => {
   const { client } = stage.customer;
-  const to = phoneOf(3);
+  const to = testPhone(3);
   await left(await send(to, { type: 'text', text: { body: 'oi' } }));
   const text = await hear(to, { text: 'sair' });
   expect((await delivered(text)).type).toBe('message.received');
@@ -146,7 +146,7 @@ test('500 parallel sends to new contacts, at two API processes, never pass the l
   });
   const answers = await Promise.all(
     Array.from({ length: 500 }, (_, i) =>
-      clients[i % 2]!.sendText(stage.instance.id, phoneOf(1000 + i), `oferta ${i}`),
+      clients[i % 2]!.sendText(stage.instance.id, testPhone(1000 + i), `oferta ${i}`),
     ),
   );
   const accepted = answers.filter(({ status }) => status === 202);

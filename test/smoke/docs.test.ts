@@ -13,7 +13,7 @@ import type { Customer } from '../support/gateway/customer.js';
 import { SharedGateway } from './shared-gateway.js';
 import { joinGateway } from './shared-stage.js';
 import { ROOT } from '../support/program.js';
-import { readerEnvironment, stepsOfPage } from '../support/readme.js';
+import { readerEnvironment, readPageSteps } from '../support/readme.js';
 import { Shell } from '../support/shell.js';
 
 const FIRST = 'getting-started.md';
@@ -52,7 +52,7 @@ describe('the pages of docs/', () => {
   });
 
   test.each(PAGES)('%s: every command does what it is shown to do', async (page) => {
-    const steps = stepsOfPage(page);
+    const steps = readPageSteps(page);
     expect(steps.length).toBeGreaterThan(1);
     for (const { command, output } of steps) {
       if (command.includes('/pairing/stream')) await readTheCode();

@@ -2,8 +2,8 @@ import type { ProblemBody } from '@gwk/core/problems';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Answer } from '../support/gateway/client.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
-import { report } from '../support/gateway/verdict.js';
+import { testPhone } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
 const REQUESTS = 200;
@@ -25,7 +25,7 @@ describe('one Idempotency-Key, at two API processes at once', () => {
 
   test('200 concurrent requests with one key make one message, which leaves once', async () => {
     const answers = await Promise.all(
-      indexes.map((index) => post(index, phoneOf(1), 'only once', 'one-key')),
+      indexes.map((index) => post(index, testPhone(1), 'only once', 'one-key')),
     );
     const accepted = answers.filter(({ status }) => status === 202);
     const others = answers.filter(({ status }) => status !== 202);
@@ -45,13 +45,13 @@ describe('one Idempotency-Key, at two API processes at once', () => {
 
   test('requests that repeat a key of another body are refused, and harm no stranger beside them', async () => {
     const first = await Promise.all(
-      indexes.map((index) => post(index, phoneOf(index), 'first', `key-${index}`)),
+      indexes.map((index) => post(index, testPhone(index), 'first', `key-${index}`)),
     );
     expect(count(first, 202)).toBe(REQUESTS);
     // One in ten names a key that has been used.
     const keyOf = (index: number) => (index % 10 === 0 ? `key-${index}` : `fresh-${index}`);
     const second = await Promise.all(
-      indexes.map((index) => post(index, phoneOf(index), 'second', keyOf(index))),
+      indexes.map((index) => post(index, testPhone(index), 'second', keyOf(index))),
     );
     const reused = second.filter((_, index) => index % 10 === 0);
     report('200 requests, one in ten with a used key', {

@@ -3,10 +3,10 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Stanza } from '../support/gateway/network.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
-import { chatOf, phoneOf } from '../support/gateway/traffic.js';
+import { toChatId, testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
-const FRIEND = phoneOf(700);
+const FRIEND = testPhone(700);
 const NEVER_READ = '5511990000001';
 const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
 
@@ -123,7 +123,7 @@ describe('messages of every type', () => {
     expect(drawn).toMatchObject({
       quoted: {
         wa_message_id: first.message.wa_message_id,
-        chat: chatOf(FRIEND),
+        chat: toChatId(FRIEND),
         from_me: true,
         participant: null,
         type: 'text',
@@ -141,7 +141,7 @@ describe('messages of every type', () => {
     expect([edited.status, edited.body.id]).toEqual([200, message.id]);
     expect(edited.headers.etag).not.toBe(undefined);
     const key = {
-      chat: chatOf(FRIEND),
+      chat: toChatId(FRIEND),
       wa_message_id: message.wa_message_id,
       from_me: true,
       participant: null,
@@ -210,7 +210,9 @@ describe('messages of every type', () => {
     const queued = async () => (await client.messages({ instance_id: id, status: 'queued' })).length;
     await pace(1);
     // At one a minute the last would leave an hour later, far beyond what any test waits.
-    await Promise.all(Array.from({ length: 60 }, (_, n) => client.acceptedText(id, phoneOf(710 + n), 'oi')));
+    await Promise.all(
+      Array.from({ length: 60 }, (_, n) => client.acceptedText(id, testPhone(710 + n), 'oi')),
+    );
     await until(async () => (await queued()) < 60, { what: 'one has left' });
     await pace(6000);
     await until(async () => (await queued()) === 0, { what: 'all have left' });
@@ -238,7 +240,7 @@ describe('messages of every type', () => {
     test('is reacted to and quoted, and neither edited nor deleted', async () => {
       const { message_id: id, wa_message_id } = await hear(FRIEND, 'Quanto é?');
       expect((await change('POST', id, { emoji: '❤️' })).status).toBe(204);
-      const key = { chat: chatOf(FRIEND), wa_message_id, from_me: false, participant: null };
+      const key = { chat: toChatId(FRIEND), wa_message_id, from_me: false, participant: null };
       expect(await changes('react')).toContainEqual({ type: 'react', key, emoji: '❤️' });
       const [event] = await eventsOf('message.reaction', id);
       expect(event!.data).toMatchObject({ emoji: '❤️', from_me: true, wa_message_id });
@@ -268,8 +270,8 @@ describe('messages of every type', () => {
   });
 
   test('what waits or is leaving cannot be changed', async () => {
-    const to = phoneOf(701);
-    await stage.network.setRule({ hold: true }, chatOf(to), stage.instance.id);
+    const to = testPhone(701);
+    await stage.network.setRule({ hold: true }, toChatId(to), stage.instance.id);
     const leaving = (await post('text', { body: 'a' }, { to })).body;
     const waiting = (await post('text', { body: 'b' }, { to })).body;
     await untilStatus(leaving.id, 'sending');
@@ -285,7 +287,7 @@ describe('messages of every type', () => {
       expect(answers.map(codeOf)).toEqual(['message-not-sent', 'message-not-sent', deletion]);
       expect(answers.map(({ status }) => status)).toEqual([409, 409, 409]);
     }
-    await stage.network.setRule({}, chatOf(to), stage.instance.id);
+    await stage.network.setRule({}, toChatId(to), stage.instance.id);
     await untilStatus(waiting.id, 'sent', 'delivered', 'read');
   });
 

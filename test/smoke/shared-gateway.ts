@@ -6,8 +6,8 @@ import { commandEnvironment, type GatewaySettings } from '../support/gateway/gat
 import { runGwkJson } from '../support/gateway/gwk-command.js';
 import { Network } from '../support/gateway/network.js';
 import { Receiver } from '../support/gateway/receiver.js';
-import { networkOf } from '../support/number/stage.js';
-import { environmentOf, isRunning, listProcesses, type ProcessInfo } from '../support/processes.js';
+import { networkEnvironment } from '../support/instance/stage.js';
+import { readEnvironment, isRunning, listProcesses, type ProcessInfo } from '../support/processes.js';
 import { endWithWorker } from '../support/shared.js';
 
 /** The gateway that all files of test/smoke share: two API processes, a worker and an operator. */
@@ -36,7 +36,7 @@ export async function startSharedGateway(): Promise<void> {
       // All test files ask from one address.
       api: { ...debug, GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' },
       worker: debug,
-      operator: { ...debug, ...networkOf(numbers, 'OPERATOR') },
+      operator: { ...debug, ...networkEnvironment(numbers, 'OPERATOR') },
     },
   });
   endWithWorker(() => gateway.stop());
@@ -108,7 +108,7 @@ export class SharedGateway {
 
 function podOf(pid: number): string | undefined {
   try {
-    return environmentOf(pid).get('GWK_ENGINE_POD');
+    return readEnvironment(pid).get('GWK_ENGINE_POD');
   } catch {
     return undefined; // it has ended meanwhile
   }

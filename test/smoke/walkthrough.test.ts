@@ -7,7 +7,7 @@ import { SharedGateway } from './shared-gateway.js';
 import { joinGateway } from './shared-stage.js';
 import { pickPort } from '../support/ports.js';
 import { baseEnvironment, ROOT } from '../support/program.js';
-import { readerEnvironment, shapeOf, stepsOf, stepsOfPage, type Step } from '../support/readme.js';
+import { readerEnvironment, normalizeShape, readSteps, readPageSteps, type Step } from '../support/readme.js';
 import { until } from '../support/wait.js';
 
 /** The fields of `seen` that `shown` has, in the order of `shown`. */
@@ -27,8 +27,8 @@ interface WalkThrough {
 }
 
 const PAGES: WalkThrough[] = [
-  { page: 'README.md', steps: () => stepsOf('Walk-through'), whole: false },
-  { page: 'docs/walkthrough.md', steps: () => stepsOfPage('walkthrough.md'), whole: true },
+  { page: 'README.md', steps: () => readSteps('Walk-through'), whole: false },
+  { page: 'docs/walkthrough.md', steps: () => readPageSteps('walkthrough.md'), whole: true },
 ];
 
 /**
@@ -97,18 +97,18 @@ describe.each(PAGES)('the walk-through of $page', ({ page, steps: stepsOfWalk, w
   /** The receiver's lines end in JSON; the headers of an answer do not. */
   function shapeOfLine(line: string): unknown {
     const at = line.indexOf('{');
-    if (at === -1) return shapeOf(line.trim());
-    return [shapeOf(line.slice(0, at)), shapeOf(JSON.parse(line.slice(at)))];
+    if (at === -1) return normalizeShape(line.trim());
+    return [normalizeShape(line.slice(0, at)), normalizeShape(JSON.parse(line.slice(at)))];
   }
 
   /** What was read may come a little later: it is read again. */
   async function expectOutput({ command, output }: Step): Promise<void> {
-    const shown = shapeOf(JSON.parse(output!));
+    const shown = normalizeShape(JSON.parse(output!));
     const typed = filledIn(command);
     const isRead = !typed.includes(' -d ');
     let seen: unknown;
     const matches = async () => {
-      seen = shapeOf(JSON.parse(await type(typed)));
+      seen = normalizeShape(JSON.parse(await type(typed)));
       return !isRead || JSON.stringify(whole ? seen : shownFields(seen, shown)) === JSON.stringify(shown);
     };
     await until(matches, { what: command, everyMs: 200 }).catch(() => undefined);

@@ -8,7 +8,7 @@ import { GatewayClient, type Answer, type Call } from '../support/gateway/client
 import { newKey, type Customer } from '../support/gateway/customer.js';
 import { exchangeRaw } from '../support/hostile/raw-http.js';
 import { joinGateway, openSharedStage, type SharedStage } from './shared-stage.js';
-import { phoneOf } from '../support/gateway/traffic.js';
+import { testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
 describe('wrong input, on a real process', () => {
@@ -21,7 +21,12 @@ describe('wrong input, on a real process', () => {
 
   const call = (method: string, path: string, options: Call = {}) =>
     stage.customer.client.call(method, path, options);
-  const good = () => ({ instance_id: stage.instance.id, to: phoneOf(1), type: 'text', text: { body: 'x' } });
+  const good = () => ({
+    instance_id: stage.instance.id,
+    to: testPhone(1),
+    type: 'text',
+    text: { body: 'x' },
+  });
 
   function expectProblem(answer: Answer<ProblemBody>, code: ProblemCode): void {
     expect({ status: answer.status, type: answer.body?.type?.split('/').at(-1) }).toEqual({
@@ -233,7 +238,7 @@ describe('wrong input, on a real process', () => {
 
   test('a cursor of another account, of another list or of another filter: invalid-cursor', async () => {
     const { client } = stage.customer;
-    for (const index of [1, 2, 3]) await client.acceptedText(stage.instance.id, phoneOf(index), 'listed');
+    for (const index of [1, 2, 3]) await client.acceptedText(stage.instance.id, testPhone(index), 'listed');
     const page = await client.expect<Page<unknown>>(200, 'GET', '/v1/messages?limit=1');
     const cursor = encodeURIComponent(page.next_cursor!);
     const foreign = await stranger.client.call<ProblemBody>('GET', `/v1/messages?limit=1&cursor=${cursor}`);
@@ -247,7 +252,7 @@ describe('wrong input, on a real process', () => {
     const sealer = new Sealer(parseEncryptionKeys(stage.gateway.settings.encryptionKeys));
     const dayAgo = new Cursors(sealer, () => Date.now() - 25 * 3_600_000);
     const accountId = fromPublicId('account', stage.customer.account.id)!;
-    const { id } = await stage.customer.client.acceptedText(stage.instance.id, phoneOf(1), 'listed');
+    const { id } = await stage.customer.client.acceptedText(stage.instance.id, testPhone(1), 'listed');
     const list = { accountId, route: 'GET /v1/messages', filters: {} };
     const lastId = fromPublicId('message', id)!;
     const path = (cursors: Cursors) => `/v1/messages?cursor=${cursors.issue(list, lastId)}`;
@@ -336,7 +341,7 @@ describe('wrong input, on a real process', () => {
 
   test('after all of it the same processes run, and one accepts a message, which leaves', async () => {
     const { client } = stage.customer;
-    const { id } = await client.acceptedText(stage.instance.id, phoneOf(1), 'still here');
+    const { id } = await client.acceptedText(stage.instance.id, testPhone(1), 'still here');
     await until(() => client.hasLeft(id), { what: 'the message leaves' });
     expect(stage.gateway.ended()).toEqual([]);
   });

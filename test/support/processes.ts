@@ -49,7 +49,7 @@ export function residentMemory(pid: number): number {
 }
 
 /** The environment that a process was started with. Linux only. */
-export function environmentOf(pid: number): Map<string, string> {
+export function readEnvironment(pid: number): Map<string, string> {
   const lines = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
 }

@@ -18,7 +18,7 @@ export interface Step {
  * The steps of one section of README.md: each block marked `sh` is typed, and a block marked `json` or `text` that
  * follows it before the next one is its output.
  */
-export function stepsOf(section: string): Step[] {
+export function readSteps(section: string): Step[] {
   const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
   const from = text.indexOf(`\n## ${section}\n`);
   if (from === -1) throw new Error(`README.md has no section "${section}"`);
@@ -27,12 +27,12 @@ export function stepsOf(section: string): Step[] {
 }
 
 /** The steps of a page of docs/. */
-export function stepsOfPage(name: string): Step[] {
+export function readPageSteps(name: string): Step[] {
   return stepsIn(readFileSync(join(ROOT, 'docs', name), 'utf8'));
 }
 
 /** The blocks of this kind on a page of docs/, as a reader sees them: those within lists without its indentation. */
-export function blocksOfPage(name: string, kind: 'sh' | 'sql'): string[] {
+export function readPageBlocks(name: string, kind: 'sh' | 'sql'): string[] {
   const text = readFileSync(join(ROOT, 'docs', name), 'utf8');
   return [...text.matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)]
     .filter(([, , marked]) => marked === kind)
@@ -40,8 +40,8 @@ export function blocksOfPage(name: string, kind: 'sh' | 'sql'): string[] {
 }
 
 /** The only block of commands on a page of docs/ that has this in it. @throws where there is none, or another */
-export function commandsOfPage(name: string, text: string): string {
-  const [block, ...others] = blocksOfPage(name, 'sh').filter((one) => one.includes(text));
+export function readPageCommands(name: string, text: string): string {
+  const [block, ...others] = readPageBlocks(name, 'sh').filter((one) => one.includes(text));
   if (block === undefined || others.length > 0) throw new Error(`not one place with ${text} in ${name}`);
   return block;
 }
@@ -59,10 +59,10 @@ function stepsIn(text: string): Step[] {
  * A value reduced to what does not change from run to run: ids to their prefix, times and numbers to a word, and
  * everything else as it is.
  */
-export function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shapeOf);
+export function normalizeShape(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeShape);
   if (value !== null && typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shapeOf(item)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normalizeShape(item)]));
   }
   if (typeof value === 'number') return 'number';
   return typeof value === 'string' ? shapeOfText(value) : value;

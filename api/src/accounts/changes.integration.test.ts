@@ -5,7 +5,7 @@ import { OPERATIONS } from '../public-api/operations.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { runGwk } from '@gwk/test/support/api/gwk';
-import type { StandInEngine } from '@gwk/test/support/api/stand-in-engine';
+import type { FakeEngine } from '@gwk/test/support/api/fake-engine';
 
 /** Each operation and each command that changes something of the gateway leaves one entry in the trail, and no more. */
 let api: TestApi;
@@ -33,7 +33,7 @@ async function entries(): Promise<[actor: string, action: string][]> {
 const PHONE = '5511987654321';
 const at = () => `/v1/instances/${instance}`;
 let endpoint: string;
-let engine: StandInEngine;
+let engine: FakeEngine;
 const hook = () => `/v1/webhook-endpoints/${endpoint}`;
 
 async function createInstance() {
@@ -50,7 +50,7 @@ async function createEndpoint() {
 /** With an engine that shows a code. */
 async function pair() {
   engine = await api.engine(instance);
-  engine.obey.pair = async ({ session }) => {
+  engine.handlers.pair = async ({ session }) => {
     await engine.showQr(session as string, 'qr-1');
     return {};
   };
@@ -58,7 +58,7 @@ async function pair() {
 }
 async function restart() {
   await engine.connect();
-  engine.obey.restart = () => ({});
+  engine.handlers.restart = () => ({});
   return client.call('POST', `${at()}/restart`);
 }
 async function logout() {

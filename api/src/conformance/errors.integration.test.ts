@@ -195,7 +195,7 @@ const CASES: Record<ProblemCode, { when: string; provoke: () => Refusal }> = {
     provoke: async () => {
       const { id } = (await newInstance('web', 'web')).body;
       const engine = await api.engine(id);
-      engine.obey.pair = async ({ session }) => {
+      engine.handlers.pair = async ({ session }) => {
         const news = { kind: 'failed', reason: 'refused' } as const;
         await engine.call('pairing', { session: session as string, news });
         return {};

@@ -292,7 +292,7 @@ test('QR validity: about 20 seconds', async () => {
   const created = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'web' } });
   const { id } = created.body;
   const engine = await api.engine(id);
-  engine.obey.pair = async ({ session }) => {
+  engine.handlers.pair = async ({ session }) => {
     await engine.showQr(session as string, 'a QR');
     return {};
   };

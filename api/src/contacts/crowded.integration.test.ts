@@ -1,5 +1,11 @@
 import { newUuid } from '@gwk/core/ids';
-import { contactOf, createWorld, outcomeOf, someone, type World } from '@gwk/test/support/api/acceptance';
+import {
+  findContactId,
+  createWorld,
+  readOutcome,
+  someone,
+  type World,
+} from '@gwk/test/support/api/acceptance';
 import { optOutsJob } from '../jobs/opt-outs.js';
 import { changeContact, failWaitingFor, lockContact, type Transaction } from './contacts.js';
 import { optOut, release } from './opt-outs.js';
@@ -36,7 +42,7 @@ async function queueMany(to: string): Promise<void> {
 }
 
 async function optOutOf(to: string): Promise<string> {
-  const contactId = await contactOf(world, to);
+  const contactId = await findContactId(world, to);
   await changeContact(deps(), async (tx) => {
     await lockContact(tx, contactId);
     await saysNo(tx, contactId);
@@ -84,17 +90,17 @@ test('whoever sends to others does not wait for a contact that is held for long'
   const acceptor = world.acceptor();
   const others = Array.from({ length: 10 }, someone);
   for (const to of [held, fresh, ...others]) await world.send(acceptor, { to });
-  const contacts = [await contactOf(world, held), await contactOf(world, fresh)];
+  const contacts = [await findContactId(world, held), await findContactId(world, fresh)];
   let late: Promise<string>[] = [];
   await changeContact(deps(), async (tx) => {
     await tx.$queryRaw`SELECT gwk_lock_contacts(${contacts}::uuid[])::text`;
     await saysNo(tx, contacts[0]!);
     late = [
-      outcomeOf(world.send(acceptor, { to: held })),
+      readOutcome(world.send(acceptor, { to: held })),
       // To this one the other instance has no conversation yet.
-      outcomeOf(world.send(acceptor, { to: fresh, instance: world.instances[1]! })),
+      readOutcome(world.send(acceptor, { to: fresh, instance: world.instances[1]! })),
     ];
-    const sent = await Promise.all(others.map((to) => outcomeOf(world.send(acceptor, { to }))));
+    const sent = await Promise.all(others.map((to) => readOutcome(world.send(acceptor, { to }))));
     expect(sent).toEqual(others.map(() => 'accepted'));
   });
   expect(await Promise.all(late)).toEqual(['contact-opted-out', 'accepted']);

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage } from '@gwk/test/support/api/inbound';
 import { until } from '@gwk/test/support/wait';
 import { changeContact, linkNames, lockContact, type Transaction } from './contacts.js';

@@ -1,7 +1,7 @@
 import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
-import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 import { linkNames } from './contacts.js';
 

@@ -1,16 +1,16 @@
 import {
-  sharedPort,
+  sharedInternalApi,
   OPERATOR_TOKEN,
-  refusalOf,
+  readRefusal,
   TestEngine,
-  type PortWorld,
-} from '@gwk/test/support/api/engine-port';
+  type InternalApiWorld,
+} from '@gwk/test/support/api/internal-api';
 import { EngineClient, InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { newUuid } from '@gwk/core/ids';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(() => port.close());
 
@@ -63,8 +63,8 @@ describe('a lease', () => {
     expect((await facts(engine.instanceId)).lease).toEqual({ pod: null, epoch: 1, expires_at: null });
     const next = await again(engine);
     expect(next.lease.epoch).toBe(2);
-    expect(await refusalOf(renew(engine))).toBe('fenced');
-    expect(await refusalOf(renew(next))).toBe('answered');
+    expect(await readRefusal(renew(engine))).toBe('fenced');
+    expect(await readRefusal(renew(next))).toBe('answered');
   });
 
   test('is told again to the holder who has not heard of it, and to nobody else', async () => {
@@ -75,7 +75,7 @@ describe('a lease', () => {
     const answers = await Promise.all([ask(holder), ask(holder), ask(holder)]);
     expect(answers.map(({ epoch }) => epoch)).toEqual([1, 1, 1]);
     expect(new Set(answers.map(({ redis }) => redis.password)).size).toBe(1);
-    expect(await refusalOf(ask(crypto.randomUUID()))).toBe('lease-held');
+    expect(await readRefusal(ask(crypto.randomUUID()))).toBe('lease-held');
     await ended(engine);
     expect((await ask(holder)).epoch).toBe(2);
   });
@@ -89,8 +89,8 @@ describe('a lease', () => {
   test('passes on after it was released, and the one who released it writes no more', async () => {
     const engine = await (await port.addEngine()).acquire();
     await engine.call('release', {});
-    expect(await refusalOf(renew(engine))).toBe('fenced');
-    expect(await refusalOf(engine.call('release', {}))).toBe('fenced');
+    expect(await readRefusal(renew(engine))).toBe('fenced');
+    expect(await readRefusal(engine.call('release', {}))).toBe('fenced');
     expect((await again(engine)).lease.epoch).toBe(2);
   });
 
@@ -103,11 +103,11 @@ describe('a lease', () => {
       });
     await runOut();
     await renew(engine);
-    expect(await refusalOf(again(engine))).toBe('lease-held');
+    expect(await readRefusal(again(engine))).toBe('lease-held');
     await runOut();
     const next = await again(engine);
     expect(next.lease.epoch).toBe(2);
-    expect(await refusalOf(renew(engine))).toBe('fenced');
+    expect(await readRefusal(renew(engine))).toBe('fenced');
   });
 
   const since = new Date(Date.now() - 3_600_000);
@@ -160,7 +160,7 @@ describe('a lease', () => {
 
   test('is had by one of many who ask at once', async () => {
     const engine = await port.addEngine();
-    const asked = await Promise.all(Array.from({ length: 20 }, () => refusalOf(again(engine))));
+    const asked = await Promise.all(Array.from({ length: 20 }, () => readRefusal(again(engine))));
     expect(asked.filter((answer) => answer === 'answered')).toHaveLength(1);
     expect(asked.filter((answer) => answer === 'lease-held')).toHaveLength(19);
   });
@@ -168,7 +168,7 @@ describe('a lease', () => {
   test('of the same epoch number and another holder is not the present one', async () => {
     const engine = await (await port.addEngine()).acquire();
     engine.lease = { ...engine.lease, holder: crypto.randomUUID() };
-    expect(await refusalOf(renew(engine))).toBe('fenced');
+    expect(await readRefusal(renew(engine))).toBe('fenced');
   });
 
   test('of a deleted instance is neither given nor renewed, and can be released', async () => {
@@ -177,11 +177,11 @@ describe('a lease', () => {
       where: { id: engine.instanceId },
       data: { deletedAt: new Date() },
     });
-    expect(await refusalOf(renew(engine))).toBe('gone');
+    expect(await readRefusal(renew(engine))).toBe('gone');
     await engine.call('release', {});
-    expect(await refusalOf(again(engine))).toBe('gone');
+    expect(await readRefusal(again(engine))).toBe('gone');
     const token = port.operator.call('issue-token', { instance_id: engine.instanceId, pod: 'pod-9' });
-    expect(await refusalOf(token)).toBe('gone');
+    expect(await readRefusal(token)).toBe('gone');
     expect((await port.operator.call('observe', { ids: [engine.instanceId] })).instances).toEqual([]);
   });
 });
@@ -199,12 +199,12 @@ describe('a token', () => {
     await renew(old);
     await ended(old);
     await newer.acquire();
-    expect(await refusalOf(renew(old))).toBe('unauthorized');
+    expect(await readRefusal(renew(old))).toBe('unauthorized');
     // What another replica still remembers of the token opens nothing: the lease has another holder.
-    expect(await refusalOf(renew(onReplica))).toBe('fenced');
+    expect(await readRefusal(renew(onReplica))).toBe('fenced');
     now += 2_000;
-    expect(await refusalOf(renew(onReplica))).toBe('unauthorized');
-    expect(await refusalOf(again(old))).toBe('unauthorized');
+    expect(await readRefusal(renew(onReplica))).toBe('unauthorized');
+    expect(await readRefusal(again(old))).toBe('unauthorized');
     elsewhere.close();
   });
 
@@ -216,21 +216,21 @@ describe('a token', () => {
       where: { instanceId: old.instanceId },
       data: { revokedAt: null },
     });
-    expect(await refusalOf(old.acquire())).toBe('unauthorized');
+    expect(await readRefusal(old.acquire())).toBe('unauthorized');
     expect((await again(newer)).lease.epoch).toBe(2);
   });
 
   test('is bound to its pod', async () => {
     const engine = await port.addEngine();
     const stranger = new TestEngine(engine.client, engine.instanceId, 'pod-2', engine.token);
-    expect(await refusalOf(stranger.acquire())).toBe('unauthorized');
+    expect(await readRefusal(stranger.acquire())).toBe('unauthorized');
   });
 
   test('of the operator opens no engine route, and that of an engine no operator route', async () => {
     const engine = await (await port.addEngine()).acquire();
     const operatorAsEngine = port.clientWith(OPERATOR_TOKEN);
     const { epoch, holder } = engine.lease;
-    expect(await refusalOf(operatorAsEngine.call('renew', { epoch, holder, connected: true }))).toBe(
+    expect(await readRefusal(operatorAsEngine.call('renew', { epoch, holder, connected: true }))).toBe(
       'unauthorized',
     );
     for (const route of ['project', 'remove', 'issue-token', 'engine-ended', 'observe']) {

@@ -1,14 +1,18 @@
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 import { openMenu } from '../messages/content.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 beforeEach(async () => {
   engine = await (await port.addEngine()).acquire();

@@ -1,7 +1,12 @@
 import { newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { Outcome } from '@gwk/core/protocol/engine';
-import { atReplica, createPortWorld, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
+import {
+  atReplica,
+  createInternalApiWorld,
+  TestEngine,
+  type InternalApiWorld,
+} from '@gwk/test/support/api/internal-api';
 import type { FactsRow } from '../messages/apply-status.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './dependencies.js';
@@ -59,11 +64,11 @@ describe('a message that was remembered', () => {
 });
 
 describe('outcomes of messages that this process gave to their engine', () => {
-  let port: PortWorld;
+  let port: InternalApiWorld;
   let engine: TestEngine;
   beforeAll(async () => {
     // Of its own: it makes messages of days that their conversations do not know.
-    port = await createPortWorld();
+    port = await createInternalApiWorld();
   });
   afterAll(() => port.close());
   beforeEach(async () => {

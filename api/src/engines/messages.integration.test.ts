@@ -1,10 +1,15 @@
 import { newUuid } from '@gwk/core/ids';
-import { sharedPort, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  readRefusal,
+  TestEngine,
+  type InternalApiWorld,
+} from '@gwk/test/support/api/internal-api';
 import { openEventData } from '../events/emit.js';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(() => port.close());
 
@@ -199,7 +204,7 @@ describe('claims', () => {
     await accept();
     const where = { id: engine.instanceId };
     await port.world.database.instance.update({ where, data: { deletedAt: new Date() } });
-    expect(await refusalOf(engine.claim())).toBe('gone');
+    expect(await readRefusal(engine.claim())).toBe('gone');
   });
 });
 
@@ -396,13 +401,13 @@ describe('a group', () => {
     for (const one of fenced) await restart(one);
     const outcome = (one: TestEngine) => (fenced.includes(one) ? 'fenced' : 'answered');
 
-    const claims = engines.map((one) => refusalOf(one.claim()));
+    const claims = engines.map((one) => readRefusal(one.claim()));
     expect(await Promise.all(claims)).toEqual(engines.map(outcome));
-    const builds = engines.map((one, index) => refusalOf(one.build(messages[index]!)));
+    const builds = engines.map((one, index) => readRefusal(one.build(messages[index]!)));
     expect(await Promise.all(builds)).toEqual(engines.map(outcome));
-    const reports = engines.map((one, index) => refusalOf(one.sent(messages[index]!)));
+    const reports = engines.map((one, index) => readRefusal(one.sent(messages[index]!)));
     expect(await Promise.all(reports)).toEqual(engines.map(outcome));
-    const renewals = engines.map((one) => refusalOf(one.call('renew', { connected: true })));
+    const renewals = engines.map((one) => readRefusal(one.call('renew', { connected: true })));
     expect(await Promise.all(renewals)).toEqual(engines.map(outcome));
     expect(await Promise.all(messages.map(status))).toEqual(
       engines.map((one) => (fenced.includes(one) ? 'queued' : 'sent')),
@@ -417,8 +422,8 @@ describe('a group', () => {
     await next.claim();
     const error = { code: 'wa_error' as const, message: null };
     const [old, news] = await Promise.all([
-      refusalOf(engine.report({ kind: 'failed', message_id: id, at: now(), error })),
-      refusalOf(next.sent(id)),
+      readRefusal(engine.report({ kind: 'failed', message_id: id, at: now(), error })),
+      readRefusal(next.sent(id)),
     ]);
     expect([old, news]).toEqual(['fenced', 'answered']);
     expect(await status(id)).toBe('sent');

@@ -1,6 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { sharedPort, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  readRefusal,
+  TestEngine,
+  type InternalApiWorld,
+} from '@gwk/test/support/api/internal-api';
 import { failMessages } from '../messages/apply-status.js';
 
 /**
@@ -13,9 +18,9 @@ const MESSAGES = 24;
 /** The attempt at which every run crashes, whatever chance brings beside it. */
 const SURE_CRASH = 20;
 
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(() => port.close());
 
@@ -83,7 +88,7 @@ class Run {
       await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
       const next = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
       await next.acquire();
-      expect(await refusalOf(engine.claim())).toBe('fenced');
+      expect(await readRefusal(engine.claim())).toBe('fenced');
       engine = next;
     }
   }

@@ -1,14 +1,18 @@
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
-import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 
 /** What a message costs must not grow with the days that are kept: each statement of its functions opens its day's alone. */
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 let opened: OpenedPartitions;
 
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
   engine = await (await port.addEngine()).acquire();
   opened = await OpenedPartitions.watch(port.world.database);
 });

@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { encodeCommand } from '@gwk/core/protocol/commands';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import {
-  createPortWorld,
-  sharedPort,
-  refusalOf,
-  type PortWorld,
+  createInternalApiWorld,
+  sharedInternalApi,
+  readRefusal,
+  type InternalApiWorld,
   type TestEngine,
-} from '@gwk/test/support/api/engine-port';
+} from '@gwk/test/support/api/internal-api';
 import { redisUrl } from '@gwk/test/support/servers/servers';
 import { createClient } from 'redis';
 import { createLogger } from '@gwk/core/log';
 import { RedisUsers } from './redis-users.js';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 const clients: { destroy(): void }[] = [];
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(async () => {
   for (const client of clients) client.destroy();
@@ -147,7 +147,7 @@ test('a user that Redis forgot is made again as it was, for the present lease al
   await engine.call('redis-user', {});
   await connect(engine);
   const stale = { epoch: engine.lease.epoch, holder: crypto.randomUUID() };
-  expect(await refusalOf(engine.client.call('redis-user', stale))).toBe('fenced');
+  expect(await readRefusal(engine.client.call('redis-user', stale))).toBe('fenced');
 });
 
 test('a user that is made again while keys are rotated takes the password that its engine has', async () => {
@@ -168,7 +168,7 @@ test('a user that is made again while keys are rotated takes the password that i
 
 test('a lease is given while Redis is away, which nobody asks', async () => {
   const away = { isReady: false, sendCommand: jest.fn() };
-  const alone = await createPortWorld({ redis: away });
+  const alone = await createInternalApiWorld({ redis: away });
   const engine = await alone.addEngine();
   await engine.acquire();
   expect(engine.terms!.redis.username).toBe(alone.world.keys.engineUser(engine.instanceId));
@@ -178,7 +178,7 @@ test('a lease is given while Redis is away, which nobody asks', async () => {
 });
 
 test('without ACLs engines share the credentials of the API', async () => {
-  const shared = await createPortWorld({
+  const shared = await createInternalApiWorld({
     config: { redisAcl: false, engineRedisUrl: 'redis://redis.internal:6379' },
   });
   const engine = await (await shared.addEngine()).acquire();

@@ -1,9 +1,14 @@
-import { sharedPort, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  readRefusal,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 beforeEach(async () => {
   engine = await (await port.addEngine()).acquire();
@@ -36,7 +41,7 @@ describe('what was sent', () => {
     const { waMessageId } = await message(id);
     const next = await takeOver(engine);
     expect(await sentAs(waMessageId!, next)).toEqual({ built: 'YnVpbHQ=' });
-    expect(await refusalOf(sentAs(waMessageId!))).toBe('unauthorized');
+    expect(await readRefusal(sentAs(waMessageId!))).toBe('unauthorized');
     const stranger = await (await port.addEngine()).acquire();
     expect(await sentAs(waMessageId!, stranger)).toEqual({ built: null });
   });

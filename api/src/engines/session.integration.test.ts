@@ -1,9 +1,13 @@
-import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 beforeEach(async () => {
   engine = await (await port.addEngine()).acquire();

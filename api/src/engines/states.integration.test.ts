@@ -1,10 +1,14 @@
 import { newUuid } from '@gwk/core/ids';
-import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 import { openEventData } from '../events/emit.js';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(() => port.close());
 

@@ -2,7 +2,7 @@ import { EVENT_TYPES, EVENTS, FILTERABLE_EVENT_TYPES, type EventType } from '@gw
 import { fromPublicId, lowestUuidAt, newUuid, toPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
-import { codeOf, WebhookStage } from '@gwk/test/support/api/webhook-stage';
+import { problemCode, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 import type { TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { emit } from './emit.js';
@@ -90,7 +90,7 @@ describe('filters', () => {
     const ids = await happened(...others.map((type) => ({ type })));
     expect(await idsOf()).toEqual([...ids].reverse());
     expect(others).toEqual(['contact.opted_out', 'contact.opted_in']);
-    for (const type of others) expect(codeOf(await list({ type }))).toBe('validation-error');
+    for (const type of others) expect(problemCode(await list({ type }))).toBe('validation-error');
   });
 
   test('instance_id: its own events, those of a deleted one too', async () => {
@@ -107,7 +107,7 @@ describe('filters', () => {
     const foreign = publicInstance(await newInstance(stranger));
     for (const id of [foreign, `ins_${'0'.repeat(32)}`, 'ins_1', 'nonsense']) {
       const answer = await list({ instance_id: id });
-      expect([id, answer.status, codeOf(answer)]).toEqual([id, 404, 'not-found']);
+      expect([id, answer.status, problemCode(answer)]).toEqual([id, 404, 'not-found']);
     }
   });
 
@@ -136,7 +136,7 @@ describe('filters', () => {
     ['a page that is no number', { limit: 'many' }],
   ])('%s: validation-error', async (_sentence, query: Record<string, string>) => {
     const answer = await list(query);
-    expect([answer.status, codeOf(answer)]).toEqual([422, 'validation-error']);
+    expect([answer.status, problemCode(answer)]).toEqual([422, 'validation-error']);
   });
 });
 
@@ -191,7 +191,7 @@ describe('pages', () => {
       await list({ cursor: 'nonsense' }),
       await list({ cursor: '' }),
     ];
-    expect(answers.map((answer) => [answer.status, codeOf(answer)])).toEqual(
+    expect(answers.map((answer) => [answer.status, problemCode(answer)])).toEqual(
       answers.map(() => [400, 'invalid-cursor']),
     );
     // The size of a page may change.
@@ -205,7 +205,7 @@ describe('a restricted key', () => {
     const ids = await happened({}, { instanceId: other }, { type: 'webhook.test', instanceId: null });
     const restricted = await stage.api.clientOf(account, { instances: [instance] });
     expect(await idsOf({}, restricted)).toEqual([ids[0]]);
-    expect(codeOf(await list({ instance_id: publicInstance(other) }, restricted))).toBe('not-found');
+    expect(problemCode(await list({ instance_id: publicInstance(other) }, restricted))).toBe('not-found');
     const answers = await Promise.all(ids.map((id) => restricted.call('GET', `/v1/events/${id}`)));
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 404]);
   });
@@ -216,6 +216,6 @@ test('an event of another account, of nobody, and an id that is none: not-found'
   const [foreign] = await happened({ accountId: stranger.id, instanceId: null });
   for (const id of [foreign!, `evt_${'0'.repeat(32)}`, 'evt_1', `msg_${foreign!.slice(4)}`]) {
     const answer = await client.call('GET', `/v1/events/${id}`);
-    expect([id, answer.status, codeOf(answer)]).toEqual([id, 404, 'not-found']);
+    expect([id, answer.status, problemCode(answer)]).toEqual([id, 404, 'not-found']);
   }
 });

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 
 let stage: InboundStage;

@@ -1,13 +1,13 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { createPortWorld, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { createInternalApiWorld, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import type { Queryable } from '../database/database.js';
 import { parseArrival } from './arrival.js';
 import { gather } from './gather.js';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await createInternalApiWorld();
 });
 afterAll(() => port.close());
 

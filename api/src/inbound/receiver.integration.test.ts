@@ -1,13 +1,18 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
-import { sharedPort, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  readRefusal,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 import { openEventData } from '../events/emit.js';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 beforeEach(async () => {
   engine = await (await port.addEngine()).acquire();
@@ -226,8 +231,8 @@ test('a fenced member of a group harms no other', async () => {
   const other = await (await port.addEngine()).acquire();
   engine.lease = { ...engine.lease, holder: newUuid() };
   const [fenced, heard] = await Promise.all([
-    refusalOf(receive([message(someone())])),
-    refusalOf(receive([message(someone())], other)),
+    readRefusal(receive([message(someone())])),
+    readRefusal(receive([message(someone())], other)),
   ]);
   expect([fenced, heard]).toEqual(['fenced', 'answered']);
   expect(await rows()).toEqual([]);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid, type SeenEvent } from '@gwk/test/support/api/inbound';
 import { until } from '@gwk/test/support/wait';
 

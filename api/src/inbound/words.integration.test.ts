@@ -1,5 +1,5 @@
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { refusalOf, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { readRefusal, type TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 
 let stage: InboundStage;
@@ -206,7 +206,7 @@ test('forms of one phone are one contact: SAIR without the ninth digit stops sen
 test('a fenced engine opts nobody out', async () => {
   const { lease } = engine;
   engine.lease = { ...lease, epoch: lease.epoch + 1 };
-  expect(await refusalOf(say('SAIR'))).toBe('fenced');
+  expect(await readRefusal(say('SAIR'))).toBe('fenced');
   expect(await optOuts()).toEqual([]);
   expect(await stage.types(engine)).toEqual([]);
 });

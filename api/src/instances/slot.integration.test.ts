@@ -33,7 +33,7 @@ describe('DELETE: where unlinking failed, an event says that the slot is still t
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
-    engine.obey.logout = () => ({ unlinked: true });
+    engine.handlers.logout = () => ({ unlinked: true });
     expect(await remove(id)).toBe(204);
     expect(await told(id)).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe('DELETE: where unlinking failed, an event says that the slot is still t
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
-    engine.obey.logout = async () => void (await engine.call('unlinked', { id: null }));
+    engine.handlers.logout = async () => void (await engine.call('unlinked', { id: null }));
     expect(await remove(id)).toBe(204);
     expect(await told(id)).toEqual([]);
     expect(await unlinkId(id)).toBeNull();
@@ -52,7 +52,7 @@ describe('DELETE: where unlinking failed, an event says that the slot is still t
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
-    engine.obey.logout = () => ({ unlinked: false });
+    engine.handlers.logout = () => ({ unlinked: false });
     expect(await remove(id)).toBe(204);
     expect(await told(id)).toEqual(['device_still_linked']);
   });

@@ -1,18 +1,18 @@
 import {
-  sharedPort,
+  sharedInternalApi,
   OPERATOR_TOKEN,
-  type PortWorld,
+  type InternalApiWorld,
   type TestEngine,
-} from '@gwk/test/support/api/engine-port';
+} from '@gwk/test/support/api/internal-api';
 import type { Database } from '../database/database.js';
 import { Authentication } from './auth.js';
 
 const REMEMBERED_MS = 1_500;
 
-let port: PortWorld;
+let port: InternalApiWorld;
 const engines: TestEngine[] = [];
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
   for (let count = 0; count < 8; count++) engines.push(await port.addEngine());
 });
 afterAll(() => port.close());

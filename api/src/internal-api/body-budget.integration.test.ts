@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request, type ClientRequest } from 'node:http';
-import { sharedPort, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { sharedInternalApi, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import { until } from '@gwk/test/support/wait';
 import { BodyBudget } from './body-budget.js';
 
@@ -18,9 +18,9 @@ test('a caller has so many bytes at once, and has them again when they are throu
 });
 
 describe('on the internal port', () => {
-  let port: PortWorld;
+  let port: InternalApiWorld;
   beforeAll(async () => {
-    port = await sharedPort();
+    port = await sharedInternalApi();
   });
   afterAll(() => port.close());
 

@@ -1,12 +1,16 @@
 import { newUuid } from '@gwk/core/ids';
-import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 import { until } from '@gwk/test/support/wait';
 import { Prisma } from '../generated/prisma/client.js';
 
 /** Calls about messages that come through after their repeat, and after what followed. */
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(() => port.close());
 

@@ -6,21 +6,21 @@ import { InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { createLogger } from '@gwk/core/log';
 import {
-  createPortWorld,
+  createInternalApiWorld,
   filesIn,
-  NOBODY_HEARS,
+  NO_LIVE_ENGINES,
   OPERATOR_TOKEN,
-  type PortWorld,
+  type InternalApiWorld,
   type TestEngine,
-} from '@gwk/test/support/api/engine-port';
+} from '@gwk/test/support/api/internal-api';
 import { openDatabase } from '../database/database.js';
 import { startInternalListener } from './listener.js';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 const lines: string[] = [];
 beforeAll(async () => {
-  port = await createPortWorld({ log: { write: (line) => void lines.push(line) } });
+  port = await createInternalApiWorld({ log: { write: (line) => void lines.push(line) } });
   engine = await (await port.addEngine()).acquire();
 });
 afterAll(() => port.close());
@@ -185,7 +185,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
     redis: world.redis,
     sealer: world.sealer,
     media: { files: filesIn('/nowhere', database, world.sealer) },
-    live: NOBODY_HEARS,
+    live: NO_LIVE_ENGINES,
     log: createLogger('test', 'fatal'),
   });
   const response = await fetch(`http://127.0.0.1:${listener.port}/engine/renew`, {
@@ -200,7 +200,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
 });
 
 test('a listener that closes answers what is under way', async () => {
-  const own = await createPortWorld();
+  const own = await createInternalApiWorld();
   const engines = await Promise.all(Array.from({ length: 5 }, async () => (await own.addEngine()).acquire()));
   const calls = engines.map((one) => one.call('renew', { connected: true }));
   await new Promise((resolve) => setImmediate(resolve));

@@ -2,13 +2,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { newUuid } from '@gwk/core/ids';
-import { sharedPort, filesIn, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  filesIn,
+  type InternalApiWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/internal-api';
 import { openContent, sealContent } from '../messages/content.js';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
   engine = await (await port.addEngine()).acquire();
 });
 afterAll(() => port.close());

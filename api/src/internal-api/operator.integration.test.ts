@@ -1,10 +1,10 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { sharedPort, refusalOf, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { sharedInternalApi, readRefusal, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(() => port.close());
 
@@ -72,9 +72,9 @@ test('removal cancels what waits, refuses the engine, and cleans up Redis once t
     errorCode: 'canceled',
   });
   expect(await database.sessionKey.count({ where: { instanceId: id } })).toBe(0);
-  expect(await refusalOf(engine.claim())).toBe('gone');
+  expect(await readRefusal(engine.claim())).toBe('gone');
   expect(
-    await refusalOf(engine.call('session-write', { entries: [{ type: 'a', key: 'b', value: 'AAAA' }] })),
+    await readRefusal(engine.call('session-write', { entries: [{ type: 'a', key: 'b', value: 'AAAA' }] })),
   ).toBe('gone');
 
   await port.operator.call('engine-ended', { instance_id: id, pod: 'pod-1' });
@@ -155,7 +155,7 @@ describe('pairing with the credentials of the cluster', () => {
   });
 
   test('of an instance that is gone is refused', async () => {
-    expect(await refusalOf(pair(newUuid(), wanted))).toBe('gone');
-    expect(await refusalOf(pair(newUuid(), null))).toBe('gone');
+    expect(await readRefusal(pair(newUuid(), wanted))).toBe('gone');
+    expect(await readRefusal(pair(newUuid(), null))).toBe('gone');
   });
 });

@@ -1,12 +1,17 @@
 import { newUuid } from '@gwk/core/ids';
 import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
 import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
-import { sharedPort, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
+import {
+  sharedInternalApi,
+  readRefusal,
+  TestEngine,
+  type InternalApiWorld,
+} from '@gwk/test/support/api/internal-api';
 
 /** Every engine route, walked with wrong tokens, wrong leases and the ids of another instance. */
-let port: PortWorld;
+let port: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedPort();
+  port = await sharedInternalApi();
 });
 afterAll(() => port.close());
 
@@ -75,7 +80,7 @@ async function call(
 ) {
   const numbered = isNumberedRoute(route) ? { number: ++engine.number } : {};
   const named = route === 'acquire' ? body : { ...body, ...numbered, ...lease };
-  return refusalOf(engine.client.call(route, named as never));
+  return readRefusal(engine.client.call(route, named as never));
 }
 
 /** All that is stored of an instance and its messages. */

@@ -1,5 +1,5 @@
 import { EngineClient } from '@gwk/core/protocol/internal-client';
-import { sharedPort, TestEngine } from '@gwk/test/support/api/engine-port';
+import { sharedInternalApi, TestEngine } from '@gwk/test/support/api/internal-api';
 
 // Made for these tests, for 127.0.0.1, valid for a hundred years.
 const CERT = `-----BEGIN CERTIFICATE-----
@@ -20,7 +20,7 @@ VlL9SSogoT85PLEpv/2llcrfCGHcZAtx/iiEjlasGjJViLMy4hZ+MoiA
 -----END PRIVATE KEY-----`;
 
 test('with a certificate the listener speaks TLS, to those who pin it', async () => {
-  const plain = await sharedPort();
+  const plain = await sharedInternalApi();
   const engine = await plain.addEngine();
   const url = await plain.addReplica({ internalTlsCert: () => CERT, internalTlsKey: () => KEY });
   expect(url).toMatch(/^https:/);
@@ -36,7 +36,7 @@ test('with a certificate the listener speaks TLS, to those who pin it', async ()
 });
 
 test('half of what TLS needs stops the listener', async () => {
-  const plain = await sharedPort();
+  const plain = await sharedInternalApi();
   await expect(plain.addReplica({ internalTlsCert: () => CERT })).rejects.toThrow(/GWK_API_INTERNAL_TLS_KEY/);
   await plain.close();
 });

@@ -66,7 +66,7 @@ describe('release', () => {
       head: true,
       state: 'waiting',
     });
-    expect(await given.bells(instance)).toEqual([other]);
+    expect(await given.notifications(instance)).toEqual([other]);
     const afterwards = await given.accept(instance);
     expect(
       (await given.queue(instance)).filter(({ messageId }) => messageId !== other).at(-1)!.messageId,

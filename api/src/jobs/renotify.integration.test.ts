@@ -17,7 +17,7 @@ const waitedFor = (instanceId: string, ms: number) =>
 const forget = (instance: string) => given.world.redis.del(given.world.keys.sends(instance));
 /** An instance rests after a bell: that of another message may still come, and the second for one comes a moment later. */
 const bellsFor = async (instance: string, messageIds: string[]) =>
-  (await given.bells(instance)).filter((bell) => messageIds.includes(bell));
+  (await given.notifications(instance)).filter((bell) => messageIds.includes(bell));
 
 test('a head that waited for long is rung again where Redis lost the bell, and not twice within that time', async () => {
   const instance = await given.world.addInstance();
@@ -68,7 +68,7 @@ test.each([
   await forget(instance);
   await waitedFor(instance, PATIENCE + 1);
   await pass();
-  expect(await given.bells(instance)).toEqual([]);
+  expect(await given.notifications(instance)).toEqual([]);
 });
 
 test.each([
@@ -81,5 +81,5 @@ test.each([
   await forget(instance);
   await waitedFor(instance, PATIENCE + 1);
   await pass();
-  expect(await given.bells(instance)).toEqual([]);
+  expect(await given.notifications(instance)).toEqual([]);
 });

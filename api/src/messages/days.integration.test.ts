@@ -1,5 +1,5 @@
 import { lowestUuidAt, newUuid, parseUuidTime } from '@gwk/core/ids';
-import { createWorld, someone, uuidOf, type World } from '@gwk/test/support/api/acceptance';
+import { createWorld, someone, toUuid, type World } from '@gwk/test/support/api/acceptance';
 import { dayThatLasts } from '@gwk/test/support/servers/midnight';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 import type { Caller } from '../accounts/caller.js';
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const send = async (to: string, replica = acceptor) =>
-  uuidOf((await world.send(replica, { instance, to })).message.id);
+  toUuid((await world.send(replica, { instance, to })).message.id);
 const conversationWith = async (to: string) => {
   const { contactId } = await world.database.contactName.findFirstOrThrow({ where: { name: to } });
   return world.database.conversation.findFirstOrThrow({ where: { contactId, instanceId: instance } });

@@ -5,7 +5,7 @@ import { openApiDocument } from '../openapi/document.js';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
-import { ABSENT_IDS, sampleOf } from '@gwk/test/support/api/contract/requests';
+import { ABSENT_IDS, buildSample } from '@gwk/test/support/api/contract/requests';
 import { OPERATIONS } from './operations.js';
 
 /**
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 test.each(OPERATIONS)('$method $path: internal-error, to be asked again', async (operation) => {
-  const { method, path, body, headers } = sampleOf(operation, document, ABSENT_IDS);
+  const { method, path, body, headers } = buildSample(operation, document, ABSENT_IDS);
   const answer = await client.call(method, path, { body, ...(headers && { headers }) });
   expect([answer.status, answer.body.type]).toEqual([
     500,

@@ -9,7 +9,7 @@ import { openApiDocument } from '../openapi/document.js';
 import { hasCursor, heedsIdempotencyKey } from '../openapi/problems.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
-import { ABSENT_IDS, sampleOf, type SampleRequest } from '@gwk/test/support/api/contract/requests';
+import { ABSENT_IDS, buildSample, type SampleRequest } from '@gwk/test/support/api/contract/requests';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
 import { allowOf } from './app.js';
 import type { Operation } from '../http/operation.js';
@@ -44,7 +44,7 @@ const rows = OPERATIONS.map((operation) => ({
   title: `${operation.method} ${operation.path}`,
 }));
 const only = (which: (operation: Operation) => boolean) => rows.filter(({ operation }) => which(operation));
-const sample = (operation: Operation, ids = world.ids) => sampleOf(operation, document, ids);
+const sample = (operation: Operation, ids = world.ids) => buildSample(operation, document, ids);
 
 function call(
   who: ApiClient,

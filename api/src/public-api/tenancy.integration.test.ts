@@ -4,7 +4,12 @@ import { openApiDocument } from '../openapi/document.js';
 import type { JsonSchema } from '../openapi/schema-book.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
-import { ABSENT_IDS, bodiesOf, sampleOf, type SampleRequest } from '@gwk/test/support/api/contract/requests';
+import {
+  ABSENT_IDS,
+  listBodies,
+  buildSample,
+  type SampleRequest,
+} from '@gwk/test/support/api/contract/requests';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
 import type { Operation } from '../http/operation.js';
 import { OPERATIONS } from './operations.js';
@@ -60,7 +65,7 @@ async function stateOf({ client, ids }: World): Promise<unknown> {
   );
   return Promise.all(
     reads.map(async (operation) => {
-      const { method, path } = sampleOf(operation, document, ids);
+      const { method, path } = buildSample(operation, document, ids);
       const { status, body } = await client.call<Record<string, unknown>>(method, path);
       return [operation.name, status, without(body, 'url', 'live')];
     }),
@@ -143,7 +148,7 @@ function fieldsOf(schema: JsonSchema): string[][] {
 
 /** A request that names only what its caller may use, but for one place. */
 function requestWith({ operation, path }: Place, visible: Ids, ids: Ids): SampleRequest {
-  const bodies = bodiesOf(operation, document) as Record<string, unknown>[];
+  const bodies = listBodies(operation, document) as Record<string, unknown>[];
   const shown = bodies.find((body) => path.length > 1 && path[0]! in body) ?? bodies[0]!;
   const body = withIds(shown, visible) as Record<string, unknown>;
   const parent = path.slice(0, -1).reduce((at, name) => (at[name] ??= {}) as Record<string, unknown>, body);
@@ -151,7 +156,7 @@ function requestWith({ operation, path }: Place, visible: Ids, ids: Ids): Sample
   const { id, many } = FIELDS[name]!;
   parent[name] = many ? [ids[id]!] : ids[id]!;
   if (name === 'media_id') delete parent['url'];
-  return { ...sampleOf(operation, document, visible), body };
+  return { ...buildSample(operation, document, visible), body };
 }
 
 function withIds(value: unknown, ids: Ids): unknown {
@@ -176,8 +181,8 @@ describe.each(CALLERS)('to %s', (_, callerOf, hiddenOf) => {
 
   test.each(named)('$method $path answers as for what never existed', async (operation) => {
     const before = await stateOf(hiddenOf());
-    const absent = await answerOf(callerOf(), sampleOf(operation, document, ABSENT_IDS));
-    const hidden = await answerOf(callerOf(), sampleOf(operation, document, hiddenOf().ids));
+    const absent = await answerOf(callerOf(), buildSample(operation, document, ABSENT_IDS));
+    const hidden = await answerOf(callerOf(), buildSample(operation, document, hiddenOf().ids));
     expect(hidden).toEqual(absent);
     expect(absent).toMatchObject({ status: operation.unrestricted && callerOf() === restricted ? 403 : 404 });
     // Nothing has happened to it either.
@@ -189,7 +194,7 @@ describe.each(CALLERS)('to %s', (_, callerOf, hiddenOf) => {
   );
 
   test.each(filtered)('$method $path?instance_id= answers as for what never existed', async (operation) => {
-    const { path } = sampleOf(operation, document, ABSENT_IDS);
+    const { path } = buildSample(operation, document, ABSENT_IDS);
     const asked = (id: string) => answerOf(callerOf(), { method: 'GET', path: `${path}?instance_id=${id}` });
     const hidden = await asked(hiddenOf().ids['instance_id']!);
     expect(hidden).toEqual(await asked(ABSENT_IDS['instance_id']!));

@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { limitConnections } from '@gwk/core/listener-limits';
 import { TEST_CERTIFICATE } from '@gwk/test/support/certificate';
 import { until } from '@gwk/test/support/wait';
-import { connectionsOf, SlowReaders } from '@gwk/test/support/api/slow-readers';
+import { countConnections, SlowReaders } from '@gwk/test/support/api/slow-readers';
 
 /** Answers that have been written, and whose clients have not taken them yet. */
 const { key, cert } = TEST_CERTIFICATE;
@@ -82,7 +82,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
     await once(client, 'readable');
     server.closeIdleConnections();
     expect(String(await body(client, Infinity))).toBe(SMALL);
-    await until(async () => (await connectionsOf(server)) === 0, { what: 'the connection is closed' });
+    await until(async () => (await countConnections(server)) === 0, { what: 'the connection is closed' });
   });
 });
 

@@ -2,7 +2,7 @@ import { newUuid } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
 import { until } from '@gwk/test/support/wait';
-import { codeOf, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
+import { problemCode, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 
 let stage: WebhookStage;
 let world: DeliveryWorld;
@@ -14,7 +14,7 @@ afterEach(() => world.reset());
 
 describe('the test event', () => {
   test('goes to its destination alone, whatever types that one asks for', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id, secret } = await stage.create(target.url, { event_types: ['message.sent'] });
     await stage.create(target.url);
     const answer = await stage.sendTest(id);
@@ -39,7 +39,7 @@ describe('the test event', () => {
   });
 
   test('to a disabled destination is tried once', async () => {
-    const target = await world.destination((res) => res.writeHead(500).end());
+    const target = await world.startReceiver((res) => res.writeHead(500).end());
     const { id } = await stage.create(target.url);
     await stage.update(id, { enabled: false });
     expect((await stage.sendTest(id)).status).toBe(202);
@@ -61,7 +61,7 @@ describe('the test event', () => {
 
 describe('one delivery again', () => {
   test('that failed has the whole schedule before it, and is counted on', async () => {
-    const target = await world.destination((res, _post, nth) => res.writeHead(nth < 3 ? 500 : 200).end());
+    const target = await world.startReceiver((res, _post, nth) => res.writeHead(nth < 3 ? 500 : 200).end());
     const { id } = await stage.create(target.url);
     await world.emit();
     const [delivery] = await stage.allFailed(id);
@@ -82,7 +82,7 @@ describe('one delivery again', () => {
   });
 
   test('that succeeded is sent again, under the same id', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id } = await stage.create(target.url);
     await world.startWorker();
     const [event] = await world.emit();
@@ -99,7 +99,7 @@ describe('one delivery again', () => {
     await world.emit();
     const [pending] = (await stage.deliveries(id)).data;
     const refused = await stage.retry(pending!.id);
-    expect([refused.status, codeOf(refused)]).toEqual([409, 'delivery-pending']);
+    expect([refused.status, problemCode(refused)]).toEqual([409, 'delivery-pending']);
     await stage.allFailed(id);
     const answers = await Promise.all(Array.from({ length: 10 }, () => stage.retry(pending!.id)));
     expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array<number>(9).fill(409)]);
@@ -107,7 +107,7 @@ describe('one delivery again', () => {
   });
 
   test('of a disabled destination is posted once, and it stays disabled', async () => {
-    const target = await world.destination((res) => res.writeHead(500).end());
+    const target = await world.startReceiver((res) => res.writeHead(500).end());
     const { id } = await stage.create(target.url);
     await world.emit();
     const [delivery] = await stage.allFailed(id);
@@ -151,7 +151,7 @@ describe('one delivery again', () => {
 
 describe('a destination that the service disabled', () => {
   test('says why and when, and so does the log of its account; enabling it clears that', async () => {
-    const target = await world.destination((res) => res.writeHead(410).end());
+    const target = await world.startReceiver((res) => res.writeHead(410).end());
     const { id } = await stage.create(target.url);
     await world.startWorker();
     await world.emit();

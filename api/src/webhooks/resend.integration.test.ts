@@ -1,7 +1,7 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
 import { until } from '@gwk/test/support/wait';
-import { codeOf, endpointUuid, WebhookStage } from '@gwk/test/support/api/webhook-stage';
+import { problemCode, endpointUuid, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -43,7 +43,7 @@ describe('all that failed in a period', () => {
   }
 
   test('in thousands: counted in the answer, queued by the worker, each posted once', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id } = await stage.create(target.url);
     const events = await world.emit(2_200);
     await stage.allFailed(id);
@@ -58,7 +58,7 @@ describe('all that failed in a period', () => {
   });
 
   test('asked for twice at once, each is posted once', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id } = await stage.create(target.url);
     await world.emit(1_200);
     await stage.allFailed(id);
@@ -132,7 +132,7 @@ describe('all that failed in a period', () => {
   ])('%s: validation-error', async (_sentence, body, path) => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     const answer = await stage.retryFailed(id, body);
-    expect([answer.status, codeOf(answer)]).toEqual([422, 'validation-error']);
+    expect([answer.status, problemCode(answer)]).toEqual([422, 'validation-error']);
     expect(answer.body).toMatchObject({ errors: [{ path }] });
   });
 

@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
-import { codeOf, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
+import { problemCode, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 
 const DAY = 24 * 3_600_000;
 
@@ -14,7 +14,7 @@ afterEach(() => world.reset());
 
 describe('rotating the secret', () => {
   test('for 24 hours both sign, then the new one alone', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id, secret: before } = await stage.create(target.url);
     const asked = Date.now();
     const answer = await stage.rotate(id);
@@ -44,7 +44,7 @@ describe('rotating the secret', () => {
   });
 
   test('more often than five times a day ends the oldest: a call has five signatures', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id, secret } = await stage.create(target.url);
     const secrets = [secret!];
     for (let i = 0; i < 6; i++) secrets.push((await stage.rotate(id)).body.secret);
@@ -73,7 +73,7 @@ describe('rotating the secret', () => {
     expect((await stage.rotate(id, key)).body).toEqual(first.body);
     expect(await world.db.webhookSecret.count({ where: { endpointId: endpointUuid(id) } })).toBe(2);
     const restricted = await stage.restricted();
-    expect(codeOf(await stage.rotate(id, key, restricted))).toBe('not-found');
+    expect(problemCode(await stage.rotate(id, key, restricted))).toBe('not-found');
   });
 
   test('is in the log of the account, without the secret; at rest that is ciphertext', async () => {

@@ -32,7 +32,7 @@ function linkHolds(post: Post): boolean {
 }
 
 test('a delivery on its fourth attempt, and sent again days later with another secret, verifies: same id, all else fresh', async () => {
-  const target = await world.destination((res, _post, nth) => res.writeHead(nth < 4 ? 503 : 200).end());
+  const target = await world.startReceiver((res, _post, nth) => res.writeHead(nth < 4 ? 503 : 200).end());
   const { id, secret: first } = await stage.create(target.url);
   const media = { media_id: toPublicId('media', newUuid()), mimetype: 'image/png', size: 3, sha256: '00' };
   await world.emit(1, { media });

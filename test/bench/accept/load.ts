@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { percentile } from '../shared/figures.js';
+import { percentile } from '../shared/statistics.js';
 import { Pace } from './pace.js';
 import { Traffic, type TrafficOptions, type TrafficRequest } from './traffic.js';
 

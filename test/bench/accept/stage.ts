@@ -21,7 +21,7 @@ import { runGwk, runGwkJson } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';
 import { baseEnvironment, GWK, Program, type Environment } from '../../support/program.js';
 import { REDIS_CACHE } from '../../support/servers/servers.js';
-import { IN_EARNEST } from '../shared/earnest.js';
+import { PRODUCTION } from '../shared/production.js';
 import { noteVersions } from '../shared/heading.js';
 import { makeInstances } from '../shared/instances.js';
 import { benchSettings } from '../shared/settings.js';
@@ -211,7 +211,7 @@ async function start(
   const program = new Program({
     name,
     args: launch.args,
-    env: { ...launch.env, ...IN_EARNEST },
+    env: { ...launch.env, ...PRODUCTION },
     logFile: join(launch.folder, `${name}.log`),
     ready: () => accepts(port),
     supervised: false,

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL('./bare-program.js', import.meta.url));
 const phoneOf = (index: number): string => `55119${String(20_000_000 + index)}`;
 
 /** Baileys with nothing around it, a process for each number. */
-export class BareNumbers implements Subject {
+export class BareInstances implements Subject {
   readonly name = 'bare Baileys';
   readonly kind = 'a process for each number';
   readonly #children: ChildProcess[] = [];

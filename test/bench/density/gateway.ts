@@ -1,17 +1,17 @@
-import { Numbers } from '../shared/numbers.js';
+import { LinkedInstances } from '../shared/linked-instances.js';
 import { familySeconds, processorSeconds } from '../shared/processor.js';
-import { pidsOf, type BenchServers } from '../shared/servers.js';
+import { listPids, type BenchServers } from '../shared/servers.js';
 import type { OnNetwork } from '../shared/stage.js';
-import { memoryOfAll, memoryOfFamilies, sumOf } from '../shared/usage.js';
+import { readTotalMemory, readFamilyMemory, sumMemory } from '../shared/usage.js';
 import type { Around, Subject } from './subject.js';
 
 /** The gateway: an engine for each number, beside API, worker, operator, Postgres and Redis. */
-export class GatewayNumbers implements Subject {
+export class GatewayInstances implements Subject {
   readonly name = 'gwk';
   readonly kind = 'a process for each number';
 
   readonly servers: BenchServers;
-  readonly #numbers: Numbers;
+  readonly #numbers: LinkedInstances;
 
   /** Whoever has opened them closes them. */
   constructor({ servers, numbers }: Pick<OnNetwork, 'servers' | 'numbers'>) {
@@ -24,7 +24,7 @@ export class GatewayNumbers implements Subject {
   }
 
   phones(): string[] {
-    return this.#numbers.ids.map((_, index) => Numbers.phoneOf(index));
+    return this.#numbers.ids.map((_, index) => LinkedInstances.phoneOf(index));
   }
 
   pids(): number[] {
@@ -34,10 +34,10 @@ export class GatewayNumbers implements Subject {
   /** Engines are children of the operator, and not meant. */
   around(): Around {
     const programs = this.#numbers.gateway.programs.flatMap(({ pid }) => pid ?? []);
-    const stores = pidsOf(this.servers.postgres, this.servers.redis);
+    const stores = listPids(this.servers.postgres, this.servers.redis);
     return {
       processorSeconds: processorSeconds(programs) + familySeconds(stores),
-      memory: sumOf([memoryOfAll(programs), memoryOfFamilies(stores)]),
+      memory: sumMemory([readTotalMemory(programs), readFamilyMemory(stores)]),
     };
   }
 }

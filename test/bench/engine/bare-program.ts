@@ -1,7 +1,7 @@
 import type { Person } from '@gwk/network/control/client';
 import { NetworkClient } from '@gwk/network/control/client';
 import { memoryAuth, StockClient } from '@gwk/network/testing/stock-client';
-import { phoneOf } from '../../support/gateway/traffic.js';
+import { testPhone } from '../../support/gateway/traffic.js';
 import type { Load } from './sends.js';
 
 /** What the benchmark asks for, as a message of the parent process. */
@@ -54,7 +54,7 @@ class Bare {
     socket.ws.on('CB:ack,class:message', acked);
     const from = performance.now();
     const conversation = async (index: number): Promise<void> => {
-      const jid = `${phoneOf(index)}@s.whatsapp.net`;
+      const jid = `${testPhone(index)}@s.whatsapp.net`;
       for (let number = 0; number < perConversation; number++) {
         const messageId = `3EB0${Buffer.from(`${name}${index}/${number}`).toString('hex').toUpperCase()}`;
         waiting.add(messageId);

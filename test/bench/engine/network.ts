@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NetworkClient } from '@gwk/network/control/client';
 import type { Whereabouts } from '@gwk/network/program';
 import { baseEnvironment, GWK, Program, type Environment } from '../../support/program.js';
-import { phoneOf } from '../../support/gateway/traffic.js';
+import { testPhone } from '../../support/gateway/traffic.js';
 
 /** The simulated network in a process of its own, with people on it. */
 export class NetworkProcess {
@@ -41,7 +41,7 @@ export class NetworkProcess {
 
   /** Those to whom the test traffic writes. They confirm what they get, and read nothing. */
   async contacts(count: number): Promise<void> {
-    for (let index = 0; index < count; index++) await this.client.contact(phoneOf(index));
+    for (let index = 0; index < count; index++) await this.client.contact(testPhone(index));
   }
 
   /** Numbers with a device that is connected. */

@@ -1,6 +1,6 @@
 import { sendTraffic } from '../../support/gateway/traffic.js';
 import { until } from '../../support/wait.js';
-import { median } from '../shared/figures.js';
+import { median } from '../shared/statistics.js';
 import { engineMetric, type Stage } from './stage.js';
 
 export interface Load {

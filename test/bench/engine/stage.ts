@@ -7,7 +7,7 @@ import { newCustomer, type Customer } from '../../support/gateway/customer.js';
 import { Gateway } from '../../support/gateway/gateway.js';
 import { startSharedServers } from '../../support/servers/shared.js';
 import { until } from '../../support/wait.js';
-import { IN_EARNEST } from '../shared/earnest.js';
+import { PRODUCTION } from '../shared/production.js';
 import { noteVersions } from '../shared/heading.js';
 import { NetworkProcess } from './network.js';
 
@@ -34,12 +34,12 @@ export async function openStage(contacts: number): Promise<Stage> {
     const network = await NetworkProcess.start(folder);
     opened.push(() => network.stop());
     const operator = {
-      ...IN_EARNEST,
+      ...PRODUCTION,
       ...network.operatorSettings,
       // It passes them on to its engines.
       NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? '',
     };
-    const gateway = await Gateway.start({ settings: { api: IN_EARNEST, worker: IN_EARNEST, operator } });
+    const gateway = await Gateway.start({ settings: { api: PRODUCTION, worker: PRODUCTION, operator } });
     opened.push(() => gateway.stop());
     await noteVersions(gateway.settings.databaseUrl, gateway.settings.redisUrl);
     const customer = await newCustomer(gateway, 'bench');

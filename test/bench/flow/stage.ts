@@ -6,7 +6,7 @@ import type { Environment } from '../../support/program.js';
 import { until } from '../../support/wait.js';
 import { makeAccount, type BenchAccount } from '../shared/accounts.js';
 import { Child } from '../shared/child.js';
-import { IN_EARNEST } from '../shared/earnest.js';
+import { PRODUCTION } from '../shared/production.js';
 import { createInstance } from '../shared/instances.js';
 import type { PaceOptions } from '../shared/pace-program.js';
 import { startBenchServers, type BenchServers } from '../shared/servers.js';
@@ -40,9 +40,9 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const gateway = await Gateway.start({
       stores,
       settings: {
-        api: { ...optionsOf(options.nodeOptions), ...IN_EARNEST },
-        worker: IN_EARNEST,
-        operator: { ...optionsOf(options.engineOptions), ...IN_EARNEST },
+        api: { ...optionsOf(options.nodeOptions), ...PRODUCTION },
+        worker: PRODUCTION,
+        operator: { ...optionsOf(options.engineOptions), ...PRODUCTION },
       },
     });
     opened.push(() => gateway.stop());

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { percentile } from '../shared/figures.js';
+import { percentile } from '../shared/statistics.js';
 import { PER_CONTACT } from './fill.js';
 import type { Person, Subject } from './subject.js';
 

@@ -13,7 +13,7 @@ import { pickPort } from '../../support/ports.js';
 import { GWK, Program } from '../../support/program.js';
 import { makeAccount } from '../shared/accounts.js';
 import { Child } from '../shared/child.js';
-import { IN_EARNEST } from '../shared/earnest.js';
+import { PRODUCTION } from '../shared/production.js';
 import { makeInstances } from '../shared/instances.js';
 import type { PaceOptions } from '../shared/pace-program.js';
 import type { BenchServers } from '../shared/servers.js';
@@ -123,7 +123,7 @@ async function startApi(folder: string, settings: GatewaySettings, name: string)
   const program = new Program({
     name,
     args: [GWK, 'api'],
-    env: { ...env, ...IN_EARNEST },
+    env: { ...env, ...PRODUCTION },
     logFile: join(folder, `${name}.log`),
     ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
     supervised: false,

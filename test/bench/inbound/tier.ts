@@ -9,7 +9,7 @@ import { runGwk } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';
 import { GWK, Program } from '../../support/program.js';
 import { makeAccount } from '../shared/accounts.js';
-import { IN_EARNEST } from '../shared/earnest.js';
+import { PRODUCTION } from '../shared/production.js';
 import { makeInstances } from '../shared/instances.js';
 import type { BenchServers } from '../shared/servers.js';
 import { benchSettings } from '../shared/settings.js';
@@ -35,7 +35,7 @@ export async function openTier(servers: BenchServers, count: number, nodeOptions
   const program = new Program({
     name: 'api',
     args: [GWK, 'api'],
-    env: { ...env, ...IN_EARNEST, ...(nodeOptions && { NODE_OPTIONS: nodeOptions }) },
+    env: { ...env, ...PRODUCTION, ...(nodeOptions && { NODE_OPTIONS: nodeOptions }) },
     logFile: join(servers.folder, 'api.log'),
     ready: async () => (await fetch(`http://127.0.0.1:${ports.port}/readyz`)).ok,
     supervised: false,

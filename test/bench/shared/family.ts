@@ -1,7 +1,7 @@
 import { listProcesses, type ProcessInfo } from '../../support/processes.js';
 
 /** A process and all that it has started, directly or not. */
-export function familyOf(
+export function listFamily(
   root: number,
   all: readonly Pick<ProcessInfo, 'pid' | 'parent'>[] = listProcesses(),
 ): number[] {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { familyOf } from './family.js';
+import { listFamily } from './family.js';
 
 /** Processor time of processes, from /proc: none where there is no such thing. */
 const TICK_US = 10_000;
@@ -18,7 +18,7 @@ export function processorTimes(roots: Record<string, number | undefined>): Proce
     if (root === undefined) continue;
     times.set(
       name,
-      familyOf(root, all).reduce((sum, pid) => sum + (used.get(pid) ?? 0), 0),
+      listFamily(root, all).reduce((sum, pid) => sum + (used.get(pid) ?? 0), 0),
     );
   }
   return times;

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { createClient } from 'redis';
 import { pause } from '../../support/wait.js';
 import { familySeconds } from './processor.js';
-import { pidsOf, type BenchServers } from './servers.js';
+import { listPids, type BenchServers } from './servers.js';
 
 /** What is asked of Postgres and Redis. */
 export interface Asked {
@@ -78,10 +78,10 @@ export class Sampler {
       transactions: Number(rows[0]!.transactions),
       // Not this one.
       connections: Number(rows[0]!.connections) - 1,
-      postgres: familySeconds(pidsOf(postgres)),
+      postgres: familySeconds(listPids(postgres)),
       commands: field('total_commands_processed'),
       clients: field('connected_clients') - 1,
-      redis: familySeconds(pidsOf(redis)),
+      redis: familySeconds(listPids(redis)),
     });
   }
 }

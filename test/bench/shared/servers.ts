@@ -62,7 +62,7 @@ export async function startBenchServers(sharedBuffersMb?: number): Promise<Bench
 }
 
 /** None of a server that is not this machine's to start. */
-export const pidsOf = (...servers: RunningServer[]): number[] =>
+export const listPids = (...servers: RunningServer[]): number[] =>
   servers.flatMap(({ process }) => process?.pid ?? []);
 
 function lent(url: string): Store {

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import type { GatewayOptions } from '../../support/gateway/gateway.js';
 import { NetworkProcess } from '../engine/network.js';
-import { Numbers } from './numbers.js';
+import { LinkedInstances } from './linked-instances.js';
 import { startBenchServers, type BenchServers } from './servers.js';
 
 /** A whole gateway whose numbers are on the simulated network, with stores of its own. */
 export interface OnNetwork {
   network: NetworkProcess;
   servers: BenchServers;
-  numbers: Numbers;
+  numbers: LinkedInstances;
   db: Database;
 }
 
@@ -55,8 +55,9 @@ export class BenchStage {
 
   async numbers(network: NetworkProcess, settings: GatewayOptions['settings'] = {}): Promise<OnNetwork> {
     const servers = await this.servers();
-    const numbers = this.closing(await Numbers.open(network, { stores: servers.stores, settings }), (all) =>
-      all.close(),
+    const numbers = this.closing(
+      await LinkedInstances.open(network, { stores: servers.stores, settings }),
+      (all) => all.close(),
     );
     const url = numbers.gateway.settings.databaseUrl;
     const db = this.closing(openDatabase({ url, poolSize: 2, program: 'bench' }), (open) =>

@@ -1,5 +1,5 @@
 import { condition, type Bound } from './condition.js';
-import { median } from './figures.js';
+import { median } from './statistics.js';
 import { heading } from './heading.js';
 
 export function setting(name: string, otherwise: number): number {

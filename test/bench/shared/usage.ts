@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { familyOf } from './family.js';
+import { listFamily } from './family.js';
 
 /** Megabytes of a process. Linux only. */
 export interface Memory {
@@ -13,7 +13,7 @@ export interface Memory {
 
 const KILOBYTES = 1024;
 
-export function memoryOf(pid: number): Memory {
+export function readMemory(pid: number): Memory {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const field = (name: string): number => {
     const value = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1];
@@ -27,15 +27,15 @@ export function memoryOf(pid: number): Memory {
   };
 }
 
-export const memoryOfAll = (pids: readonly number[]): Memory => sumOf(pids.map(memoryOf));
+export const readTotalMemory = (pids: readonly number[]): Memory => sumMemory(pids.map(readMemory));
 
 /** Of these processes and all that they have started; what ends meanwhile has none any more. */
-export function memoryOfFamilies(pids: readonly number[]): Memory {
-  const all = pids.flatMap((root) => familyOf(root));
-  return sumOf(
+export function readFamilyMemory(pids: readonly number[]): Memory {
+  const all = pids.flatMap((root) => listFamily(root));
+  return sumMemory(
     all.flatMap((pid) => {
       try {
-        return [memoryOf(pid)];
+        return [readMemory(pid)];
       } catch {
         return [];
       }
@@ -43,7 +43,7 @@ export function memoryOfFamilies(pids: readonly number[]): Memory {
   );
 }
 
-export function sumOf(all: readonly Memory[]): Memory {
+export function sumMemory(all: readonly Memory[]): Memory {
   const sum = (pick: (memory: Memory) => number) => all.reduce((total, one) => total + pick(one), 0);
   return { resident: sum((m) => m.resident), share: sum((m) => m.share), own: sum((m) => m.own) };
 }

@@ -14,7 +14,7 @@ import { runGwk } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';
 import { GWK, Program } from '../../support/program.js';
 import { Child } from '../shared/child.js';
-import { IN_EARNEST } from '../shared/earnest.js';
+import { PRODUCTION } from '../shared/production.js';
 import { startBenchServers, type BenchServers } from '../shared/servers.js';
 import { benchSettings } from '../shared/settings.js';
 import type { FloorOptions } from './floor-program.js';
@@ -30,12 +30,12 @@ export interface Stage {
   receiverUrl: string;
   worker: Program;
   /** With the account's sealed data of an event. */
-  live: Destination[];
-  dead: Destination[];
+  live: BenchEndpoint[];
+  dead: BenchEndpoint[];
   stop(): Promise<void>;
 }
 
-export interface Destination {
+export interface BenchEndpoint {
   accountId: string;
   endpointId: string;
   dataSealed: Buffer;
@@ -70,7 +70,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     opened.push(() => floor.stop());
     const receiverUrl = `http://127.0.0.1:${ports.fast}`;
     const sealer = new Sealer(parseEncryptionKeys(settings.encryptionKeys));
-    const add = (url: string) => addDestination(db, sealer, { url, bytes: options.bytes });
+    const add = (url: string) => addEndpoint(db, sealer, { url, bytes: options.bytes });
     const live = await many(options.live, (index) => add(`${receiverUrl}/live/${index}`));
     // Half of the dead take connections and say nothing, the others are not there.
     const nobody = await pickPort();
@@ -105,20 +105,20 @@ async function startFloor(db: Database, settings: GatewaySettings, options: Stag
   return { floor, floorUrl: url.href };
 }
 
-async function addDestination(
+async function addEndpoint(
   db: Database,
   sealer: Sealer,
   { url, bytes }: { url: string; bytes: number },
-): Promise<Destination> {
+): Promise<BenchEndpoint> {
   const [accountId, endpointId] = [newUuid(), newUuid()];
   await db.account.create({ data: { id: accountId, name: accountId } });
   const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, generateWebhookSecret()));
   const secrets = { create: { id: newUuid(), secretSealed } };
   await db.webhookEndpoint.create({ data: { id: endpointId, accountId, url, eventTypes: [], secrets } });
-  return { accountId, endpointId, dataSealed: sealEventData(sealer, accountId, eventOf(bytes)) };
+  return { accountId, endpointId, dataSealed: sealEventData(sealer, accountId, buildEvent(bytes)) };
 }
 
-export const eventOf = (bytes: number): Record<string, unknown> => ({ text: 'x'.repeat(bytes) });
+export const buildEvent = (bytes: number): Record<string, unknown> => ({ text: 'x'.repeat(bytes) });
 
 async function startWorker(
   { folder }: BenchServers,
@@ -132,7 +132,7 @@ async function startWorker(
     args: [...options.nodeArguments, GWK, 'worker'],
     env: {
       ...env,
-      ...IN_EARNEST,
+      ...PRODUCTION,
       GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: String(options.perEndpoint),
     },
     logFile: join(folder, 'worker.log'),

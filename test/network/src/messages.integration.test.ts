@@ -214,7 +214,7 @@ describe('a person answers a menu', () => {
       const biz = { tag: 'biz', attrs: {} };
       await client.socket.relayMessage(ana.jid, content, { messageId, additionalNodes: [biz] });
       const menu = await ana.receives({ id: messageId });
-      expect(menu.drawnBy).toContain('biz');
+      expect(menu.renderingNodes).toContain('biz');
       const id = await ana.taps(menu, answer);
       const got = await client.gotId(id);
       expect(got.message).toMatchObject(answers);

@@ -7,7 +7,7 @@ import express, { type RequestHandler } from 'express';
 import type { Exchange, Reply } from '@gwk/api/http/exchange';
 import { respond, type Observer } from '@gwk/api/http/respond';
 import { createServer } from '@gwk/api/public-api/server';
-import { connectionsOf, SlowReaders } from '../../support/api/slow-readers.js';
+import { countConnections, SlowReaders } from '../../support/api/slow-readers.js';
 import { realTime, until } from '../../support/wait.js';
 
 /** Clients that ask and do not take the answer. The limit of silence is Node's own timer of a socket. */
@@ -46,7 +46,7 @@ test('closes the connection of a client that reads nothing of an answer', async 
   const connected = once(server, 'connection');
   asks();
   await connected;
-  await until(async () => (await connectionsOf(server)) === 0, { what: 'the connection is closed' });
+  await until(async () => (await countConnections(server)) === 0, { what: 'the connection is closed' });
 });
 
 test('a client that reads slowly, longer than the limit, gets the whole answer', async () => {

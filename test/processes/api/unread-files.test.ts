@@ -2,16 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { openContent, sealContent } from '@gwk/api/messages/content';
-import { createPortWorld, type PortWorld, type TestEngine } from '../../support/api/engine-port.js';
+import {
+  createInternalApiWorld,
+  type InternalApiWorld,
+  type TestEngine,
+} from '../../support/api/internal-api.js';
 import { realTime, until } from '../../support/wait.js';
 
 /** In place of a minute. It is Node's own timer of a socket. */
 const SILENCE_MS = realTime(2_000);
 
-let port: PortWorld;
+let port: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await createPortWorld({ silenceMs: SILENCE_MS });
+  port = await createInternalApiWorld({ silenceMs: SILENCE_MS });
   engine = await (await port.addEngine()).acquire();
 });
 afterAll(() => port.close());

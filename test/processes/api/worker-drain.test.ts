@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test('a worker that stops waits 10 s for its calls, and not for their time-out of a minute', async () => {
-  const target = await world.destination(() => undefined);
+  const target = await world.startReceiver(() => undefined);
   const { id } = await world.addEndpoint(target.url);
   await world.emit(5);
   const worker = await world.startWorker({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: '60000' });

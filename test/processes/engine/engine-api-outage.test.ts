@@ -1,6 +1,6 @@
 import { pickPort } from '../../support/ports.js';
 import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
-import { addressOf } from '../../support/engine/addresses.js';
+import { toRedisAddress } from '../../support/engine/addresses.js';
 import { until } from '../../support/engine/engine-process.js';
 import { pause, realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
@@ -16,7 +16,7 @@ const MEGABYTE = 1024 * 1024;
 
 test('limits what it holds while the API is unavailable, and reports each outcome once afterwards', async () => {
   const options = { leaseMs: 120_000, renewMs: 30_000, port: await pickPort() };
-  stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options);
+  stage = await Stage.open(toRedisAddress(redisUrl()), redisPrefix(), options);
   const { api, network } = stage;
   // Acknowledged only once the API is unavailable.
   network.answerAfter = () => null;

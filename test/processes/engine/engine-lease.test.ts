@@ -1,6 +1,6 @@
 import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
 import { EXIT_CODES } from '@gwk/engine-pod/exit-codes';
-import { addressOf } from '../../support/engine/addresses.js';
+import { toRedisAddress } from '../../support/engine/addresses.js';
 import { EngineProcess, until } from '../../support/engine/engine-process.js';
 import { pause, realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
@@ -8,7 +8,7 @@ import type { ScriptedInternalApiOptions } from '../../support/engine/scripted-i
 
 let stage: Stage;
 const open = async (options: Partial<ScriptedInternalApiOptions> = {}): Promise<Stage> =>
-  (stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options));
+  (stage = await Stage.open(toRedisAddress(redisUrl()), redisPrefix(), options));
 afterEach(() => stage.close());
 
 const SHORT = { leaseMs: realTime(2_700), renewMs: 400 };

@@ -4,7 +4,7 @@ import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import { Exposition } from '../../support/exposition.js';
 import { Phones } from '../../support/gateway/phones.js';
 import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
-import { addressOf } from '../../support/engine/addresses.js';
+import { toRedisAddress } from '../../support/engine/addresses.js';
 import { until, type EngineProcess } from '../../support/engine/engine-process.js';
 import { realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
@@ -14,7 +14,7 @@ let stage: Stage;
 let phones: Phones;
 beforeEach(async () => {
   phones = new Phones();
-  stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), { renewMs: 400, beside: phones });
+  stage = await Stage.open(toRedisAddress(redisUrl()), redisPrefix(), { renewMs: 400, beside: phones });
 });
 afterEach(() => stage.close());
 
@@ -96,7 +96,7 @@ describe('readiness', () => {
 
   test('fails once the lease is no longer confirmed', async () => {
     await stage.close();
-    stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), {
+    stage = await Stage.open(toRedisAddress(redisUrl()), redisPrefix(), {
       leaseMs: realTime(2_700),
       renewMs: 400,
     });

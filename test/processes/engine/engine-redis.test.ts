@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pickPort } from '../../support/ports.js';
 import { startTestRedis } from '../../support/servers/servers.js';
 import { RedisConnection } from '@gwk/engine-pod/redis/connection';
-import { addressOf } from '../../support/engine/addresses.js';
+import { toRedisAddress } from '../../support/engine/addresses.js';
 import { until } from '../../support/engine/engine-process.js';
 import { Stage } from '../../support/engine/stage.js';
 import type { ScriptedInternalApiOptions } from '../../support/engine/scripted-internal-api.js';
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const PREFIX = 'engine-redis:';
 const open = async (options: Partial<ScriptedInternalApiOptions> = {}): Promise<Stage> =>
-  (stage = await Stage.open(addressOf(server.url), PREFIX, options));
+  (stage = await Stage.open(toRedisAddress(server.url), PREFIX, options));
 
 /**
  * Notifications only: the engine claims by itself once a minute, and when the answer to an outcome says that more
@@ -59,7 +59,7 @@ test('claims by itself while Redis is down, and by notification when it is back'
   stage.api.queue.add('551', 'hello');
   await until('it is sent', () => stage.sent === 1);
   server = await startTestRedis(folder, port);
-  const redis = await RedisConnection.open(addressOf(server.url));
+  const redis = await RedisConnection.open(toRedisAddress(server.url));
   await until('the engine is back', async () => (await redis.call(['EXISTS', stage.sends])) === 1);
   const message = stage.api.queue.add('552', 'hello');
   await redis.call(['XADD', stage.sends, '*', 'm', message.message_id]);
@@ -68,7 +68,7 @@ test('claims by itself while Redis is down, and by notification when it is back'
 });
 
 test('restores a user that Redis forgot, with access to its own streams only', async () => {
-  const own = addressOf(server.url);
+  const own = toRedisAddress(server.url);
   const admin = await RedisConnection.open(own);
   await open({ redis: { url: own.url, username: 'robbed', password: 'secret', key_prefix: PREFIX } });
   const { instanceId } = stage.api;

@@ -1,5 +1,5 @@
 import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
-import { addressOf } from '../../support/engine/addresses.js';
+import { toRedisAddress } from '../../support/engine/addresses.js';
 import { until } from '../../support/engine/engine-process.js';
 import { pause, realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
@@ -7,7 +7,7 @@ import type { ScriptedInternalApiOptions } from '../../support/engine/scripted-i
 
 let stage: Stage;
 const open = async (options: Partial<ScriptedInternalApiOptions> = {}): Promise<Stage> =>
-  (stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options));
+  (stage = await Stage.open(toRedisAddress(redisUrl()), redisPrefix(), options));
 afterEach(() => stage.close());
 
 test('the next engine sends the messages of a killed one', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPublicId } from '@gwk/core/ids';
-import { networkOf, openNumberStage, type NumberStage } from '../../support/number/stage.js';
+import { networkEnvironment, openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
 import { Path } from './proxy.js';
 import { isRunning } from '../../support/processes.js';
 import { redisUrl } from '../../support/servers/servers.js';
@@ -14,13 +14,13 @@ const LEASE_MS = 18_000;
 const EVERY_MS = 25;
 const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_LEASE_RENEW_MS: '1000' };
 
-let stage: NumberStage;
+let stage: InstanceStage;
 /** Between engines and Redis. */
 let toRedis: Path;
 beforeEach(async () => {
   toRedis = await Path.to(redisUrl());
   const settings = { api: { ...api, GWK_API_ENGINE_REDIS_URL: withoutCredentials(toRedis.url(redisUrl())) } };
-  stage = await openNumberStage('one engine', { contacts: 4, gateway: { settings } });
+  stage = await openInstanceStage('one engine', { contacts: 4, gateway: { settings } });
 });
 afterEach(async () => {
   await stage?.close();
@@ -77,7 +77,7 @@ async function allReadOnce(texts: string[]): Promise<void> {
 }
 
 const spare = (pod: string, more: Record<string, string> = {}) =>
-  startSpareEngine(stage.gateway, stage.id, pod, { ...networkOf(stage.running, 'ENGINE'), ...more });
+  startSpareEngine(stage.gateway, stage.id, pod, { ...networkEnvironment(stage.running, 'ENGINE'), ...more });
 
 /** As if the operator were wrong about the end of the engine that has the number. */
 async function takeAway(): Promise<void> {

@@ -1,13 +1,13 @@
 import { fromPublicId } from '@gwk/core/ids';
 import pg from 'pg';
-import { openNumberStage, type NumberStage } from '../../support/number/stage.js';
+import { openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
 import { until } from '../../support/wait.js';
 
 /** What going back to a backup does to a number's ratchets, and `gwk after-restore` about it (docs/operate.md). */
-let stage: NumberStage;
+let stage: InstanceStage;
 let client: pg.Client;
 beforeAll(async () => {
-  stage = await openNumberStage('restored', { contacts: 1 });
+  stage = await openInstanceStage('restored', { contacts: 1 });
   client = new pg.Client({ connectionString: stage.gateway.settings.databaseUrl });
   await client.connect();
 });

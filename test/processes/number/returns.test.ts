@@ -1,13 +1,13 @@
 import type { EventOut } from '@gwk/core/resources/event';
 import type { Person } from '@gwk/network/control/client';
-import { openNumberStage, type NumberStage } from '../../support/number/stage.js';
+import { openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
 import { until } from '../../support/wait.js';
 
 /** A number that was away is back without a new pairing, and nothing that was sent meanwhile is lost. */
-let stage: NumberStage;
+let stage: InstanceStage;
 let ana: Person;
 beforeAll(async () => {
-  stage = await openNumberStage('returns');
+  stage = await openInstanceStage('returns');
   ana = stage.contacts[0]!;
 });
 afterAll(() => stage?.close());

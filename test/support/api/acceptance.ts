@@ -170,7 +170,7 @@ async function waitUntilReady(redis: Redis): Promise<void> {
 }
 
 /** The refusal's code, or `accepted`. */
-export async function outcomeOf(sent: Promise<Sent>): Promise<string> {
+export async function readOutcome(sent: Promise<Sent>): Promise<string> {
   try {
     await sent;
     return 'accepted';
@@ -185,12 +185,12 @@ export const someone = (): string => `5511${String(900_000_000 + randomInt(99_99
 export const people = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `551197${String(1_000_000 + i)}`);
 
-export function uuidOf(publicId: string): string {
+export function toUuid(publicId: string): string {
   return publicId.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** The contact of the account that has this canonical name. */
-export async function contactOf(world: World, name: string): Promise<string> {
+export async function findContactId(world: World, name: string): Promise<string> {
   const where = { accountId: world.accountId, name };
   return (await world.database.contactName.findFirstOrThrow({ where })).contactId;
 }

@@ -47,7 +47,7 @@ export class DeliveryWorld {
   readonly environment: Record<string, string>;
   readonly #test: TestDatabase;
   readonly #workers: RunningWorker[] = [];
-  readonly #destinations: Destination[] = [];
+  readonly #destinations: TestReceiver[] = [];
 
   private constructor(test: TestDatabase) {
     const keys = randomBytes(32).toString('base64');
@@ -96,8 +96,8 @@ export class DeliveryWorld {
   }
 
   /** A destination that records what it gets. */
-  async destination(answer?: Answer): Promise<Destination> {
-    const started = await Destination.start(answer);
+  async startReceiver(answer?: Answer): Promise<TestReceiver> {
+    const started = await TestReceiver.start(answer);
     this.#destinations.push(started);
     return started;
   }
@@ -226,7 +226,7 @@ export interface Post {
 export type Answer = (res: ServerResponse, post: Post, nth: number) => void;
 
 /** A webhook destination of a test, which records every post. */
-export class Destination {
+export class TestReceiver {
   readonly posts: Post[] = [];
   readonly #server: http.Server;
   #answer: Answer;
@@ -236,9 +236,9 @@ export class Destination {
     this.#answer = answer;
   }
 
-  static async start(answer: Answer = (res) => res.writeHead(204).end()): Promise<Destination> {
+  static async start(answer: Answer = (res) => res.writeHead(204).end()): Promise<TestReceiver> {
     const server = http.createServer();
-    const destination = new Destination(server, answer);
+    const destination = new TestReceiver(server, answer);
     server.on('request', (req, res) => {
       let body = '';
       req.setEncoding('utf8');

@@ -5,7 +5,7 @@ import { sealMenu } from '@gwk/api/messages/content';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { sharedPort, type PortWorld, type TestEngine } from './engine-port.js';
+import { sharedInternalApi, type InternalApiWorld, type TestEngine } from './internal-api.js';
 
 /** What a number receives, by the protocol of engines, and what became of it. For tests. */
 export interface SeenEvent {
@@ -33,10 +33,10 @@ const OPTIONS = [
 export class InboundStage {
   #people = 0;
 
-  private constructor(readonly port: PortWorld) {}
+  private constructor(readonly port: InternalApiWorld) {}
 
   static async open(): Promise<InboundStage> {
-    return new InboundStage(await sharedPort());
+    return new InboundStage(await sharedInternalApi());
   }
 
   get database(): Database {

@@ -16,7 +16,7 @@ export interface JobWorld {
   /** The entries of an instance's queue, by place. */
   queue(instanceId: string): Promise<QueueEntry[]>;
   /** The UUIDs that its engine was rung with. */
-  bells(instanceId: string): Promise<string[]>;
+  notifications(instanceId: string): Promise<string[]>;
 }
 
 export interface QueueEntry {
@@ -52,7 +52,7 @@ export async function createJobWorld(): Promise<JobWorld> {
         select: { messageId: true, seq: true, state: true, head: true },
       });
     },
-    async bells(instanceId) {
+    async notifications(instanceId) {
       const entries = await redis.xRange(keys.sends(instanceId), '-', '+');
       return (entries ?? []).map((entry) => entry.message['m']!);
     },

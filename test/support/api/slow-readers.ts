@@ -19,7 +19,7 @@ export class SlowReaders {
 }
 
 /** How many are open. */
-export const connectionsOf = (server: Server): Promise<number> =>
+export const countConnections = (server: Server): Promise<number> =>
   new Promise((resolve, reject) => {
     server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });

@@ -13,7 +13,7 @@ import { openDatabase, type Database } from '@gwk/api/database/database';
 import { startApi, type RunningApi } from '@gwk/api/programs/api';
 import { ApiClient } from './client.js';
 import { ClusterServer } from './cluster-server.js';
-import { StandInEngine } from './stand-in-engine.js';
+import { FakeEngine } from './fake-engine.js';
 
 /** API processes of one gateway, in this process, on a database and a Redis that are given. For tests. */
 export interface TestApiOptions {
@@ -41,7 +41,7 @@ export class TestApi {
   readonly operatorToken = randomBytes(24).toString('hex');
   readonly mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   readonly #clients: ApiClient[] = [];
-  readonly #engines: StandInEngine[] = [];
+  readonly #engines: FakeEngine[] = [];
   readonly #running: RunningApi[] = [];
   readonly db: Database;
 
@@ -107,10 +107,10 @@ export class TestApi {
   }
 
   /** An engine that holds the lease of an instance (`ins_...`), and does what the test says. */
-  async engine(instanceId: string): Promise<StandInEngine> {
+  async engine(instanceId: string): Promise<FakeEngine> {
     const { internalPort } = this.#running[0]!;
     const place = { ...this.options, internalPort, operatorToken: this.operatorToken };
-    const engine = await StandInEngine.start(place, instanceId);
+    const engine = await FakeEngine.start(place, instanceId);
     this.#engines.push(engine);
     return engine;
   }

@@ -126,7 +126,7 @@ export class WebhookStage {
 export const endpointUuid = (id: string): string => fromPublicId('endpoint', id)!;
 
 /** The last path part of a problem's type. */
-export const codeOf = ({ body }: { body: unknown }): string | undefined =>
+export const problemCode = ({ body }: { body: unknown }): string | undefined =>
   (body as { type?: string }).type?.split('/').at(-1);
 
 /** As a consumer's program does it, with the library of Standard Webhooks. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildOnce, folderOf, goVersion, type GoModule } from '../kubernetes/go-modules.js';
+import { buildOnce, cacheFolder, goVersion, type GoModule } from '../kubernetes/go-modules.js';
 import { ROOT } from '../program.js';
 
 const HELM: GoModule = {
@@ -27,7 +27,7 @@ export function findHelm(): FoundHelm {
     if (existsSync(given)) return { helm: given };
     return { missing: `GWK_TEST_HELM=${given} is not there`, canBuild: false };
   }
-  const built = join(folderOf(HELM), 'helm');
+  const built = join(cacheFolder(HELM), 'helm');
   if (existsSync(built)) return { helm: built };
   if (goVersion() === null)
     return { missing: 'Go is not installed: install Go 1.26, or set GWK_TEST_HELM', canBuild: false };

@@ -15,7 +15,7 @@ export interface Rendering {
 }
 
 /** What a chart's user has to say at least. */
-export const LEAST = {
+export const MINIMAL_VALUES = {
   postgres: { existingSecret: 'databases' },
   redis: { existingSecret: 'databases' },
 };
@@ -112,7 +112,7 @@ export interface PodTemplate {
 }
 
 /** The template of each pod that the objects make, by kind and name of what makes it. */
-export function podsOf(objects: KubeObject[]): Map<string, PodTemplate> {
+export function listPodTemplates(objects: KubeObject[]): Map<string, PodTemplate> {
   const found = new Map<string, PodTemplate>();
   for (const object of objects) {
     const spec = object['spec'] as { template?: PodTemplate } | undefined;
@@ -122,6 +122,6 @@ export function podsOf(objects: KubeObject[]): Map<string, PodTemplate> {
   return found;
 }
 
-export function environmentOf(container: Container): Record<string, string> {
+export function readEnvironment(container: Container): Record<string, string> {
   return Object.fromEntries((container.env ?? []).map(({ name, value = '' }) => [name, value]));
 }

@@ -4,7 +4,7 @@ import type { StateChange } from '@gwk/core/protocol/engine';
 import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import { RedisConnection, type RedisAddress } from '@gwk/engine-pod/redis/connection';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
-import { addressOf } from './addresses.js';
+import { toRedisAddress } from './addresses.js';
 import { EngineInProcess } from './engine-in-process.js';
 import { EngineProcess, until, type EngineSettings } from './engine-process.js';
 import { ScriptedNetwork, type Beside } from './scripted-network.js';
@@ -58,7 +58,10 @@ export class Stage<E extends StagedEngine = EngineProcess> {
   /** With engines in this process. */
   static async openInProcess(options: StageOptions = {}): Promise<Stage<EngineInProcess>> {
     const newEngine = (settings: EngineSettings) => new EngineInProcess(settings);
-    return new Stage({ ...(await Stage.#parts(addressOf(redisUrl()), redisPrefix(), options)), newEngine });
+    return new Stage({
+      ...(await Stage.#parts(toRedisAddress(redisUrl()), redisPrefix(), options)),
+      newEngine,
+    });
   }
 
   static async #parts(redis: RedisAddress, prefix: string, { beside, ...options }: StageOptions) {

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { GatewayClient } from './client.js';
-import { phoneOf } from './traffic.js';
+import { testPhone } from './traffic.js';
 import type { Ids } from '../hostile/described-operations.js';
 import type { HostileRequest } from '../hostile/hostile-requests.js';
 import { until } from '../wait.js';
@@ -48,7 +48,7 @@ export class HostileClient {
     const { client, instance } = this.#account;
     await client.expect(200, 'PATCH', `/v1/instances/${instance.id}`, { body: { policy: null } });
     await client.untilConnected(instance.id);
-    const { id } = await client.acceptedText(instance.id, phoneOf(3), 'after all');
+    const { id } = await client.acceptedText(instance.id, testPhone(3), 'after all');
     await until(async () => (await client.message(id)).sent_at !== null, { what: 'it leaves' });
   }
 
@@ -64,7 +64,7 @@ export class HostileClient {
 }
 
 async function idsOf({ client, instance, endpointId }: HostileAccount): Promise<Ids> {
-  const message = await client.acceptedText(instance.id, phoneOf(1), 'x');
+  const message = await client.acceptedText(instance.id, testPhone(1), 'x');
   const event = await until(async () => (await client.events())[0], { what: 'an event' });
   const delivery = await until(async () => (await client.deliveries(endpointId))[0], { what: 'a delivery' });
   return {
@@ -74,7 +74,7 @@ async function idsOf({ client, instance, endpointId }: HostileAccount): Promise<
     event_id: event.id,
     endpoint_id: endpointId,
     delivery_id: delivery.id,
-    phone: phoneOf(2),
-    chat: phoneOf(2),
+    phone: testPhone(2),
+    chat: testPhone(2),
   };
 }

@@ -2,7 +2,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import { newCustomer, type Customer } from './customer.js';
 import { Gateway, type GatewayOptions } from './gateway.js';
 import { Receiver } from './receiver.js';
-import type { Witnesses } from './verdict.js';
+import type { TrafficSources } from './check-traffic.js';
 
 /** A gateway with one customer, one connected sandbox, and one destination that is told all. */
 export interface Stage {
@@ -11,7 +11,7 @@ export interface Stage {
   receiver: Receiver;
   instance: InstanceOut;
   endpointId: string;
-  witnesses: Witnesses;
+  witnesses: TrafficSources;
   /** Ends everything. @throws Error where a process was left behind */
   close(): Promise<void>;
 }

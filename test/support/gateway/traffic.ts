@@ -40,11 +40,11 @@ const GIVE_UP_MS = 120_000;
 const RETRY_MS = 100;
 
 /** A number on the sandbox's network that is neither absent nor failing (see design: sandbox). */
-export function phoneOf(conversation: number): string {
+export function testPhone(conversation: number): string {
   return `4477009${String(11_000 + conversation)}`;
 }
 
-export const chatOf = (to: string): string => toNetworkId(canonicalPhone(to));
+export const toChatId = (to: string): string => toNetworkId(canonicalPhone(to));
 
 /**
  * Each conversation posts its messages one after the other, and repeats a post with its Idempotency-Key until it
@@ -60,14 +60,14 @@ export async function sendTraffic(plan: TrafficPlan): Promise<Traffic> {
   };
   const turn = pacer(plan.perSecond);
   const conversation = async (index: number): Promise<void> => {
-    const phone = plan.recipients?.[index] ?? phoneOf(index);
+    const phone = plan.recipients?.[index] ?? testPhone(index);
     const accepted: Accepted[] = [];
-    traffic.byChat.set(chatOf(phone), accepted);
+    traffic.byChat.set(toChatId(phone), accepted);
     for (let number = 0; number < plan.perConversation; number++) {
       await turn();
       const text = `${plan.name} ${index}/${number}`;
       const message = await postUntilAccepted(plan, traffic, { phone, text });
-      accepted.push({ id: message.id, chat: chatOf(phone), text });
+      accepted.push({ id: message.id, chat: toChatId(phone), text });
       traffic.count += 1;
       plan.onAccepted?.(traffic.count);
     }

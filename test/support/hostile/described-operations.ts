@@ -57,13 +57,13 @@ function bodiesOf(json: { example?: unknown; examples?: Record<string, { value: 
   return json.examples ? Object.values(json.examples).map((example) => example.value) : [json.example];
 }
 
-export function parametersOf({ path }: DescribedOperation): string[] {
+export function listParameters({ path }: DescribedOperation): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
 }
 
 /** The path with its parameters in their places. */
 export function pathWith(operation: DescribedOperation, values: Ids): string {
-  return parametersOf(operation).reduce(
+  return listParameters(operation).reduce(
     (at, name) => at.replace(`{${name}}`, () => values[name]!),
     operation.path,
   );

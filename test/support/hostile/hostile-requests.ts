@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   absent,
   describedOperations,
-  parametersOf,
+  listParameters,
   pathWith,
   withIds,
   type DescribedOperation,
@@ -103,7 +103,7 @@ function requestTo(operation: DescribedOperation, ids: Ids): fc.Arbitrary<Hostil
 
 function pathOf(operation: DescribedOperation, ids: Ids): fc.Arbitrary<string> {
   const strange = text.map((given) => encodeURIComponent(given.toWellFormed()) || '%20');
-  const values = parametersOf(operation).map((name) => {
+  const values = listParameters(operation).map((name) => {
     const none = fc.constant(absent(name, ids));
     if (operation.spared) return fc.tuple(fc.constant(name), fc.oneof(none, strange));
     const there = { weight: 6, arbitrary: fc.constant(ids[name]!) };

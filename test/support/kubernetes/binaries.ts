@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../program.js';
-import { buildOnce, folderOf, goVersion, type GoModule } from './go-modules.js';
+import { buildOnce, cacheFolder, goVersion, type GoModule } from './go-modules.js';
 
 /**
  * The programs of Kubernetes that tests run: those of KUBEBUILDER_ASSETS where that is set, else built from Go
@@ -50,7 +50,7 @@ export function findBinaries(): Found {
     if (absent.length === 0) return { binaries: at(assets) };
     return { missing: `KUBEBUILDER_ASSETS=${assets} has no ${absent.join(' and no ')}`, canBuild: false };
   }
-  const folder = folderOf(MODULE);
+  const folder = cacheFolder(MODULE);
   if (existsSync(join(folder, BUILT))) return { binaries: at(folder) };
   if (goVersion() === null) {
     const missing =

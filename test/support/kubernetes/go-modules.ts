@@ -33,7 +33,7 @@ export function goVersion(): string | null {
 }
 
 /** Where it is, or will be. */
-export function folderOf({ version, sources, files, place }: GoModule): string {
+export function cacheFolder({ version, sources, files, place }: GoModule): string {
   const hash = createHash('sha256').update(version).update(`${process.platform}/${process.arch}`);
   for (const file of ['go.mod', 'go.sum', ...files]) hash.update(readFileSync(join(sources, file)));
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
@@ -41,7 +41,7 @@ export function folderOf({ version, sources, files, place }: GoModule): string {
 }
 
 export async function buildOnce(module: GoModule, say: (line: string) => void): Promise<string> {
-  const folder = folderOf(module);
+  const folder = cacheFolder(module);
   if (existsSync(folder)) return folder;
   say(`${module.name}: building ${module.version} from Go modules, once; some minutes on two cores`);
   const began = Date.now();

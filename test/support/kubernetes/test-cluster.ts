@@ -129,7 +129,7 @@ export class TestCluster {
   }
 
   async applied(object: KubeObject): Promise<KubeObject> {
-    const { status, body } = await this.apply(pathOf(object), object);
+    const { status, body } = await this.apply(objectPath(object), object);
     if (status >= 300)
       throw new Error(`${object.kind} ${object.metadata.name}: ${status} ${String(body.message)}`);
     return body;
@@ -168,7 +168,7 @@ const CLUSTER_WIDE = new Set([
   'PriorityClass',
 ]);
 
-export function pathOf({ apiVersion = 'v1', kind = '', metadata }: KubeObject): string {
+export function objectPath({ apiVersion = 'v1', kind = '', metadata }: KubeObject): string {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = PLURALS[kind] ?? `${kind.toLowerCase()}s`;
   const place = CLUSTER_WIDE.has(kind) ? '' : `/namespaces/${metadata.namespace ?? 'default'}`;

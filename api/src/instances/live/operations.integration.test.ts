@@ -11,7 +11,7 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { DEADLINES } from './ask-engine.js';
-import { Refused, type StandInEngine } from '@gwk/test/support/api/stand-in-engine';
+import { CommandRefusal, type FakeEngine } from '@gwk/test/support/api/fake-engine';
 
 /** Requests wait for engines by it. */
 const clock = new ManualClock();
@@ -43,7 +43,7 @@ const eventTypes = async () =>
   );
 
 /** An engine whose connection stands. */
-async function connected(): Promise<StandInEngine> {
+async function connected(): Promise<FakeEngine> {
   const engine = await api.engine(id);
   await engine.connect();
   return engine;
@@ -58,8 +58,8 @@ async function passes(ms: number): Promise<void> {
 describe('logout', () => {
   test('the engine does it and stores the state: 204, pending_pair, without an event of its own', async () => {
     const engine = await connected();
-    engine.obey.logout = async () => {
-      await engine.tellState('pending_pair', { reason: 'logout', jid: null, business_name: null });
+    engine.handlers.logout = async () => {
+      await engine.reportState('pending_pair', { reason: 'logout', jid: null, business_name: null });
       return { unlinked: true };
     };
     expect((await post('logout')).status).toBe(204);
@@ -76,7 +76,7 @@ describe('logout', () => {
     const next = await api.engine(id);
     const unlink = next.terms.unlink!;
     expect(unlink).toBe((await row()).unlinkId);
-    await next.tellState('connected', { jid: '5511900000000@s.whatsapp.net' });
+    await next.reportState('connected', { jid: '5511900000000@s.whatsapp.net' });
     expect(await shown()).toMatchObject({ state: 'pending_pair', jid: null });
     expect(await next.call('renew', { connected: false })).toMatchObject({ unlink });
     await next.call('unlinked', { id: unlink });
@@ -90,14 +90,14 @@ describe('logout', () => {
     const answering = post('logout');
     await passes(DEADLINES.logout);
     expect((await answering).status).toBe(204);
-    expect(engine.heard.map(({ name }) => name)).toEqual(['logout']);
+    expect(engine.received.map(({ name }) => name)).toEqual(['logout']);
     expect(await shown()).toMatchObject({ state: 'pending_pair' });
     expect((await engine.call('renew', { connected: true })).unlink).not.toBeNull();
   });
 
   test('of a number that was unlinked on the phone: pending_pair, and nothing is left to unlink', async () => {
     const engine = await connected();
-    await engine.tellState('logged_out', { reason: 'removed' });
+    await engine.reportState('logged_out', { reason: 'removed' });
     await engine.stop();
     expect((await post('logout')).status).toBe(204);
     expect((await row()).unlinkId).toBeNull();
@@ -122,8 +122,8 @@ describe('logout', () => {
 describe('restart', () => {
   test('202 with the instance, once the engine has heard of it', async () => {
     const engine = await connected();
-    engine.obey.restart = async () => {
-      await engine.tellState('disconnected', { reason: 'restart' });
+    engine.handlers.restart = async () => {
+      await engine.reportState('disconnected', { reason: 'restart' });
       return null;
     };
     const { status, body } = await post('restart');
@@ -159,7 +159,7 @@ describe('contacts', () => {
   const check = (phone: string) => client.call<ContactCheckOut>('GET', at(`contacts/${phone}`));
   const answering = async (jid: string | null = '5511987654321@s.whatsapp.net') => {
     const engine = await connected();
-    engine.obey['check-contact'] = () => ({ jid });
+    engine.handlers['check-contact'] = () => ({ jid });
     return engine;
   };
 
@@ -168,13 +168,13 @@ describe('contacts', () => {
     const there = { phone: '5511987654321', exists: true, jid: '5511987654321@s.whatsapp.net' };
     expect(await check('5511987654321')).toMatchObject({ status: 200, body: there });
     expect((await check('5511987654321')).body).toEqual(there);
-    expect(engine.heard).toEqual([{ name: 'check-contact', args: { phone: '5511987654321' } }]);
+    expect(engine.received).toEqual([{ name: 'check-contact', args: { phone: '5511987654321' } }]);
     await api.db.contactCheck.updateMany({
       where: { instanceId: uuid() },
       data: { checkedAt: new Date(Date.now() - 24 * 3_600_000 - 1) },
     });
     await check('5511987654321');
-    expect(engine.heard).toHaveLength(2);
+    expect(engine.received).toHaveLength(2);
   });
 
   test('a phone that is not on it', async () => {
@@ -224,7 +224,7 @@ describe('contacts', () => {
 
   test('without a connection: 503 engine-unavailable with Retry-After', async () => {
     const engine = await connected();
-    engine.obey['check-contact'] = () => new Refused('not-connected');
+    engine.handlers['check-contact'] = () => new CommandRefusal('not-connected');
     const answer = await check('5511987654321');
     expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
     expect(answer.headers['retry-after']).toBeDefined();
@@ -252,10 +252,10 @@ describe('read marks', () => {
 
   test('the contact is told, and the received messages are read from then on', async () => {
     const engine = await connected();
-    engine.obey.read = () => null;
+    engine.handlers.read = () => null;
     await engine.call('inbound', { messages: [received('A1'), received('A2'), received('A3')] });
     expect((await read('5511987654321', ['A1', 'A3', 'A1', 'unknown'])).status).toBe(204);
-    expect(engine.heard).toEqual([
+    expect(engine.received).toEqual([
       {
         name: 'read',
         args: {
@@ -270,11 +270,11 @@ describe('read marks', () => {
 
   test('in a group the network needs to know whose they were', async () => {
     const engine = await connected();
-    engine.obey.read = () => null;
+    engine.handlers.read = () => null;
     const group = '120363000000000001@g.us';
     await engine.call('inbound', { messages: [received('G1', { chat: group })] });
     expect((await read(group, ['G1'])).status).toBe(204);
-    expect(engine.heard[0]!.args).toMatchObject({
+    expect(engine.received[0]!.args).toMatchObject({
       chat: group,
       messages: [{ wa_message_id: 'G1', participant: '5511987654321@s.whatsapp.net' }],
     });
@@ -283,14 +283,14 @@ describe('read marks', () => {
 
   test('a hidden number is used as is', async () => {
     const engine = await connected();
-    engine.obey.read = () => null;
+    engine.handlers.read = () => null;
     expect((await read('123456789@lid', ['L1'])).status).toBe(204);
-    expect(engine.heard[0]!.args).toMatchObject({ chat: '123456789@lid' });
+    expect(engine.received[0]!.args).toMatchObject({ chat: '123456789@lid' });
   });
 
   test('what the contact was not told of stays as it was', async () => {
     const engine = await connected();
-    engine.obey.read = () => new Refused('not-connected');
+    engine.handlers.read = () => new CommandRefusal('not-connected');
     await engine.call('inbound', { messages: [received('A1')] });
     const answer = await read('5511987654321', ['A1']);
     expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
@@ -311,9 +311,9 @@ describe('read marks', () => {
 describe('presence', () => {
   test.each(['typing', 'recording', 'paused'])('%s reaches the chat', async (state) => {
     const engine = await connected();
-    engine.obey.presence = () => null;
+    engine.handlers.presence = () => null;
     expect((await post('chats/5511987654321/presence', { state })).status).toBe(204);
-    expect(engine.heard[0]!.args).toEqual({ chat: '5511987654321@s.whatsapp.net', state });
+    expect(engine.received[0]!.args).toEqual({ chat: '5511987654321@s.whatsapp.net', state });
   });
 
   test('an unknown state, an unknown field and a missing state are refused', async () => {

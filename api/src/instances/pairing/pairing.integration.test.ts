@@ -10,7 +10,7 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import { checkAnswer, type ApiClient } from '@gwk/test/support/api/client';
 import { ANSWER_MS } from './open.js';
-import { Refused, type StandInEngine } from '@gwk/test/support/api/stand-in-engine';
+import { CommandRefusal, type FakeEngine } from '@gwk/test/support/api/fake-engine';
 
 /** Requests that wait for an engine, and the pings of streams, go by it. */
 const clock = new ManualClock();
@@ -39,13 +39,13 @@ const pair = (body?: unknown, headers: Record<string, string> = {}) =>
   client.call<PairingOut>('POST', path(), { ...(body !== undefined && { body }), headers });
 const look = () => client.call<PairingOut>('GET', path());
 const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
-const sessions = (engine: StandInEngine) =>
-  engine.heard.flatMap(({ name, args }) => (name === 'pair' ? [args['session'] as string] : []));
+const sessions = (engine: FakeEngine) =>
+  engine.received.flatMap(({ name, args }) => (name === 'pair' ? [args['session'] as string] : []));
 
 /** An engine that shows this QR for whatever session it is rung for. */
-async function showing(code = 'qr-1', forMs?: number): Promise<StandInEngine> {
+async function showing(code = 'qr-1', forMs?: number): Promise<FakeEngine> {
   const engine = await api.engine(id);
-  engine.obey.pair = async ({ session }) => {
+  engine.handlers.pair = async ({ session }) => {
     await engine.showQr(session as string, code, forMs);
     return {};
   };
@@ -87,19 +87,19 @@ describe('POST pairing', () => {
   ])('%s: the method is qr', async (_name, body) => {
     const engine = await showing();
     expect((await pair(body)).body.qr?.code).toBe('qr-1');
-    expect(engine.heard[0]!.args).toMatchObject({ method: 'qr', phone: null });
+    expect(engine.received[0]!.args).toMatchObject({ method: 'qr', phone: null });
   });
 
   test('with method code the answer has the code to type, and the phone reaches the engine', async () => {
     const engine = await api.engine(id);
-    engine.obey.pair = async ({ session }) => {
+    engine.handlers.pair = async ({ session }) => {
       const news = { kind: 'code', code: 'ABCD1234', expires_in_ms: 120_000 } as const;
       await engine.call('pairing', { session: session as string, news });
       return {};
     };
     const { body } = await pair({ method: 'code', phone: '5511987654321' });
     expect(body).toMatchObject({ state: 'pairing', qr: null, pairing_code: 'ABCD1234' });
-    expect(engine.heard[0]!.args).toMatchObject({ method: 'code', phone: '5511987654321' });
+    expect(engine.received[0]!.args).toMatchObject({ method: 'code', phone: '5511987654321' });
     expect(await events('instance.qr')).toEqual([]);
   });
 
@@ -121,7 +121,7 @@ describe('POST pairing', () => {
     const again = await pair();
     expect(again.body.qr?.code).toBe('qr-1');
     expect(sessions(engine)).toHaveLength(1);
-    engine.obey.pair = async ({ session }) => {
+    engine.handlers.pair = async ({ session }) => {
       const news = { kind: 'code', code: 'ABCD1234', expires_in_ms: 20_000 } as const;
       await engine.call('pairing', { session: session as string, news });
       return {};
@@ -141,13 +141,13 @@ describe('POST pairing', () => {
   });
 
   test('an engine that knows better than the row says already-paired', async () => {
-    (await api.engine(id)).obey.pair = () => new Refused('already-paired');
+    (await api.engine(id)).handlers.pair = () => new CommandRefusal('already-paired');
     expect(codeOf(await pair())).toBe('already-paired');
   });
 
   test('the network refused pairing: pairing-failed, and the next POST opens another session', async () => {
     const engine = await api.engine(id);
-    engine.obey.pair = async ({ session }) => {
+    engine.handlers.pair = async ({ session }) => {
       const news = { kind: 'failed', reason: 'passkey_required' } as const;
       await engine.call('pairing', { session: session as string, news });
       return {};
@@ -155,7 +155,7 @@ describe('POST pairing', () => {
     const failed = await pair();
     expect([failed.status, codeOf(failed)]).toEqual([502, 'pairing-failed']);
     expect((await look()).body.state).toBe('pending_pair');
-    engine.obey.pair = async ({ session }) => void (await engine.showQr(session as string, 'qr-2'));
+    engine.handlers.pair = async ({ session }) => void (await engine.showQr(session as string, 'qr-2'));
     expect((await pair()).body.qr?.code).toBe('qr-2');
   });
 
@@ -244,7 +244,7 @@ describe('what a pairing says', () => {
 
   test('codes and phones are ciphertext in the rows', async () => {
     const engine = await api.engine(id);
-    engine.obey.pair = async ({ session }) => {
+    engine.handlers.pair = async ({ session }) => {
       const news = { kind: 'code', code: 'MARKER12', expires_in_ms: 20_000 } as const;
       await engine.call('pairing', { session: session as string, news });
       return {};

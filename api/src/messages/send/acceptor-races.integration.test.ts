@@ -1,12 +1,12 @@
 import { newUuid } from '@gwk/core/ids';
 import {
-  contactOf,
+  findContactId,
   createWorld,
   optOut,
-  outcomeOf,
+  readOutcome,
   people,
   someone,
-  uuidOf,
+  toUuid,
   type Send,
   type World,
 } from '@gwk/test/support/api/acceptance';
@@ -35,7 +35,7 @@ const tally = (values: string[]) =>
 describe('limits at two replicas', () => {
   const flood = async (given: Send[]): Promise<Record<string, number>> => {
     const other = world.acceptor();
-    const outcomes = given.map((one, i) => outcomeOf(send(one, i % 2 ? acceptor : other)));
+    const outcomes = given.map((one, i) => readOutcome(send(one, i % 2 ? acceptor : other)));
     return tally(await Promise.all(outcomes));
   };
   const setPolicy = (policy: object) =>
@@ -53,9 +53,9 @@ describe('limits at two replicas', () => {
       Array.from({ length: 120 }, (_, i) => BigInt(i + 1)),
     );
     // Counted contacts remain allowed. The limit has headroom again when the oldest leaves the window.
-    expect(await outcomeOf(send({ to: people(500)[499]! }))).toBe('policy-new-contacts-limit');
+    expect(await readOutcome(send({ to: people(500)[499]! }))).toBe('policy-new-contacts-limit');
     const known = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
-    expect(await outcomeOf(send({ to: known.to }))).toBe('accepted');
+    expect(await readOutcome(send({ to: known.to }))).toBe('accepted');
     // The oldest leaves the window in an hour.
     const dayAgo = new Date(Date.now() - 86_400_000 + 3_600_000);
     await world.database.conversation.update({
@@ -83,14 +83,14 @@ describe('limits at two replicas', () => {
     const outcomes = await flood(people(200).map((to, i) => ({ to, text: `Oferta  ${i} hoje` })));
     expect(outcomes).toEqual({ accepted: 25, 'policy-mass-send-blocked': 175 });
     const sent = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
-    expect(await outcomeOf(send({ to: sent.to, text: 'OFERTA 999 HOJE' }))).toBe('accepted');
-    expect(await outcomeOf(send({ to: someone(), text: 'another text' }))).toBe('accepted');
+    expect(await readOutcome(send({ to: sent.to, text: 'OFERTA 999 HOJE' }))).toBe('accepted');
+    expect(await readOutcome(send({ to: someone(), text: 'another text' }))).toBe('accepted');
   });
 
   test('enforces the mass-send limit when both replicas have stale counts', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 6 } });
     const other = world.acceptor();
-    const sendBy = (by: Acceptor, text: string) => outcomeOf(send({ to: someone(), text }, by));
+    const sendBy = (by: Acceptor, text: string) => readOutcome(send({ to: someone(), text }, by));
     const outcomes: string[] = [];
     for (const by of [acceptor, other, acceptor, other, other, acceptor, other, acceptor]) {
       outcomes.push(await sendBy(by, 'the same'));
@@ -102,7 +102,7 @@ describe('limits at two replicas', () => {
 
   test('accepts a text again after earlier contacts have left the window', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 3 } });
-    const sendOne = () => outcomeOf(send({ to: someone(), text: 'now and then' }));
+    const sendOne = () => readOutcome(send({ to: someone(), text: 'now and then' }));
     for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
     expect(await sendOne()).toBe('policy-mass-send-blocked');
     await world.database.$executeRaw`
@@ -116,11 +116,11 @@ describe('limits at two replicas', () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
     // Texts that differ only in digits count as the same.
     const letter = (i: number) => String.fromCharCode(97 + i);
-    const say = (text: string, to = someone()) => outcomeOf(send({ to, text }));
+    const say = (text: string, to = someone()) => readOutcome(send({ to, text }));
     for (let i = 0; i < 3; i++) expect(await say('again')).toBe('accepted');
     const optedOut = someone();
     expect(await say('another', optedOut)).toBe('accepted');
-    await optOut(world, await contactOf(world, optedOut));
+    await optOut(world, await findContactId(world, optedOut));
     // Nothing of the batch is written, so none of its texts counts.
     const refused = Array.from({ length: 21 }, (_, i) =>
       say(i === 0 ? 'again' : `other ${letter(i)}`, optedOut),
@@ -133,7 +133,7 @@ describe('limits at two replicas', () => {
 
   test('does not recount a text far from its limit', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
-    const sendOne = () => outcomeOf(send({ to: someone(), text: 'few times' }));
+    const sendOne = () => readOutcome(send({ to: someone(), text: 'few times' }));
     for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
     // Rows that the counter of the instance does not include: only a recount would find them.
     await world.database.$executeRaw`
@@ -153,7 +153,7 @@ describe('limits at two replicas', () => {
     const buttons = [{ type: 'reply', label: 'Sim', id: 'yes' }];
     const options = ['a', 'b'].map((id) => ({ id, label: id }));
     const as = (type: string, content: object) => ({ type, text: undefined, [type]: content });
-    const outcome = (extra: object) => outcomeOf(send({ to: someone(), extra: { ...extra } }));
+    const outcome = (extra: object) => readOutcome(send({ to: someone(), extra: { ...extra } }));
     const forms = [
       { text: { body: 'Oferta 10' } },
       as('image', { media: link, caption: 'OFERTA  20' }),
@@ -173,9 +173,9 @@ describe('limits at two replicas', () => {
       where: { instanceId: instance },
       data: { lastWroteAt: new Date() },
     });
-    expect(await outcomeOf(send({ to: '5511955554444' }))).toBe('accepted');
-    expect(await outcomeOf(send({ to: '5511955553333', text: 'hello' }))).toBe('policy-mass-send-blocked');
-    expect(await outcomeOf(send({ to: '5511955553333', text: 'new' }))).toBe('policy-new-contacts-limit');
+    expect(await readOutcome(send({ to: '5511955554444' }))).toBe('accepted');
+    expect(await readOutcome(send({ to: '5511955553333', text: 'hello' }))).toBe('policy-mass-send-blocked');
+    expect(await readOutcome(send({ to: '5511955553333', text: 'new' }))).toBe('policy-new-contacts-limit');
   });
 });
 
@@ -187,7 +187,7 @@ describe('queue order', () => {
       for (let i = 0; i < 20; i++) {
         const began = performance.now();
         const { message } = await send({ to: '5511944443333', text: newUuid() }, by);
-        moments.push({ began, ended: performance.now(), id: uuidOf(message.id) });
+        moments.push({ began, ended: performance.now(), id: toUuid(message.id) });
       }
     };
     await Promise.all(Array.from({ length: 16 }, (_, i) => client(i % 2 ? acceptor : other)));
@@ -219,22 +219,22 @@ describe('changes between gather and write', () => {
 
   test('refuses after an opt-out', async () => {
     await send({ to: '5511933332222' });
-    const contact = await contactOf(world, '5511933332222');
+    const contact = await findContactId(world, '5511933332222');
     const racing = changedBeforeWrite(() => optOut(world, contact));
-    expect(await outcomeOf(send({ to: '5511933332222' }, racing))).toBe('contact-opted-out');
+    expect(await readOutcome(send({ to: '5511933332222' }, racing))).toBe('contact-opted-out');
   });
 
   test('refuses after the deletion of the instance', async () => {
     const racing = changedBeforeWrite(() =>
       world.database.instance.update({ where: { id: instance }, data: { deletedAt: new Date() } }),
     );
-    expect(await outcomeOf(send({}, racing))).toBe('not-found');
+    expect(await readOutcome(send({}, racing))).toBe('not-found');
   });
 
   test('uses a contact that another replica created', async () => {
     const to = someone();
     const racing = changedBeforeWrite(() => send({ to }));
-    expect(await outcomeOf(send({ to }, racing))).toBe('accepted');
+    expect(await readOutcome(send({ to }, racing))).toBe('accepted');
     const names = await world.database.contactName.findMany({ where: { name: to } });
     expect(names).toHaveLength(1);
     const where = { instanceId: instance, contactId: names[0]!.contactId };
@@ -257,10 +257,10 @@ describe('changes between gather and write', () => {
       },
     });
     const outcomes = await Promise.all(
-      [to, someone(), someone()].map((one) => outcomeOf(send({ to: one }, racing))),
+      [to, someone(), someone()].map((one) => readOutcome(send({ to: one }, racing))),
     );
     expect(outcomes).toEqual(['accepted', 'accepted', 'accepted']);
-    const where = { instanceId: instance, contactId: await contactOf(world, to) };
+    const where = { instanceId: instance, contactId: await findContactId(world, to) };
     expect(await world.database.conversation.findMany({ where })).toMatchObject([{ lastSeq: 2n }]);
     // The first write fails, the second skips one request, the third writes that request.
     expect(statements.filter((name) => name === 'write')).toHaveLength(3);
@@ -269,7 +269,7 @@ describe('changes between gather and write', () => {
 
   test('sends to the merged contact', async () => {
     await send({ to: '5511922221111' });
-    const before = await contactOf(world, '5511922221111');
+    const before = await findContactId(world, '5511922221111');
     const merged = newUuid();
     const racing = changedBeforeWrite(async () => {
       await world.database.contact.create({ data: { id: merged, accountId: world.accountId } });
@@ -282,7 +282,7 @@ describe('changes between gather and write', () => {
         data: { contactId: merged },
       });
     });
-    expect(await outcomeOf(send({ to: '5511922221111' }, racing))).toBe('accepted');
+    expect(await readOutcome(send({ to: '5511922221111' }, racing))).toBe('accepted');
     const rows = await world.database.conversation.findMany({ where: { instanceId: instance } });
     expect(rows).toMatchObject([{ contactId: merged, lastSeq: 2n }]);
   });
@@ -293,7 +293,7 @@ describe('changes between gather and write', () => {
       data: { policy: { new_contacts_per_day: 1 } },
     });
     const racing = changedBeforeWrite(() => send({ to: someone(), text: 'first' }));
-    expect(await outcomeOf(send({ to: someone() }, racing))).toBe('policy-new-contacts-limit');
+    expect(await readOutcome(send({ to: someone() }, racing))).toBe('policy-new-contacts-limit');
   });
 });
 
@@ -311,7 +311,7 @@ describe('predictions', () => {
     await send({ to }, by);
     await change();
     statements.length = 0;
-    const outcome = await outcomeOf(send({ to, ...given }, by));
+    const outcome = await readOutcome(send({ to, ...given }, by));
     return { outcome, statements };
   };
   const nothing = () => Promise.resolve();
@@ -350,8 +350,8 @@ describe('predictions', () => {
     await world.database.conversation.updateMany({ where: { instanceId: instance }, data: wrote });
     const policy = { mass_block: { max_contacts: 1 } };
     await world.database.instance.update({ where: { id: instance }, data: { policy } });
-    expect(await outcomeOf(send({ to: someone(), text: 'again' }, by))).toBe('accepted');
-    expect(await outcomeOf(send({ to, text: 'again' }, by))).toBe('accepted');
+    expect(await readOutcome(send({ to: someone(), text: 'again' }, by))).toBe('accepted');
+    expect(await readOutcome(send({ to, text: 'again' }, by))).toBe('accepted');
   });
 });
 
@@ -379,7 +379,7 @@ describe('rows with long locks', () => {
 
   const prepareOtherInstance = async () => {
     const elsewhere = await world.addInstance();
-    return (to = someone()) => outcomeOf(world.send(acceptor, { instance: elsewhere, to }));
+    return (to = someone()) => readOutcome(world.send(acceptor, { instance: elsewhere, to }));
   };
 
   test('the counters of an instance block only requests that count in them', async () => {
@@ -391,7 +391,7 @@ describe('rows with long locks', () => {
       'SELECT FROM instance_counters WHERE instance_id = $1::uuid FOR UPDATE',
       instance,
     );
-    const waiting = outcomeOf(send());
+    const waiting = readOutcome(send());
     expect(await Promise.all([1, 2, 3].map(() => sendElsewhere()))).toEqual(Array(3).fill('accepted'));
     await release();
     expect(await waiting).toBe('accepted');
@@ -408,9 +408,9 @@ describe('rows with long locks', () => {
     await sendElsewhere();
     const release = await lock(
       'SELECT FROM contacts WHERE id = $1::uuid FOR UPDATE',
-      await contactOf(world, known),
+      await findContactId(world, known),
     );
-    const waiting = [send({ to: known }), send({ to: known })].map(outcomeOf);
+    const waiting = [send({ to: known }), send({ to: known })].map(readOutcome);
     expect(await sendElsewhere()).toBe('accepted');
     await release();
     expect(await Promise.all(waiting)).toEqual(['accepted', 'accepted']);

@@ -1,9 +1,9 @@
 import { newUuid } from '@gwk/core/ids';
 import {
   createWorld,
-  outcomeOf,
+  readOutcome,
   someone,
-  uuidOf,
+  toUuid,
   type Send,
   type World,
 } from '@gwk/test/support/api/acceptance';
@@ -62,7 +62,7 @@ test('replays the first response to concurrent repeats', async () => {
 
 test('reads the facts and refuses another body with the same key', async () => {
   const { request } = await sent();
-  expect(await outcomeOf(send({ ...request, text: 'another' }))).toBe('idempotency-key-reused');
+  expect(await readOutcome(send({ ...request, text: 'another' }))).toBe('idempotency-key-reused');
   expect(statements).toEqual(['gather']);
 });
 
@@ -89,14 +89,14 @@ test('replays the response of another process that replaced the record', async (
   const elsewhere = await world.send(world.acceptor(), request);
   const repeat = await send(request);
   expect(repeat.replayed).toBe(true);
-  expect(uuidOf(repeat.message.id)).toBe(uuidOf(elsewhere.message.id));
+  expect(toUuid(repeat.message.id)).toBe(toUuid(elsewhere.message.id));
 });
 
 test('refuses a repeat of an account that was suspended meanwhile', async () => {
   const { request } = await sent();
   const where = { id: world.accountId };
   await world.database.account.update({ where, data: { suspendedAt: new Date() } });
-  expect(await outcomeOf(send(request))).toBe('account-suspended');
+  expect(await readOutcome(send(request))).toBe('account-suspended');
   await world.database.account.update({ where, data: { suspendedAt: null } });
   expect((await send(request)).replayed).toBe(true);
 });

@@ -1,13 +1,13 @@
 import { newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import {
-  contactOf,
+  findContactId,
   createWorld,
   optOut,
-  outcomeOf,
+  readOutcome,
   people,
   someone,
-  uuidOf,
+  toUuid,
   type Send,
   type World,
 } from '@gwk/test/support/api/acceptance';
@@ -43,7 +43,7 @@ describe('an accepted message', () => {
       wa_message_id: null,
     });
     expect(message).not.toHaveProperty('scheduled_for');
-    const id = uuidOf(message.id);
+    const id = toUuid(message.id);
     const row = await world.database.message.findUniqueOrThrow({ where: { id } });
     expect(row.waMessageId).toMatch(/^3EB0[0-9A-F]{18}$/);
     expect(row.createdAt.toISOString()).toBe(message.created_at);
@@ -60,7 +60,7 @@ describe('an accepted message', () => {
     const first = await send({ to: '551191112222' });
     const second = await send({ to: '5511991112222@s.whatsapp.net' });
     const rows = await world.database.outboxEntry.findMany({
-      where: { messageId: { in: [first, second].map(({ message }) => uuidOf(message.id)) } },
+      where: { messageId: { in: [first, second].map(({ message }) => toUuid(message.id)) } },
       orderBy: { seq: 'asc' },
     });
     expect(new Set(rows.map((row) => row.conversationId)).size).toBe(1);
@@ -72,7 +72,7 @@ describe('an accepted message', () => {
 
   test('to a group has a conversation without a contact', async () => {
     const { message } = await send({ to: '120363012345678901@g.us' });
-    const row = await world.database.message.findUniqueOrThrow({ where: { id: uuidOf(message.id) } });
+    const row = await world.database.message.findUniqueOrThrow({ where: { id: toUuid(message.id) } });
     const conversation = await world.database.conversation.findUniqueOrThrow({
       where: { id: row.conversationId },
     });
@@ -97,7 +97,7 @@ describe('an accepted message', () => {
 });
 
 describe('refuses', () => {
-  const refused = (given: Send, by?: Acceptor) => outcomeOf(send(given, by));
+  const refused = (given: Send, by?: Acceptor) => readOutcome(send(given, by));
 
   test('a malformed request', async () => {
     expect(await refused({ extra: { unknown: 1 } })).toBe('validation-error');
@@ -142,7 +142,7 @@ describe('refuses', () => {
     });
     await send({ to });
     const conversations = await world.database.conversation.findMany({ where: { instanceId: instance } });
-    expect(conversations.map(({ contactId }) => contactId)).toContain(await contactOf(world, to));
+    expect(conversations.map(({ contactId }) => contactId)).toContain(await findContactId(world, to));
     expect(conversations.map(({ contactId }) => contactId)).not.toContain(theirs);
   });
 
@@ -152,7 +152,7 @@ describe('refuses', () => {
     const to = someone();
     const elsewhere = await world.addInstance();
     await send({ to, instance: elsewhere });
-    const contactId = await contactOf(world, to);
+    const contactId = await findContactId(world, to);
     await optOut(world, contactId);
     expect(await refused({ to })).toBe('contact-opted-out');
     await world.database.optOut.delete({ where: { contactId } });
@@ -167,7 +167,7 @@ describe('refuses', () => {
     expect(await refused({ extra: { reply_to: `msg_${'0'.repeat(32)}` } })).toBe('invalid-reply-to');
     expect(await refused({ extra: { reply_to: 'nothing' } })).toBe('invalid-reply-to');
     await world.database.message.updateMany({
-      where: { id: uuidOf(queued.message.id) },
+      where: { id: toUuid(queued.message.id) },
       data: { status: 'sent' },
     });
     expect(await refused({ extra: { reply_to: queued.message.id } })).toBe('accepted');
@@ -187,7 +187,7 @@ describe('refuses', () => {
 
   test('an opted-out contact by any of its names', async () => {
     await send({ to: '5511977776666' });
-    await optOut(world, await contactOf(world, '5511977776666'));
+    await optOut(world, await findContactId(world, '5511977776666'));
     expect(await refused({ to: '551177776666' })).toBe('contact-opted-out');
   });
 
@@ -207,7 +207,7 @@ describe('refuses', () => {
     expect(message.status).toBe('queued');
     expect(message.scheduled_for?.slice(11, 16)).toBe(hours.start);
     const entry = await world.database.outboxEntry.findUniqueOrThrow({
-      where: { messageId: uuidOf(message.id) },
+      where: { messageId: toUuid(message.id) },
     });
     expect(entry).toMatchObject({ state: 'scheduled', seq: null, head: false });
     expect(entry.releaseAt?.toISOString()).toBe(message.scheduled_for);
@@ -228,20 +228,20 @@ describe('Idempotency-Key', () => {
   test('refuses another body with the same key', async () => {
     const given = { key: key(), to: someone() };
     await send(given);
-    expect(await outcomeOf(send({ ...given, text: 'other' }))).toBe('idempotency-key-reused');
+    expect(await readOutcome(send({ ...given, text: 'other' }))).toBe('idempotency-key-reused');
   });
 
   test('is 1 to 255 characters', async () => {
-    expect(await outcomeOf(send({ key: '' }))).toBe('invalid-idempotency-key');
-    expect(await outcomeOf(send({ key: 'k'.repeat(256) }))).toBe('invalid-idempotency-key');
-    expect(await outcomeOf(send({ key: 'k'.repeat(255) }))).toBe('accepted');
+    expect(await readOutcome(send({ key: '' }))).toBe('invalid-idempotency-key');
+    expect(await readOutcome(send({ key: 'k'.repeat(256) }))).toBe('invalid-idempotency-key');
+    expect(await readOutcome(send({ key: 'k'.repeat(255) }))).toBe('accepted');
   });
 
   test('stays free after a refused request', async () => {
     const given = { key: key(), to: '5511966665555' };
     await send({ to: given.to });
-    await optOut(world, await contactOf(world, given.to));
-    expect(await outcomeOf(send(given))).toBe('contact-opted-out');
+    await optOut(world, await findContactId(world, given.to));
+    expect(await readOutcome(send(given))).toBe('contact-opted-out');
     await world.database.optOut.deleteMany({});
     expect(await send(given)).toMatchObject({ replayed: false });
   });
@@ -294,7 +294,7 @@ describe('Idempotency-Key', () => {
     const { to } = given[17]!;
     const { database } = world;
     await database.$executeRawUnsafe(`ALTER TABLE messages ADD CONSTRAINT refuses CHECK ("to" <> '${to}')`);
-    const outcomes = await Promise.all(given.map((one) => outcomeOf(send(one))));
+    const outcomes = await Promise.all(given.map((one) => readOutcome(send(one))));
     await database.$executeRawUnsafe('ALTER TABLE messages DROP CONSTRAINT refuses');
     expect(outcomes.filter((outcome) => outcome !== 'accepted')).toHaveLength(1);
     expect(outcomes[17]).not.toBe('accepted');

@@ -13,7 +13,7 @@ import {
 } from '@gwk/test/support/hostile/hostile-urls';
 import { TEST_CERTIFICATE } from '@gwk/test/support/certificate';
 import { once } from 'node:events';
-import { connectionsOf } from '@gwk/test/support/api/slow-readers';
+import { countConnections } from '@gwk/test/support/api/slow-readers';
 import { until } from '@gwk/test/support/wait';
 import { startTestDns, type DnsAnswer, type TestDns } from '@gwk/test/support/dns';
 import { request, type Agent } from 'undici';
@@ -234,7 +234,7 @@ describe('at each call', () => {
     const agent = guardedAgent(judge, { resolve: dnsResolve(resolverAt(rebinding)) });
     expect(await call(agent, `http://rebinding.example.org:${targetPort}/`)).toBeNull();
     expect(rebinding.asked.filter((question) => question.startsWith('A '))).toHaveLength(1);
-    await until(async () => (await connectionsOf(target)) === 0, { what: 'the connection is closed' });
+    await until(async () => (await countConnections(target)) === 0, { what: 'the connection is closed' });
     expect(await call(agent, `http://rebinding.example.org:${targetPort}/`)).toBe('GWK_FORBIDDEN_ADDRESS');
     expect(seen).toEqual(['127.0.0.2']);
     await agent.destroy();

@@ -18,7 +18,7 @@ afterEach(() => world.reset());
 
 describe('what is posted', () => {
   test('is the event as stored, signed as Standard Webhooks say', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id, secret } = await world.addEndpoint(target.url);
     await world.startWorker();
     const [eventId] = await world.emit(1, {
@@ -43,7 +43,7 @@ describe('what is posted', () => {
   });
 
   test('is the same at every attempt, with a timestamp and signature of its own', async () => {
-    const target = await world.destination((res, _post, nth) =>
+    const target = await world.startReceiver((res, _post, nth) =>
       res.writeHead(nth === 1 ? 500 : 200).end('thanks'),
     );
     const { id, secret } = await world.addEndpoint(target.url);
@@ -66,7 +66,7 @@ describe('what is posted', () => {
   });
 
   test('is signed with every secret that has not expired', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id, secret } = await world.addEndpoint(target.url);
     const [rotated, expired] = [generateWebhookSecret(), generateWebhookSecret()];
     for (const [plain, expiresAt] of [
@@ -96,7 +96,7 @@ describe('what does not succeed', () => {
   }
 
   test('is tried eight times, on schedule, and has failed', async () => {
-    const target = await world.destination((res) => res.writeHead(503).end('no'));
+    const target = await world.startReceiver((res) => res.writeHead(503).end('no'));
     const { id } = await world.addEndpoint(target.url);
     await world.startWorker();
     await world.emit();
@@ -129,7 +129,7 @@ describe('what does not succeed', () => {
   });
 
   test('waits as long as the destination asks', async () => {
-    const target = await world.destination((res) => res.writeHead(429, { 'retry-after': '600' }).end());
+    const target = await world.startReceiver((res) => res.writeHead(429, { 'retry-after': '600' }).end());
     const { id } = await world.addEndpoint(target.url);
     await world.startWorker();
     await world.emit();
@@ -149,7 +149,7 @@ describe('what does not succeed', () => {
     ['headers without end', (res) => res.socket!.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`), null, 'the headers of the answer are too long'], // prettier-ignore
     ['an answer that breaks off', (res) => res.writeHead(200, { 'content-length': '9' }).write('x', () => res.socket!.destroy()), null, 'connection closed without an answer'], // prettier-ignore
   ])('%s is a failure that says why', async (_sentence, answer, statusCode, error) => {
-    const target = await world.destination(answer);
+    const target = await world.startReceiver(answer);
     const { id } = await world.addEndpoint(target.url);
     await world.startWorker();
     await world.emit();
@@ -173,7 +173,7 @@ describe('what does not succeed', () => {
   });
 
   test('an event that is gone cannot be delivered', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const { id } = await world.addEndpoint(target.url);
     const [eventId] = await world.emit();
     await world.db.event.delete({ where: { id: fromPublicId('event', eventId!)! } });
@@ -188,7 +188,7 @@ describe('what a destination answers', () => {
   test('is kept sealed, 20 kB of it, and a gigabyte is cut off', async () => {
     let sent = 0;
     let cutOff: Promise<unknown> | undefined;
-    const target = await world.destination((res) => {
+    const target = await world.startReceiver((res) => {
       const chunk = Buffer.alloc(65_536, 'x');
       cutOff = once(res, 'close');
       res.writeHead(200);

@@ -19,7 +19,7 @@ describe('destinations', () => {
     const gone = Promise.withResolvers<void>();
     let calls = 0;
     // Calls beside the first keep their places until it has disabled the destination, so that the rest still waits.
-    const target = await world.destination((res) => {
+    const target = await world.startReceiver((res) => {
       const answer = () => void res.writeHead(410).end();
       if (calls++ === 0) answer();
       else void gone.promise.then(answer);
@@ -42,7 +42,7 @@ describe('destinations', () => {
   });
 
   test('one that failed for five days is disabled by its next failure', async () => {
-    const target = await world.destination((res) => res.writeHead(500).end());
+    const target = await world.startReceiver((res) => res.writeHead(500).end());
     const failingSince = new Date(Date.now() - 5 * DAY);
     const { id } = await world.addEndpoint(target.url, { failingSince, lastFailedAt: new Date() });
     await world.startWorker();
@@ -54,7 +54,7 @@ describe('destinations', () => {
   });
 
   test('one that failed now and then is not', async () => {
-    const target = await world.destination((res, _post, nth) =>
+    const target = await world.startReceiver((res, _post, nth) =>
       res.writeHead(nth % 2 === 0 ? 200 : 500).end(),
     );
     const failingSince = new Date(Date.now() - 6 * DAY);
@@ -72,7 +72,7 @@ describe('destinations', () => {
   });
 
   test('what waits for one that was removed or disabled has failed', async () => {
-    const target = await world.destination();
+    const target = await world.startReceiver();
     const [removed, disabled] = [await world.addEndpoint(target.url), await world.addEndpoint(target.url)];
     await world.emit(1_500);
     await world.db.webhookEndpoint.delete({ where: { id: removed.id } });
@@ -94,7 +94,7 @@ describe('destinations', () => {
   test('one that is for fewer instances than before gets nothing of the others, though it waited already', async () => {
     const [kept, left] = [await world.addInstance(), await world.addInstance()];
     const both = { create: [{ instanceId: kept }, { instanceId: left }] };
-    const before = await world.destination((res) => res.writeHead(500).end());
+    const before = await world.startReceiver((res) => res.writeHead(500).end());
     const { id } = await world.addEndpoint(before.url, { instances: both });
     await world.emit(1, { of: 'kept' }, kept);
     await world.emit(1, { of: 'left' }, left);
@@ -104,7 +104,7 @@ describe('destinations', () => {
       what: 'each was tried once',
     });
 
-    const after = await world.destination();
+    const after = await world.startReceiver();
     const instances = { delete: { endpointId_instanceId: { endpointId: id, instanceId: left } } };
     await world.db.webhookEndpoint.update({ where: { id }, data: { url: after.url, instances } });
     await world.makeDue();
@@ -121,7 +121,7 @@ describe('destinations', () => {
   });
 
   test('what is asked for by hand of a disabled one is posted, once', async () => {
-    const target = await world.destination((res, _post, nth) => res.writeHead(nth === 1 ? 500 : 200).end());
+    const target = await world.startReceiver((res, _post, nth) => res.writeHead(nth === 1 ? 500 : 200).end());
     const { id } = await world.addEndpoint(target.url);
     await world.emit(2);
     await world.db.webhookEndpoint.update({ where: { id }, data: { enabled: false } });
@@ -140,8 +140,8 @@ describe('destinations', () => {
 
   test('one that gives no answer is not called for all that waits, and gets that when it is back', async () => {
     let dead = true;
-    const target = await world.destination((res) => void (dead ? res.destroy() : res.writeHead(200).end()));
-    const live = await world.destination();
+    const target = await world.startReceiver((res) => void (dead ? res.destroy() : res.writeHead(200).end()));
+    const live = await world.startReceiver();
     const { id } = await world.addEndpoint(target.url);
     const beside = await world.addEndpoint(live.url);
     await world.emit(300);
@@ -172,10 +172,10 @@ describe('destinations side by side', () => {
 
   test('four bad ones with long queues do not delay a good one', async () => {
     const bad = await Promise.all([
-      world.destination(() => undefined),
-      world.destination((res) => void res.writeHead(200).flushHeaders()),
-      world.destination((res) => { res.writeHead(200); trickle(res); }), // prettier-ignore
-      world.destination((res) => res.socket!.destroy()),
+      world.startReceiver(() => undefined),
+      world.startReceiver((res) => void res.writeHead(200).flushHeaders()),
+      world.startReceiver((res) => { res.writeHead(200); trickle(res); }), // prettier-ignore
+      world.startReceiver((res) => res.socket!.destroy()),
     ]);
     for (const target of bad) await world.addEndpoint(target.url);
     await world.startWorker({}, clock);
@@ -185,7 +185,7 @@ describe('destinations side by side', () => {
       ...WAIT,
     });
 
-    const good = await world.destination();
+    const good = await world.startReceiver();
     const { id } = await world.addEndpoint(good.url);
     await world.emit(200);
     await world.finished(id, 200);
@@ -194,14 +194,14 @@ describe('destinations side by side', () => {
   });
 
   test('forty dead ones, known as such, leave room for the others', async () => {
-    const dead = await world.destination(() => undefined);
+    const dead = await world.startReceiver(() => undefined);
     for (let i = 0; i < 40; i++) {
       await world.addEndpoint(`${dead.url}/${i}`, { failingSince: new Date(), lastFailedAt: new Date() });
     }
     await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY: '40' }, clock);
     await world.emit(50);
     await until(() => dead.posts.length >= 20, { what: 'the dead ones take what they get', ...WAIT });
-    const good = await world.destination();
+    const good = await world.startReceiver();
     const { id } = await world.addEndpoint(good.url);
     await world.emit(50);
     await world.finished(id, 50);
@@ -213,7 +213,7 @@ describe('destinations side by side', () => {
     const open: (() => void)[] = [];
     let most = 0;
     let held = true;
-    const target = await world.destination((res) => {
+    const target = await world.startReceiver((res) => {
       const end = () => void res.writeHead(200).end();
       if (held) most = Math.max(most, open.push(end));
       else end();
@@ -223,7 +223,7 @@ describe('destinations side by side', () => {
     await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: '4' }, clock);
     await until(() => open.length >= 4, { what: 'four calls are in flight', ...WAIT });
     // The worker looks at the queue again before it calls another destination.
-    const beside = await world.addEndpoint((await world.destination()).url);
+    const beside = await world.addEndpoint((await world.startReceiver()).url);
     await world.emit();
     await world.finished(beside.id);
     expect(most).toBe(4);
@@ -235,7 +235,7 @@ describe('destinations side by side', () => {
 
 describe('several workers', () => {
   test('two at once post each of 1,000 deliveries once', async () => {
-    const targets = await Promise.all([1, 2, 3, 4].map(() => world.destination()));
+    const targets = await Promise.all([1, 2, 3, 4].map(() => world.startReceiver()));
     const ids = await Promise.all(targets.map(async ({ url }) => (await world.addEndpoint(url)).id));
     const events = await world.emit(250);
     await Promise.all([world.startWorker(), world.startWorker()]);
@@ -248,7 +248,7 @@ describe('several workers', () => {
 
   test('one that stops finishes its calls and gives back the rest', async () => {
     const open: (() => void)[] = [];
-    const target = await world.destination((res) => open.push(() => res.writeHead(200).end()));
+    const target = await world.startReceiver((res) => open.push(() => res.writeHead(200).end()));
     const { id } = await world.addEndpoint(target.url);
     await world.emit(25);
     const worker = await world.startWorker({}, { drainMs: NEVER_MS, timeoutMs: NEVER_MS });
@@ -263,7 +263,7 @@ describe('several workers', () => {
   });
 
   test('one that stops breaks off calls that do not end, and they are due again at once', async () => {
-    const target = await world.destination((res, _post, nth) => {
+    const target = await world.startReceiver((res, _post, nth) => {
       if (nth > 5) res.writeHead(200).end();
     });
     const { id } = await world.addEndpoint(target.url);
@@ -281,7 +281,7 @@ describe('several workers', () => {
 
   test('what a lost lock covered is not written by the one who lost it', async () => {
     let end: () => void = () => undefined;
-    const target = await world.destination((res) => (end = () => res.writeHead(500).end()));
+    const target = await world.startReceiver((res) => (end = () => res.writeHead(500).end()));
     const { id } = await world.addEndpoint(target.url);
     await world.emit();
     const worker = await world.startWorker({}, { drainMs: NEVER_MS, timeoutMs: NEVER_MS });

@@ -6,7 +6,7 @@ import {
   numberStage,
   until,
   type NumberStage,
-} from '@gwk/test/support/engine/number';
+} from '@gwk/test/support/engine/simulated-instance';
 
 /** Failure windows: the moments at which an engine may die, and the results that must not follow. */
 let stage: NumberStage;

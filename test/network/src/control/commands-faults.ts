@@ -6,7 +6,7 @@ import { ban, temporaryBan } from '../session/login.js';
 import { liftRestriction, restrict } from '../session/restriction.js';
 import { streamError } from '../session/stream-errors.js';
 import type { LineFaults } from '../transport/line.js';
-import { companionsOf } from './commands-people.js';
+import { listCompanions } from './commands-people.js';
 
 const BAN = 406;
 
@@ -63,14 +63,14 @@ export const faultCommands = {
 
   /** Ends the connections of a number with a code: 503, 515, 500 and so on. */
   streamError: (network: Network, { number, code }: { number: string; code: number }) => {
-    const open = companionsOf(network, number).flatMap(({ connection }) => connection ?? []);
+    const open = listCompanions(network, number).flatMap(({ connection }) => connection ?? []);
     for (const connection of open) streamError(connection, { code: String(code) });
     return { ended: open.length };
   },
 
   /** The connections of a number are gone without a word. */
   cut: (network: Network, { number, device }: { number: string; device?: number }) => {
-    const open = companionsOf(network, number, device).flatMap(({ connection }) => connection ?? []);
+    const open = listCompanions(network, number, device).flatMap(({ connection }) => connection ?? []);
     for (const connection of open) connection.cut();
     return { ended: open.length };
   },

@@ -2,7 +2,7 @@ import type { Network } from '../network.js';
 import { sendHistory, type Remembered } from '../history/history.js';
 import { fileIn, fileMessage, openFileIn, type MediaFields, type MediaKind } from '../media/messages.js';
 import { sendContent, type Writing } from './commands-chat.js';
-import { companionsOf } from './commands-people.js';
+import { listCompanions } from './commands-people.js';
 
 export interface File extends Writing {
   kind: MediaKind;
@@ -45,7 +45,7 @@ export const mediaCommands = {
 
   /** The phone sends what it remembers once more, in the message or as a file, to the devices that are linked. */
   sendHistory: async (network: Network, { number, inFile }: { number: string; inFile?: boolean }) => {
-    for (const companion of companionsOf(network, number))
+    for (const companion of listCompanions(network, number))
       await sendHistory(network.world, companion, inFile);
     return {};
   },

@@ -42,7 +42,7 @@ export function viewAccount(account: Account): AccountView {
   };
 }
 
-export function companionsOf({ world }: Network, number: string, device?: number): Companion[] {
+export function listCompanions({ world }: Network, number: string, device?: number): Companion[] {
   const all = [...world.people.need(number).companions.values()];
   return device === undefined ? all : all.filter(({ id }) => id === device);
 }
@@ -93,7 +93,7 @@ export const peopleCommands = {
   },
 
   unlink: (network: Network, { number, device }: { number: string; device?: number }) => {
-    const leaving = companionsOf(network, number, device);
+    const leaving = listCompanions(network, number, device);
     for (const companion of leaving) unlink(network.world, companion);
     return { unlinked: leaving.length };
   },

@@ -3,7 +3,7 @@ import { deflateSync } from 'node:zlib';
 import { proto } from '@whiskeysockets/baileys';
 import type { Account, Companion } from '../people/account.js';
 import { writeToOwn } from '../people/writing.js';
-import { sealFile } from '../media/sealed-file.js';
+import { encryptFile } from '../media/encrypted-file.js';
 import type { World } from '../world.js';
 
 /** A message of the past, as the phone remembers it. */
@@ -47,7 +47,7 @@ export async function sendHistory(world: World, companion: Companion, inFile = f
 
 function asFile(world: World, chats: History): proto.IMessage {
   if (!world.media) throw new Error('this network has no media hosts');
-  const { bytes, ...reference } = sealFile(packed(HistorySyncType.RECENT, chats), 'history');
+  const { bytes, ...reference } = encryptFile(packed(HistorySyncType.RECENT, chats), 'history');
   const { directPath } = world.media.put(bytes, 'phone');
   const historySyncNotification = {
     ...reference,

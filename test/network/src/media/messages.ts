@@ -2,7 +2,7 @@ import { createCipheriv, randomBytes } from 'node:crypto';
 import { hkdf, proto } from '@whiskeysockets/baileys';
 import { unwrap } from '../people/contents.js';
 import type { World } from '../world.js';
-import { openFile, sealFile, type FileKind } from './sealed-file.js';
+import { decryptFile, encryptFile, type FileKind } from './encrypted-file.js';
 
 export type MediaKind = Exclude<FileKind, 'history'>;
 
@@ -29,7 +29,7 @@ export function fileMessage(
   kind: MediaKind,
   { bytes, fields = {} }: { bytes: Buffer; fields?: MediaFields },
 ): proto.IMessage {
-  const { bytes: sealed, ...reference } = sealFile(bytes, kind);
+  const { bytes: sealed, ...reference } = encryptFile(bytes, kind);
   const place = mediaOf(world).put(sealed, 'phone');
   world.keptFiles.set(place.directPath, sealed);
   const content = {
@@ -66,7 +66,7 @@ export function openFileIn(world: World, message: proto.IMessage | undefined): B
   if (!file) throw new Error('the message brings no file');
   const stored = mediaOf(world).get(file.reference.directPath);
   if (!stored) throw new Error('the file is not on the media hosts');
-  return openFile(stored.bytes, file.reference, file.kind);
+  return decryptFile(stored.bytes, file.reference, file.kind);
 }
 
 /** The phone's answer to a request for a file that is no longer there: where it is now, encrypted with its key. */

@@ -74,7 +74,7 @@ export class Account {
   readonly handsets = new Map<number, Handset>();
   readonly companions = new Map<number, Companion>();
   /** Numbers whose owner has written to this account: with them a conversation exists. */
-  readonly heardFrom = new Set<string>();
+  readonly receivedFrom = new Set<string>();
   business?: string;
   /** Messages of the past, which the phone tells to a device that it links. */
   readonly remembers: Remembered[] = [];

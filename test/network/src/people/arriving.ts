@@ -1,6 +1,6 @@
 import type { proto } from '@whiskeysockets/baileys';
 import { CounterUsed } from '../signal/errors.js';
-import { bigEndian, bytesOf, children, node, seconds, type Node } from '../wire/nodes.js';
+import { bigEndian, readBytes, children, node, seconds, type Node } from '../wire/nodes.js';
 import { bundleNodes } from '../signal/keys.js';
 import { deliver } from '../post/mail.js';
 import type { World } from '../world.js';
@@ -56,7 +56,7 @@ async function openOne(arrival: Arrival, sealed: Node): Promise<Opened> {
   const sender = { user: from.lid, device: fromDevice };
   const type = sealed.attrs.type ?? '';
   try {
-    const bytes = bytesOf(sealed, 'enc');
+    const bytes = readBytes(sealed, 'enc');
     if (type === 'skmsg') {
       const message = await handset.signal.decryptFromGroup(arrival.group ?? '', sender, bytes);
       return { fate: 'shown', message };
@@ -100,7 +100,7 @@ function entryOf(arrival: Arrival, opened: Opened): Omit<Received, 'seq' | 'at'>
     attempt: Number(sealed.count ?? 0),
     fate: opened.fate,
     ...(opened.error !== undefined && { error: opened.error }),
-    drawnBy: children(stanza).flatMap(({ tag }) => (CARRIERS.has(tag) ? [] : tag)),
+    renderingNodes: children(stanza).flatMap(({ tag }) => (CARRIERS.has(tag) ? [] : tag)),
     attributes: { ...stanza.attrs, ...(sealed.mediatype && { mediatype: sealed.mediatype }) },
   };
 }

@@ -33,7 +33,7 @@ export interface Received {
   error?: string;
   message?: proto.IMessage;
   /** The nodes beside the ciphertext, which tell apps how to draw it. */
-  drawnBy: string[];
+  renderingNodes: string[];
   attributes: Record<string, string>;
 }
 

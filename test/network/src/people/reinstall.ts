@@ -12,7 +12,7 @@ export function reinstall(world: World, account: Account): void {
   if (account.companions.size > 0) throw new Error(`${account.number} has linked devices: unlink them first`);
   account.handsets.set(0, new Handset(account, 0));
   for (const other of world.people.all()) {
-    if (!other.heardFrom.has(account.number)) continue;
+    if (!other.receivedFrom.has(account.number)) continue;
     const attributes = { from: account.jid('lid'), type: 'encrypt', id: world.nextId('id-'), t: seconds() };
     for (const companion of other.companions.values()) {
       deliver(companion, node('notification', attributes, [node('identity')]));

@@ -2,7 +2,7 @@ import { proto, WA_ADV_ACCOUNT_SIG_PREFIX, WA_ADV_DEVICE_SIG_PREFIX } from '@whi
 import protobufs from 'libsignal/src/protobufs.js';
 import { UnreadableMessage } from '../signal/errors.js';
 import { verified } from '../signal/keys.js';
-import { bytesOf, child } from '../wire/nodes.js';
+import { readBytes, child } from '../wire/nodes.js';
 import type { Companion } from './account.js';
 import type { Arrival } from './arriving.js';
 
@@ -21,7 +21,7 @@ export function checkSender(arrival: Arrival, sealed: Buffer): void {
   if (!identity.equals(companion.identity)) throw new UnreadableMessage('a session of another identity');
   const node = child(arrival.stanza, 'device-identity');
   if (!node) throw new UnreadableMessage('a session is opened without the identity of the device');
-  const bytes = bytesOf(node, 'device-identity');
+  const bytes = readBytes(node, 'device-identity');
   if (proved.get(companion)?.equals(bytes)) return;
   checkIdentity(arrival, identity, bytes);
   proved.set(companion, bytes);

@@ -2,7 +2,7 @@ import type { proto } from '@whiskeysockets/baileys';
 import { groupJid, type Group } from '../groups/group.js';
 import { deliver } from '../post/mail.js';
 import { readPreKey, readSignedPreKey, type Bundle } from '../signal/keys.js';
-import { bytesOf, child, node, numberOf, ProtocolError, seconds, type Node } from '../wire/nodes.js';
+import { readBytes, child, node, readNumber, ProtocolError, seconds, type Node } from '../wire/nodes.js';
 import { takePreKey } from '../session/prekeys.js';
 import type { World } from '../world.js';
 import type { Account, Companion } from './account.js';
@@ -48,7 +48,7 @@ export async function write(
     ...(sender.business !== undefined && { verified_level: 'unknown' }),
     ...options.attributes,
   };
-  to.heardFrom.add(sender.number);
+  to.receivedFrom.add(sender.number);
   handset.keep({ id, message, to: to.number, attributes, garbled: options.garbled ?? 0 });
   if (options.unavailable)
     for (const companion of to.companions.values()) announce(companion, attributes, options.unavailable);
@@ -199,7 +199,7 @@ function garbledFor(
   attempt = 0,
 ): Node {
   const times = handset.kept(attributes.id ?? '')?.garbled ?? 0;
-  return attempt < times ? { ...sealed, content: garble(bytesOf(sealed, 'enc')) } : sealed;
+  return attempt < times ? { ...sealed, content: garble(readBytes(sealed, 'enc')) } : sealed;
 }
 
 /** So far from the end it is what proves the text, or the text: in each of the three kinds of ciphertext. */
@@ -263,11 +263,11 @@ export async function sendAgain(world: World, handset: Handset, asked: AskedAgai
 }
 
 function offered(companion: Companion, { keys, receipt }: AskedAgain): Bundle {
-  const identity = bytesOf(child(keys, 'identity'), 'identity');
+  const identity = readBytes(child(keys, 'identity'), 'identity');
   if (!identity.equals(companion.identity)) throw new ProtocolError('offers keys of another identity');
   const preKey = child(keys, 'key');
   return {
-    registrationId: numberOf(child(receipt, 'registration'), 'registration'),
+    registrationId: readNumber(child(receipt, 'registration'), 'registration'),
     identity,
     signedPreKey: readSignedPreKey(child(keys, 'skey'), identity),
     ...(preKey && { preKey: readPreKey(preKey, 'pre-key') }),

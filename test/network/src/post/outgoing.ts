@@ -62,7 +62,7 @@ function restriction(world: World, { companion, to, group, stanza }: Outgoing): 
   if (group || world.faults.restrictedUntil(account.number) === undefined) return undefined;
   const receiver = world.people.byJid(stanza.attrs.to);
   if (receiver === account || to.server === 'broadcast') return undefined;
-  return receiver && account.heardFrom.has(receiver.number) ? undefined : RESTRICTED;
+  return receiver && account.receivedFrom.has(receiver.number) ? undefined : RESTRICTED;
 }
 
 function read(world: World, companion: Companion, stanza: Node): Outgoing {

@@ -10,7 +10,7 @@ import {
 import type { Account, Companion } from '../people/account.js';
 import type { KeyPair } from '../wire/certificates.js';
 import { NETWORK, parseJid } from '../wire/jids.js';
-import { bytesOf, child, node, ProtocolError, seconds, type Node } from '../wire/nodes.js';
+import { readBytes, child, node, ProtocolError, seconds, type Node } from '../wire/nodes.js';
 import type { Connection } from '../transport/connection.js';
 import type { World } from '../world.js';
 import type { Pairing } from './pairing.js';
@@ -46,7 +46,7 @@ export class CodePairing {
     const registration = child(stanza, 'link_code_companion_reg');
     const number = parseJid(registration?.attrs.jid)?.user ?? '';
     if (registration?.attrs.stage === 'companion_hello') {
-      const wrapped = bytesOf(
+      const wrapped = readBytes(
         child(registration, 'link_code_pairing_wrapped_companion_ephemeral_pub'),
         'wrapped key',
       );
@@ -124,8 +124,8 @@ interface Shared {
 
 /** Opens what the client has made of both keys: with a wrong code the keys differ and it does not open. */
 function readBundle(registration: Node, shared: Shared): Buffer {
-  const bundle = bytesOf(child(registration, 'link_code_pairing_wrapped_key_bundle'), 'key bundle');
-  const identity = bytesOf(child(registration, 'companion_identity_public'), 'identity');
+  const bundle = readBytes(child(registration, 'link_code_pairing_wrapped_key_bundle'), 'key bundle');
+  const identity = readBytes(child(registration, 'companion_identity_public'), 'identity');
   if (!identity.equals(shared.identity)) throw new ProtocolError('another identity than at the beginning');
   const secret = Curve.sharedKey(shared.ephemeral.private, shared.clientKey);
   const salt = bundle.subarray(0, SALT_LENGTH);

@@ -4,7 +4,7 @@ import type { Account, Companion } from '../people/account.js';
 import { readSignedPreKey, sign, typed, verified, type SignedPreKey } from '../signal/keys.js';
 import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
-import { bytesOf, child, node, ProtocolError, seconds } from '../wire/nodes.js';
+import { readBytes, child, node, ProtocolError, seconds } from '../wire/nodes.js';
 import type { World } from '../world.js';
 import { askForPasskey, PasskeyNeeded } from './passkey.js';
 import { streamError } from './stream-errors.js';
@@ -178,7 +178,7 @@ function checkAnswer(answer: ReturnType<typeof node>, expected: Expected): Buffe
   if (signed.attrs['key-index'] !== String(expected.keyIndex))
     throw new ProtocolError('signed for another index');
   const { details, deviceSignature } = proto.ADVSignedDeviceIdentity.decode(
-    bytesOf(signed, 'device-identity'),
+    readBytes(signed, 'device-identity'),
   );
   if (!expected.details.equals(details ?? Buffer.alloc(0))) throw new ProtocolError('signed other details');
   const message = Buffer.concat([

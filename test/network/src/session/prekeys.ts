@@ -3,11 +3,11 @@ import { deliver } from '../post/mail.js';
 import { bundleNodes, readPreKey, readSignedPreKey, type Bundle } from '../signal/keys.js';
 import { NETWORK, parseJid } from '../wire/jids.js';
 import {
-  bytesOf,
+  readBytes,
   child,
   children,
   node,
-  numberOf,
+  readNumber,
   ProtocolError,
   seconds,
   type Node,
@@ -19,10 +19,10 @@ const FEW = 10;
 
 /** A client's keys for those who want to write to it: its signed pre-key, and pre-keys that are used once each. */
 export function uploadKeys(companion: Companion, query: Node): void {
-  const identity = bytesOf(child(query, 'identity'), 'identity');
+  const identity = readBytes(child(query, 'identity'), 'identity');
   if (!identity.equals(companion.identity))
     throw new ProtocolError('keys of another identity than was paired');
-  const registrationId = numberOf(child(query, 'registration'), 'registration');
+  const registrationId = readNumber(child(query, 'registration'), 'registration');
   const signedPreKey = readSignedPreKey(child(query, 'skey'), identity);
   const fresh = children(child(query, 'list'), 'key').map((one) => readPreKey(one, 'pre-key'));
   companion.registrationId = registrationId;
@@ -53,7 +53,7 @@ export function takePreKey(companion: Companion): Bundle {
 }
 
 /** The answer to a client that wants to write to the devices it names. */
-export function keysOf(world: World, query: Node): Node {
+export function answerKeys(world: World, query: Node): Node {
   const users = children(child(query, 'key'), 'user').map(({ attrs }) => userKeys(world, attrs.jid));
   return node('list', {}, users);
 }

@@ -5,7 +5,7 @@ import { groupNode } from '../groups/nodes.js';
 import { NETWORK, parseJid } from '../wire/jids.js';
 import { bigEndian, child, children, node, ProtocolError, type Node } from '../wire/nodes.js';
 import type { World } from '../world.js';
-import { keysOf, rotateSignedPreKey, uploadKeys } from './prekeys.js';
+import { answerKeys, rotateSignedPreKey, uploadKeys } from './prekeys.js';
 import { answerRestriction } from './restriction.js';
 import { streamError } from './stream-errors.js';
 import { usync } from './usync.js';
@@ -51,7 +51,7 @@ const HANDLERS: Record<string, Handler> = {
     rotateSignedPreKey(companion, query);
     return [];
   },
-  'encrypt/get/key': ({ world, query }) => [keysOf(world, query)],
+  'encrypt/get/key': ({ world, query }) => [answerKeys(world, query)],
   'usync/get/usync': ({ world, query }) => [usync(world, query)],
   'abt/get/props': () => [node('props', { hash: 'none', refresh: '86400', protocol: '1' }, [])],
   'w/get/props': () => [node('props', { hash: 'none' }, [])],

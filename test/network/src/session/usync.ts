@@ -1,6 +1,6 @@
 import type { Account } from '../people/account.js';
 import { phoneJid } from '../wire/jids.js';
-import { child, children, node, seconds, textOf, type Node } from '../wire/nodes.js';
+import { child, children, node, seconds, readText, type Node } from '../wire/nodes.js';
 import type { World } from '../world.js';
 import { signedDeviceList } from './device-list.js';
 
@@ -20,7 +20,7 @@ export function usync(world: World, query: Node): Node {
 }
 
 function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node {
-  const typed = textOf(child(user, 'contact'));
+  const typed = readText(child(user, 'contact'));
   const phone = typed.replace(/\D/g, '');
   const jid = user.attrs.jid ?? (phone ? phoneJid(phone) : undefined);
   const account = world.people.byJid(jid);

@@ -1,4 +1,4 @@
-import './quiet.js';
+import './silence-libsignal.js';
 import { BufferJSON, encodeWAMessage, proto, unpadRandomMax16 } from '@whiskeysockets/baileys';
 import {
   GroupCipher,

@@ -1,7 +1,7 @@
-import './quiet.js';
+import './silence-libsignal.js';
 import { randomInt } from 'node:crypto';
 import { Curve, signedKeyPair } from '@whiskeysockets/baileys';
-import { bigEndian, bytesOf, child, node, numberOf, ProtocolError, type Node } from '../wire/nodes.js';
+import { bigEndian, readBytes, child, node, readNumber, ProtocolError, type Node } from '../wire/nodes.js';
 import { verifyXeddsa } from './xeddsa.js';
 import type { KeyPair } from '../wire/certificates.js';
 
@@ -66,15 +66,15 @@ export function bundleNodes(bundle: Bundle): Node[] {
 }
 
 export function readPreKey(from: Node | undefined, what: string): PreKey {
-  const id = numberOf(child(from, 'id'), `${what} id`);
-  const key = bytesOf(child(from, 'value'), `${what} value`);
+  const id = readNumber(child(from, 'id'), `${what} id`);
+  const key = readBytes(child(from, 'value'), `${what} value`);
   if (key.length !== 32) throw new ProtocolError(`${what} of ${key.length} bytes`);
   return { id, key };
 }
 
 export function readSignedPreKey(from: Node | undefined, identity: Uint8Array): SignedPreKey {
   const read = readPreKey(from, 'signed pre-key');
-  const signature = bytesOf(child(from, 'signature'), 'signature of the signed pre-key');
+  const signature = readBytes(child(from, 'signature'), 'signature of the signed pre-key');
   if (!verified(identity, typed(read.key), signature)) {
     throw new ProtocolError('the signature of the signed pre-key is not of its identity');
   }

@@ -16,7 +16,7 @@ interface AccountSnapshot {
   business?: string;
   manners: Manners;
   nextDevice: number;
-  heardFrom: string[];
+  receivedFrom: string[];
   remembers: Remembered[];
   handsets: { id: number; signal: DeviceSnapshot; keysGiven: string[] }[];
   companions: CompanionSnapshot[];
@@ -46,7 +46,7 @@ function snapshotOf(account: Account): AccountSnapshot {
     ...(business !== undefined && { business }),
     manners,
     nextDevice,
-    heardFrom: [...account.heardFrom],
+    receivedFrom: [...account.receivedFrom],
     remembers: account.remembers,
     handsets: [...account.handsets.values()].map((handset) => ({
       id: handset.id,
@@ -73,7 +73,7 @@ function accountOf(from: AccountSnapshot): Account {
   if (from.business !== undefined) account.business = from.business;
   account.manners = { ...GOOD_MANNERS, ...from.manners };
   account.nextDevice = from.nextDevice;
-  for (const number of from.heardFrom) account.heardFrom.add(number);
+  for (const number of from.receivedFrom) account.receivedFrom.add(number);
   account.remembers.push(...from.remembers);
   for (const { id, signal, keysGiven } of from.handsets) {
     account.handsets.set(id, new Handset(account, id, { signal, keysGiven }));

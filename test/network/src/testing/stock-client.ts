@@ -1,4 +1,4 @@
-import '../signal/quiet.js';
+import '../signal/silence-libsignal.js';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import {
   Browsers,

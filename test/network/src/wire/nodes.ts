@@ -24,19 +24,19 @@ export function child(parent: Node | undefined, tag: string): Node | undefined {
 }
 
 /** The content of a node as bytes; a node without bytes is a protocol error of the sender. */
-export function bytesOf(of: Node | undefined, what: string): Buffer {
+export function readBytes(of: Node | undefined, what: string): Buffer {
   if (of?.content instanceof Uint8Array) return Buffer.from(of.content);
   if (typeof of?.content === 'string') return Buffer.from(of.content);
   throw new ProtocolError(`${what} has no bytes`);
 }
 
-export function textOf(of: Node | undefined): string {
+export function readText(of: Node | undefined): string {
   if (of?.content instanceof Uint8Array) return Buffer.from(of.content).toString('utf8');
   return typeof of?.content === 'string' ? of.content : '';
 }
 
-export function numberOf(of: Node | undefined, what: string): number {
-  const bytes = bytesOf(of, what);
+export function readNumber(of: Node | undefined, what: string): number {
+  const bytes = readBytes(of, what);
   if (bytes.length === 0 || bytes.length > 6) throw new ProtocolError(`${what} is not a number`);
   return bytes.readUIntBE(0, bytes.length);
 }

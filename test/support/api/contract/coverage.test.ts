@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
-import { answersOf, readSeenAnswers, unseen } from './coverage.js';
+import { listAnswers, readSeenAnswers, unseen } from './coverage.js';
 
 const document = openApiDocument({
   operations: OPERATIONS,
@@ -12,7 +12,7 @@ const document = openApiDocument({
 });
 
 test('an answer is an operation with a status, and with each problem of that status', () => {
-  const answers = answersOf(document);
+  const answers = listAnswers(document);
   expect(answers).toContain('getInstance 200');
   expect(answers).toContain('getInstance 404 not-found');
   expect(answers).toContain('createInstance 409 instance-name-taken');

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
-import { nameOf } from './seen-answers.js';
+import { formatAnswer } from './seen-answers.js';
 
 /** Answers that the document describes and no test can produce, with the reason. */
 export const UNPRODUCED: readonly { answer: RegExp; reason: string }[] = [];
@@ -12,14 +12,14 @@ interface Described {
 }
 
 /** Every answer that the document describes: each operation with each status, and with each problem. */
-export function answersOf(document: OpenApiDocument): string[] {
+export function listAnswers(document: OpenApiDocument): string[] {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
   return (operations as unknown as Described[]).flatMap(({ operationId: operation, responses }) =>
     Object.entries(responses).flatMap(([text, { content }]) => {
       const status = Number(text);
       const problems = content?.['application/problem+json'];
-      if (!problems) return [nameOf({ operation, status, code: null })];
-      return Object.keys(problems.examples!).map((code) => nameOf({ operation, status, code }));
+      if (!problems) return [formatAnswer({ operation, status, code: null })];
+      return Object.keys(problems.examples!).map((code) => formatAnswer({ operation, status, code }));
     }),
   );
 }

@@ -21,7 +21,7 @@ const FORM = [
 ].join('\r\n');
 
 /** @param ids values of the parameters in the path */
-export function sampleOf(
+export function buildSample(
   operation: Operation,
   document: OpenApiDocument,
   ids: Readonly<Record<string, string>>,
@@ -33,7 +33,7 @@ export function sampleOf(
     const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
     return { method, path: filled, body: FORM, headers };
   }
-  return { method, path: filled, body: bodiesOf(operation, document)[0] };
+  return { method, path: filled, body: listBodies(operation, document)[0] };
 }
 
 interface JsonBody {
@@ -45,7 +45,7 @@ interface JsonBody {
 }
 
 /** The bodies that the description shows. */
-export function bodiesOf({ method, path }: Operation, document: OpenApiDocument): unknown[] {
+export function listBodies({ method, path }: Operation, document: OpenApiDocument): unknown[] {
   const described = document.paths[path]![method.toLowerCase()] as unknown as JsonBody;
   const { example, examples } = described.requestBody.content['application/json'];
   return structuredClone(examples ? Object.values(examples).map(({ value }) => value) : [example]);

@@ -12,7 +12,7 @@ export interface SeenAnswer {
 /** The folder in which a run of all tests collects what its processes have seen (test/run.js). */
 export const ANSWERS_VARIABLE = 'GWK_TEST_ANSWERS';
 
-export const nameOf = ({ operation, status, code }: SeenAnswer): string =>
+export const formatAnswer = ({ operation, status, code }: SeenAnswer): string =>
   code === null ? `${operation} ${status}` : `${operation} ${status} ${code}`;
 
 const written = new Set<string>();
@@ -20,7 +20,7 @@ const written = new Set<string>();
 /** Keeps it once for this process. */
 export function record(seenAnswer: SeenAnswer): void {
   const folder = process.env[ANSWERS_VARIABLE];
-  const name = nameOf(seenAnswer);
+  const name = formatAnswer(seenAnswer);
   if (folder === undefined || written.has(name)) return;
   written.add(name);
   appendFileSync(join(folder, `${process.pid}.txt`), `${name}\n`);

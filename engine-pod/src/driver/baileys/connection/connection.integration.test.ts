@@ -1,13 +1,13 @@
 import type { Disconnect } from '../../driver.js';
 import {
   NEVER_ABORTED,
-  NumberOnNetwork,
+  SimulatedInstance,
   numberStage,
   QR,
   seenMeanwhile,
   until,
   type NumberStage,
-} from '@gwk/test/support/engine/number';
+} from '@gwk/test/support/engine/simulated-instance';
 
 let stage: NumberStage;
 const open = async (): Promise<void> => void (stage = await numberStage());
@@ -67,7 +67,7 @@ describe('a connection that ends reports how:', () => {
   });
 
   test('replaced by another connection with the same credentials', async () => {
-    const other = new NumberOnNetwork(stage.running);
+    const other = new SimulatedInstance(stage.running);
     for (const [name, entry] of stage.number.rows.session) other.rows.session.set(name, entry);
     expect(await ending(async () => other.connect())).toEqual({ kind: 'replaced' });
     await other.happens('opened');
@@ -145,12 +145,12 @@ describe('pairing', () => {
   beforeAll(open);
   afterAll(close);
 
-  const paired = async (number: NumberOnNetwork) => (await number.happens('paired')).device;
+  const paired = async (number: SimulatedInstance) => (await number.happens('paired')).device;
 
   test('by a code typed on the phone', async () => {
     const { running, network } = stage;
     const phone = await network.phone('5511900000005', { name: 'Other' });
-    const number = new NumberOnNetwork(running);
+    const number = new SimulatedInstance(running);
     number.connect({ session: QR.session, method: 'code', phone: phone.number });
     const { code, expiresInMs } = await number.happens('pairing-code');
     expect([code.length, expiresInMs]).toEqual([8, 120_000]);
@@ -163,7 +163,7 @@ describe('pairing', () => {
   test('of a business reports its name', async () => {
     const { running, network } = stage;
     const phone = await network.phone('5511900000006', { name: 'Shop', business: 'The Shop' });
-    const number = new NumberOnNetwork(running);
+    const number = new SimulatedInstance(running);
     number.connect(QR);
     await phone.scan((await number.happens('qr')).code);
     expect(await paired(number)).toMatchObject({ business_name: 'The Shop', platform: 'smba' });
@@ -172,7 +172,7 @@ describe('pairing', () => {
   });
 
   test('stores nothing when it fails', async () => {
-    const number = new NumberOnNetwork(stage.running);
+    const number = new SimulatedInstance(stage.running);
     number.connect({ session: QR.session, method: 'code', phone: '5511900000007' });
     await number.happens('pairing-code');
     await number.driver.close();
@@ -184,7 +184,7 @@ describe('pairing', () => {
   test('is not confirmed to the phone before the credentials are stored', async () => {
     const { running, network } = stage;
     const phone = await network.phone('5511900000008', { name: 'Slow' });
-    const number = new NumberOnNetwork(running);
+    const number = new SimulatedInstance(running);
     number.connect(QR);
     const { code } = await number.happens('qr');
     let release!: () => void;

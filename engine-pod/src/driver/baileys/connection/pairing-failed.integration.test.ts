@@ -3,7 +3,7 @@ import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { HeldTimers } from '@gwk/network/testing/held-timers';
 import type { Person } from '@gwk/network/control/client';
 import type { Manners } from '@gwk/network/people/account';
-import { NumberOnNetwork, QR } from '@gwk/test/support/engine/number';
+import { SimulatedInstance, QR } from '@gwk/test/support/engine/simulated-instance';
 
 /** Failed pairings: each reports a reason and stores nothing that a later engine would log in with. */
 let running: RunningNetwork;
@@ -24,7 +24,7 @@ const newNumber = (): string => String(++last);
 
 async function beginning(network: RunningNetwork, method: 'qr' | 'code') {
   const phone = await network.client.phone(newNumber(), { name: 'Shop' });
-  const number = new NumberOnNetwork(network);
+  const number = new SimulatedInstance(network);
   number.connect({ session: QR.session, method, phone: method === 'code' ? phone.number : null });
   const { code } = await number.happens(method === 'qr' ? 'qr' : 'pairing-code');
   return { phone, number, code };
@@ -33,7 +33,7 @@ async function beginning(network: RunningNetwork, method: 'qr' | 'code') {
 const links = (phone: Person, method: 'qr' | 'code', code: string) =>
   method === 'qr' ? phone.scan(code) : phone.types(code);
 
-async function leavesNothing(number: NumberOnNetwork): Promise<void> {
+async function leavesNothing(number: SimulatedInstance): Promise<void> {
   expect(number.events.map(({ kind }) => kind)).not.toContain('paired');
   expect(number.rows.of('creds')).toEqual([]);
   await number.driver.close();
@@ -103,7 +103,7 @@ test('a wrongly typed code links nothing', async () => {
 
 test('a network that does not answer', async () => {
   await running.client.outage(true);
-  const number = new NumberOnNetwork(running);
+  const number = new SimulatedInstance(running);
   number.connect(QR);
   expect((await number.happens('closed')).disconnect).toMatchObject({ kind: 'dropped' });
   await running.client.outage(false);
@@ -114,7 +114,7 @@ test('a network that accepts the connection and sends nothing', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const url = `ws://127.0.0.1:${(silent.address() as AddressInfo).port}/ws/chat`;
-  const number = new NumberOnNetwork({ ...running, url }, { connectTimeoutMs: 100 });
+  const number = new SimulatedInstance({ ...running, url }, { connectTimeoutMs: 100 });
   number.connect(QR);
   const { disconnect } = await number.happens('closed');
   expect(disconnect).toEqual({ kind: 'dropped', reason: 'timed_out' });

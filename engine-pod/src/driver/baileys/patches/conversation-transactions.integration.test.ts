@@ -4,7 +4,7 @@ import {
   slowWrites,
   until,
   type NumberStage,
-} from '@gwk/test/support/engine/number';
+} from '@gwk/test/support/engine/simulated-instance';
 
 let stage: NumberStage;
 const CHATS = 12;

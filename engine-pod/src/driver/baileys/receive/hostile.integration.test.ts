@@ -4,7 +4,7 @@ import { createLogger } from '@gwk/core/log';
 import { deliver } from '@gwk/network/post/mail';
 import { node, seconds, type Node } from '@gwk/network/wire/nodes';
 import { proto } from '@whiskeysockets/baileys';
-import { numberStage, Rows, until, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, Rows, until, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /**
  * Input with which strangers and others may try to bring an engine down. It stays up, decrypts other messages and

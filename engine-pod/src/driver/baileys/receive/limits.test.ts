@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../driver.js';
 import { ManualClock } from '@gwk/test/support/clock';
-import { Rows } from '@gwk/test/support/engine/number';
+import { Rows } from '@gwk/test/support/engine/simulated-instance';
 import { SessionStore } from '../session/store.js';
 import { RateLimiter } from '../rate-limiter.js';
 import { PhoneRequests, type PhoneConnection } from './missing/phone-requests.js';

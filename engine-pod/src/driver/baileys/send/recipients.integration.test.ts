@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /**
  * An engine requests no address that a customer or a contact gave, because it would do so from inside the cluster.

@@ -1,4 +1,4 @@
-import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 let stage: NumberStage;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import {
   slowWrites,
   until,
   type NumberStage,
-} from '@gwk/test/support/engine/number';
+} from '@gwk/test/support/engine/simulated-instance';
 
 /** Many messages at once: decrypted ahead of Baileys, stored together, and reported in order. */
 const CONTACTS = 4;

@@ -6,7 +6,7 @@ import {
   strangerStage,
   until,
   type NumberStage,
-} from '@gwk/test/support/engine/number';
+} from '@gwk/test/support/engine/simulated-instance';
 
 /** Undecryptable messages: from contacts with a broken session, and from strangers who send anything. */
 let stage: Awaited<ReturnType<typeof strangerStage>>;

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
-import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 import { classifyError } from './download.js';
 import { decideMediaError, type DownloadFailure } from './received-file.js';
 

@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { numberStage, seenMeanwhile, until, type NumberStage } from '@gwk/test/support/engine/number';
+import {
+  numberStage,
+  seenMeanwhile,
+  until,
+  type NumberStage,
+} from '@gwk/test/support/engine/simulated-instance';
 
 /**
  * Content that comes in two parts: an edit encrypted with the secret of another message, and a message whose

@@ -1,6 +1,6 @@
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { Content } from '@gwk/network/control/client';
-import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 let stage: NumberStage;
 let group: string;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /** Reactions of recipients to our messages. */
 let stage: NumberStage;

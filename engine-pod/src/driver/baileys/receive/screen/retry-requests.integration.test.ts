@@ -1,6 +1,6 @@
 import { deliver } from '@gwk/network/post/mail';
 import { node, seconds, type Node } from '@gwk/network/wire/nodes';
-import { strangerStage, until, type NumberStage } from '@gwk/test/support/engine/number';
+import { strangerStage, until, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /** Forged requests to resend messages, as anybody may send who knows the protocol. */
 let stage: Awaited<ReturnType<typeof strangerStage>>;

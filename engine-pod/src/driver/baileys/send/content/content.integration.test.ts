@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { NEVER_ABORTED, numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { NEVER_ABORTED, numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 let stage: NumberStage;
 let group: string;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { NEVER_ABORTED, numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { NEVER_ABORTED, numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /** Quotes and mentions in every type and kind of chat; edits of sent messages. */
 let stage: NumberStage;

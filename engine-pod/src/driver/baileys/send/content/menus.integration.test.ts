@@ -1,7 +1,7 @@
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { InteractiveContent } from '@gwk/core/resources/content';
 import { INTERACTIVE_MODES, type InteractiveMode } from '@gwk/core/states';
-import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /**
  * Menus in every mode and format: the decoded content, the node by which apps show it, and the accepted replies.

@@ -1,9 +1,9 @@
 import type { Person } from '@gwk/network/control/client';
 import { pacer } from '../gateway/traffic.js';
-import type { NumberStage } from './stage.js';
+import type { InstanceStage } from './stage.js';
 
 /** Where the number and others write to each other: a chat with a contact, or a group. */
-export interface Room {
+export interface Chat {
   /** As consumers name it in `to`: a phone, or the id of a group. */
   to: string;
   /** Whoever reads what the number writes there. */
@@ -11,7 +11,7 @@ export interface Room {
   group?: string;
 }
 
-export function roomsOf({ contacts, groups }: NumberStage): Room[] {
+export function listChats({ contacts, groups }: InstanceStage): Chat[] {
   return [
     ...contacts.map((contact) => ({ to: contact.number, readers: [contact] })),
     ...groups.map(({ jid, members }) => ({ to: jid, readers: members, group: jid })),
@@ -19,12 +19,12 @@ export function roomsOf({ contacts, groups }: NumberStage): Room[] {
 }
 
 /** What somebody has written to the number. */
-export interface Said {
+export interface WrittenText {
   id: string;
   text: string;
 }
 
-export interface Talk {
+export interface WritingPlan {
   name: string;
   perRoom: number;
   /** Over all rooms; as fast as it goes where not given. */
@@ -34,12 +34,15 @@ export interface Talk {
 }
 
 /** People write to the number, in every room one message after the other; in groups the members take turns. */
-export async function peopleWrite(stage: NumberStage, talk: Talk): Promise<Map<string, Said[]>> {
+export async function writeAsPeople(
+  stage: InstanceStage,
+  talk: WritingPlan,
+): Promise<Map<string, WrittenText[]>> {
   const turn = pacer(talk.perSecond);
-  const said = new Map<string, Said[]>();
+  const said = new Map<string, WrittenText[]>();
   let count = 0;
-  const inRoom = async (room: Room, index: number): Promise<void> => {
-    const here: Said[] = [];
+  const inRoom = async (room: Chat, index: number): Promise<void> => {
+    const here: WrittenText[] = [];
     said.set(room.to, here);
     for (let number = 0; number < talk.perRoom; number++) {
       await turn();
@@ -51,6 +54,6 @@ export async function peopleWrite(stage: NumberStage, talk: Talk): Promise<Map<s
       here.push({ id: await writer.writes(text, { to, ...(options && { options }) }), text });
     }
   };
-  await Promise.all(roomsOf(stage).map(inRoom));
+  await Promise.all(listChats(stage).map(inRoom));
   return said;
 }

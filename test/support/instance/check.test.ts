@@ -1,7 +1,7 @@
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Person } from '@gwk/network/control/client';
-import { faultsOf, type Observed } from './verdict.js';
+import { findFaults, type Observations } from './check.js';
 
 /** What the judge of chaos must see, and what it must not mind. */
 const ANA = { number: '1' } as Person;
@@ -22,7 +22,7 @@ const told = (n: number, id: number) =>
     data: { wa_message_id: `I${n}`, text: `in ${n}` },
   }) as unknown as EventOut;
 
-const GOOD: Observed = {
+const GOOD: Observations = {
   rooms: [ROOM],
   accepted: new Map([['1', [1, 2].map((n) => ({ id: `msg_${n}`, chat: '1', text: `out ${n}` }))]]),
   said: new Map([['1', [1, 2].map((n) => ({ id: `I${n}`, text: `in ${n}` }))]]),
@@ -31,7 +31,7 @@ const GOOD: Observed = {
   events: [told(2, 4), told(1, 3), sent(2, 2), sent(1, 1)],
 };
 
-test.each<[string, Partial<Observed>, string | null]>([
+test.each<[string, Partial<Observations>, string | null]>([
   ['all as it should be', {}, null],
   [
     'the same again, which phones do not show',
@@ -57,7 +57,7 @@ test.each<[string, Partial<Observed>, string | null]>([
     'place 0 is "in 2", not "in 1"',
   ],
 ])('%s', (_, change, expected) => {
-  const faults = faultsOf({ ...GOOD, ...change });
+  const faults = findFaults({ ...GOOD, ...change });
   if (expected === null) expect(faults).toEqual([]);
   else expect(faults.map(({ what }) => what)).toEqual([expect.stringContaining(expected)]);
 });

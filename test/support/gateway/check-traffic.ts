@@ -9,7 +9,7 @@ import type { Traffic } from './traffic.js';
 import { until } from '../wait.js';
 
 /** Where to look for what became of traffic. */
-export interface Witnesses {
+export interface TrafficSources {
   client: GatewayClient;
   instanceId: string;
   network: Network;
@@ -20,7 +20,7 @@ export interface Witnesses {
 }
 
 /** What became of traffic: sums to print, and faults, of which there must be none. */
-export interface Verdict {
+export interface TrafficReport {
   sums: Record<string, number>;
   faults: string[];
 }
@@ -33,7 +33,7 @@ const LEAVING = ['queued', 'sending'];
 const RECEIPTS_MS = 2000;
 
 /** Waits until no message of the instance is on its way, no receipt is to come, and no delivery is pending. */
-export async function settle(witnesses: Witnesses): Promise<void> {
+export async function settle(witnesses: TrafficSources): Promise<void> {
   const { client, instanceId } = witnesses;
   const waiting = async () => {
     const queries = LEAVING.map((status) => client.anyMessage({ instance_id: instanceId, status }));
@@ -45,7 +45,7 @@ export async function settle(witnesses: Witnesses): Promise<void> {
   await nothingPending(witnesses);
 }
 
-async function nothingPending({ client, endpointId }: Witnesses): Promise<void> {
+async function nothingPending({ client, endpointId }: TrafficSources): Promise<void> {
   const pending = async () => (await client.deliveries(endpointId, { status: 'pending' })).length;
   await until(async () => (await pending()) === 0, { ...WAIT, what: 'no webhook delivery is pending' });
 }
@@ -61,7 +61,7 @@ export function steadyFor(ms: number, measure: () => Promise<number>): () => Pro
   };
 }
 
-export async function judge(traffic: Traffic, witnesses: Witnesses): Promise<Verdict> {
+export async function checkTraffic(traffic: Traffic, witnesses: TrafficSources): Promise<TrafficReport> {
   const { client, instanceId, network, receiver, path } = witnesses;
   const since = { instance_id: instanceId, since: traffic.startedAt.toISOString() };
   const [all, messages, events] = await Promise.all([
@@ -81,7 +81,7 @@ export async function judge(traffic: Traffic, witnesses: Witnesses): Promise<Ver
     ...faultsOfIds(ids),
     ...faultsOfMessages(traffic, ids, messages),
     ...faultsOfOrder(traffic, stanzas),
-    ...faultsOfEvents(events, calls),
+    ...findEventFaults(events, calls),
     ...faultsOfSentEvents(traffic, events),
   ];
   const sums = {
@@ -148,7 +148,7 @@ function faultsOfOrder(traffic: Traffic, stanzas: Stanza[]): string[] {
 }
 
 /** Every event was received at least once, with a right signature, as it is listed. */
-export function faultsOfEvents(events: EventOut[], calls: ReceivedCall[]): string[] {
+export function findEventFaults(events: EventOut[], calls: ReceivedCall[]): string[] {
   const received = new Map<string, ReceivedCall>();
   for (const call of calls) received.set(call.id, call);
   const unverified = calls

@@ -1,13 +1,13 @@
-import { phoneOf, sendTraffic } from '../../support/gateway/traffic.js';
+import { testPhone, sendTraffic } from '../../support/gateway/traffic.js';
 import { until } from '../../support/wait.js';
-import { Numbers } from '../shared/numbers.js';
+import { LinkedInstances } from '../shared/linked-instances.js';
 import type { OnNetwork } from '../shared/stage.js';
 
-const PHONE = Numbers.phoneOf(0);
+const PHONE = LinkedInstances.phoneOf(0);
 const RECEIVED = { direction: 'inbound' } as const;
 
 /** One number of a whole gateway, with contacts of the simulated network who write to it. */
-export class BusyNumber {
+export class BusyInstance {
   /** Who has a part in what is received, for their processor time and memory. */
   readonly pids: Record<'engine' | 'api' | 'postgres' | 'network', number | undefined>;
   readonly #opened: OnNetwork;
@@ -25,10 +25,10 @@ export class BusyNumber {
     };
   }
 
-  static async open(opened: OnNetwork, contacts: number): Promise<BusyNumber> {
+  static async open(opened: OnNetwork, contacts: number): Promise<BusyInstance> {
     await opened.numbers.grow(1);
     await opened.network.contacts(contacts);
-    return new BusyNumber(opened, contacts);
+    return new BusyInstance(opened, contacts);
   }
 
   /**
@@ -39,7 +39,7 @@ export class BusyNumber {
     const { client } = this.#opened.network;
     await client.holdMail(PHONE);
     const each = async (index: number): Promise<void> => {
-      const contact = await client.contact(phoneOf(index));
+      const contact = await client.contact(testPhone(index));
       for (let number = index; number < count; number += this.#contacts)
         await contact.writes(`${name} ${number}`, { to: PHONE });
     };

@@ -3,13 +3,13 @@ import { newCustomer, type Customer } from '../../support/gateway/customer.js';
 import { Gateway, type GatewayOptions } from '../../support/gateway/gateway.js';
 import { until } from '../../support/wait.js';
 import type { NetworkProcess } from '../engine/network.js';
-import { IN_EARNEST } from './earnest.js';
+import { PRODUCTION } from './production.js';
 import { createInstance } from './instances.js';
 
 const LINKED_AT_ONCE = 8;
 
-/** Numbers of one account, each with an engine, linked with phones of the simulated network. */
-export class Numbers {
+/** LinkedInstances of one account, each with an engine, linked with phones of the simulated network. */
+export class LinkedInstances {
   readonly ids: string[] = [];
 
   private constructor(
@@ -18,19 +18,19 @@ export class Numbers {
     readonly network: NetworkProcess,
   ) {}
 
-  static async open(network: NetworkProcess, options: GatewayOptions = {}): Promise<Numbers> {
+  static async open(network: NetworkProcess, options: GatewayOptions = {}): Promise<LinkedInstances> {
     const { api, worker, operator } = options.settings ?? {};
     const settings = {
-      api: { ...IN_EARNEST, ...api },
-      worker: { ...IN_EARNEST, ...worker },
+      api: { ...PRODUCTION, ...api },
+      worker: { ...PRODUCTION, ...worker },
       // It passes on to its engines what is not its own.
-      operator: { ...IN_EARNEST, ...network.operatorSettings, ...operator },
+      operator: { ...PRODUCTION, ...network.operatorSettings, ...operator },
     };
     const gateway = await Gateway.start({ ...options, settings });
     try {
       const customer = await newCustomer(gateway, 'bench');
       await gateway.gwk('account', 'limits', 'bench', '--max-instances', '10000');
-      return new Numbers(gateway, customer, network);
+      return new LinkedInstances(gateway, customer, network);
     } catch (error) {
       await gateway.stop();
       throw error;
@@ -61,7 +61,9 @@ export class Numbers {
 
   async #link(index: number): Promise<void> {
     const { client } = this.customer;
-    const phone = await this.network.client.phone(Numbers.phoneOf(index), { name: `Number ${index}` });
+    const phone = await this.network.client.phone(LinkedInstances.phoneOf(index), {
+      name: `Number ${index}`,
+    });
     const id = await createInstance(client, `number-${index}`, 'web');
     this.ids[index] = id;
     const { qr } = await until(

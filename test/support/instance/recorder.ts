@@ -1,6 +1,6 @@
 import type { ReceivedView } from '@gwk/network/control/views';
 import { pause } from '../wait.js';
-import type { NumberStage } from './stage.js';
+import type { InstanceStage } from './stage.js';
 
 /** What became of a message of the number on a phone. */
 export type Arrival = Pick<ReceivedView, 'seq' | 'at' | 'id' | 'to' | 'group' | 'fate' | 'text' | 'error'>;
@@ -8,17 +8,17 @@ export type Arrival = Pick<ReceivedView, 'seq' | 'at' | 'id' | 'to' | 'group' | 
 const LOOK_MS = 1_000;
 
 /** Notes everything that arrives on phones, and whoever asks for something again, before the network forgets it. */
-export class Witness {
+export class Recorder {
   readonly arrivals: Arrival[] = [];
   /** Asked for again by an engine, because it could not read it. */
   readonly askedAgain: { at: number; ids: string[] }[] = [];
-  readonly #stage: NumberStage;
+  readonly #stage: InstanceStage;
   readonly #over = new AbortController();
   readonly #looking: Promise<void>;
   #arrivals = 0;
   #receipts = 0;
 
-  constructor(stage: NumberStage) {
+  constructor(stage: InstanceStage) {
     this.#stage = stage;
     this.#looking = this.#look();
     // Told by `end`.

@@ -15,7 +15,7 @@ const PURPOSES: Record<FileKind, string> = {
 
 const MAC_LENGTH = 10;
 
-export interface SealedFile {
+export interface EncryptedFile {
   mediaKey: Buffer;
   bytes: Buffer;
   fileSha256: Buffer;
@@ -34,7 +34,7 @@ const mac = (macKey: Buffer, iv: Buffer, sealed: Buffer): Buffer =>
   createHmac('sha256', macKey).update(iv).update(sealed).digest().subarray(0, MAC_LENGTH);
 
 /** Encrypts a file as apps do before they upload it. */
-export function sealFile(plain: Buffer, kind: FileKind): SealedFile {
+export function encryptFile(plain: Buffer, kind: FileKind): EncryptedFile {
   const mediaKey = randomBytes(32);
   const { iv, cipherKey, macKey } = keysOf(mediaKey, kind);
   const cipher = createCipheriv('aes-256-cbc', cipherKey, iv);
@@ -56,7 +56,7 @@ export interface FileReference {
 }
 
 /** Decrypts a file as apps do after they downloaded it, with every check that they make. */
-export function openFile(bytes: Buffer, reference: FileReference, kind: FileKind): Buffer {
+export function decryptFile(bytes: Buffer, reference: FileReference, kind: FileKind): Buffer {
   if (!hash(bytes).equals(reference.fileEncSha256)) throw new Error('the file is not the one that was sent');
   const { iv, cipherKey, macKey } = keysOf(reference.mediaKey, kind);
   const sealed = bytes.subarray(0, -MAC_LENGTH);

@@ -1,16 +1,16 @@
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Accepted } from '../gateway/traffic.js';
-import type { Room, Said } from './conversations.js';
-import type { Arrival } from './witness.js';
+import type { Chat, WrittenText } from './conversations.js';
+import type { Arrival } from './recorder.js';
 
 /** All that is known of a run when everything has come to rest. */
-export interface Observed {
-  rooms: Room[];
+export interface Observations {
+  rooms: Chat[];
   /** By room, in the order of acceptance. */
   accepted: Map<string, Accepted[]>;
   /** By room, in the order of writing. */
-  said: Map<string, Said[]>;
+  said: Map<string, WrittenText[]>;
   arrivals: readonly Arrival[];
   messages: readonly MessageOut[];
   /** Newest first, as they are listed. */
@@ -23,24 +23,24 @@ export interface Fault {
   ids: string[];
 }
 
-export function faultsOf(observed: Observed): Fault[] {
+export function findFaults(observed: Observations): Fault[] {
   return [
     ...faultsOfReading(observed),
     ...observed.rooms.flatMap((room) => faultsOfRoom(observed, room)),
     ...faultsOfStatus(observed),
-    ...observed.rooms.flatMap((room) => faultsOfInbound(observed, room)),
+    ...observed.rooms.flatMap((room) => findInboundFaults(observed, room)),
   ];
 }
 
 /** Neither lost on a phone without a word, nor asked for again. */
-function faultsOfReading({ arrivals }: Observed): Fault[] {
+function faultsOfReading({ arrivals }: Observations): Fault[] {
   return arrivals
     .filter(({ fate }) => fate === 'dropped' || fate === 'unreadable')
     .map(({ id, fate, to, error }) => ({ what: `${fate} on the phone of ${to}: ${error ?? ''}`, ids: [id] }));
 }
 
 /** Every reader has seen what was accepted: all of it, once, in that order. */
-function faultsOfRoom({ accepted, arrivals, messages }: Observed, room: Room): Fault[] {
+function faultsOfRoom({ accepted, arrivals, messages }: Observations, room: Chat): Fault[] {
   const wanted = accepted.get(room.to) ?? [];
   const idsOnNetwork = new Map(messages.map(({ id, wa_message_id }) => [id, wa_message_id ?? id]));
   return room.readers.flatMap((reader) => {
@@ -56,7 +56,7 @@ function faultsOfRoom({ accepted, arrivals, messages }: Observed, room: Room): F
 }
 
 /** Of two lists that are to be one: what is missing, what is twice or strange, and where the order differs first. */
-function differences(where: string, wanted: readonly Said[], found: readonly Said[]): Fault[] {
+function differences(where: string, wanted: readonly WrittenText[], found: readonly WrittenText[]): Fault[] {
   const faults: Fault[] = [];
   const texts = new Set(wanted.map(({ text }) => text));
   const seen = new Set<string>();
@@ -79,7 +79,7 @@ function differences(where: string, wanted: readonly Said[], found: readonly Sai
 }
 
 /** Each accepted message is delivered, and each of its advances was told once. */
-function faultsOfStatus({ accepted, messages, events }: Observed): Fault[] {
+function faultsOfStatus({ accepted, messages, events }: Observations): Fault[] {
   const rows = new Map(messages.map((message) => [message.id, message]));
   const told = new Map<string, number>();
   for (const { type, data } of events) {
@@ -106,7 +106,10 @@ function faultsOfStatus({ accepted, messages, events }: Observed): Fault[] {
 }
 
 /** What was said in the room was told: all of it, once, in that order. */
-export function faultsOfInbound({ said, events }: Pick<Observed, 'said' | 'events'>, room: Room): Fault[] {
+export function findInboundFaults(
+  { said, events }: Pick<Observations, 'said' | 'events'>,
+  room: Chat,
+): Fault[] {
   const wanted = said.get(room.to) ?? [];
   const ids = new Set(wanted.map(({ id }) => id));
   const told = events

@@ -19,12 +19,12 @@ export const BACKGROUND = [
   'Postgres is restarted',
   'the worker is killed',
 ] as const;
-export type Calamity = (typeof STORM)[number] | (typeof BACKGROUND)[number];
+export type ChaosFault = (typeof STORM)[number] | (typeof BACKGROUND)[number];
 
 export interface PlannedFault {
   /** From the beginning of the run. */
   atMs: number;
-  what: Calamity;
+  what: ChaosFault;
   /** How long what is away is away. */
   forMs: number;
 }
@@ -44,7 +44,7 @@ export function planChaos(seed: number, durationMs: number): PlannedFault[] {
     Math.round(least + random() * (most - least));
   const planned: PlannedFault[] = [];
   let atMs = FIRST_MS;
-  const deal = (kinds: readonly Calamity[]) => {
+  const deal = (kinds: readonly ChaosFault[]) => {
     for (const what of shuffled(kinds, random)) {
       planned.push({ atMs, what, forMs: between(AWAY_MS) });
       atMs += between(GAP_MS);

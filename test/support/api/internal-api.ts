@@ -24,7 +24,7 @@ import { endWithWorker } from '../shared.js';
 import { redisUrl } from '../servers/servers.js';
 
 /** The internal port on a world's database and Redis, with engines that speak its protocol and nothing more. */
-export interface PortWorld {
+export interface InternalApiWorld {
   world: World;
   url: string;
   operator: OperatorClient;
@@ -46,7 +46,7 @@ const CALL_TIMEOUT_MS = 120_000;
 
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests-0123456789';
 
-export interface PortOptions {
+export interface InternalApiOptions {
   config?: Partial<InternalConfig>;
   redis?: InternalDeps['redis'];
   live?: InternalDeps['live'];
@@ -55,7 +55,7 @@ export interface PortOptions {
 }
 
 /** As while Redis is away: engines find what is wanted by themselves. */
-export const NOBODY_HEARS: InternalDeps['live'] = { ask: () => Promise.resolve(null) };
+export const NO_LIVE_ENGINES: InternalDeps['live'] = { ask: () => Promise.resolve(null) };
 
 /** Limits are not what these tests are about. */
 const UNLIMITED = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
@@ -65,30 +65,34 @@ export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFile
   return new MediaFiles({ db, sealer, store: new FolderStore(folder) });
 }
 
-export async function createPortWorld(options: PortOptions = {}): Promise<PortWorld> {
-  return openPort(await createWorld(0), options);
+export async function createInternalApiWorld(options: InternalApiOptions = {}): Promise<InternalApiWorld> {
+  return openInternalApi(await createWorld(0), options);
 }
 
-let shared: Promise<PortWorld> | undefined;
+let shared: Promise<InternalApiWorld> | undefined;
 
 /**
  * The port with default options that all test files of a worker share, for an account of the caller's own. To close
  * it ends what the caller made.
  */
-export async function sharedPort(): Promise<PortWorld> {
-  shared ??= createPortWorld().then((port) => {
+export async function sharedInternalApi(): Promise<InternalApiWorld> {
+  shared ??= createInternalApiWorld().then((port) => {
     endWithWorker(() => port.close());
     return port;
   });
   const { world, url } = await shared;
-  return openPort(await addAccount(world), {}, url);
+  return openInternalApi(await addAccount(world), {}, url);
 }
 
 /** @param present the address of the port, where it has been started */
-async function openPort(world: World, options: PortOptions, present?: string): Promise<PortWorld> {
+async function openInternalApi(
+  world: World,
+  options: InternalApiOptions,
+  present?: string,
+): Promise<InternalApiWorld> {
   const replicas: { listener: InternalListener; database: Database }[] = [];
   const mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
-  const addReplica: PortWorld['addReplica'] = async (config = {}, now) => {
+  const addReplica: InternalApiWorld['addReplica'] = async (config = {}, now) => {
     const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'port' });
     const listener = await startInternalListener({
       config: { ...configOf(world), ...options.config, ...config },
@@ -97,7 +101,7 @@ async function openPort(world: World, options: PortOptions, present?: string): P
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
       media: { files: filesIn(mediaFolder, database, world.sealer) },
-      live: options.live ?? NOBODY_HEARS,
+      live: options.live ?? NO_LIVE_ENGINES,
       log: logTo(options.log),
       ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
       ...(now && { now }),
@@ -109,7 +113,7 @@ async function openPort(world: World, options: PortOptions, present?: string): P
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: CALL_TIMEOUT_MS });
   const engines: EngineClient[] = [];
   const acceptor = world.acceptor({ policy: UNLIMITED });
-  const port: PortWorld = {
+  const port: InternalApiWorld = {
     world,
     url,
     operator,
@@ -146,7 +150,7 @@ async function openPort(world: World, options: PortOptions, present?: string): P
 
 /** The same engine, under its lease, as one more replica meets it. */
 export async function atReplica(
-  port: PortWorld,
+  port: InternalApiWorld,
   { instanceId, pod, token, lease }: TestEngine,
 ): Promise<TestEngine> {
   const client = port.clientWith(token, await port.addReplica());
@@ -261,7 +265,7 @@ export class TestEngine {
 }
 
 /** The code of a refusal, or `answered`. */
-export async function refusalOf(call: Promise<unknown>): Promise<string> {
+export async function readRefusal(call: Promise<unknown>): Promise<string> {
   try {
     await call;
     return 'answered';

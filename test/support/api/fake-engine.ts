@@ -15,14 +15,14 @@ const CALL_TIMEOUT_MS = 120_000;
 const BLOCK_MS = 1_000;
 
 /** What an engine answers to a command; undefined: nothing, and whoever asked waits. */
-export type Obey = (args: Record<string, unknown>) => unknown;
+export type CommandHandler = (args: Record<string, unknown>) => unknown;
 
 /** An answer that is a refusal. */
-export class Refused {
+export class CommandRefusal {
   constructor(readonly code: string) {}
 }
 
-export interface StandInPlace {
+export interface FakeEngineOptions {
   internalPort: number;
   operatorToken: string;
   redisUrl: string;
@@ -33,11 +33,13 @@ export interface StandInPlace {
  * An engine that holds its lease on the real port, hears its commands from the real Redis, and does what a test says.
  * For tests of what asks engines.
  */
-export class StandInEngine {
+export class FakeEngine {
   /** The commands that came, in order. */
-  readonly heard: { name: CommandName; args: Record<string, unknown> }[] = [];
+  readonly received: { name: CommandName; args: Record<string, unknown> }[] = [];
   /** Whoever looks at an instance is told at once that there is nothing to add; other commands are left unanswered. */
-  readonly obey: Partial<Record<CommandName, Obey>> = { live: () => new Refused('not-connected') };
+  readonly handlers: Partial<Record<CommandName, CommandHandler>> = {
+    live: () => new CommandRefusal('not-connected'),
+  };
   terms!: EngineResponse<'acquire'>;
   readonly #instanceId: string;
   readonly #client: EngineClient;
@@ -49,7 +51,7 @@ export class StandInEngine {
   #stopped = false;
   #listening: Promise<void> = Promise.resolve();
 
-  private constructor(place: StandInPlace, instanceId: string, token: string) {
+  private constructor(place: FakeEngineOptions, instanceId: string, token: string) {
     this.#instanceId = instanceId;
     this.#client = new EngineClient({ baseUrl: portUrl(place), token, timeoutMs: CALL_TIMEOUT_MS });
     this.#keys = new RedisKeys(place.redisPrefix);
@@ -59,7 +61,7 @@ export class StandInEngine {
   }
 
   /** @param publicId `ins_...` */
-  static async start(place: StandInPlace, publicId: string): Promise<StandInEngine> {
+  static async start(place: FakeEngineOptions, publicId: string): Promise<FakeEngine> {
     const instance_id = fromPublicId('instance', publicId)!;
     const operator = new OperatorClient({
       baseUrl: portUrl(place),
@@ -68,7 +70,7 @@ export class StandInEngine {
     });
     const { token } = await operator.call('issue-token', { instance_id, pod: 'pod-1' });
     operator.close();
-    const engine = new StandInEngine(place, instance_id, token);
+    const engine = new FakeEngine(place, instance_id, token);
     engine.terms = await engine.#client.call('acquire', { pod: 'pod-1', version: 'test' });
     for (const redis of [engine.#redis, engine.#commands])
       if (!redis.isReady) await new Promise((resolve) => redis.once('ready', resolve));
@@ -87,7 +89,7 @@ export class StandInEngine {
     return (await this.call('claims', claim)).messages;
   }
 
-  async tellState(state: string, more: Record<string, unknown> = {}): Promise<void> {
+  async reportState(state: string, more: Record<string, unknown> = {}): Promise<void> {
     const change = { state, at: new Date().toISOString(), reason: null, ...more };
     await this.call('state', { changes: [change] } as CallBody<'state'>);
   }
@@ -95,8 +97,8 @@ export class StandInEngine {
   /** The device is linked, and the connection stands. */
   async connect(jid = '5511900000000@s.whatsapp.net'): Promise<void> {
     const paired = { jid, business_name: 'Loja', platform: 'android' };
-    await this.tellState('connecting', { paired });
-    await this.tellState('connected', { jid });
+    await this.reportState('connecting', { paired });
+    await this.reportState('connected', { jid });
   }
 
   showQr(session: string, code: string, expires_in_ms = 20_000): Promise<EngineResponse<'pairing'>> {
@@ -134,15 +136,15 @@ export class StandInEngine {
   async #answer(command: Command): Promise<void> {
     const { id, name, requester } = command;
     const args = JSON.parse(command.args) as Record<string, unknown>;
-    this.heard.push({ name, args });
-    const result = await this.obey[name]?.(args);
+    this.received.push({ name, args });
+    const result = await this.handlers[name]?.(args);
     if (result === undefined) return;
     const reply =
-      result instanceof Refused
+      result instanceof CommandRefusal
         ? { id, ok: false, code: result.code, message: '' }
         : { id, ok: true, result };
     await this.#redis.publish(this.#keys.replies(this.#instanceId, requester), JSON.stringify(reply));
   }
 }
 
-const portUrl = ({ internalPort }: StandInPlace): string => `http://127.0.0.1:${internalPort}/`;
+const portUrl = ({ internalPort }: FakeEngineOptions): string => `http://127.0.0.1:${internalPort}/`;

@@ -6,11 +6,11 @@ import type { PairingOut } from '@gwk/core/resources/pairing';
 import { newCustomer, type Customer } from '../gateway/customer.js';
 import { Gateway, type GatewayOptions } from '../gateway/gateway.js';
 import type { Environment } from '../program.js';
-import { phoneOf } from '../gateway/traffic.js';
+import { testPhone } from '../gateway/traffic.js';
 import { until } from '../wait.js';
 
 /** A whole gateway with one number, linked and connected to the simulated network, and people to write with. */
-export interface NumberStage {
+export interface InstanceStage {
   gateway: Gateway;
   customer: Customer;
   running: RunningNetwork;
@@ -31,7 +31,7 @@ export interface Group {
   members: Person[];
 }
 
-export interface NumberOptions {
+export interface InstanceStageOptions {
   contacts?: number;
   groups?: number;
   gateway?: GatewayOptions;
@@ -41,7 +41,10 @@ export interface NumberOptions {
 
 const MEMBERS = 3;
 
-export async function openNumberStage(name: string, options: NumberOptions = {}): Promise<NumberStage> {
+export async function openInstanceStage(
+  name: string,
+  options: InstanceStageOptions = {},
+): Promise<InstanceStage> {
   const running = await startNetwork(options.keep === undefined ? {} : { keep: options.keep });
   let gateway: Gateway | undefined;
   let customer: Customer | undefined;
@@ -65,7 +68,7 @@ export async function openNumberStage(name: string, options: NumberOptions = {})
 }
 
 /** What engines need to find the network, and to believe it. */
-export function networkOf(running: RunningNetwork, part: 'OPERATOR' | 'ENGINE'): Environment {
+export function networkEnvironment(running: RunningNetwork, part: 'OPERATOR' | 'ENGINE'): Environment {
   return {
     [`GWK_${part}_NETWORK_URL`]: running.url,
     [`GWK_${part}_NETWORK_ROOT`]: running.root.toString('hex'),
@@ -75,18 +78,18 @@ export function networkOf(running: RunningNetwork, part: 'OPERATOR' | 'ENGINE'):
 
 function withNetwork(options: GatewayOptions, running: RunningNetwork): GatewayOptions {
   const { settings = {} } = options;
-  const operator = { ...networkOf(running, 'OPERATOR'), ...settings.operator };
+  const operator = { ...networkEnvironment(running, 'OPERATOR'), ...settings.operator };
   return { ...options, settings: { ...settings, operator } };
 }
 
 async function peopleOf(
   network: NetworkClient,
-  { contacts: count = 1, groups: wanted = 0 }: NumberOptions,
-): Promise<Pick<NumberStage, 'phone' | 'contacts' | 'groups'>> {
+  { contacts: count = 1, groups: wanted = 0 }: InstanceStageOptions,
+): Promise<Pick<InstanceStage, 'phone' | 'contacts' | 'groups'>> {
   const phone = await network.phone('5511900000001', { name: 'Shop' });
   const contacts: Person[] = [];
   for (let index = 0; index < count; index++) {
-    contacts.push(await network.contact(phoneOf(index), { name: `Contact ${index}` }));
+    contacts.push(await network.contact(testPhone(index), { name: `Contact ${index}` }));
   }
   const groups: Group[] = [];
   for (let index = 0; index < wanted; index++) {

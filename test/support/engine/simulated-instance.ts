@@ -108,7 +108,7 @@ export class Rows {
 }
 
 /** An instance on the simulated network: its stored data, and one driver after the other. */
-export class NumberOnNetwork {
+export class SimulatedInstance {
   readonly rows = new Rows();
   readonly events: ConnectionEvent[] = [];
   /** Clock of the drivers. Waiting in `receives` advances it. */
@@ -221,7 +221,7 @@ export class NumberOnNetwork {
 export interface NumberStage {
   running: RunningNetwork;
   network: RunningNetwork['client'];
-  number: NumberOnNetwork;
+  number: SimulatedInstance;
   phone: Awaited<ReturnType<RunningNetwork['client']['phone']>>;
   ana: Awaited<ReturnType<RunningNetwork['client']['contact']>>;
   close: () => Promise<void>;
@@ -234,7 +234,7 @@ export async function numberStage({ paired = true } = {}): Promise<NumberStage> 
   const running = await startNetwork();
   const phone = await running.client.phone('5511900000001', { name: 'Shop' });
   const ana = await running.client.contact('5511900000002', { name: 'Ana' });
-  const number = new NumberOnNetwork(running);
+  const number = new SimulatedInstance(running);
   const close = async (): Promise<void> => {
     await number.driver.close();
     await running.close();
