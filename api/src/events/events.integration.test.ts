@@ -134,7 +134,7 @@ describe('filters', () => {
     ['a page of 0 (Limits: page size)', { limit: '0' }],
     ['a page of 201 (Limits: page size)', { limit: '201' }],
     ['a page that is no number', { limit: 'many' }],
-  ])('%s: validation-error', async (_sentence, query: Record<string, string>) => {
+  ])('%s: validation-error', async (_label, query: Record<string, string>) => {
     const answer = await list(query);
     expect([answer.status, problemCode(answer)]).toEqual([422, 'validation-error']);
   });

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 type Line = Record<string, unknown>;
 
-/** A worker at its strictest, and what it has said. */
+/** A worker with the strictest log level, and the lines it logged. */
 function worker(onLine: () => void = () => undefined) {
   const lines: Line[] = [];
   const write = (text: string): void => {
@@ -36,7 +36,7 @@ const change = (subject: string) =>
     detail: { policy: { opt_out: { keywords: ['w0rd'] } } },
   });
 
-test('every change is told once, by its ids and the names of what changed, whatever the level of the log', async () => {
+test('logs every change once, with its ids and changed fields, at any log level', async () => {
   const subjects = [newUuid(), newUuid(), newUuid()];
   for (const subject of subjects) await change(subject);
   const [one, other] = [worker(), worker()];
@@ -55,7 +55,7 @@ test('every change is told once, by its ids and the names of what changed, whate
   expect((await one.job.pass()).amount).toBe(0);
 });
 
-test('whom it concerns is told by the ids that people know', async () => {
+test('logs accounts, keys and instances by their public ids', async () => {
   const [accountId, key, subject] = [newUuid(), newUuid(), newUuid()];
   await audit(db, { actor: `key:${key}`, accountId, action: 'instance.update', subject, detail: {} });
   const { lines, job } = worker();
@@ -69,15 +69,17 @@ test('whom it concerns is told by the ids that people know', async () => {
   ]);
 });
 
-test('what a worker has told without having noted it is told again, under the same id', async () => {
+test('logs an entry again under the same id when a worker died before it recorded the report', async () => {
   const subject = newUuid();
   await change(subject);
   const dying = worker(() => {
     throw new Error('the end');
   });
   await expect(dying.job.pass()).rejects.toThrow('the end');
-  const heir = worker();
-  await heir.job.pass();
-  expect(heir.lines.map((line) => line['audit_id'])).toEqual(dying.lines.map((line) => line['audit_id']));
-  expect(heir.lines).toHaveLength(1);
+  const successor = worker();
+  await successor.job.pass();
+  expect(successor.lines.map((line) => line['audit_id'])).toEqual(
+    dying.lines.map((line) => line['audit_id']),
+  );
+  expect(successor.lines).toHaveLength(1);
 });

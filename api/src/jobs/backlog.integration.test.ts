@@ -24,19 +24,19 @@ beforeEach(async () => {
 });
 
 const KEEPING = { messageDays: 90, eventDays: 60, deliveryDays: 30, contentHours: 24 };
-/** Whoever asks is patient. */
+/** No caller times out. */
 const TIMES = { freshMs: 0, timeoutMs: 600_000, maxAgeMs: 600_000 };
 const read = () => readBacklog(at.deps.db, KEEPING);
-/** A time before that of a clock that stands still, or before now. */
+/** A time before `now`, which may come from the fixed clock of a transaction. */
 const ago = (seconds: number, now = Date.now()) => new Date(now - seconds * 1000);
 
-/** Of what was so many seconds old at some time since the test began. */
+/** Expects an age that was `seconds` at some time since the test began. */
 function expectAge(actual: number, seconds: number): void {
   expect(actual).toBeGreaterThanOrEqual(seconds - 0.01);
   expect(actual).toBeLessThanOrEqual(seconds + (Date.now() - began) / 1000 + 0.01);
 }
 
-test('where nothing waits everything is 0', async () => {
+test('reads 0 for everything where nothing waits', async () => {
   expect(await read()).toMatchObject({
     sends: { scheduled: 0, waiting: 0, claimed: 0 },
     sendAge: 0,
@@ -52,27 +52,27 @@ test('where nothing waits everything is 0', async () => {
   });
 });
 
-test('the oldest message that may leave is told, not one that waits for its number, its turn or its file', async () => {
+test('reports the age of the oldest message that may leave, not of one that waits for its instance, its turn or its file', async () => {
   const { world, deps } = at;
-  const [here, away] = [await world.addInstance(), await world.addInstance()];
-  await deps.db.instance.update({ where: { id: away }, data: { state: 'disconnected' } });
-  await deps.db.instance.update({ where: { id: here }, data: { state: 'connected' } });
-  const may = await at.accept(here);
-  for (const instance of [away, away]) await at.accept(instance);
-  const unprepared = await at.accept(here);
+  const [connected, disconnected] = [await world.addInstance(), await world.addInstance()];
+  await deps.db.instance.update({ where: { id: disconnected }, data: { state: 'disconnected' } });
+  await deps.db.instance.update({ where: { id: connected }, data: { state: 'connected' } });
+  const may = await at.accept(connected);
+  for (const instance of [disconnected, disconnected]) await at.accept(instance);
+  const unprepared = await at.accept(connected);
   await deps.db.outboxEntry.updateMany({ data: { headSince: ago(500) } });
   await deps.db.outboxEntry.update({ where: { messageId: may }, data: { headSince: ago(100) } });
   await deps.db.outboxEntry.update({
     where: { messageId: unprepared },
     data: { prepared: false, createdAt: ago(900) },
   });
-  const seen = await read();
-  expect(seen.sends).toEqual({ scheduled: 0, waiting: 4, claimed: 0 });
-  expectAge(seen.sendAge, 100);
-  expectAge(seen.preparationAge, 900);
+  const backlog = await read();
+  expect(backlog.sends).toEqual({ scheduled: 0, waiting: 4, claimed: 0 });
+  expectAge(backlog.sendAge, 100);
+  expectAge(backlog.preparationAge, 900);
 });
 
-describe('a number whose oldest message has been due for ten minutes', () => {
+describe('an instance whose oldest message has been due for ten minutes', () => {
   const STALLED = 600;
   const stalled = async () => (await read()).sendStalledAge;
 
@@ -85,7 +85,7 @@ describe('a number whose oldest message has been due for ten minutes', () => {
   }
   const wait = (messageId: string, data: object = {}) =>
     at.deps.db.outboxEntry.update({ where: { messageId }, data: { headSince: ago(600), ...data } });
-  const told = (instanceId: string, type: string, seconds: number) =>
+  const addEvent = (instanceId: string, type: string, seconds: number) =>
     at.deps.db.event.create({
       data: {
         id: lowestUuidAt(ago(seconds).getTime()),
@@ -97,21 +97,21 @@ describe('a number whose oldest message has been due for ten minutes', () => {
       },
     });
 
-  test('has stood still for as long where it has sent nothing since', async () => {
+  test('has stalled for ten minutes if it has sent nothing since', async () => {
     const instance = await due();
-    await told(instance, 'message.sent', 900);
+    await addEvent(instance, 'message.sent', 900);
     expectAge(await stalled(), STALLED);
   });
 
-  test('has stood still since it sent one, whatever else it told of', async () => {
+  test('has stalled since its last sent message, whatever other events it emitted', async () => {
     const instance = await due();
-    await told(instance, 'message.sent', 300);
-    await told(instance, 'message.received', 20);
-    await told(instance, 'message.failed', 10);
+    await addEvent(instance, 'message.sent', 300);
+    await addEvent(instance, 'message.received', 20);
+    await addEvent(instance, 'message.failed', 10);
     expectAge(await stalled(), 300);
   });
 
-  test('has stood still since it claimed one, of those that it holds', async () => {
+  test('has stalled since its last claim of a message that it holds', async () => {
     const instance = await due();
     for (const seconds of [500, 40])
       await wait(await at.accept(instance), {
@@ -124,20 +124,20 @@ describe('a number whose oldest message has been due for ten minutes', () => {
     expectAge(await stalled(), 40);
   });
 
-  test('has stood still since it came back, where it was away meanwhile', async () => {
+  test('has stalled since it connected again after a disconnect', async () => {
     await due({ stateChangedAt: ago(120) });
     expectAge(await stalled(), 120);
   });
 
-  test('is told beside others that work off a campaign', async () => {
+  test('is reported while other instances work off a campaign', async () => {
     const busy = await due();
-    await told(busy, 'message.sent', 1);
+    await addEvent(busy, 'message.sent', 1);
     expectAge(await stalled(), 1);
     await due();
     expectAge(await stalled(), STALLED);
   });
 
-  test('is told as one hour where it is longer', async () => {
+  test('is reported as one hour where it is longer', async () => {
     const instance = await due({ stateChangedAt: ago(90_000) });
     await at.deps.db.outboxEntry.updateMany({
       where: { instanceId: instance },
@@ -147,7 +147,7 @@ describe('a number whose oldest message has been due for ten minutes', () => {
   });
 
   test.each([
-    ['it is away', { state: 'disconnected' }, {}],
+    ['it is disconnected', { state: 'disconnected' }, {}],
     ['it is deleted', { deletedAt: ago(1) }, {}],
     ['the file of the message is not prepared', {}, { prepared: false }],
     ['the message is not the next of its conversation', {}, { head: false }],
@@ -164,7 +164,7 @@ describe('a number whose oldest message has been due for ten minutes', () => {
   });
 });
 
-describe('an instance is down', () => {
+describe('an instance', () => {
   const row = { state: 'disconnected', stateChangedAt: ago(301), firstConnectedAt: ago(9000) };
 
   async function make(
@@ -185,7 +185,7 @@ describe('an instance is down', () => {
     await deps.db.instanceSuspension.create({ data: { id: newUuid(), ...span, endedAt: resumedAt } });
   }
 
-  /** The clock of Postgres stands still within a transaction, however long the work takes. */
+  /** The clock of Postgres is fixed within a transaction, however long the work takes. */
   const atOneTime = (work: (now: number, readDown: () => Promise<number>) => Promise<void>) =>
     at.deps.db.$transaction(
       async (tx) => {
@@ -198,17 +198,17 @@ describe('an instance is down', () => {
     );
 
   test.each([
-    ['that is out for over five minutes', {}, 301, 1],
-    ['that tries again and again', { stateChangedAt: ago(2) }, 301, 1],
-    ['of which no connection is remembered', {}, null, 1],
-    ['but not yet after less', {}, 299, 0],
-    ['but not one that is suspended', { suspended: true }, 301, 0],
-    ['but not one that was never connected', { firstConnectedAt: null }, 301, 0],
-    ['but not one that is deleted', { deletedAt: ago(1) }, 301, 0],
-    ['but not one that is connected', { state: 'connected' }, 301, 0],
-    ['but not one that somebody has to pair', { state: 'pending_pair' }, 301, 0],
-    ['but not one that was logged out, which is told apart', { state: 'logged_out' }, 301, 0],
-    ['but not one that is banned, which is told apart', { state: 'banned' }, 301, 0],
+    ['counts as down after more than five minutes disconnected', {}, 301, 1],
+    ['counts as down while it keeps reconnecting', { stateChangedAt: ago(2) }, 301, 1],
+    ['counts as down without a recorded connection', {}, null, 1],
+    ['does not count after less than five minutes', {}, 299, 0],
+    ['does not count while suspended', { suspended: true }, 301, 0],
+    ['does not count if it was never connected', { firstConnectedAt: null }, 301, 0],
+    ['does not count once deleted', { deletedAt: ago(1) }, 301, 0],
+    ['does not count while connected', { state: 'connected' }, 301, 0],
+    ['does not count while it waits to be paired', { state: 'pending_pair' }, 301, 0],
+    ['does not count once logged out, which has its own alert', { state: 'logged_out' }, 301, 0],
+    ['does not count once banned, which has its own alert', { state: 'banned' }, 301, 0],
   ])('%s', async (_, data, connectedSecondsAgo, down) => {
     await atOneTime(async (now, readDown) => {
       await make(data, connectedSecondsAgo, null, now);
@@ -216,7 +216,7 @@ describe('an instance is down', () => {
     });
   });
 
-  test('not before five minutes after it was resumed', async () => {
+  test('does not count until five minutes after it was resumed', async () => {
     await atOneTime(async (now, readDown) => {
       await make({}, 8000, 299, now);
       expect(await readDown()).toBe(0);
@@ -225,14 +225,16 @@ describe('an instance is down', () => {
     });
   });
 
-  test('and instances are counted by their state', async () => {
+  test('is counted by its state', async () => {
     for (const data of [{ state: 'connected' }, {}, { deletedAt: ago(1) }]) await make(data, 301);
     expect((await read()).instances).toMatchObject({ connected: 1, disconnected: 1, banned: 0 });
   });
 });
 
-/** A destination, and what waits for it: due so many seconds ago (before 0: in so many). */
-async function addDestination(data: object, ...dueAgo: number[]): Promise<void> {
+/**
+ * Adds an endpoint with deliveries that were due the given seconds ago; negative values are in the future.
+ */
+async function addEndpoint(data: object, ...dueAgo: number[]): Promise<void> {
   const { accountId } = at.world;
   const endpointId = newUuid();
   const url = 'https://example.org';
@@ -245,16 +247,16 @@ async function addDestination(data: object, ...dueAgo: number[]): Promise<void> 
     });
 }
 
-describe('of webhook destinations', () => {
+describe('webhook endpoints', () => {
   const FAILING = { failingSince: ago(7200) };
 
-  test('it is told who has disabled them, and which of the others fail', async () => {
+  test('are counted by who disabled them, and by whether they fail', async () => {
     for (const data of [{}, { enabled: false }, { enabled: false, disabledReason: 'gone' }])
-      await addDestination(data);
-    await addDestination(FAILING, 100);
-    await addDestination(FAILING, -3600);
-    // It failed once, and nothing waits for it that could fail again.
-    await addDestination(FAILING);
+      await addEndpoint(data);
+    await addEndpoint(FAILING, 100);
+    await addEndpoint(FAILING, -3600);
+    // It failed once, and no queued delivery could fail again.
+    await addEndpoint(FAILING);
     expect((await read()).endpoints).toEqual({
       enabled: 2,
       failing: 2,
@@ -264,13 +266,13 @@ describe('of webhook destinations', () => {
   });
 
   test.each([
-    ['what is due to one that answers', {}, [300, 20], { healthy: 300, failing: 0 }],
-    ['what waits for its time', {}, [-300], { healthy: 0, failing: 0 }],
-    ['what is held back from one that fails', FAILING, [-60, 300, 20], { healthy: 0, failing: 300 }],
-    ['what is left for one that is disabled', { enabled: false }, [300], { healthy: 0, failing: 300 }],
-  ])('%s is as late as it is', async (_, data, dueAgo, late) => {
-    await addDestination(data, ...dueAgo);
-    await addDestination({}, 20);
+    ['a delivery due to an endpoint that answers', {}, [300, 20], { healthy: 300, failing: 0 }],
+    ['a delivery not yet due', {}, [-300], { healthy: 0, failing: 0 }],
+    ['a delivery held back from a failing endpoint', FAILING, [-60, 300, 20], { healthy: 0, failing: 300 }],
+    ['a delivery queued for a disabled endpoint', { enabled: false }, [300], { healthy: 0, failing: 300 }],
+  ])('%s has the expected age', async (_, data, dueAgo, late) => {
+    await addEndpoint(data, ...dueAgo);
+    await addEndpoint({}, 20);
     const { healthy, failing } = (await read()).deliveryAge;
     expectAge(healthy, late.healthy || 20);
     if (late.failing > 0) expectAge(failing, late.failing);
@@ -278,32 +280,35 @@ describe('of webhook destinations', () => {
   });
 });
 
-describe('content of a message that was to go ten minutes ago by what is written of it', () => {
+describe('content that was to be deleted ten minutes ago', () => {
   test.each([
-    [24, 'is late by that', 600],
-    [72, 'is kept for two days more', 0],
-    [0, 'is late by a day more where none is kept', 86_400 + 600],
-  ])('(%s hours) %s', async (contentHours, _, late) => {
+    [24, 'is overdue by ten minutes', 600],
+    [72, 'is kept for two more days', 0],
+    [0, 'is overdue by one more day where no content is kept', 86_400 + 600],
+  ])('with content kept for %s hours, %s', async (contentHours, _, late) => {
     await at.accept(await at.world.addInstance());
     await at.deps.db.messageContent.updateMany({ data: { deleteAt: ago(600) } });
-    const seen = await readBacklog(at.deps.db, { ...KEEPING, contentHours });
-    if (late > 0) expectAge(seen.retentionLate, late);
-    else expect(seen.retentionLate).toBe(0);
+    const backlog = await readBacklog(at.deps.db, { ...KEEPING, contentHours });
+    if (late > 0) expectAge(backlog.retentionLate, late);
+    else expect(backlog.retentionLate).toBe(0);
   });
 
   test.each([
     [600, 0],
     [-600, 600],
-  ])('that is to go in a day and %s s is late by %s s where none is kept', async (seconds, late) => {
-    await at.accept(await at.world.addInstance());
-    await at.deps.db.messageContent.updateMany({ data: { deleteAt: ago(-86_400 - seconds) } });
-    const seen = await readBacklog(at.deps.db, { ...KEEPING, contentHours: 0 });
-    if (late > 0) expectAge(seen.retentionLate, late);
-    else expect(seen.retentionLate).toBe(0);
-  });
+  ])(
+    'content to be deleted in a day and %s s is overdue by %s s where no content is kept',
+    async (seconds, late) => {
+      await at.accept(await at.world.addInstance());
+      await at.deps.db.messageContent.updateMany({ data: { deleteAt: ago(-86_400 - seconds) } });
+      const backlog = await readBacklog(at.deps.db, { ...KEEPING, contentHours: 0 });
+      if (late > 0) expectAge(backlog.retentionLate, late);
+      else expect(backlog.retentionLate).toBe(0);
+    },
+  );
 });
 
-test('a scheduled message is late by what it is past its time', async () => {
+test('a scheduled message is overdue by the time since its release time', async () => {
   const id = await at.accept(await at.world.addInstance());
   const scheduled = (seconds: number) =>
     at.deps.db.outboxEntry.update({
@@ -316,14 +321,14 @@ test('a scheduled message is late by what it is past its time', async () => {
   expectAge((await read()).scheduledLate, 300);
 });
 
-test('days whose time is over are counted, each table by its own', async () => {
+test('counts expired partitions by the retention of each table', async () => {
   await at.deps.db.$queryRaw`
     SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 62, (now() AT TIME ZONE 'UTC')::date - 59)
     FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent`;
   expect((await read()).partitionsExpired).toBe(0 + 2 + 4);
 });
 
-test('without Postgres the gauges say that nobody knows, those seen before included', async () => {
+test('without Postgres the gauges read Nan, also those read before', async () => {
   let backlog = backlogReader(at.deps.db, KEEPING, TIMES);
   let databaseBytes = databaseSizeReader(at.deps.db, TIMES);
   const metrics = new WorkerMetrics({
@@ -334,22 +339,22 @@ test('without Postgres the gauges say that nobody knows, those seen before inclu
   const before = await metrics.registry.metrics();
   expect(before).toContain('gwk_send_queue_messages{state="waiting"} 0\n');
   expect(before).toMatch(/gwk_database_size_bytes [1-9]/);
-  const gone = openDatabase({
+  const unreachable = openDatabase({
     url: 'postgresql://nobody@127.0.0.1:1/none',
     poolSize: 1,
     program: 'gwk-test',
   });
-  backlog = backlogReader(gone, KEEPING, TIMES);
-  databaseBytes = databaseSizeReader(gone, TIMES);
+  backlog = backlogReader(unreachable, KEEPING, TIMES);
+  databaseBytes = databaseSizeReader(unreachable, TIMES);
   const text = await metrics.registry.metrics();
   expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
   expect(text).toContain('gwk_send_queue_age_seconds Nan\n');
   expect(text).toContain('gwk_database_size_bytes Nan\n');
   expect(text).toContain('gwk_webhook_calls_in_flight 3\n');
-  await gone.$disconnect();
+  await unreachable.$disconnect();
 });
 
-test('metrics come while somebody has locked a table, with what waits for no lock', async () => {
+test('serves metrics that need no lock while a table is locked', async () => {
   const { db } = at.deps;
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
@@ -368,7 +373,7 @@ test('metrics come while somebody has locked a table, with what waits for no loc
   expect(text).toContain('gwk_webhook_calls_in_flight 3\n');
 });
 
-test('a loop is overdue from when its next pass was to have ended well', async () => {
+test('a job is overdue from when its next pass should have succeeded', async () => {
   let now = 0;
   const nothing = { inFlight: () => 0, backlog: async () => null, databaseBytes: async () => null };
   const metrics = new WorkerMetrics(nothing, () => now);

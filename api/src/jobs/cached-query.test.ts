@@ -5,7 +5,7 @@ const TIMES = { freshMs: 100, timeoutMs: 100, maxAgeMs: 400 };
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** A look that ends when the test says so, at a time that it tells. */
+/** A query that the test ends, on a clock that the test sets. */
 function slow() {
   const begun: ((value: string | Error) => void)[] = [];
   const read = () =>
@@ -13,61 +13,61 @@ function slow() {
       begun.push((value) => (typeof value === 'string' ? resolve(value) : reject(value))),
     );
   const clock = { now: 0 };
-  const look = cacheQuery(read, TIMES, () => clock.now);
-  /** Looks until the patience is over. */
-  const lookInVain = () => {
-    const looking = look();
+  const query = cacheQuery(read, TIMES, () => clock.now);
+  /** Queries until the timeout is over. */
+  const queryUntilTimeout = () => {
+    const pending = query();
     jest.advanceTimersByTime(TIMES.timeoutMs);
-    return looking;
+    return pending;
   };
-  return { begun, clock, look, lookInVain };
+  return { begun, clock, query, queryUntilTimeout };
 }
 
-test('one look serves whoever asks while it is fresh', async () => {
-  const { begun, clock, look } = slow();
-  const all = [look(), look()];
+test('one query serves all callers while its result is fresh', async () => {
+  const { begun, clock, query } = slow();
+  const all = [query(), query()];
   begun[0]!('first');
   clock.now += 99;
-  expect(await Promise.all([...all, look()])).toEqual(['first', 'first', 'first']);
+  expect(await Promise.all([...all, query()])).toEqual(['first', 'first', 'first']);
   expect(begun).toHaveLength(1);
 });
 
-test('a look that takes too long is waited for no longer, and none begins beside it', async () => {
-  const { begun, look, lookInVain } = slow();
-  const beside = look();
-  expect(await Promise.all([lookInVain(), beside])).toEqual([null, null]);
-  expect(await lookInVain()).toBeNull();
+test('answers null after the timeout, and starts no second query meanwhile', async () => {
+  const { begun, query, queryUntilTimeout } = slow();
+  const beside = query();
+  expect(await Promise.all([queryUntilTimeout(), beside])).toEqual([null, null]);
+  expect(await queryUntilTimeout()).toBeNull();
   expect(begun).toHaveLength(1);
 });
 
-test('what a slow look brought is told while the next one takes as long, but not for ever', async () => {
-  const { begun, clock, look, lookInVain } = slow();
-  expect(await lookInVain()).toBeNull();
+test('answers with the last result while the next query is slow, until maxAgeMs', async () => {
+  const { begun, clock, query, queryUntilTimeout } = slow();
+  expect(await queryUntilTimeout()).toBeNull();
   begun[0]!('first');
-  expect(await look()).toBe('first');
+  expect(await query()).toBe('first');
   clock.now += 150;
-  expect(await lookInVain()).toBe('first');
+  expect(await queryUntilTimeout()).toBe('first');
   expect(begun).toHaveLength(2);
   clock.now += 300;
-  expect(await lookInVain()).toBeNull();
+  expect(await queryUntilTimeout()).toBeNull();
   begun[1]!('second');
-  expect(await look()).toBe('second');
+  expect(await query()).toBe('second');
   expect(begun).toHaveLength(2);
 });
 
-test('Prometheus, which gives up after 10 s, is answered within 4 s', async () => {
-  const looking = cacheQuery(() => new Promise<string>(() => undefined))();
+test('answers Prometheus, whose scrape times out after 10 s, within 4 s', async () => {
+  const pending = cacheQuery(() => new Promise<string>(() => undefined))();
   jest.advanceTimersByTime(4_000);
-  expect(await looking).toBeNull();
+  expect(await pending).toBeNull();
 });
 
-test('a look that fails makes what was known unknown', async () => {
-  const { begun, clock, look } = slow();
-  const first = look();
+test('forgets the last result when a query fails', async () => {
+  const { begun, clock, query } = slow();
+  const first = query();
   begun[0]!('first');
   expect(await first).toBe('first');
   clock.now += 150;
-  const second = look();
-  begun[1]!(new Error('away'));
+  const second = query();
+  begun[1]!(new Error('unavailable'));
   expect(await second).toBeNull();
 });

@@ -39,7 +39,7 @@ const expire = ({ id }: MediaRow, days: number) =>
   world.database.$executeRaw`
     UPDATE media SET expires_at = now() - ${days}::integer * interval '1 day' WHERE id = ${id}::uuid`;
 
-test('a file that has expired goes with its key and its name; its row says so for 30 days more', async () => {
+test('removes an expired file with its key and name, and keeps its row for 30 more days', async () => {
   const [row, fresh] = [await kept(), await kept()];
   await expire(row, 0);
   await job();
@@ -53,14 +53,14 @@ test('a file that has expired goes with its key and its name; its row says so fo
   expect(await files.find(fresh.id)).not.toBeNull();
 });
 
-test('a file that was made for a message goes with its content', async () => {
+test('removes a file made for a message together with its content', async () => {
   const row = await kept(newUuid());
   await job();
   expect(await files.find(row.id)).toBeNull();
   expect(stored()).not.toContain(row.storeKey);
 });
 
-test('a file that no row came to name goes after its hour, and not before', async () => {
+test('removes a file without a row after one hour, not before', async () => {
   const file = await receive();
   await job();
   expect(stored()).toContain(file.storeKey);
@@ -71,7 +71,7 @@ test('a file that no row came to name goes after its hour, and not before', asyn
   await expect(late).rejects.toThrow('not kept in time');
 });
 
-test('the files of an account that ends go too', async () => {
+test('removes the files of a deleted account', async () => {
   const row = await kept();
   await world.database.$executeRaw`DELETE FROM media WHERE id = ${row.id}::uuid`;
   await job();

@@ -32,7 +32,7 @@ async function writeQr(expiresAt: Date): Promise<void> {
   });
 }
 
-test('data.code of instance.qr is removed from history when it expires, the rest of the event stays', async () => {
+test('removes data.code of instance.qr from the history when it expires, and keeps the rest of the event', async () => {
   await writeQr(inMs(3_600_000));
   await writeQr(inMs(-1));
   await pass();
@@ -43,7 +43,7 @@ test('data.code of instance.qr is removed from history when it expires, the rest
   ]);
 });
 
-test('and from idempotency records: a replay says what is left', async () => {
+test('removes an expired code from idempotency records: a replay answers with the rest', async () => {
   const { database, sealer } = given.world;
   const store = new IdempotencyStore(database, sealer);
   const route = 'POST /v1/instances/{instance_id}/pairing';
@@ -58,7 +58,7 @@ test('and from idempotency records: a replay says what is left', async () => {
   expect(await store.begin(request)).toMatchObject({ kind: 'replay', status: 200, body: bodyAfter });
 });
 
-test('the code on display is gone from its session when it expires; the session stays open', async () => {
+test('removes an expired code from its pairing session, which stays open', async () => {
   const { database } = given.world;
   await database.pairingSession.create({
     data: {
@@ -71,21 +71,21 @@ test('the code on display is gone from its session when it expires; the session 
   expect(session).toMatchObject({ state: 'pairing', codeSealed: null });
 });
 
-test('a session that no engine shows anything for is closed after three minutes', async () => {
+test('closes a session after three minutes without an update from an engine', async () => {
   const { database } = given.world;
-  const quiet = await given.world.addInstance();
+  const silent = await given.world.addInstance();
   for (const [id, age] of [
     [instanceId, 60_000],
-    [quiet, 181_000],
+    [silent, 181_000],
   ] as const) {
     const data = { instanceId: id, id: newUuid(), method: 'qr', state: 'pairing', updatedAt: inMs(-age) };
     await database.pairingSession.create({ data });
   }
   await pass();
   const sessions = await database.pairingSession.findMany({
-    where: { instanceId: { in: [instanceId, quiet] } },
+    where: { instanceId: { in: [instanceId, silent] } },
   });
-  const told = new Map(sessions.map((session) => [session.instanceId, [session.state, session.error]]));
-  expect(told.get(instanceId)).toEqual(['pairing', null]);
-  expect(told.get(quiet)).toEqual(['closed', 'engine_silent']);
+  const results = new Map(sessions.map((session) => [session.instanceId, [session.state, session.error]]));
+  expect(results.get(instanceId)).toEqual(['pairing', null]);
+  expect(results.get(silent)).toEqual(['closed', 'engine_silent']);
 });

@@ -8,65 +8,70 @@ beforeAll(async () => {
 });
 afterAll(() => given.world.close());
 
-/** In place of five seconds, so that a slow machine does not reach it. */
-const PATIENCE = 3_600_000;
-const pass = () => renotifyJob(given.deps, PATIENCE).pass();
+/** Used instead of five seconds, so that a slow machine does not reach it. */
+const RENOTIFY_AFTER_MS = 3_600_000;
+const pass = () => renotifyJob(given.deps, RENOTIFY_AFTER_MS).pass();
 const ago = (ms: number): Date => new Date(Date.now() - ms);
-const waitedFor = (instanceId: string, ms: number) =>
+const setWaitingMs = (instanceId: string, ms: number) =>
   given.world.database.outboxEntry.updateMany({ where: { instanceId }, data: { headSince: ago(ms) } });
-const forget = (instance: string) => given.world.redis.del(given.world.keys.sends(instance));
-/** An instance rests after a bell: that of another message may still come, and the second for one comes a moment later. */
-const bellsFor = async (instance: string, messageIds: string[]) =>
-  (await given.notifications(instance)).filter((bell) => messageIds.includes(bell));
+const loseNotifications = (instance: string) => given.world.redis.del(given.world.keys.sends(instance));
+/**
+ * Ignores late notifications for other messages. The second notification for one message comes a moment
+ * later.
+ */
+const notificationsFor = async (instance: string, messageIds: string[]) =>
+  (await given.notifications(instance)).filter((messageId) => messageIds.includes(messageId));
 
-test('a head that waited for long is rung again where Redis lost the bell, and not twice within that time', async () => {
+test('notifies again for a head that waits long, once per period, when Redis lost the notification', async () => {
   const instance = await given.world.addInstance();
   const [head] = [await given.accept(instance), await given.accept(instance)];
-  await forget(instance);
-  await waitedFor(instance, PATIENCE / 2);
+  await loseNotifications(instance);
+  await setWaitingMs(instance, RENOTIFY_AFTER_MS / 2);
   expect((await pass()).amount).toBe(0);
-  await waitedFor(instance, PATIENCE + 1);
+  await setWaitingMs(instance, RENOTIFY_AFTER_MS + 1);
   const passes = await Promise.all([pass(), pass()]);
   expect(passes.map(({ amount }) => amount).sort()).toEqual([0, 1]);
-  expect(await bellsFor(instance, [head])).toEqual([head]);
+  expect(await notificationsFor(instance, [head])).toEqual([head]);
   expect((await pass()).amount).toBe(0);
   await given.world.database.outboxEntry.updateMany({
     where: { instanceId: instance },
-    data: { notifiedAt: ago(PATIENCE + 1) },
+    data: { notifiedAt: ago(RENOTIFY_AFTER_MS + 1) },
   });
   await pass();
-  await until(async () => (await bellsFor(instance, [head])).length === 2, { what: 'it is rung again' });
+  await until(async () => (await notificationsFor(instance, [head])).length === 2, {
+    what: 'a second notification',
+  });
 });
 
-test('of many waiting conversations the oldest few are rung: an engine that hears one claims all', async () => {
+test('notifies for the five oldest conversations only, because one notified engine claims all', async () => {
   const instance = await given.world.addInstance();
   await Promise.all(
     Array.from({ length: 30 }, (_, i) => given.accept(instance, { to: `55119333${10_000 + i}` })),
   );
-  await forget(instance);
-  await waitedFor(instance, PATIENCE + 1);
+  await loseNotifications(instance);
+  await setWaitingMs(instance, RENOTIFY_AFTER_MS + 1);
   expect((await pass()).amount).toBe(5);
   expect((await pass()).amount).toBe(0);
-  const told = await given.world.database.outboxEntry.findMany({
+  const notified = await given.world.database.outboxEntry.findMany({
     where: { instanceId: instance, notifiedAt: { not: null } },
   });
-  expect(told).toHaveLength(5);
-  const bells = await bellsFor(
+  expect(notified).toHaveLength(5);
+  const notifications = await notificationsFor(
     instance,
-    told.map(({ messageId }) => messageId),
+    notified.map(({ messageId }) => messageId),
   );
-  expect(bells.length).toBeGreaterThan(0);
+  expect(notifications.length).toBeGreaterThan(0);
 });
 
 test.each([
-  ['an instance that is out', { state: 'disconnected' }],
+  ['a disconnected instance', { state: 'disconnected' }],
   ['a deleted instance', { deletedAt: new Date() }],
-])('%s is not rung', async (_sentence, values) => {
+])('does not notify %s', async (_label, values) => {
   const instance = await given.world.addInstance();
   await given.accept(instance);
   await given.world.database.instance.update({ where: { id: instance }, data: values });
-  await forget(instance);
-  await waitedFor(instance, PATIENCE + 1);
+  await loseNotifications(instance);
+  await setWaitingMs(instance, RENOTIFY_AFTER_MS + 1);
   await pass();
   expect(await given.notifications(instance)).toEqual([]);
 });
@@ -74,12 +79,12 @@ test.each([
 test.each([
   ['being sent', { state: 'claimed' }],
   ['still being prepared', { prepared: false }],
-])('what is %s is not rung for', async (_sentence, values) => {
+])('does not notify for a message that is %s', async (_label, values) => {
   const instance = await given.world.addInstance();
   const messageId = await given.accept(instance);
   await given.world.database.outboxEntry.update({ where: { messageId }, data: values });
-  await forget(instance);
-  await waitedFor(instance, PATIENCE + 1);
+  await loseNotifications(instance);
+  await setWaitingMs(instance, RENOTIFY_AFTER_MS + 1);
   await pass();
   expect(await given.notifications(instance)).toEqual([]);
 });

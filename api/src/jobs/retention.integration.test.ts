@@ -11,7 +11,7 @@ const options: RetentionOptions = {
 };
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
 
-describe('on tables', () => {
+describe('retention', () => {
   let given: JobWorld;
   beforeAll(async () => {
     given = await createJobWorld();
@@ -23,7 +23,7 @@ describe('on tables', () => {
       SELECT gwk_lowest_id(${date.toISOString()}::timestamptz) AS id`;
     return row!.id;
   };
-  test('what expires is removed in groups, and nothing else is', async () => {
+  test('removes expired rows in batches, and nothing else', async () => {
     const { database: db, accountId } = given.world;
     const instanceId = await given.world.addInstance();
     const [past, future] = [inMs(-1_000), inMs(HOUR)];
@@ -83,7 +83,7 @@ describe('on tables', () => {
     expect(await job.pass()).toEqual({ amount: 0, more: false });
   });
 
-  test('the trail of changes ends after its months, and never before it was told', async () => {
+  test('removes audit entries after 25 months, but never before they were reported', async () => {
     const { database: db } = given.world;
     await db.auditEntry.deleteMany();
     const old = inMs(-26 * 31 * DAY);
@@ -92,11 +92,11 @@ describe('on tables', () => {
       await db.auditEntry.create({ data: { id, actor: 'cli:x', action: 'policy.set', subject, reportedAt } });
     };
     await entry(old, 'old', old);
-    await entry(old, 'untold', null);
+    await entry(old, 'unreported', null);
     await entry(inMs(-24 * 30 * DAY), 'kept', old);
     await retentionJob(given.deps, options).pass();
     const left = await db.auditEntry.findMany({ orderBy: { subject: 'asc' } });
-    expect(left.map(({ subject }) => subject)).toEqual(['kept', 'untold']);
+    expect(left.map(({ subject }) => subject)).toEqual(['kept', 'unreported']);
   });
 
   test.each([
@@ -105,7 +105,7 @@ describe('on tables', () => {
     ['kept for 48 hours, left 30 hours ago', 48, -6 * HOUR, 1],
     ['kept for 48 hours, left 49 hours ago', 48, -25 * HOUR, 0],
     ['not kept at all', 0, 24 * HOUR - 1_000, 0],
-  ])('content is %s', async (_sentence, contentHours, deleteAt, left) => {
+  ])('removes content as configured: %s', async (_label, contentHours, deleteAt, left) => {
     const { database: db } = given.world;
     const instanceId = await given.world.addInstance();
     const messageId = newUuid();

@@ -16,7 +16,7 @@ const LEASE = 45_000;
 const now = new Date('2026-05-04T12:00:00Z');
 const ago = (ms: number, from = now): Date => new Date(from.getTime() - ms);
 
-describe('whether an engine is silent', () => {
+describe('whether an engine is unresponsive', () => {
   const lease: EndedLease = {
     instanceId: newUuid(),
     epoch: 3,
@@ -28,79 +28,79 @@ describe('whether an engine is silent', () => {
   };
   const healthy = LEASE + 1;
   test.each<[string, Partial<EndedLease>, number, Date | null]>([
-    ['its lease ended unrenewed: since its last renewal', {}, healthy, lease.renewedAt],
-    ['the same, of one that was connecting', { state: 'connecting' }, healthy, lease.renewedAt],
-    ['its lease goes on: no', { expiresAt: ago(-1) }, healthy, null],
-    ['it is shown as out already: no', { state: 'disconnected' }, healthy, null],
-    ['it is logged out: no', { state: 'logged_out' }, healthy, null],
-    ['it is banned: no', { state: 'banned' }, healthy, null],
-    ['it was never paired: no', { state: 'pending_pair' }, healthy, null],
-    ['the observer came a lease ago and no more: nobody can tell', {}, LEASE, null],
+    ['lease ended without renewal: since its last renewal', {}, healthy, lease.renewedAt],
     [
-      'the observer has just come: nobody can tell',
-      { renewedAt: ago(LEASE * 10), expiresAt: ago(LEASE * 9) },
-      0,
-      null,
+      'lease of a connecting engine ended: since its last renewal',
+      { state: 'connecting' },
+      healthy,
+      lease.renewedAt,
     ],
-    ['its lease was given back a moment ago: another takes over', { holder: null }, healthy, null],
+    ['lease goes on: no', { expiresAt: ago(-1) }, healthy, null],
+    ['shown as disconnected already: no', { state: 'disconnected' }, healthy, null],
+    ['logged out: no', { state: 'logged_out' }, healthy, null],
+    ['banned: no', { state: 'banned' }, healthy, null],
+    ['never paired: no', { state: 'pending_pair' }, healthy, null],
+    ['observer healthy for one lease only: unknown', {}, LEASE, null],
+    ['observer just started: unknown', { renewedAt: ago(LEASE * 10), expiresAt: ago(LEASE * 9) }, 0, null],
+    ['lease released a moment ago: another engine may take over', { holder: null }, healthy, null],
     [
-      'its lease was given back and no other came: since then',
+      'lease released and not taken over: since the release',
       { holder: null, expiresAt: ago(LEASE + 1) },
       healthy,
       ago(LEASE + 1),
     ],
-    ['the same, before a new observer', { holder: null, expiresAt: ago(LEASE * 9) }, LEASE, null],
-  ])('%s', (_sentence, values, healthyForMs, expected) => {
+    ['lease released, observer new: unknown', { holder: null, expiresAt: ago(LEASE * 9) }, LEASE, null],
+  ])('%s', (_label, values, healthyForMs, expected) => {
     expect(unresponsiveSince({ ...lease, ...values }, healthyForMs)).toEqual(expected);
   });
 });
 
 describe('an observer', () => {
   let clock = 0;
-  const look = (observer: Observer, ms: number, fails = false) => {
+  const observeOnce = (observer: Observer, ms: number, fails = false) => {
     clock += ms;
     const seen = observer.observe(async () => {
-      if (fails) throw new Error('away');
+      if (fails) throw new Error('unavailable');
       return 'seen';
     });
-    return fails ? expect(seen).rejects.toThrow('away') : seen;
+    return fails ? expect(seen).rejects.toThrow('unavailable') : seen;
   };
 
-  test('is healthy from its first look on', async () => {
+  test('is healthy from its first observation on', async () => {
     const observer = new Observer(() => clock);
     expect(observer.healthyForMs()).toBe(0);
-    await look(observer, 0);
-    await look(observer, 3_000);
-    await look(observer, 3_000);
+    await observeOnce(observer, 0);
+    await observeOnce(observer, 3_000);
+    await observeOnce(observer, 3_000);
     expect(observer.healthyForMs()).toBe(6_000);
   });
 
-  test('begins anew after a look that failed', async () => {
+  test('starts over after a failed observation', async () => {
     const observer = new Observer(() => clock);
-    await look(observer, 0);
-    await look(observer, 1_000, true);
+    await observeOnce(observer, 0);
+    await observeOnce(observer, 1_000, true);
     expect(observer.healthyForMs()).toBe(0);
-    await look(observer, 1_000);
-    await look(observer, 2_000);
+    await observeOnce(observer, 1_000);
+    await observeOnce(observer, 2_000);
     expect(observer.healthyForMs()).toBe(2_000);
   });
 
-  test('begins anew after a time in which it did not look', async () => {
+  test('starts over after a gap without observations', async () => {
     const observer = new Observer(() => clock);
-    await look(observer, 0);
-    await look(observer, 5_001);
+    await observeOnce(observer, 0);
+    await observeOnce(observer, 5_001);
     expect(observer.healthyForMs()).toBe(0);
   });
 
-  test('begins anew after a look that took long', async () => {
+  test('starts over after a slow observation', async () => {
     const observer = new Observer(() => clock);
-    await look(observer, 0);
+    await observeOnce(observer, 0);
     await observer.observe(async () => (clock += 6_000));
     expect(observer.healthyForMs()).toBe(0);
   });
 });
 
-const nobodySaw: LivenessReader = () => Promise.resolve(new Map());
+const noLiveness: LivenessReader = () => Promise.resolve(new Map());
 
 describe('the job', () => {
   let given: JobWorld;
@@ -118,8 +118,8 @@ describe('the job', () => {
     await database.instanceLease.create({ data: { instanceId: id, epoch: 2, holder, ...lease } });
     return id;
   }
-  /** An observer that has looked for twice a lease. */
-  async function patientObserver(): Promise<Observer> {
+  /** An observer that has observed for twice the lease. */
+  async function createHealthyObserver(): Promise<Observer> {
     let clock = 0;
     const observer = new Observer(() => (clock += 1_000));
     for (let i = 0; i < 50; i++) await observer.observe(async () => undefined);
@@ -129,17 +129,17 @@ describe('the job', () => {
     renewedAt: ago(LEASE + 500, new Date()),
     expiresAt: ago(500, new Date()),
   });
-  const stateOf = async (id: string) => {
+  const readState = async (id: string) => {
     const row = await given.world.database.instance.findUniqueOrThrow({ where: { id } });
     return { state: row.state, reason: row.stateReason };
   };
 
-  test('writes the state since the last renewal, with interval, clock and event, once for all workers', async () => {
+  test('writes the state since the last renewal, with interval, offline time and event, once for all workers', async () => {
     const lease = ended();
     const id = await instanceWithLease('connected', lease);
     const passes = await Promise.all(
-      [await patientObserver(), await patientObserver()].map((observer) =>
-        unresponsiveEnginesJob(given.deps, observer, nobodySaw).pass(),
+      [await createHealthyObserver(), await createHealthyObserver()].map((observer) =>
+        unresponsiveEnginesJob(given.deps, observer, noLiveness).pass(),
       ),
     );
     expect(passes.map(({ amount }) => amount).sort()).toEqual([0, 1]);
@@ -162,23 +162,23 @@ describe('the job', () => {
     expect(await given.events(id)).toMatchObject([
       { type: 'instance.disconnected', data: { reason: 'engine_silent' } },
     ]);
-    expect((await unresponsiveEnginesJob(given.deps, await patientObserver(), nobodySaw).pass()).amount).toBe(
-      0,
-    );
+    expect(
+      (await unresponsiveEnginesJob(given.deps, await createHealthyObserver(), noLiveness).pass()).amount,
+    ).toBe(0);
   });
 
-  test('waits until it has looked for longer than a lease', async () => {
+  test('waits until it has observed for longer than a lease', async () => {
     const id = await instanceWithLease('connected', ended());
-    expect((await unresponsiveEnginesJob(given.deps, new Observer(), nobodySaw).pass()).amount).toBe(0);
-    expect(await stateOf(id)).toEqual({ state: 'connected', reason: null });
-    await unresponsiveEnginesJob(given.deps, await patientObserver(), nobodySaw).pass();
-    expect(await stateOf(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
+    expect((await unresponsiveEnginesJob(given.deps, new Observer(), noLiveness).pass()).amount).toBe(0);
+    expect(await readState(id)).toEqual({ state: 'connected', reason: null });
+    await unresponsiveEnginesJob(given.deps, await createHealthyObserver(), noLiveness).pass();
+    expect(await readState(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
   });
 
   const heartbeat = async (id: string, beat: Record<string, unknown>) =>
     given.world.redis.set(given.world.keys.heartbeat(id), JSON.stringify({ epoch: 2, pod: 'p', ...beat }));
 
-  test('takes heartbeats for signs: when it was last connected, and that it lives and cannot be heard', async () => {
+  test('reads heartbeats: the last connected time of a dead engine, and that a live one is cut off', async () => {
     const lease = ended();
     const [dead, alive, older] = await Promise.all(
       [1, 2, 3].map(() => instanceWithLease('connected', lease)),
@@ -189,7 +189,7 @@ describe('the job', () => {
     await heartbeat(older!, { epoch: 1, state: 'connected', since: after(-9_000), at: after(7_000) });
     const { redis, keys } = given.world;
     const read = createLivenessReader(new HeartbeatLiveness(redis, keys), { log: given.deps.log });
-    await unresponsiveEnginesJob(given.deps, await patientObserver(), read).pass();
+    await unresponsiveEnginesJob(given.deps, await createHealthyObserver(), read).pass();
     const rows = await given.world.database.instance.findMany({
       where: { id: { in: [dead!, alive!, older!] } },
     });
@@ -199,7 +199,7 @@ describe('the job', () => {
     expect(seen.get(older!)).toEqual(['engine_silent', after(0)]);
   });
 
-  test('remembers a heartbeat that is gone before its lease has ended, and forgets it with the suspicion', async () => {
+  test('remembers a heartbeat that Redis lost before the lease ended, for that epoch only', async () => {
     const renewedAt = ago(20_000, new Date());
     const id = await instanceWithLease('connected', {
       renewedAt,
@@ -211,7 +211,7 @@ describe('the job', () => {
     const source = new HeartbeatLiveness(redis, keys);
     const job = unresponsiveEnginesJob(
       given.deps,
-      await patientObserver(),
+      await createHealthyObserver(),
       createLivenessReader(source, { log: given.deps.log }),
     );
     expect((await job.pass()).amount).toBe(0);
@@ -220,46 +220,46 @@ describe('the job', () => {
       where: { instanceId: id },
       data: { expiresAt: ago(1, new Date()) },
     });
-    const suspect = [{ instanceId: id, epoch: 2, renewedAt }];
-    expect((await source.read(suspect)).get(id)?.alive.toISOString()).toBe(at);
-    expect((await source.read([{ ...suspect[0]!, epoch: 3 }])).size).toBe(0);
+    const suspects = [{ instanceId: id, epoch: 2, renewedAt }];
+    expect((await source.read(suspects)).get(id)?.alive.toISOString()).toBe(at);
+    expect((await source.read([{ ...suspects[0]!, epoch: 3 }])).size).toBe(0);
   });
 
-  test('goes by the leases alone while the source of signs is away, and says so once', async () => {
+  test('decides by leases alone while the liveness source is unavailable, and logs that once', async () => {
     const lease = ended();
     const id = await instanceWithLease('connected', lease);
-    const told: unknown[] = [];
-    const log = { ...given.deps.log, warn: (...words: unknown[]) => void told.push(words) };
+    const warnings: unknown[] = [];
+    const log = { ...given.deps.log, warn: (...words: unknown[]) => void warnings.push(words) };
     const reads: [string, boolean][] = [];
-    const nobody = new PrometheusLiveness('http://127.0.0.1:1/');
+    const unreachable = new PrometheusLiveness('http://127.0.0.1:1/');
     const onRead = (source: string, ok: boolean) => void reads.push([source, ok]);
-    const read = createLivenessReader(nobody, { log: log as never, onRead });
-    const job = unresponsiveEnginesJob(given.deps, await patientObserver(), read);
+    const read = createLivenessReader(unreachable, { log: log as never, onRead });
+    const job = unresponsiveEnginesJob(given.deps, await createHealthyObserver(), read);
     const suspects = [
       { ...lease, instanceId: id, epoch: 2, holder, state: 'connected' as const, now: new Date() },
     ];
     await read(suspects, suspects);
     await job.pass();
-    expect(await stateOf(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
-    expect(told).toHaveLength(1);
+    expect(await readState(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
+    expect(warnings).toHaveLength(1);
     expect(reads).toContainEqual(['prometheus', false]);
   });
 
   test.each<[string, () => Record<string, unknown>]>([
     ['was renewed meanwhile', () => ({ expiresAt: ago(-LEASE, new Date()), renewedAt: new Date() })],
     ['was taken by another engine meanwhile', () => ({ epoch: 3, holder: newUuid() })],
-  ])('writes nothing where the lease %s', async (_sentence, values) => {
+  ])('writes nothing where the lease %s', async (_label, values) => {
     const id = await instanceWithLease('connected', ended());
-    const observer = await patientObserver();
+    const observer = await createHealthyObserver();
     const meanwhile = {
       healthyForMs: () => observer.healthyForMs(),
-      observe: async <T>(look: () => Promise<T>): Promise<T> => {
-        const seen = await observer.observe(look);
+      observe: async <T>(read: () => Promise<T>): Promise<T> => {
+        const seen = await observer.observe(read);
         await given.world.database.instanceLease.update({ where: { instanceId: id }, data: values() });
         return seen;
       },
     };
-    await unresponsiveEnginesJob(given.deps, meanwhile, nobodySaw).pass();
-    expect(await stateOf(id)).toEqual({ state: 'connected', reason: null });
+    await unresponsiveEnginesJob(given.deps, meanwhile, noLiveness).pass();
+    expect(await readState(id)).toEqual({ state: 'connected', reason: null });
   });
 });

@@ -54,7 +54,7 @@ describe('what waits for an instance that will not send it', () => {
     ['banned: fails', 'banned', false, 'not_connected'],
     ['deleted: canceled', 'connected', true, 'canceled'],
     ['deleted and banned: canceled', 'banned', true, 'canceled'],
-  ])('%s', (_sentence, state, deleted, code) => {
+  ])('%s', (_label, state, deleted, code) => {
     expect(refusalOf({ state, deleted })).toBe(code);
   });
 
@@ -154,7 +154,7 @@ describe('which messages have waited too long', () => {
       { offlineMs: LIMIT + 5, suspendedMs: 2 * LIMIT },
       { startedAtMost: 5, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
     ],
-  ])('%s', (_sentence, instance, expected) => {
+  ])('%s', (_label, instance, expected) => {
     expect(expiredOf({ ...base, ...instance }, LIMIT)).toEqual(expected);
   });
 

@@ -26,6 +26,6 @@ test.each<[string, Partial<UnrenewedLease>, Liveness | undefined, Closing]>([
     cutOff(45),
   ],
   ['its end was seen: signs add nothing', { holder: null }, sign(8, 8), silent(0)],
-])('%s', (_sentence, values, seen, expected) => {
+])('%s', (_label, values, seen, expected) => {
   expect(decideClosing({ ...lease, ...values }, at(0), seen)).toEqual(expected);
 });

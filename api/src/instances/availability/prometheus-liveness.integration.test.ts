@@ -18,7 +18,7 @@ describe('what is asked', () => {
   test.each<[string, Suspect[], string]>([
     ['it looks back to the oldest renewal, and a minute more', [suspect(20), suspect(60)], '[120s:2s]'],
     ['at most for an hour, in a hundred looks', [suspect(86_400)], '[3600s:36s]'],
-  ])('%s', (_sentence, suspects, window) => {
+  ])('%s', (_label, suspects, window) => {
     expect(livenessQuery(suspects, NOW)).toContain(window);
   });
 
@@ -86,7 +86,7 @@ describe('what is answered', () => {
     ['it is something else', { status: 200, body: '<html>' }],
     ['it says something else', { status: 200, body: '{"status":"success","data":{"resultType":"matrix"}}' }],
     ['it sends elsewhere', { status: 302, body: '', headers: { location: 'http://127.0.0.1:1/' } }],
-  ])('no signs are taken from it where %s', async (_sentence, given) => {
+  ])('no signs are taken from it where %s', async (_label, given) => {
     answer = given;
     await expect(new PrometheusLiveness(`http://${base}`).read([suspect()])).rejects.toThrow();
   });

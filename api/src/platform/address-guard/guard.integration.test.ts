@@ -93,13 +93,13 @@ function connectWithoutGuard(url: string): Promise<void> {
 }
 
 describe('at registration', () => {
-  test.each(HOSTILE)('%s is refused', (_sentence, url, finding) => {
+  test.each(HOSTILE)('%s is refused', (_label, url, finding) => {
     expect(strict.checkUrl(at(url))).toEqual({ ok: false, finding });
   });
 
   test.each(HOSTILE.filter(([, url]) => url !== 'http://127.0.0.1:PORT/'))(
     '%s is refused on one machine too',
-    (_sentence, url, finding) => {
+    (_label, url, finding) => {
       expect(onOneMachine.checkUrl(at(url))).toEqual({ ok: false, finding });
     },
   );
@@ -134,7 +134,7 @@ describe('at registration', () => {
     },
   );
 
-  test.each(ALLOWED)('%s is allowed', (_sentence, url) => {
+  test.each(ALLOWED)('%s is allowed', (_label, url) => {
     expect(checkWebhookUrl(url, { loopback: false, forbiddenRanges: FORBIDDEN }).ok).toBe(true);
     expect(checkWebhookUrl(url, { loopback: true, forbiddenRanges: FORBIDDEN }).ok).toBe(true);
   });
@@ -188,14 +188,14 @@ describe('at each call', () => {
     expect(noticed).toBe(targets.length);
   });
 
-  test.each(HOSTILE)('%s is not connected to', async (_sentence, url) => {
+  test.each(HOSTILE)('%s is not connected to', async (_label, url) => {
     const agent = guardedAgent(strict, { resolve: dnsResolve(resolverAt(dns)) });
     expect(await call(agent, at(url))).not.toBeNull();
     expect(noticed).toBe(0);
     await agent.destroy();
   });
 
-  test.each(TREACHEROUS)('a public name that leads to %s is not connected to', async (_sentence, name) => {
+  test.each(TREACHEROUS)('a public name that leads to %s is not connected to', async (_label, name) => {
     for (const guard of [strict, onOneMachine]) {
       const agent = guardedAgent(guard, { resolve: dnsResolve(resolverAt(dns)) });
       expect(await call(agent, `https://${name}:${port}/`)).not.toBeNull();
