@@ -11,6 +11,7 @@ export function formatEtag(version: number): string {
  */
 export function checkIfMatch(header: string | undefined, version: number): void {
   if (header === undefined || header.trim() === '*') return;
-  const tags = header.split(',').map((tag) => tag.trim());
-  if (!tags.includes(formatEtag(version))) throw new Problem('precondition-failed');
+  const current = formatEtag(version);
+  const accepted = header.split(',').map((tag) => tag.trim());
+  if (!accepted.includes(current)) throw new Problem('precondition-failed');
 }
