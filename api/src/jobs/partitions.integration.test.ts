@@ -225,7 +225,9 @@ describe('partitions', () => {
     const before = await listPartitions('events');
     await expect(
       partitionsJob(given.deps, options, { now: () => Date.now() + ahead * DAY, times: UNHURRIED }).pass(),
-    ).rejects.toThrow(/^the clocks of this worker and of Postgres differ by 315\d{5} s: no partition is dropped$/);
+    ).rejects.toThrow(
+      /^the clocks of this worker and of Postgres differ by 315\d{5} s: no partition is dropped$/,
+    );
     const after = await listPartitions('events');
     expect(after).toEqual([...before, ...days(ahead - 1, ahead + 7)].sort());
     expect(await given.world.database.event.count({ where: { id: stray } })).toBe(1);

@@ -121,26 +121,23 @@ describe('Postgres', () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  (isRoot ? test : test.skip)(
-    'runs as root without namespaces, and as another user later',
-    async () => {
-      const path = process.env['PATH'];
-      const forbidden = join(folder, 'unshare');
-      writeFileSync(forbidden, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-      chmodSync(folder, 0o700);
-      try {
-        process.env['PATH'] = `${folder}:${path}`;
-        const first = await postgres();
-        await sql(first.url, 'CREATE TABLE kept AS SELECT 42 AS n');
-        expect(statSync(join(folder, 'postgres')).uid).not.toBe(0);
-        await first.stop();
-      } finally {
-        process.env['PATH'] = path;
-      }
-      const second = await postgres();
-      expect(await sql(second.url, 'SELECT n FROM kept')).toEqual([{ n: 42 }]);
-    },
-  );
+  (isRoot ? test : test.skip)('runs as root without namespaces, and as another user later', async () => {
+    const path = process.env['PATH'];
+    const forbidden = join(folder, 'unshare');
+    writeFileSync(forbidden, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    chmodSync(folder, 0o700);
+    try {
+      process.env['PATH'] = `${folder}:${path}`;
+      const first = await postgres();
+      await sql(first.url, 'CREATE TABLE kept AS SELECT 42 AS n');
+      expect(statSync(join(folder, 'postgres')).uid).not.toBe(0);
+      await first.stop();
+    } finally {
+      process.env['PATH'] = path;
+    }
+    const second = await postgres();
+    expect(await sql(second.url, 'SELECT n FROM kept')).toEqual([{ n: 42 }]);
+  });
 
   test('reports why it could not start', async () => {
     const other = await postgres();
