@@ -127,7 +127,7 @@ describe('media by URL', () => {
 
   test.each(rows)('does not fetch %s', async (_sentence, url) => {
     fetcher = createFetcher(false);
-    expect(await fetchResult(at(url))).toBe('Unavailable');
+    expect(await fetchResult(at(url))).toBe('MediaUnavailable');
     expect(connections).toBe(0);
   });
 
@@ -136,7 +136,7 @@ describe('media by URL', () => {
     async (_sentence, url) => {
       fetcher = createFetcher(true);
       const location = Buffer.from(at(url), 'latin1').toString('base64url');
-      expect(await fetchResult(`${from}/${location}`)).toBe('Unavailable');
+      expect(await fetchResult(`${from}/${location}`)).toBe('MediaUnavailable');
       expect(connections).toBe(0);
     },
   );

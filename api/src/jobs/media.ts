@@ -50,7 +50,7 @@ export async function openWorkerMedia(config: Config, deps: Deps): Promise<Worke
     tools: new Tools({
       timeMs: config.mediaDecodeMs,
       memoryMb: config.mediaDecodeMb,
-      atOnce: config.mediaDecoders,
+      concurrency: config.mediaDecoders,
       ffmpeg,
     }),
     folder,

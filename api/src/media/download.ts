@@ -5,34 +5,34 @@ import type { Exchange, Named, Reply } from '../http/exchange.js';
 import type { Observer } from '../http/respond.js';
 import type { MediaFiles, MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
-import { readRange } from './range.js';
+import { parseRange } from './range.js';
 import { FileMissing } from './store/store.js';
 
-/**
- * Downloads by link. What strangers uploaded is shown by no browser as a page of this host: `attachment`, `nosniff` and
- * a sandbox, and no cookies. A link is its own authority, so neither keys nor their rate limits come into it.
- */
 export interface DownloadDeps {
   files: MediaFiles;
   links: MediaLinks;
   observer: Observer;
 }
 
-/** As metrics and the access log name it. */
+/** Name of the operation in metrics and the access log. */
 const DOWNLOAD: Named = { name: 'downloadMedia' };
 
-export function downloads({ files, links, observer }: DownloadDeps): RequestHandler {
+/**
+ * Serves downloads by signed link, without API keys and their rate limits. Uploaded files are untrusted, so no browser shows
+ * them as a page of this host: `attachment`, `nosniff`, a sandbox and no cookies.
+ */
+export function createDownloadHandler({ files, links, observer }: DownloadDeps): RequestHandler {
   const handle = async (request: unknown, response: unknown): Promise<void> => {
     const req = request as Exchange;
     const res = response as Reply;
     req.operation = DOWNLOAD;
-    const row = await rowOf(req, files, links);
+    const row = await findRow(req, files, links);
     const etag = `"${row.sha256.toString('hex')}"`;
-    const head = headersOf(row, req.requestId, etag);
+    const head = buildHeaders(row, req.requestId, etag);
     if (observer.closing) head.push('Connection', 'close');
     if (req.headers['if-none-match'] === etag) return end(req, res, { status: 304, head }, observer);
     const usesRange = req.headers['if-range'] === undefined || req.headers['if-range'] === etag;
-    const range = readRange(usesRange ? req.headers.range : undefined, row.size);
+    const range = parseRange(usesRange ? req.headers.range : undefined, row.size);
     if (range.kind === 'unsatisfiable') {
       head.push('Content-Range', `bytes */${row.size}`, 'Content-Length', '0');
       return end(req, res, { status: 416, head }, observer);
@@ -46,31 +46,30 @@ export function downloads({ files, links, observer }: DownloadDeps): RequestHand
       throw error instanceof FileMissing ? new Problem('media-expired') : error;
     });
     res.writeHead(status, head);
-    // From here on there is no deadline for the answer: it takes as long as the client takes it. One that takes nothing is
-    // let go by the listener.
+    // The answer has no deadline from here on. The listener disconnects a client that stops reading.
     observer.answered(req, status);
-    // A broken end of the file or of the connection: the announced length tells the client.
+    // If the file or the connection breaks, the client sees it by the announced length.
     await pipeline(body, res).catch(() => res.destroy());
   };
   return handle;
 }
 
-async function rowOf(req: Exchange, files: MediaFiles, links: MediaLinks): Promise<MediaRow> {
+async function findRow(req: Exchange, files: MediaFiles, links: MediaLinks): Promise<MediaRow> {
   const id = String(req.params['media_id']);
   const { expires, signature } = req.query;
-  const verdict = links.check({ id, expires, signature });
-  if (!verdict.ok) {
-    if (verdict.why === 'forged') throw new Problem('not-found');
+  const check = links.check({ id, expires, signature });
+  if (!check.ok) {
+    if (check.reason === 'forged') throw new Problem('not-found');
     throw new Problem('media-expired', { detail: 'O link expirou. Peça outro em GET /v1/media/{media_id}.' });
   }
   req.subject = id;
-  const row = await files.find(verdict.mediaId);
+  const row = await files.find(check.mediaId);
   if (!row) throw new Problem('not-found');
   if (row.removedAt !== null || row.expiresAt.getTime() <= Date.now()) throw new Problem('media-expired');
   return row;
 }
 
-function headersOf(row: MediaRow, requestId: string, etag: string): string[] {
+function buildHeaders(row: MediaRow, requestId: string, etag: string): string[] {
   return [
     ...['X-Request-ID', requestId],
     ...['ETag', etag],
@@ -84,7 +83,7 @@ function headersOf(row: MediaRow, requestId: string, etag: string): string[] {
   ];
 }
 
-/** (RFC 6266) The name in UTF-8, encoded so that nothing of it can end the header. */
+/** RFC 6266 header value with the name in UTF-8, percent-encoded so that it cannot end the header. */
 export function disposition(filename: string | null): string {
   if (filename === null) return 'attachment';
   const encoded = encodeURIComponent(filename.toWellFormed()).replace(

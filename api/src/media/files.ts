@@ -5,40 +5,35 @@ import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
-import { PassingBuffers } from './buffers.js';
-import { HEAD_BYTES, sniff, type Named } from './sniff.js';
+import { BufferReclaimer } from './buffers.js';
+import { HEAD_BYTES, sniff, type TypeHints } from './sniff.js';
 import { FileMissing, type MediaStore } from './store/store.js';
 import { newFileKey, Seal, sealedRange, Unseal } from './store/sealed-file.js';
 
-/**
- * Files and their rows. Before a file's first byte is written its key stands among those to be removed
- * (`store_removals`), and the row of media takes it from there: whatever dies in between, no file is left that nothing
- * names. Files are sealed on their way into the store.
- */
 export interface MediaFilesDeps {
   db: Queryable;
   sealer: Sealer;
   store: MediaStore;
 }
 
-/** In the store, and named by no row yet. */
+/** A file in the store without a row. */
 export interface ReceivedFile {
   storeKey: string;
   key: Buffer;
   size: number;
   sha256: Buffer;
-  /** As its content says. */
+  /** Sniffed from the content. */
   mimetype: string;
-  /** A row names it now. */
+  /** A row references the file now. */
   kept: boolean;
 }
 
 export interface NewMedia {
   id: string;
   accountId: string;
-  /** Whose keys may see it; empty: all of the account. */
+  /** A restricted key sees the file if all of these are its instances; empty: only unrestricted keys see it. */
   instanceIds?: readonly string[];
-  /** For which message it was made. */
+  /** Message that the file was made for. */
   messageId?: string | null;
   filename: string | null;
 }
@@ -62,23 +57,28 @@ export class FileTooLarge extends Error {
   override name = 'FileTooLarge';
 }
 
-/** An upload that takes longer has lost its file. */
+/** The file of an upload that takes longer is removed. */
 const UNCLAIMED_MINUTES = 60;
 const DAY_MS = 86_400_000;
 const KEY_COLUMN = 'media.key_sealed';
 const FILENAME_COLUMN = 'media.filename_sealed';
 
+/**
+ * Stores files and their rows. Before the first byte, the store key is recorded for removal (`store_removals`); the row of
+ * the file takes the key from there. A crash in between therefore leaves no unreferenced file. Files are encrypted as they
+ * are written.
+ */
 export class MediaFiles {
   constructor(private readonly deps: MediaFilesDeps) {}
 
-  /** Takes the source to its end. @throws FileTooLarge, and what the source and the store throw */
-  async receive(source: Readable, maxBytes: number, named: Named): Promise<ReceivedFile> {
+  /** Writes the source to the store. @throws FileTooLarge and the errors of the source and the store */
+  async receive(source: Readable, maxBytes: number, hints: TypeHints): Promise<ReceivedFile> {
     const { db, store } = this.deps;
     const storeKey = newUuid();
     await db.$executeRaw`
       INSERT INTO store_removals (store_key, due_at)
       VALUES (${storeKey}, now() + ${UNCLAIMED_MINUTES}::integer * interval '1 minute')`;
-    // A pipeline waits for ever for a source that was destroyed before it.
+    // A pipeline would wait forever for a source that was destroyed before.
     if (source.destroyed) {
       await this.discard({ storeKey, kept: false });
       throw new Error('the source ended before it was read');
@@ -90,17 +90,17 @@ export class MediaFiles {
       pipeline(source, meter, seal),
       store.write(storeKey, seal),
     ]);
-    // Where the source failed, what the store says of it follows from that.
+    // If the source failed, the error of the store is only a consequence.
     for (const half of [read, written]) {
       if (half.status === 'fulfilled') continue;
       await this.discard({ storeKey, kept: false }).catch(() => undefined);
       throw half.reason;
     }
-    const mimetype = await sniff(meter.head(), named);
+    const mimetype = await sniff(meter.head(), hints);
     return { storeKey, key, size: meter.size, sha256: meter.digest(), mimetype, kept: false };
   }
 
-  /** The row that names a received file. @throws where its hour is over */
+  /** Inserts the row of a received file. @throws Error after the hour in which it must be kept */
   async keep(file: ReceivedFile, media: NewMedia): Promise<MediaRow> {
     const { db, sealer } = this.deps;
     const { id, accountId, instanceIds = [], messageId = null, filename } = media;
@@ -120,15 +120,15 @@ export class MediaFiles {
     return this.#read(rows[0]);
   }
 
-  /** Removes a received file, unless it was kept. */
+  /** Removes a received file unless a row references it. */
   async discard({ storeKey, kept }: Pick<ReceivedFile, 'storeKey' | 'kept'>): Promise<void> {
     if (kept) return;
     await this.deps.store.remove(storeKey);
     await this.deps.db.$executeRaw`DELETE FROM store_removals WHERE store_key = ${storeKey}`;
   }
 
-  /** The row goes; its file is removed when its turn comes. */
-  async forget(id: string): Promise<void> {
+  /** Deletes the row. A job removes the file later. */
+  async delete(id: string): Promise<void> {
     await this.deps.db.$executeRaw`DELETE FROM media WHERE id = ${id}::uuid`;
   }
 
@@ -137,7 +137,7 @@ export class MediaFiles {
     return rows[0] ? this.#read(rows[0]) : null;
   }
 
-  /** The bytes of a file, or of a part of it (both ends included). @throws FileMissing */
+  /** Opens a file or a range of it (both ends included). @throws FileMissing */
   async open(row: MediaRow, start = 0, end = row.size - 1): Promise<Readable> {
     if (row.removedAt !== null) throw new FileMissing(row.id);
     const key = this.deps.sealer.open(row.accountId, KEY_COLUMN, row.keySealed);
@@ -184,13 +184,13 @@ interface Row {
   removed_at: Date | null;
 }
 
-/** Counts and digests what passes, and remembers how it began. */
+/** Counts and hashes the bytes and stores the first ones for sniffing. */
 class Meter extends Transform {
   size = 0;
   readonly #max: number;
   readonly #hash = createHash('sha256');
   readonly #head: Buffer[] = [];
-  readonly #buffers = new PassingBuffers();
+  readonly #buffers = new BufferReclaimer();
 
   constructor(max: number) {
     super();
@@ -203,7 +203,7 @@ class Meter extends Transform {
     this.size += chunk.length;
     if (this.size > this.#max) return done(new FileTooLarge());
     this.#hash.update(chunk);
-    this.#buffers.passed(chunk.length);
+    this.#buffers.count(chunk.length);
     done(null, chunk);
   }
 

@@ -20,7 +20,7 @@ const OLD = key();
 const NEW = key();
 const id = newUuid();
 
-test('a link stands below {media_url} and names its file', () => {
+test('a link is under {media_url} and has the id of its file', () => {
   const link = linksOf(OLD).make(id, 3600, NOW);
   expect(link).toMatch(
     /^https:\/\/media\.example\.org\/files\/media\/med_[0-9a-f]{32}\?expires=\d+&signature=/,
@@ -28,28 +28,28 @@ test('a link stands below {media_url} and names its file', () => {
   expect(linksOf(OLD).check(partsOf(link), NOW)).toEqual({ ok: true, mediaId: id });
 });
 
-test('a link ends', () => {
+test('a link expires', () => {
   const link = partsOf(linksOf(OLD).make(id, 3600, NOW));
   expect(linksOf(OLD).check(link, NOW + 3_599_000)).toMatchObject({ ok: true });
-  expect(linksOf(OLD).check(link, NOW + 3_600_000)).toEqual({ ok: false, why: 'expired' });
+  expect(linksOf(OLD).check(link, NOW + 3_600_000)).toEqual({ ok: false, reason: 'expired' });
 });
 
-test('keys rotate: a link holds while the key that made it is configured, and no longer', () => {
+test('a link is valid while the key that made it is configured', () => {
   const link = partsOf(linksOf(OLD).make(id, 3600, NOW));
   expect(linksOf(NEW, OLD).check(link, NOW)).toMatchObject({ ok: true });
-  expect(linksOf(NEW).check(link, NOW)).toEqual({ ok: false, why: 'forged' });
+  expect(linksOf(NEW).check(link, NOW)).toEqual({ ok: false, reason: 'forged' });
 });
 
 test.each<[string, Partial<Record<'id' | 'expires' | 'signature', unknown>>]>([
   ['another id', { id: 'med_00000000000000000000000000000000' }],
   ['an id of another kind', { id: 'msg_00000000000000000000000000000000' }],
-  ['another end', { expires: '1800000000' }],
-  ['no end', { expires: undefined }],
-  ['an end that is no number', { expires: '1e12' }],
+  ['another expiry', { expires: '1800000000' }],
+  ['no expiry', { expires: undefined }],
+  ['an expiry that is not a number', { expires: '1e12' }],
   ['no signature', { signature: undefined }],
   ['several signatures', { signature: ['a', 'b'] }],
   ['an empty signature', { signature: '' }],
 ])('%s is a forged link', (_, change) => {
   const link = { ...partsOf(linksOf(OLD).make(id, 3600, NOW)), ...change } as ReturnType<typeof partsOf>;
-  expect(linksOf(OLD).check(link, NOW)).toEqual({ ok: false, why: 'forged' });
+  expect(linksOf(OLD).check(link, NOW)).toEqual({ ok: false, reason: 'forged' });
 });

@@ -2,22 +2,20 @@ import { timingSafeEqual } from 'node:crypto';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 
-/**
- * Temporary links to files (design: Links to media): whoever has one may download until it ends, and needs no key. The
- * signature is an HMAC over id and end, with a key of the day on which the link ends; links made under an older
- * configured key hold while that key is configured.
- */
-export type LinkVerdict = { ok: true; mediaId: string } | { ok: false; why: 'forged' | 'expired' };
+export type LinkCheck = { ok: true; mediaId: string } | { ok: false; reason: 'forged' | 'expired' };
 
 export const LINK_PATH = '/media/:media_id';
 const DAY_SECONDS = 86_400;
 const MAX_SECONDS = 9_999_999_999;
 
+/**
+ * Makes and checks temporary links to files (docs/media.md). The signature is an HMAC over id and expiry with a key for the
+ * day of the expiry. A link stays valid while the encryption key that it was made with is configured.
+ */
 export class MediaLinks {
   readonly #sealer: Sealer;
   readonly #base: string;
 
-  /** @param mediaUrl {media_url} */
   constructor(sealer: Sealer, mediaUrl: string) {
     this.#sealer = sealer;
     this.#base = mediaUrl.replace(/\/+$/, '');
@@ -30,7 +28,7 @@ export class MediaLinks {
     return `${this.#base}/media/${id}?expires=${expires}&signature=${signature}`;
   }
 
-  check(link: { id: string; expires: unknown; signature: unknown }, now = Date.now()): LinkVerdict {
+  check(link: { id: string; expires: unknown; signature: unknown }, now = Date.now()): LinkCheck {
     const { id, expires, signature } = link;
     const mediaId = fromPublicId('media', id);
     const end = typeof expires === 'string' && /^[1-9]\d{0,9}$/.test(expires) ? Number(expires) : 0;
@@ -40,7 +38,7 @@ export class MediaLinks {
       (expected) => given.length === expected.length && timingSafeEqual(given, expected),
     );
     if (!genuine) return FORGED;
-    return end * 1000 > now ? { ok: true, mediaId } : { ok: false, why: 'expired' };
+    return end * 1000 > now ? { ok: true, mediaId } : { ok: false, reason: 'expired' };
   }
 
   #signatures(id: string, expires: number): Buffer[] {
@@ -49,4 +47,4 @@ export class MediaLinks {
   }
 }
 
-const FORGED: LinkVerdict = { ok: false, why: 'forged' };
+const FORGED: LinkCheck = { ok: false, reason: 'forged' };

@@ -13,7 +13,7 @@ declare module '../http/services.js' {
   }
 }
 
-/** Files, and links to them: one of each in a process. */
+/** Media services of a process. */
 export interface Media {
   store: MediaStore;
   files: MediaFiles;

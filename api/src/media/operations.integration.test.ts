@@ -66,7 +66,7 @@ const get = (id: string, by = client) => by.call<MediaOut & ProblemBody>('GET', 
 const codeOf = ({ status, body }: Answer<ProblemBody>) => `${status} ${body.type.split('/').at(-1)}`;
 
 describe('an upload', () => {
-  test('is described by its content, and its link brings the same bytes', async () => {
+  test('has the type of its content, and its link returns the same bytes', async () => {
     const answer = await upload<MediaOut>(client, [file(PNG, 'photo.txt', 'text/plain')]);
     expect(answer.status).toBe(201);
     const { url, ...rest } = answer.body;
@@ -85,7 +85,7 @@ describe('an upload', () => {
     expect((await get(rest.id)).body).toMatchObject({ ...rest, url: expect.any(String) as string });
   });
 
-  test('takes the name from the field `filename`, wherever it stands in the form', async () => {
+  test('takes the name from the field `filename`, before or after the file', async () => {
     const named = { name: 'filename', content: 'relatório.pdf' };
     for (const parts of [
       [named, file(PNG)],
@@ -95,7 +95,7 @@ describe('an upload', () => {
     }
   });
 
-  test('of one byte less than 64 MB and of 64 MB is taken; of one more is refused (file-too-large)', async () => {
+  test('accepts 64 MB and rejects one byte more (file-too-large)', async () => {
     for (const size of [MAX_MEDIA_BYTES - 1, MAX_MEDIA_BYTES]) {
       const answer = await upload<MediaOut>(client, [{ name: 'file', filename: 'a', content: noise(size) }]);
       expect([answer.status, answer.body.size]).toEqual([201, size]);
@@ -104,7 +104,7 @@ describe('an upload', () => {
     expect(codeOf(await upload(client, [over]))).toBe('413 file-too-large');
   });
 
-  test('that announces more than 64 MB is refused before it is sent (file-too-large)', async () => {
+  test('is rejected by its Content-Length before the body is sent (file-too-large)', async () => {
     const announced = MAX_MEDIA_BYTES * 2;
     const answer = await upload<ProblemBody>(client, [file('short')], { announced });
     expect(codeOf(answer)).toBe('413 file-too-large');
@@ -114,9 +114,9 @@ describe('an upload', () => {
     ['of an empty file (empty-file)', [file('')], {}, '422 empty-file'],
     ['without a file', [{ name: 'filename', content: 'a' }], {}, '422 validation-error'],
     ['of two files', [file('a'), file('b')], {}, '422 validation-error'],
-    ['that breaks off', [file('a')], { truncated: true }, '422 validation-error'],
+    ['that is truncated', [file('a')], { truncated: true }, '422 validation-error'],
     [
-      'that breaks off in a file that nobody wants',
+      'that is truncated in an ignored file',
       [{ name: 'other', filename: 'b.txt', content: 'b' }],
       { truncated: true },
       '422 validation-error',
@@ -134,11 +134,11 @@ describe('an upload', () => {
       {},
       '422 validation-error',
     ],
-  ])('%s is refused', async (_, parts, sending, code) => {
+  ])('%s is rejected', async (_, parts, sending, code) => {
     expect(codeOf(await upload<ProblemBody>(client, parts, sending))).toBe(code);
   });
 
-  test('whose name has 255 characters is taken', async () => {
+  test('accepts a name of 255 characters', async () => {
     const filename = 'é'.repeat(255);
     const answer = await upload<MediaOut>(client, [file('a'), { name: 'filename', content: filename }]);
     expect(answer.body.filename).toBe(filename);
@@ -150,14 +150,14 @@ describe('an upload', () => {
     expect([codeOf(answer), answer.body.required_scope]).toEqual(['403 insufficient-scope', 'media:write']);
   });
 
-  test('that is refused, breaks off, or is a repetition leaves no file behind', async () => {
+  test('leaves no file if it is rejected, truncated or repeated', async () => {
     const left = async () => (await api.db.storeRemoval.count()) + (await filesWithoutRow(api));
     await upload(client, [file('')]);
     await upload(client, [file('a')], { truncated: true });
     const headers = { 'idempotency-key': 'left-behind' };
     await upload(client, [file('a')], { headers });
     await upload(client, [file('a')], { headers });
-    await until(async () => (await left()) === 0, { what: 'nothing is left behind' });
+    await until(async () => (await left()) === 0, { what: 'no file is left' });
   });
 });
 
@@ -172,7 +172,7 @@ async function filesWithoutRow(of: TestApi): Promise<number> {
 describe('Idempotency-Key on an upload', () => {
   const headers = { 'idempotency-key': 'the-same' };
 
-  test('the same file again is answered as the first; another is refused (idempotency-key-reused)', async () => {
+  test('replays the answer for the same file and rejects another (idempotency-key-reused)', async () => {
     const first = await upload<MediaOut>(client, [file('one')], { headers });
     const again = await upload<MediaOut>(client, [file('one')], { headers });
     expect(again.body).toEqual(first.body);
@@ -181,7 +181,7 @@ describe('Idempotency-Key on an upload', () => {
     expect(codeOf(other)).toBe('422 idempotency-key-reused');
   });
 
-  test('a repetition by a key that may not see the file is answered like nothing (not-found)', async () => {
+  test('answers not-found to a key that may not see the file', async () => {
     const restricted = await api.clientOf(account, { instances: [] });
     expect(codeOf(await upload<ProblemBody>(restricted, [file('one')], { headers }))).toBe('404 not-found');
   });
@@ -193,16 +193,16 @@ describe('a file', () => {
     media = (await upload<MediaOut>(client, [file(PNG, `${MARKER}.png`)])).body;
   });
 
-  test.each(['messages:read', 'media:write'] as const)('is read with the scope %s', async (scope) => {
+  test.each(['messages:read', 'media:write'] as const)('is readable with the scope %s', async (scope) => {
     expect((await get(media.id, await api.clientOf(account, { scopes: [scope] }))).status).toBe(200);
   });
 
-  test('is not read with another scope (insufficient-scope)', async () => {
+  test('is not readable with another scope (insufficient-scope)', async () => {
     const answer = await get(media.id, await api.clientOf(account, { scopes: ['events:read'] }));
     expect(codeOf(answer)).toBe('403 insufficient-scope');
   });
 
-  test('of another account, unknown, or of the account but not of the restricted key: not-found', async () => {
+  test('is not-found if unknown, of another account or not visible to the restricted key', async () => {
     const stranger = await api.clientOf(await api.account());
     const restricted = await api.clientOf(account, { instances: [] });
     expect(codeOf(await get(media.id, stranger))).toBe('404 not-found');
@@ -210,7 +210,7 @@ describe('a file', () => {
     expect(codeOf(await get(`med_${'0'.repeat(32)}`))).toBe('404 not-found');
   });
 
-  test('that has expired says so for 30 days (media-expired), by id and by link', async () => {
+  test('answers media-expired by id and by link after its expiry', async () => {
     const { body } = await upload<MediaOut>(client, [file('old')]);
     const id = body.id.slice(4);
     await api.db.$executeRaw`UPDATE media SET expires_at = now() WHERE replace(id::text, '-', '') = ${id}`;
@@ -218,7 +218,7 @@ describe('a file', () => {
     expect((await download(body.url!)).status).toBe(410);
   });
 
-  test('and its name are nowhere in the clear, neither in tables nor in the store', async () => {
+  test('and its name are encrypted in the database and in the store', async () => {
     const secret = Buffer.from(`${MARKER} inside`);
     await upload(client, [file(secret, `${MARKER}.txt`)]);
     const rows = await api.db.$queryRaw<{ text: string }[]>`SELECT m::text AS text FROM media m`;
@@ -236,15 +236,15 @@ const hexOf = (text: string) => Buffer.from(text).toString('hex');
 describe('a link', () => {
   const content = Buffer.concat([...noise(200_000)]);
   let media: MediaOut;
-  let asked: number;
+  let requestedAt: number;
   beforeAll(async () => {
-    asked = Date.now();
+    requestedAt = Date.now();
     media = (
       await upload<MediaOut>(client, [file(content), { name: 'filename', content: 'relatório "final".html' }])
     ).body;
   });
 
-  test('is shown by no browser as a page, and sets no cookies', async () => {
+  test('is a sandboxed attachment without cookies', async () => {
     const { status, headers } = await download(media.url!);
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -265,13 +265,13 @@ describe('a link', () => {
     ['bytes=100000-', 100_000, 200_000],
     ['bytes=-5', 199_995, 200_000],
     ['bytes=199999-900000', 199_999, 200_000],
-  ])('brings the part %s', async (range, start, end) => {
+  ])('returns the range %s', async (range, start, end) => {
     const { status, headers, bytes } = await download(media.url!, { range });
     expect([status, headers['content-range']]).toEqual([206, `bytes ${start}-${end - 1}/200000`]);
     expect(bytes).toEqual(content.subarray(start, end));
   });
 
-  test('refuses a part that is not there, and sends the whole where the part is of another file', async () => {
+  test('rejects a range beyond the end and ignores the range of another ETag', async () => {
     const beyond = await download(media.url!, { range: 'bytes=200000-' });
     expect([beyond.status, beyond.headers['content-range']]).toEqual([416, 'bytes */200000']);
     const other = await download(media.url!, { range: 'bytes=0-0', 'if-range': '"another"' });
@@ -280,15 +280,15 @@ describe('a link', () => {
     expect([same.status, same.bytes.length]).toEqual([304, 0]);
   });
 
-  test('answers HEAD without the bytes', async () => {
+  test('answers HEAD without a body', async () => {
     const { status, headers, bytes } = await download(media.url!, {}, 'HEAD');
     expect([status, headers['content-length'], bytes.length]).toEqual([200, '200000', 0]);
   });
 
-  test('is good for one hour, for its file and its time alone', async () => {
+  test('is valid for one hour and only for its file and expiry', async () => {
     const url = new URL(media.url!);
     const expires = Number(url.searchParams.get('expires'));
-    expect(expires).toBeGreaterThan(asked / 1000 + 3599);
+    expect(expires).toBeGreaterThan(requestedAt / 1000 + 3599);
     expect(expires).toBeLessThanOrEqual(Date.now() / 1000 + 3600);
     const later = new URL(url);
     later.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 60));

@@ -7,7 +7,7 @@ import type { MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
 import { receiveUpload, type Upload } from './upload.js';
 
-/** (design: Restricted keys) What lies within the key's own instances; what belongs to the whole account does not. */
+/** A restricted key sees files whose instances are all its own, and no files of the whole account. */
 export function maySeeMedia({ accountId, instances }: Caller, row: MediaRow): boolean {
   if (row.accountId !== accountId || row.messageId !== null) return false;
   if (instances === null) return true;
@@ -34,17 +34,17 @@ export const mediaOperations = [
     path: '/v1/media',
     summary: 'Upload a file',
     description:
-      'Streamed to where files are kept, 64 MB (67,108,864 bytes) at most. The type is told from the content. ' +
-      'The file can be sent by its `media_id` for 30 days.',
+      'Accepts at most 64 MB (67,108,864 bytes). The content decides the type. ' +
+      'Messages can send the file by its `media_id` for 30 days.',
     scope: 'media:write',
     status: 201,
-    // The last one where the first answer to a key tells of a file that the key may not see.
+    // not-found: the stored answer of the idempotency key is about a file that the API key may not see.
     problems: ['file-too-large', 'empty-file', 'not-found'],
     body: MediaUpload,
     bodyType: 'multipart/form-data',
     receive: {
       read: (req, { media }) => receiveUpload(req, media.files),
-      /** Two uploads are the same request where name and content are. */
+      /** Two uploads with the same name and content are the same request. */
       identity: ({ file, filename }: Upload) => ({ filename, sha256: file.sha256.toString('hex') }),
       release: ({ file }: Upload, { media }) => media.files.discard(file),
     },
@@ -71,7 +71,7 @@ export const mediaOperations = [
     name: 'getMedia',
     method: 'GET',
     path: '/v1/media/{media_id}',
-    summary: 'A file, with a fresh link to download it',
+    summary: 'Get a file with a new download link',
     scope: 'messages:read',
     orScope: 'media:write',
     status: 200,

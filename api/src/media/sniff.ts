@@ -1,21 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { fileTypeFromBuffer } from 'file-type';
 
-/**
- * What a file is, by its content (spec: Media; `mimetype` of what was uploaded). Names and headers are believed only
- * where they tell apart what content alone does not: office documents inside a ZIP, kinds of text.
- */
+/** Bytes from the start of a file that sniffing needs. */
 export const HEAD_BYTES = 65_536;
 export const UNKNOWN_TYPE = 'application/octet-stream';
 
-export interface Named {
+export interface TypeHints {
   filename: string | null;
-  /** As the client or a server called it. */
+  /** Media type from the client or the server. */
   declared: string | null;
 }
 
-/** Names for one type: what the sniffer says, and what everybody else does. */
-const USUAL: Readonly<Record<string, string>> = {
+/** Common names for types that the sniffer names otherwise. */
+const COMMON_NAMES: Readonly<Record<string, string>> = {
   'audio/x-m4a': 'audio/mp4',
   'audio/wave': 'audio/wav',
   'audio/vnd.wave': 'audio/wav',
@@ -56,19 +53,23 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 const TEXT_TYPES = new Set(Object.values(TEXTS));
 
-export async function sniff(head: Buffer, named: Named): Promise<string> {
-  // A sample cut off in the middle may end a parser early: what it cannot tell is unknown.
+/**
+ * Detects the media type from the content. Filename and declared type decide only between types with the same content:
+ * office documents in a ZIP, and kinds of text.
+ */
+export async function sniff(head: Buffer, hints: TypeHints): Promise<string> {
+  // A truncated sample may make a parser throw; the type is then unknown.
   const found = await fileTypeFromBuffer(head).catch(() => undefined);
   const type = found?.mime;
-  if (type === undefined || type === 'application/xml') return textType(head, named);
-  const usual = USUAL[type] ?? type;
-  if (usual === 'application/zip') return IN_ZIP[extensionOf(named.filename)] ?? usual;
-  if (usual === 'application/x-ole-storage') return IN_OLE[extensionOf(named.filename)] ?? usual;
-  return usual;
+  if (type === undefined || type === 'application/xml') return detectTextType(head, hints);
+  const name = COMMON_NAMES[type] ?? type;
+  if (name === 'application/zip') return IN_ZIP[extensionOf(hints.filename)] ?? name;
+  if (name === 'application/x-ole-storage') return IN_OLE[extensionOf(hints.filename)] ?? name;
+  return name;
 }
 
-/** Text says nothing of its kind: its name does, then who sent it. */
-function textType(head: Buffer, { filename, declared }: Named): string {
+/** Content does not show the kind of text: the filename decides, then the declared type. */
+function detectTextType(head: Buffer, { filename, declared }: TypeHints): string {
   if (!isText(head)) return UNKNOWN_TYPE;
   const byName = TEXTS[extensionOf(filename)];
   if (byName !== undefined) return byName;
@@ -77,12 +78,12 @@ function textType(head: Buffer, { filename, declared }: Named): string {
 }
 
 const NUL = 0;
-/** The longest character in UTF-8 less one: where a sample may have cut one. */
-const CUT = 3;
+/** A sample may end inside a UTF-8 character, which has at most 4 bytes. */
+const MAX_CUT_BYTES = 3;
 
 function isText(head: Buffer): boolean {
   if (head.includes(NUL)) return false;
-  for (let cut = 0; cut <= Math.min(CUT, head.length); cut++) {
+  for (let cut = 0; cut <= Math.min(MAX_CUT_BYTES, head.length); cut++) {
     if (isUtf8(head.subarray(0, head.length - cut))) return true;
   }
   return false;
@@ -94,7 +95,7 @@ function extensionOf(filename: string | null): string {
 
 const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/;
 
-/** `text/csv` of `Text/CSV; charset=utf-8`; null for what is no media type. */
+/** Example: `text/csv` for `Text/CSV; charset=utf-8`. Null: not a media type. */
 export function bareType(type: string | null | undefined): string | null {
   const bare = (type ?? '').split(';', 1)[0]!.trim().toLowerCase();
   return TYPE.test(bare) ? bare : null;

@@ -8,21 +8,21 @@ import { incompleteRequest } from '../http/in-flight.js';
 import { validate } from '../http/validate.js';
 import { FileTooLarge, type MediaFiles, type ReceivedFile } from './files.js';
 
-/**
- * An upload (spec: POST /v1/media), taken as it comes: from the socket through the digest and the seal into the store,
- * each slower than the one before it making that one wait. Nothing larger than a few chunks is ever held.
- */
 export interface Upload {
   file: ReceivedFile;
   filename: string | null;
 }
 
-/** What is around the file in a form: boundaries, headers, the other fields. */
+/** Bytes of boundaries, headers and other fields in a form. */
 const MAX_FORM_OVERHEAD = 1_000_000;
-const SILENCE_MS = 20_000;
+const IDLE_TIMEOUT_MS = 20_000;
 const LIMITS = { files: 1, fields: 20, parts: 25, fieldSize: 10_000, fieldNameSize: 200, headerPairs: 50 };
 
-/** @throws Problem `validation-error`, `file-too-large`, `empty-file`; ClientGone */
+/**
+ * Streams an upload from the socket through hash and encryption into the store, with backpressure: at most a few chunks are
+ * in memory.
+ * @throws Problem `validation-error`, `file-too-large`, `empty-file`; ClientGone
+ */
 export async function receiveUpload(req: IncomingMessage, files: MediaFiles): Promise<Upload> {
   if (Number(req.headers['content-length'] ?? 0) > MAX_MEDIA_BYTES + MAX_FORM_OVERHEAD) {
     throw new Problem('file-too-large');
@@ -67,7 +67,7 @@ class Form {
     return { file, filename: this.#name() };
   }
 
-  /** The form's field names the file; else its part does. */
+  /** The field `filename` of the form wins over the filename of the part. */
   #name(): string | null {
     const { filename } = validate(NAME, { filename: this.#filename });
     const name = filename ?? validate(NAME, { filename: this.#partName }).filename;
@@ -77,18 +77,18 @@ class Form {
   #parse(): Promise<void> {
     const parser = this.#parser;
     return new Promise((resolve, reject) => {
-      const silence = setTimeout(() => reject(incompleteRequest()), SILENCE_MS);
+      const idleTimer = setTimeout(() => reject(incompleteRequest()), IDLE_TIMEOUT_MS);
       const end = (settle: () => void): void => {
-        clearTimeout(silence);
+        clearTimeout(idleTimer);
         settle();
       };
       const fail = (error: Error): void => end(() => reject(error));
-      this.#req.on('data', () => silence.refresh());
+      this.#req.on('data', () => idleTimer.refresh());
       this.#req.on('close', () => {
         if (!this.#req.complete) fail(new ClientGone());
       });
       parser.on('file', (name, stream, info) => {
-        // The end of a broken form may come before anybody reads the stream, or to one that nobody wants.
+        // A broken form may end the stream before it is read, or a stream that is ignored.
         stream.on('error', () => undefined);
         if (name !== 'file') {
           stream.resume();
@@ -96,8 +96,8 @@ class Form {
         }
         this.#partName = info.filename;
         this.#current = stream;
-        const named = { filename: info.filename ?? null, declared: info.mimeType };
-        this.#receiving = this.#files.receive(stream, MAX_MEDIA_BYTES, named);
+        const hints = { filename: info.filename ?? null, declared: info.mimeType };
+        this.#receiving = this.#files.receive(stream, MAX_MEDIA_BYTES, hints);
         this.#receiving.catch(fail);
       });
       parser.on('field', (name, value, info) => {
@@ -112,7 +112,7 @@ class Form {
     });
   }
 
-  /** What still comes is nobody's. */
+  /** Ignores the rest of the request. */
   abandon(): void {
     this.#req.unpipe(this.#parser);
     this.#current?.destroy();

@@ -7,7 +7,7 @@ import express, {
   type RequestHandler,
 } from 'express';
 import { Problem } from '@gwk/core/problems';
-import { downloads } from '../media/download.js';
+import { createDownloadHandler } from '../media/download.js';
 import { LINK_PATH } from '../media/links.js';
 import { authenticate } from './authenticate.js';
 import { directly, type Listener } from './direct.js';
@@ -70,7 +70,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
   };
   app.use(enter);
   const { files, links } = services.media;
-  app.get(LINK_PATH, downloads({ files, links, observer }));
+  app.get(LINK_PATH, createDownloadHandler({ files, links, observer }));
   const [identify, count] = [authenticate(apiKeys), rateLimit(limiter, limits)];
   app.use(identify);
   app.use(count);

@@ -15,13 +15,13 @@ import { realTime, until } from '../../support/wait.js';
 import { Samples } from '../../support/api/samples.js';
 import { findFfmpeg, isUsable } from '@gwk/api/media/tools/find-ffmpeg';
 import type { ToolAnswer, ToolJob } from '@gwk/api/media/tools/jobs';
-import { NotRun } from '@gwk/api/media/tools/refused';
+import { ToolNotStarted } from '@gwk/api/media/tools/jobs';
 import { Tools } from '@gwk/api/media/tools/run';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-tools-'));
 const samples = new Samples(folder);
 const ffmpeg = findFfmpeg(undefined);
-const limits = { timeMs: realTime(20_000), memoryMb: 1024, atOnce: 2, ffmpeg };
+const limits = { timeMs: realTime(20_000), memoryMb: 1024, concurrency: 2, ffmpeg };
 const tools = new Tools(limits);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -113,8 +113,8 @@ test('a picture is checked and made small; one that phones do not show becomes J
 
 test.each([
   [512, 512, '{"width":512,"height":512,"animated":false}'],
-  [511, 512, 'a sticker has 512x512 pixels'],
-  [512, 513, 'a sticker has 512x512 pixels'],
+  [511, 512, 'a sticker must have 512x512 pixels'],
+  [512, 513, 'a sticker must have 512x512 pixels'],
 ])('a sticker of %ix%i', async (width, height, expected) => {
   const input = await samples.picture(`${width}x${height}.webp`, width, height);
   expect(await outcome({ tool: 'sticker', input })).toBe(expected);
@@ -122,7 +122,7 @@ test.each([
 
 test('a sticker that is no WebP is refused; one that moves is told', async () => {
   const png = await samples.picture('sticker.png', 512, 512);
-  expect(await outcome({ tool: 'sticker', input: png })).toBe('a sticker is WebP');
+  expect(await outcome({ tool: 'sticker', input: png })).toBe('a sticker must be WebP');
   const frame = (color: string) =>
     sharp({ create: { width: 512, height: 512, channels: 4, background: color } })
       .png()
@@ -250,7 +250,7 @@ test('an ffmpeg that is gone is no fault of the file', async () => {
     output,
     to: null,
   } as const;
-  await expect(run(job, absent)).rejects.toThrow(NotRun);
+  await expect(run(job, absent)).rejects.toThrow(ToolNotStarted);
 });
 
 function processesWith(argument: string): string[] {
@@ -303,7 +303,7 @@ exec "${ffmpeg}" "$@"`,
 
 test('no more tools run at once than may', async () => {
   const input = await samples.picture('one.png', 100, 100);
-  const one = new Tools({ ...limits, atOnce: 1 });
+  const one = new Tools({ ...limits, concurrency: 1 });
   const answers = await Promise.all([1, 2, 3].map(() => run({ tool: 'thumbnail', input }, one)));
   expect(answers).toHaveLength(3);
 });

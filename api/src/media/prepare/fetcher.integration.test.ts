@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { AddressGuard, guardedAgent } from '../../platform/address-guard/guard.js';
 import { Fetcher } from './fetcher.js';
 
-/** A server on this machine that notices every connection: what it sees came past the guard. */
+/** A local server that counts connections: each of them passed the guard. */
 let server: Server;
 let port: number;
 let connections = 0;
@@ -41,7 +41,7 @@ const outcome = (url: string, fetcher = fetcherOf(strict, 0)) =>
 
 const LITERAL = HOSTILE.filter(([, , finding]) => finding === 'address-not-public');
 
-test.each(LITERAL)('%s is called neither by https nor by http', async (_, url) => {
+test.each(LITERAL)('%s is not called by https or http', async (_, url) => {
   const before = connections;
   for (const protocol of ['https:', 'http:']) {
     const target = url.replaceAll('PORT', String(port)).replace(/^https:/, protocol);
@@ -62,7 +62,7 @@ test.each([
   expect(await here(`/to/${encodeURIComponent(target)}`)).toBe(expected);
 });
 
-test('what is compressed or announces too much is not read', async () => {
+test('does not read a compressed or too large body', async () => {
   expect(await here('/file')).toBe('a file');
   expect(await here('/compressed')).toBe('the file could not be fetched (sent compressed)');
   expect(await here('/large')).toBe('the file is too large');

@@ -1,72 +1,72 @@
 import type { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
-import { Unavailable } from './unavailable.js';
+import { MediaUnavailable } from './unavailable.js';
 
-/**
- * Fetches what strangers name (design: SSRF): each URL on the way is judged by what it says, each connection by where
- * it leads, and at most three redirects are followed. The body is a stream that its reader bounds.
- */
 export interface FetcherOptions {
   guard: Pick<AddressGuard, 'checkUrl'>;
-  /** A guarded one: it judges what a connection is made to. */
+  /** Guarded dispatcher: checks the address of every connection. */
   dispatcher: Dispatcher;
   userAgent: string;
 }
 
 export interface Fetched {
   body: Readable;
-  /** As the server calls it. */
+  /** Media type from the server. */
   type: string | null;
-  /** The last part of the path. */
+  /** Last segment of the path. */
   name: string | null;
   url: URL;
 }
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
+/**
+ * Fetches URLs of consumers. The guard checks every URL, the dispatcher the address of every connection (SSRF), and at most
+ * three redirects are followed. The reader of the body limits its size.
+ */
 export class Fetcher {
   constructor(private readonly options: FetcherOptions) {}
 
-  /** @throws Unavailable; the signal's reason */
+  /** @throws MediaUnavailable; the signal's reason */
   async fetch(text: string, maxBytes: number, signal: AbortSignal): Promise<Fetched> {
-    let url = this.#judge(text);
+    let url = this.#check(text);
     for (let redirects = 0; ; redirects++) {
       const answer = await this.#get(url, signal);
       const { statusCode, headers } = answer;
       if (statusCode === 200) return accept(answer, url, maxBytes);
-      // Nothing of it is wanted: leaving it unread would hold its connection.
+      // An unread body would keep its connection.
       answer.body.on('error', () => undefined).destroy();
       if (!REDIRECTS.has(statusCode)) {
-        throw new Unavailable(`the file could not be fetched (answered ${statusCode})`, {
-          passing: PASSING.has(statusCode),
+        throw new MediaUnavailable(`the file could not be fetched (answered ${statusCode})`, {
+          temporary: TEMPORARY.has(statusCode),
         });
       }
-      const location = one(headers['location']);
+      const location = firstValue(headers['location']);
       if (redirects === MAX_REDIRECTS || location === null || !URL.canParse(location, url.href)) {
-        throw new Unavailable('the file could not be fetched (redirected too often or to nowhere)');
+        throw new MediaUnavailable('the file could not be fetched (redirected too often or to nowhere)');
       }
-      url = this.#judge(new URL(location, url).href);
+      url = this.#check(new URL(location, url).href);
     }
   }
 
-  #judge(text: string): URL {
-    const verdict = this.options.guard.checkUrl(text);
-    if (!verdict.ok) throw new Unavailable(`the URL is not allowed (${verdict.finding})`);
-    return verdict.url;
+  #check(text: string): URL {
+    const check = this.options.guard.checkUrl(text);
+    if (!check.ok) throw new MediaUnavailable(`the URL is not allowed (${check.finding})`);
+    return check.url;
   }
 
   async #get(url: URL, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { dispatcher, userAgent } = this.options;
-    // `identity`: what is compressed could become anything on the way.
+    // `identity`: a compressed body could expand beyond the limit.
     const headers = { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity' };
     try {
       return await request(url, { dispatcher, method: 'GET', headers, signal });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw failure(error);
+      throw toMediaUnavailable(error);
     }
   }
 }
@@ -74,15 +74,15 @@ export class Fetcher {
 function accept({ body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: number): Fetched {
   const refuse = (text: string): never => {
     body.on('error', () => undefined).destroy();
-    throw new Unavailable(text);
+    throw new MediaUnavailable(text);
   };
-  const encoding = one(headers['content-encoding']) ?? 'identity';
+  const encoding = firstValue(headers['content-encoding']) ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') refuse('the file could not be fetched (sent compressed)');
-  if (Number(one(headers['content-length']) ?? 0) > maxBytes) refuse('the file is too large');
-  return { body, type: one(headers['content-type']), name: nameOf(url), url };
+  if (Number(firstValue(headers['content-length']) ?? 0) > maxBytes) refuse('the file is too large');
+  return { body, type: firstValue(headers['content-type']), name: readFilename(url), url };
 }
 
-function nameOf(url: URL): string | null {
+function readFilename(url: URL): string | null {
   const last = url.pathname.split('/').at(-1) ?? '';
   try {
     const name = decodeURIComponent(last).replaceAll(/[/\\\p{Cc}]/gu, '');
@@ -92,13 +92,14 @@ function nameOf(url: URL): string | null {
   }
 }
 
-function failure(error: unknown): Unavailable {
+function toMediaUnavailable(error: unknown): MediaUnavailable {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const { code } = (first ?? {}) as { code?: unknown };
-  if (code === 'GWK_FORBIDDEN_ADDRESS') return new Unavailable('the URL is not allowed (address-not-public)');
-  return new Unavailable('the file could not be fetched (no answer)', { passing: true, cause: error });
+  if (code === 'GWK_FORBIDDEN_ADDRESS')
+    return new MediaUnavailable('the URL is not allowed (address-not-public)');
+  return new MediaUnavailable('the file could not be fetched (no answer)', { temporary: true, cause: error });
 }
 
-function one(header: string | string[] | undefined): string | null {
+function firstValue(header: string | string[] | undefined): string | null {
   return (Array.isArray(header) ? header[0] : header) ?? null;
 }

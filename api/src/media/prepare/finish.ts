@@ -9,31 +9,31 @@ import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { extractMedia } from '../../messages/preparation.js';
 import { FileTooLarge, type MediaFiles, type MediaRow } from '../files.js';
 import { FileMissing } from '../store/store.js';
-import type { ToolAnswer, ToolJob } from '../tools/jobs.js';
-import { Refused } from '../tools/refused.js';
-import { jobFolder } from './job-folder.js';
+import { FileRefused, type ToolAnswer, type ToolJob } from '../tools/jobs.js';
+import { createJobFolder } from './job-folder.js';
 import type { Tools } from '../tools/run.js';
 import type { Fetcher } from './fetcher.js';
-import { planOf, typeOf, type Plan } from './rules.js';
-import { Unavailable } from './unavailable.js';
+import { planPreparation, chooseMimetype, type Plan } from './rules.js';
+import { MediaUnavailable } from './unavailable.js';
 
-/** Brings the file of a message into the form in which an engine sends it. */
 export interface FinishDeps {
   files: MediaFiles;
   fetcher: Fetcher;
   tools: Tools;
-  /** Where files lie in the clear while they are decoded. */
+  /** Folder for decrypted files while they are decoded. */
   folder: string;
   fetchMs: number;
 }
 
-/** For whom the file is finished. */
 export interface Owner {
   messageId: string;
   accountId: string;
 }
 
-/** @throws Unavailable; the signal's reason; what the store throws */
+/**
+ * Converts the file of a message to the form that an engine sends.
+ * @throws MediaUnavailable; the signal's reason; errors of the store
+ */
 export async function finishMedia(
   content: OutboundContent,
   owner: Owner,
@@ -42,37 +42,42 @@ export async function finishMedia(
 ): Promise<FinishedMedia> {
   const given = extractMedia(content)!;
   const source = given.url
-    ? await fetched(given.url, owner, deps, signal)
-    : await uploaded(given.media_id, deps);
+    ? await fetchSource(given.url, owner, deps, signal)
+    : await findUpload(given.media_id, deps);
   const filename = given.filename ?? source.filename;
-  const plan = planOf(content.type, source.mimetype, content.audio?.voice === true);
-  const mimetype = typeOf(plan, source.mimetype, given.mimetype ?? null);
-  const { row, seen } = await decoded(source, plan, { owner, deps, signal });
+  const plan = planPreparation(content.type, source.mimetype, content.audio?.voice === true);
+  const mimetype = chooseMimetype(plan, source.mimetype, given.mimetype ?? null);
+  const { row, answer } = await decode(source, plan, { owner, deps, signal });
   return {
     file: row.id,
     mimetype,
     size: row.size,
     sha256: row.sha256.toString('hex'),
-    filename: nameFor(content.type, filename),
-    ...described(seen),
+    filename: chooseFilename(content.type, filename),
+    ...toMetadata(answer),
   };
 }
 
-/** A document has a name in any case: it is what the recipient sees of it. */
-function nameFor(type: MessageType, filename: string | null): string | null {
+/** A document always has a name, because the recipient sees it. */
+function chooseFilename(type: MessageType, filename: string | null): string | null {
   return type === 'document' ? (filename ?? 'document') : filename;
 }
 
-async function uploaded(publicId: string | null | undefined, { files }: FinishDeps): Promise<MediaRow> {
+async function findUpload(publicId: string | null | undefined, { files }: FinishDeps): Promise<MediaRow> {
   const id = fromPublicId('media', publicId ?? '');
   const row = id === null ? null : await files.find(id);
   if (!row || row.removedAt !== null || row.expiresAt.getTime() <= Date.now()) {
-    throw new Unavailable('the file has expired');
+    throw new MediaUnavailable('the file has expired');
   }
   return row;
 }
 
-async function fetched(url: string, owner: Owner, deps: FinishDeps, signal: AbortSignal): Promise<MediaRow> {
+async function fetchSource(
+  url: string,
+  owner: Owner,
+  deps: FinishDeps,
+  signal: AbortSignal,
+): Promise<MediaRow> {
   const { files, fetcher, fetchMs } = deps;
   const limit = AbortSignal.timeout(fetchMs);
   const whole = AbortSignal.any([signal, limit]);
@@ -81,22 +86,25 @@ async function fetched(url: string, owner: Owner, deps: FinishDeps, signal: Abor
     const file = await files.receive(body, MAX_MEDIA_BYTES, { filename: name, declared: type });
     if (file.size === 0) {
       await files.discard(file);
-      throw new Unavailable('the file is empty');
+      throw new MediaUnavailable('the file is empty');
     }
     return await files.keep(file, { id: newUuid(), ...owner, filename: name });
   } catch (error) {
-    if (error instanceof FileTooLarge) throw new Unavailable('the file is too large', { cause: error });
+    if (error instanceof FileTooLarge) throw new MediaUnavailable('the file is too large', { cause: error });
     if (signal.aborted) throw signal.reason;
     if (limit.aborted)
-      throw new Unavailable('fetching the file takes too long', { passing: true, cause: error });
-    if (isBrokenOff(error)) {
-      throw new Unavailable('the file could not be fetched (broken off)', { passing: true, cause: error });
+      throw new MediaUnavailable('fetching the file takes too long', { temporary: true, cause: error });
+    if (isConnectionLost(error)) {
+      throw new MediaUnavailable('the file could not be fetched (connection lost)', {
+        temporary: true,
+        cause: error,
+      });
     }
     throw error;
   }
 }
 
-const isBrokenOff = (error: unknown): boolean =>
+const isConnectionLost = (error: unknown): boolean =>
   ['UND_ERR_SOCKET', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'].includes(
     String((error as { code?: unknown }).code),
   );
@@ -107,29 +115,29 @@ interface Decoding {
   signal: AbortSignal;
 }
 
-/** The row to send, and what was seen of it. Where the file was converted, what was fetched for it goes. */
-async function decoded(
+/** Decodes the file and returns the row to send. If the file was converted, the fetched source is deleted. */
+async function decode(
   source: MediaRow,
   plan: Plan,
   { owner, deps, signal }: Decoding,
-): Promise<{ row: MediaRow; seen: ToolAnswer }> {
-  if (plan.do === 'nothing') return { row: source, seen: {} };
+): Promise<{ row: MediaRow; answer: ToolAnswer }> {
+  if (plan.do === 'nothing') return { row: source, answer: {} };
   const { files, tools } = deps;
-  const folder = await jobFolder(deps.folder);
+  const folder = await createJobFolder(deps.folder);
   try {
     const [input, output] = [join(folder, 'input'), join(folder, 'output')];
     await pipeline(await files.open(source), createWriteStream(input, { mode: 0o600 }), { signal });
-    const seen = await tools.run(jobOf(plan, input, output), folder, signal);
-    if (!seen.converted) return { row: source, seen };
-    const named = { filename: null, declared: null };
-    const file = await files.receive(createReadStream(output), MAX_MEDIA_BYTES, named);
+    const answer = await tools.run(toToolJob(plan, input, output), folder, signal);
+    if (!answer.converted) return { row: source, answer };
+    const hints = { filename: null, declared: null };
+    const file = await files.receive(createReadStream(output), MAX_MEDIA_BYTES, hints);
     const row = await files.keep(file, { id: newUuid(), ...owner, filename: source.filename });
-    if (source.messageId !== null) await files.forget(source.id);
-    return { row, seen };
+    if (source.messageId !== null) await files.delete(source.id);
+    return { row, answer };
   } catch (error) {
-    if (error instanceof Refused || error instanceof FileTooLarge || error instanceof FileMissing) {
-      const text = error instanceof Refused ? error.message : 'the file is too large or gone';
-      throw new Unavailable(text, { cause: error });
+    if (error instanceof FileRefused || error instanceof FileTooLarge || error instanceof FileMissing) {
+      const text = error instanceof FileRefused ? error.message : 'the file is too large or was deleted';
+      throw new MediaUnavailable(text, { cause: error });
     }
     throw error;
   } finally {
@@ -137,7 +145,7 @@ async function decoded(
   }
 }
 
-function jobOf(plan: Exclude<Plan, { do: 'nothing' }>, input: string, output: string): ToolJob {
+function toToolJob(plan: Exclude<Plan, { do: 'nothing' }>, input: string, output: string): ToolJob {
   switch (plan.do) {
     case 'image':
       return { tool: 'image', input, output, keep: plan.keep };
@@ -150,6 +158,6 @@ function jobOf(plan: Exclude<Plan, { do: 'nothing' }>, input: string, output: st
   }
 }
 
-function described({ converted: _, ...seen }: ToolAnswer): Omit<ToolAnswer, 'converted'> {
-  return seen;
+function toMetadata({ converted: _, ...metadata }: ToolAnswer): Omit<ToolAnswer, 'converted'> {
+  return metadata;
 }

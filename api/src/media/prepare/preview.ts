@@ -8,19 +8,15 @@ import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import { Parser } from 'htmlparser2';
 import type { Tools } from '../tools/run.js';
 import type { Fetcher } from './fetcher.js';
-import { jobFolder } from './job-folder.js';
+import { createJobFolder } from './job-folder.js';
 
-/**
- * The preview of the first link of a text (spec: `preview_url`). Whatever fails, the message leaves without: nothing
- * here throws but for the end of the worker.
- */
 export interface PreviewDeps {
   fetcher: Fetcher;
   tools: Tools;
   folder: string;
 }
 
-const TIME_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const MAX_PAGE_BYTES = 512_000;
 const MAX_IMAGE_BYTES = 5_000_000;
 const MAX_TITLE = 200;
@@ -28,30 +24,33 @@ const MAX_DESCRIPTION = 400;
 const LINK = /\bhttps?:\/\/[^\s<>"'`]+/i;
 const TRAILING = /[.,;:!?)\]}*_~]+$/;
 
-/** Without what closes the sentence around it. */
+/** Finds the first link, without punctuation after it. */
 export function firstLink(text: string): string | null {
   const found = LINK.exec(text)?.[0].replace(TRAILING, '') ?? null;
   return found !== null && URL.canParse(found) ? found : null;
 }
 
-export async function previewOf(
+/**
+ * Builds the preview of the first link of a text. If it fails, the message is sent without a preview: only the signal makes it
+ * throw.
+ */
+export async function buildPreview(
   text: string,
   deps: PreviewDeps,
   signal: AbortSignal,
 ): Promise<LinkPreview | null> {
   const url = firstLink(text);
   if (url === null) return null;
-  const whole = AbortSignal.any([signal, AbortSignal.timeout(TIME_MS)]);
+  const whole = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
     const page = await deps.fetcher.fetch(url, Number.MAX_SAFE_INTEGER, whole);
     if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(page.type ?? '')) {
       page.body.on('error', () => undefined).destroy();
       return null;
     }
-    const said = await readPage(page.body);
-    if (said.title === null) return null;
-    const { title, description, image } = said;
-    const thumbnail = image === null ? null : await pictureOf(image, page.url, deps, whole);
+    const { title, description, image } = await readPage(page.body);
+    if (title === null) return null;
+    const thumbnail = image === null ? null : await fetchThumbnail(image, page.url, deps, whole);
     return { url, title, description, thumbnail };
   } catch {
     signal.throwIfAborted();
@@ -59,13 +58,13 @@ export async function previewOf(
   }
 }
 
-export interface PageSaid {
+export interface PageMetadata {
   title: string | null;
   description: string | null;
   image: string | null;
 }
 
-const WANTED: Readonly<Record<string, keyof PageSaid>> = {
+const META_NAMES: Readonly<Record<string, keyof PageMetadata>> = {
   'og:title': 'title',
   'twitter:title': 'title',
   'og:description': 'description',
@@ -75,22 +74,22 @@ const WANTED: Readonly<Record<string, keyof PageSaid>> = {
   'twitter:image': 'image',
 };
 
-/** Reads until the head of the page has ended, or as much as is read of any page. */
-export async function readPage(body: Readable): Promise<PageSaid> {
-  const said: PageSaid = { title: null, description: null, image: null };
-  let heading = '';
+/** Reads the head of the page, at most 512 kB. */
+export async function readPage(body: Readable): Promise<PageMetadata> {
+  const found: PageMetadata = { title: null, description: null, image: null };
+  let titleText = '';
   let inTitle = false;
   let ended = false;
   const parser = new Parser({
     onopentag(name, { property, name: named, content }) {
       if (ended) return;
-      if (name === 'title') inTitle = heading === '';
+      if (name === 'title') inTitle = titleText === '';
       if (name === 'body') ended = true;
-      const wanted = name === 'meta' ? WANTED[(property ?? named ?? '').toLowerCase()] : undefined;
-      if (wanted !== undefined && content) said[wanted] ??= content;
+      const field = name === 'meta' ? META_NAMES[(property ?? named ?? '').toLowerCase()] : undefined;
+      if (field !== undefined && content) found[field] ??= content;
     },
     ontext(text) {
-      if (inTitle && heading.length < MAX_PAGE_BYTES) heading += text;
+      if (inTitle && titleText.length < MAX_PAGE_BYTES) titleText += text;
     },
     onclosetag(name) {
       if (name === 'title') inTitle = false;
@@ -106,9 +105,9 @@ export async function readPage(body: Readable): Promise<PageSaid> {
   }
   parser.end();
   return {
-    title: clean(said.title ?? heading, MAX_TITLE),
-    description: clean(said.description ?? '', MAX_DESCRIPTION),
-    image: said.image,
+    title: clean(found.title ?? titleText, MAX_TITLE),
+    description: clean(found.description ?? '', MAX_DESCRIPTION),
+    image: found.image,
   };
 }
 
@@ -121,27 +120,29 @@ function clean(text: string, max: number): string | null {
   return codePoints(line) <= max ? line : `${[...line].slice(0, max - 1).join('')}…`;
 }
 
-async function pictureOf(
+async function fetchThumbnail(
   image: string,
   page: URL,
   { fetcher, tools, folder: parent }: PreviewDeps,
   signal: AbortSignal,
 ): Promise<string | null> {
   if (!URL.canParse(image, page.href)) return null;
-  const folder = await jobFolder(parent);
+  const folder = await createJobFolder(parent);
   try {
     const { body } = await fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, signal);
     const input = join(folder, 'input');
-    await pipeline(body, new AtMost(MAX_IMAGE_BYTES), createWriteStream(input, { mode: 0o600 }), { signal });
+    await pipeline(body, new ByteLimit(MAX_IMAGE_BYTES), createWriteStream(input, { mode: 0o600 }), {
+      signal,
+    });
     return (await tools.run({ tool: 'thumbnail', input }, folder, signal)).thumbnail ?? null;
   } catch {
-    return null; // a preview without its picture is one still
+    return null; // the preview then has no picture
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-class AtMost extends Transform {
+class ByteLimit extends Transform {
   #left: number;
 
   constructor(bytes: number) {

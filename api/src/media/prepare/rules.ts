@@ -1,20 +1,17 @@
 import type { MessageType } from '@gwk/core/resources/message';
 import { bareType } from '../sniff.js';
-import { Unavailable } from './unavailable.js';
+import { MediaUnavailable } from './unavailable.js';
 
-/**
- * What is to be done with a file so that it can be sent as what it is meant to be. Pure: its sniffed type and the
- * request in, a plan out. Only sniffed types lead to a decoder.
- */
+/** Conversion of a file before it is sent. */
 export type Plan =
-  /** As it is. */
+  /** Send the file unchanged. */
   | { do: 'nothing' }
   | { do: 'image'; keep: boolean }
   | { do: 'sticker' }
   | { do: 'video'; container: string }
   | { do: 'audio'; container: string; to: 'voice' | 'aac' | null };
 
-/** Containers by the type that was sniffed: those that ffmpeg may be told, and no others. */
+/** The only container formats passed to ffmpeg, by sniffed type. */
 const CONTAINERS: Readonly<Record<string, string>> = {
   'audio/mpeg': 'mp3',
   'audio/mp4': 'mov',
@@ -36,7 +33,7 @@ const CONTAINERS: Readonly<Record<string, string>> = {
   'video/mpeg': 'mpeg',
 };
 
-const SHOWN: ReadonlySet<string> = new Set(['image/jpeg', 'image/png']);
+const DISPLAYABLE: ReadonlySet<string> = new Set(['image/jpeg', 'image/png']);
 const CONVERTIBLE: ReadonlySet<string> = new Set(['image/webp', 'image/gif', 'image/avif']);
 
 type Kind = Extract<MessageType, 'image' | 'video' | 'document' | 'audio' | 'sticker'>;
@@ -45,42 +42,42 @@ const PLANS: Record<Kind, (sniffed: string, voice: boolean) => Plan> = {
   document: () => ({ do: 'nothing' }),
   sticker: (sniffed) => (sniffed === 'image/webp' ? { do: 'sticker' } : unfit('a WebP')),
   image(sniffed) {
-    if (SHOWN.has(sniffed)) return { do: 'image', keep: true };
+    if (DISPLAYABLE.has(sniffed)) return { do: 'image', keep: true };
     return CONVERTIBLE.has(sniffed) ? { do: 'image', keep: false } : unfit('a picture');
   },
   video(sniffed) {
     const container = CONTAINERS[sniffed];
-    return container !== undefined && isFilm(sniffed) ? { do: 'video', container } : unfit('a film');
+    return container !== undefined && isVideo(sniffed) ? { do: 'video', container } : unfit('a video');
   },
   audio(sniffed, voice) {
     const container = CONTAINERS[sniffed];
-    if (container === undefined) return unfit('a sound');
-    return { do: 'audio', container, to: voice ? 'voice' : isFilm(sniffed) ? 'aac' : null };
+    if (container === undefined) return unfit('audio');
+    return { do: 'audio', container, to: voice ? 'voice' : isVideo(sniffed) ? 'aac' : null };
   },
 };
 
-const isFilm = (type: string): boolean => type.startsWith('video/');
+const isVideo = (type: string): boolean => type.startsWith('video/');
 
-/** @throws Unavailable where the file cannot be sent as that */
-export function planOf(type: MessageType, sniffed: string, voice: boolean): Plan {
+/** Decides the conversion. Only the sniffed type selects a decoder. @throws MediaUnavailable if the type does not fit */
+export function planPreparation(type: MessageType, sniffed: string, voice: boolean): Plan {
   return PLANS[type as Kind](sniffed, voice);
 }
 
-function unfit(what: string): never {
-  throw new Unavailable(`the file is not ${what} that can be sent`);
+function unfit(expected: string): never {
+  throw new MediaUnavailable(`the file is not ${expected} that can be sent`);
 }
 
 export const VOICE_TYPE = 'audio/ogg; codecs=opus';
 
 /**
- * The type that the recipient is told. `given` corrects what a server says of a file; what has been decoded here is
- * known, and is corrected within its kind only.
+ * Decides the media type that the recipient sees. `given` from the request may override the sniffed type of a document; for
+ * a decoded file it may only change the subtype.
  */
-export function typeOf(plan: Plan, sniffed: string, given: string | null): string {
-  const wished = bareType(given);
+export function chooseMimetype(plan: Plan, sniffed: string, given: string | null): string {
+  const requested = bareType(given);
   switch (plan.do) {
     case 'nothing':
-      return wished ?? sniffed;
+      return requested ?? sniffed;
     case 'sticker':
       return sniffed;
     case 'image':
@@ -88,5 +85,5 @@ export function typeOf(plan: Plan, sniffed: string, given: string | null): strin
     case 'audio':
       if (plan.to !== null) return plan.to === 'voice' ? VOICE_TYPE : 'audio/mp4';
   }
-  return wished?.startsWith(`${plan.do}/`) ? wished : sniffed;
+  return requested?.startsWith(`${plan.do}/`) ? requested : sniffed;
 }

@@ -1,11 +1,11 @@
-/** The file of a message cannot be had, or is not what it has to be. The message is for the consumer. */
-export class Unavailable extends Error {
-  override name = 'Unavailable';
-  /** It may be had a little later. */
-  readonly passing: boolean;
+/** The file of a message cannot be fetched or used. The API shows the error's message to the consumer. */
+export class MediaUnavailable extends Error {
+  override name = 'MediaUnavailable';
+  /** A retry may succeed. */
+  readonly temporary: boolean;
 
-  constructor(message: string, { passing = false, cause }: { passing?: boolean; cause?: unknown } = {}) {
+  constructor(message: string, { temporary = false, cause }: { temporary?: boolean; cause?: unknown } = {}) {
     super(message, { cause });
-    this.passing = passing;
+    this.temporary = temporary;
   }
 }

@@ -6,14 +6,13 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FileMissing, type MediaStore } from './store.js';
 
-/**
- * Files in a folder, which all API and worker processes have in common. A file is written beside its place, made
- * durable, and moved there: a crash leaves it whole or under a name that nobody reads. Such a rest goes with the key
- * (`remove` takes both).
- */
-/** A block: a disk that is full to the last byte takes less. */
+/** A whole block, because a full disk may still accept a few bytes. */
 const CHECK_BYTES = Buffer.alloc(4096);
 
+/**
+ * Stores files in a folder that all API and worker processes share. It writes a temporary file, syncs it and renames it, so
+ * a crash leaves a whole file or a temporary one that nobody reads. `remove` deletes both.
+ */
 export class FolderStore implements MediaStore {
   readonly #folder: string;
 
@@ -24,7 +23,7 @@ export class FolderStore implements MediaStore {
   async write(key: string, source: Readable): Promise<void> {
     const path = this.#pathOf(key);
     const unfinished = `${path}.${randomUUID()}.part`;
-    // It may break off before it is read; a pipeline could wait for ever for what ended before it.
+    // The source may fail before it is read, and a pipeline could then wait forever.
     source.on('error', () => undefined);
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -64,7 +63,7 @@ export class FolderStore implements MediaStore {
 
   close(): void {}
 
-  /** A folder for each file, so that what writing left goes with it; spread, since folders of millions are slow. */
+  /** Each file has a folder for its temporary files. Two characters spread the folders, because huge folders are slow. */
   #pathOf(key: string): string {
     if (!/^[0-9a-f-]{36}$/.test(key)) throw new Error('not a key of the store');
     return join(this.#folder, key.slice(-2), key, 'file');

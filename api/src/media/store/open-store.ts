@@ -5,11 +5,11 @@ import type { MediaStore } from './store.js';
 
 export type MediaStoreConfig = ConfigOf<typeof mediaStoreSettings>;
 
-/** The store that the settings name: a bucket where one is named, else a folder. */
+/** Opens the configured bucket, or the folder if no bucket is configured. */
 export async function openMediaStore(config: MediaStoreConfig): Promise<MediaStore> {
   const { mediaS3Bucket: bucket } = config;
   if (bucket === undefined) return new FolderStore(config.mediaFolder);
-  // The SDK costs some 20 MB of memory: it is loaded only where it is used.
+  // The SDK needs about 20 MB of memory, so it is loaded only for a bucket.
   const { S3Store } = await import('./s3-store.js');
   return new S3Store({
     bucket,

@@ -12,25 +12,25 @@ import {
 } from '@aws-sdk/client-s3';
 import { FileMissing, type MediaStore } from './store.js';
 
-/** Files in a bucket of S3 or of something that speaks like it. */
 export interface S3Options {
   bucket: string;
-  /** Where it is, unless it is Amazon's. */
+  /** URL of a server other than Amazon's. */
   url: string | undefined;
   region: string;
-  /** Without them the SDK looks where it always does (environment, service account of the pod). */
+  /** Without keys, the SDK uses its default sources (environment, service account of the pod). */
   accessKey: string | undefined;
   secretKey: string | undefined;
-  /** `https://host/bucket/key` in place of `https://bucket.host/key`. */
+  /** Uses `https://host/bucket/key` instead of `https://bucket.host/key`. */
   pathStyle: boolean;
   prefix: string;
 }
 
-/** The least that a part may have: what an upload costs in memory, whatever its size. */
+/** S3's minimum size of a part, which is the memory that an upload needs. */
 const PART_BYTES = 5 * 1024 * 1024;
 const MAX_ATTEMPTS = 3;
 const CHECK_MS = 10_000;
 
+/** Stores files in a bucket of S3 or of a compatible server. */
 export class S3Store implements MediaStore {
   readonly #client: S3Client;
   readonly #options: S3Options;
@@ -42,7 +42,7 @@ export class S3Store implements MediaStore {
       region,
       forcePathStyle: pathStyle,
       maxAttempts: MAX_ATTEMPTS,
-      // Files carry their own tags (sealed-file.ts), and not every server knows the newer checksums.
+      // Files have authentication tags (sealed-file.ts), and not every server supports the newer checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       ...(url !== undefined && { endpoint: url }),
@@ -54,16 +54,16 @@ export class S3Store implements MediaStore {
   }
 
   /**
-   * In parts, one at a time through one buffer (the SDK's own uploader holds several copies of each). An upload is seen
-   * once it is complete; a failed one is taken back.
+   * Uploads parts one at a time through one buffer, because the SDK's uploader holds several copies of each part. An
+   * upload is visible when it is complete; a failed one is aborted.
    */
   async write(key: string, source: Readable): Promise<void> {
     const part = new PartBuffer();
-    let parts: Parts | undefined;
+    let parts: MultipartUpload | undefined;
     try {
       for await (const chunk of source as AsyncIterable<Buffer>) {
         for (let taken = part.fill(chunk); part.full; taken += part.fill(chunk.subarray(taken))) {
-          parts ??= await Parts.begin(this.#client, this.#place(key));
+          parts ??= await MultipartUpload.begin(this.#client, this.#place(key));
           await parts.send(part.take());
         }
       }
@@ -72,7 +72,7 @@ export class S3Store implements MediaStore {
       else await parts.finish(rest);
     } catch (error) {
       source.destroy();
-      await parts?.abandon();
+      await parts?.abort();
       throw error;
     }
   }
@@ -93,7 +93,7 @@ export class S3Store implements MediaStore {
     await this.#client.send(new DeleteObjectCommand(this.#place(key)));
   }
 
-  /** Always under one key: where removing is not allowed nothing piles up. */
+  /** Always writes the same key, so that objects do not pile up where deletion is not allowed. */
   async check(): Promise<void> {
     const abortSignal = AbortSignal.timeout(CHECK_MS);
     await this.#client.send(new PutObjectCommand({ ...this.#place('written'), Body: Buffer.from('.') }), {
@@ -123,14 +123,14 @@ class PartBuffer {
     return this.#filled === PART_BYTES;
   }
 
-  /** @returns how much of the chunk there was room for */
+  /** @returns the number of copied bytes */
   fill(chunk: Buffer): number {
     const copied = chunk.copy(this.#buffer, this.#filled);
     this.#filled += copied;
     return copied;
   }
 
-  /** What is in it, to be used before it is filled again. */
+  /** Returns the content, which is valid until the next fill. */
   take(): Buffer {
     const taken = this.#buffer.subarray(0, this.#filled);
     this.#filled = 0;
@@ -138,8 +138,7 @@ class PartBuffer {
   }
 }
 
-/** An upload in parts. */
-class Parts {
+class MultipartUpload {
   readonly #done: CompletedPart[] = [];
 
   private constructor(
@@ -147,12 +146,12 @@ class Parts {
     private readonly upload: Place & { UploadId: string | undefined },
   ) {}
 
-  static async begin(client: S3Client, place: Place): Promise<Parts> {
+  static async begin(client: S3Client, place: Place): Promise<MultipartUpload> {
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(place));
-    return new Parts(client, { ...place, UploadId });
+    return new MultipartUpload(client, { ...place, UploadId });
   }
 
-  /** The buffer is free again when this resolves. */
+  /** The caller may reuse the buffer when this resolves. */
   async send(Body: Buffer): Promise<void> {
     const PartNumber = this.#done.length + 1;
     const { ETag } = await this.client.send(new UploadPartCommand({ ...this.upload, PartNumber, Body }));
@@ -161,12 +160,13 @@ class Parts {
 
   async finish(rest: Buffer): Promise<void> {
     if (rest.length > 0) await this.send(rest);
-    const MultipartUpload = { Parts: this.#done };
-    await this.client.send(new CompleteMultipartUploadCommand({ ...this.upload, MultipartUpload }));
+    await this.client.send(
+      new CompleteMultipartUploadCommand({ ...this.upload, MultipartUpload: { Parts: this.#done } }),
+    );
   }
 
-  /** Where this fails too, the bucket's own rule for unfinished uploads ends it (docs/media.md). */
-  async abandon(): Promise<void> {
+  /** If the abort fails too, the bucket's rule for incomplete uploads deletes it (docs/media.md). */
+  async abort(): Promise<void> {
     await this.client.send(new AbortMultipartUploadCommand(this.upload)).catch(() => undefined);
   }
 }

@@ -6,7 +6,7 @@ import { BrokenFile, CHUNK, newFileKey, Seal, sealedRange, Unseal } from './seal
 
 const key = newFileKey();
 
-/** In pieces of odd sizes, as sockets bring them. */
+/** Splits bytes into pieces of odd sizes, like a socket. */
 function pieces(bytes: Buffer, size: number): Readable {
   const parts: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += size) parts.push(bytes.subarray(at, at + size));
@@ -24,7 +24,7 @@ async function open(sealed: Buffer, size: number, [start, end]: number[], by = k
 
 const SIZES = [1, 15, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17];
 
-test.each(SIZES)('a file of %i bytes comes out as it went in, and looks like noise between', async (size) => {
+test.each(SIZES)('a file of %i bytes is encrypted and decrypted', async (size) => {
   const plain = Buffer.alloc(size, 'marker');
   const sealed = await seal(plain);
   expect(sealed.includes('marker')).toBe(false);
@@ -37,12 +37,12 @@ test.each([
   [CHUNK, 2 * CHUNK - 1],
   [CHUNK + 5, 3 * CHUNK + 16],
   [3 * CHUNK + 16, 3 * CHUNK + 16],
-])('the part from %i to %i is opened by itself', async (start, end) => {
+])('decrypts the range from %i to %i alone', async (start, end) => {
   const plain = randomBytes(3 * CHUNK + 17);
   expect(await open(await seal(plain), plain.length, [start, end])).toEqual(plain.subarray(start, end + 1));
 });
 
-describe('nothing is let out of a file', () => {
+describe('decryption fails for a file', () => {
   const plain = randomBytes(3 * CHUNK);
   const whole = async (change: (sealed: Buffer) => Buffer, by = key) =>
     open(change(await seal(plain)), plain.length, [0, plain.length - 1], by);
@@ -50,10 +50,10 @@ describe('nothing is let out of a file', () => {
 
   test.each<[string, (sealed: Buffer) => Buffer]>([
     ['that was changed', (sealed) => (sealed.writeUInt8(sealed[5]! ^ 1, 5), sealed)],
-    ['whose end was cut off', (sealed) => sealed.subarray(0, sealed.length - 1)],
-    ['whose last chunk is missing', (sealed) => sealed.subarray(0, 2 * SEALED)],
+    ['without its last byte', (sealed) => sealed.subarray(0, sealed.length - 1)],
+    ['without its last chunk', (sealed) => sealed.subarray(0, 2 * SEALED)],
     [
-      'whose chunks changed places',
+      'with swapped chunks',
       (sealed) =>
         Buffer.concat([
           sealed.subarray(SEALED, 2 * SEALED),
@@ -65,7 +65,7 @@ describe('nothing is let out of a file', () => {
     await expect(whole(change)).rejects.toThrow(BrokenFile);
   });
 
-  test('by another key', async () => {
+  test('with another key', async () => {
     await expect(whole((sealed) => sealed, newFileKey())).rejects.toThrow(BrokenFile);
   });
 });

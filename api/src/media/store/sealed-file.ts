@@ -1,14 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes, type CipherGCM } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 
-/**
- * Files at rest (design: At rest): AES-256-GCM in chunks of 64 KiB under a key of the file's own, so that a file is
- * sealed and opened as it streams, and opened from its middle. The nonce of a chunk is its number, so chunks cannot
- * change places; the row knows the size, so none can be cut off. Each file has its own random key, used for nothing
- * else; it is kept sealed in the row, and taking it away takes the file away.
- *
- * Form: chunks of (64 KiB of ciphertext | tag of 16), the last one shorter or full.
- */
+// File format: chunks of 64 KiB of ciphertext (the last one may be shorter), each followed by a 16-byte tag of
+// AES-256-GCM. The nonce is the number of the chunk, so chunks cannot be swapped, and the row has the size, so the end
+// cannot be cut off. Every file has its own random key; the row stores it encrypted, and deleting it deletes the file
+// (docs/decisions/0008-encrypt-media-files-and-decode-them-in-a-separate-process.md).
 export const CHUNK = 65_536;
 const TAG = 16;
 const SEALED_CHUNK = CHUNK + TAG;
@@ -27,7 +23,7 @@ function nonceOf(chunk: number): Buffer {
   return nonce;
 }
 
-/** Plain bytes in, sealed ones out: each piece at once, so that nothing is copied but into its sealed form. */
+/** Encrypts a stream. It encrypts each piece at once instead of collecting whole chunks, which saves a copy. */
 export class Seal extends Transform {
   readonly #key: Buffer;
   #chunk = 0;
@@ -66,15 +62,16 @@ export class Seal extends Transform {
   }
 }
 
-/** Where the bytes `start` to `end` (both included) of a file lie in its sealed form. */
+/** Position of a range of plain bytes in the encrypted file. */
 export interface SealedRange {
-  /** Of the sealed file, both included. */
+  /** Bytes of the encrypted file, both included. */
   start: number;
   end: number;
-  /** The first chunk, and of its plain bytes those to leave out. */
+  /** Number of the first chunk. */
   chunk: number;
+  /** Plain bytes to skip in it. */
   skip: number;
-  /** How many plain bytes are wanted. */
+  /** Plain bytes of the range. */
   length: number;
   lastChunk: number;
 }
@@ -94,15 +91,15 @@ export function sealedRange(size: number, start: number, end: number): SealedRan
   };
 }
 
-/** The sealed bytes of a range in, its plain ones out. Fails with BrokenFile; nothing unproved is let out. */
+/** Decrypts a range. Fails with BrokenFile; emits only authenticated bytes. */
 export class Unseal extends Transform {
   readonly #key: Buffer;
   readonly #range: SealedRange;
   #chunk: number;
   #skip: number;
   #left: number;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
 
   constructor(key: Buffer, range: SealedRange) {
     super({ highWaterMark: SEALED_CHUNK });
@@ -114,26 +111,26 @@ export class Unseal extends Transform {
   }
 
   override _transform(data: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.#held.push(data);
-    this.#heldBytes += data.length;
-    if (this.#heldBytes < SEALED_CHUNK) return done();
-    let held = Buffer.concat(this.#held);
+    this.#pending.push(data);
+    this.#pendingBytes += data.length;
+    if (this.#pendingBytes < SEALED_CHUNK) return done();
+    let pending = Buffer.concat(this.#pending);
     try {
-      while (held.length >= SEALED_CHUNK) {
-        this.#open(held.subarray(0, SEALED_CHUNK));
-        held = held.subarray(SEALED_CHUNK);
+      while (pending.length >= SEALED_CHUNK) {
+        this.#open(pending.subarray(0, SEALED_CHUNK));
+        pending = pending.subarray(SEALED_CHUNK);
       }
     } catch (error) {
       return done(error as Error);
     }
-    this.#held = [Buffer.from(held)];
-    this.#heldBytes = held.length;
+    this.#pending = [Buffer.from(pending)];
+    this.#pendingBytes = pending.length;
     done();
   }
 
   override _flush(done: TransformCallback): void {
     try {
-      if (this.#heldBytes > 0) this.#open(Buffer.concat(this.#held));
+      if (this.#pendingBytes > 0) this.#open(Buffer.concat(this.#pending));
       if (this.#left > 0) throw new BrokenFile('the file is shorter than its row says');
       done();
     } catch (error) {
@@ -144,7 +141,7 @@ export class Unseal extends Transform {
   #open(sealed: Buffer): void {
     const { lastChunk } = this.#range;
     if (sealed.length < TAG || this.#chunk > lastChunk)
-      throw new BrokenFile('the file is not as its row says');
+      throw new BrokenFile('the file does not match its row');
     const nonce = nonceOf(this.#chunk);
     const decipher = createDecipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG });
     decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
@@ -152,7 +149,7 @@ export class Unseal extends Transform {
     try {
       plain = Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - TAG)), decipher.final()]);
     } catch {
-      throw new BrokenFile('the file was changed or its key is another');
+      throw new BrokenFile('the file was changed or has another key');
     }
     const wanted = plain.subarray(this.#skip, this.#skip + this.#left);
     this.#chunk += 1;

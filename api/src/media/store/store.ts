@@ -1,20 +1,17 @@
 import type { Readable } from 'node:stream';
 
-/**
- * Where files are kept: by key, whole or not at all. What a store holds is sealed (sealed-file.ts); it knows nothing
- * of media, accounts or types.
- */
+/** Stores encrypted files (sealed-file.ts) by key. A file is whole or absent. */
 export interface MediaStore {
-  /** Writes the source to its end. What a failed one leaves is never seen by `read`. */
+  /** Writes the source to its end. `read` never sees a failed write. */
   write(key: string, source: Readable): Promise<void>;
 
-  /** The bytes from `start` to `end`, both included. @throws FileMissing */
+  /** Reads the bytes from `start` to `end`, both included. @throws FileMissing */
   read(key: string, range: { start: number; end: number }): Promise<Readable>;
 
-  /** Nothing happens where there is no such file. */
+  /** Removes a file; no effect if it does not exist. */
   remove(key: string): Promise<void>;
 
-  /** Writes something small and takes it back. @throws where nothing can be written */
+  /** Makes a test write. @throws if the store is not writable */
   check(): Promise<void>;
 
   close(): void;

@@ -8,7 +8,7 @@ import { loadConfig } from '@gwk/core/config/load';
 import { testMediaStore, WHOLE } from '@gwk/test/support/api/media-store';
 import { openMediaStore } from './open-store.js';
 
-/** test/interop/media-store.test.ts has the same of a bucket. */
+/** test/interop/media-store.test.ts tests a bucket. */
 const folder = mkdtempSync(join(tmpdir(), 'gwk-stores-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -17,7 +17,7 @@ const open = () =>
 
 describe('a folder', () => testMediaStore(open));
 
-test('a folder keeps no rest of a file that broke off', async () => {
+test('a folder keeps no temporary file of a failed write', async () => {
   const key = randomUUID();
   const source = new Readable({ read() {} });
   const written = (await open()).write(key, source);
@@ -28,6 +28,6 @@ test('a folder keeps no rest of a file that broke off', async () => {
   expect(names.filter((one) => one.includes(key) && one.endsWith('.part'))).toEqual([]);
 });
 
-test('a key that is no key of ours leads to no file', async () => {
+test('rejects a key with another format', async () => {
   await expect((await open()).read('../../etc/passwd', WHOLE)).rejects.toThrow('not a key');
 });

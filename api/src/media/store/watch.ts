@@ -2,19 +2,19 @@ import type { Logger } from '@gwk/core/log';
 import { within } from '../../platform/with-timeout.js';
 import type { MediaStore } from './store.js';
 
-/**
- * Whether the store can be written to, by writing to it now and then. Nobody waits for a look but the first who asks:
- * a bucket that hangs must not hold up what readiness says of everything else.
- */
 const FRESH_MS = 15_000;
-const LOOK_MS = 10_000;
+const CHECK_TIMEOUT_MS = 10_000;
 
+/**
+ * Checks whether the store is writable by a write every 15 s at most. Only the first caller waits for a check, so a hanging
+ * bucket does not delay /readyz.
+ */
 export class StoreWatch {
   readonly #store: Pick<MediaStore, 'check'>;
   readonly #log: Logger;
-  #looking: Promise<boolean> | undefined;
-  #known: boolean | undefined;
-  #at = -Infinity;
+  #checking: Promise<boolean> | undefined;
+  #writable: boolean | undefined;
+  #checkedAt = -Infinity;
 
   readonly #freshMs: number;
 
@@ -24,28 +24,25 @@ export class StoreWatch {
     this.#freshMs = freshMs;
   }
 
-  /** As it was found last, at most two looks ago. */
+  /** Result of the last finished check; starts a new check if it is older than 15 s. */
   async writable(): Promise<boolean> {
-    if (performance.now() - this.#at >= this.#freshMs) this.#looking ??= this.#look();
-    return this.#known ?? (await this.#looking!);
+    if (performance.now() - this.#checkedAt >= this.#freshMs) this.#checking ??= this.#check();
+    return this.#writable ?? (await this.#checking!);
   }
 
-  async #look(): Promise<boolean> {
-    const before = this.#known;
+  async #check(): Promise<boolean> {
+    const before = this.#writable;
     let fault: unknown = new Error('no answer in time');
     const written = this.#store.check().catch((error: unknown) => {
       fault = error;
       throw error;
     });
-    this.#known = await within(written, LOOK_MS);
-    this.#at = performance.now();
-    this.#looking = undefined;
-    if (!this.#known && before !== false)
-      this.#log.error(
-        { err: fault },
-        'the store of files cannot be written to: uploads fail, files are not prepared',
-      );
-    if (this.#known && before === false) this.#log.info('the store of files can be written to again');
-    return this.#known;
+    this.#writable = await within(written, CHECK_TIMEOUT_MS);
+    this.#checkedAt = performance.now();
+    this.#checking = undefined;
+    if (!this.#writable && before !== false)
+      this.#log.error({ err: fault }, 'media store not writable; uploads and media preparation fail');
+    if (this.#writable && before === false) this.#log.info('media store writable again');
+    return this.#writable;
   }
 }

@@ -4,18 +4,17 @@ import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import ffmpeg, { type FfmpegCommand } from 'fluent-ffmpeg';
-import { THUMBNAIL_WIDTH, type ToolAnswer } from './jobs.js';
-import { NotRun, Refused } from './refused.js';
+import { FileRefused, THUMBNAIL_WIDTH, ToolNotStarted, type ToolAnswer } from './jobs.js';
 import { Loudness, PCM_RATE } from './waveform.js';
 
-/**
- * The one file that knows fluent-ffmpeg. ffmpeg is told the container that the content was sniffed to be (`-f`), so
- * that no playlist or script is ever taken for a film, and may open files and pipes alone; api/bin/run-limited bounds it.
- */
 const LIMITED = fileURLToPath(new URL('../../../bin/run-limited', import.meta.url));
 const MAX_PIXELS = 50_000_000;
 const VOICE_RATE = 48_000;
 
+/**
+ * Runs ffmpeg under api/bin/run-limited. The sniffed container (`-f`) is fixed, so that ffmpeg never takes a file for a
+ * playlist or a script, and ffmpeg may open only files and pipes.
+ */
 function open(input: string, container: string): FfmpegCommand {
   const command = ffmpeg({ source: `file:${input}`, stdoutLines: 200 });
   command.setFfmpegPath(LIMITED);
@@ -26,7 +25,7 @@ function open(input: string, container: string): FfmpegCommand {
     .outputOptions('-threads', '1', '-map_metadata', '-1');
 }
 
-/** What is said of the input before the first output. */
+/** Description of the input that fluent-ffmpeg emits before the first output. */
 interface CodecData {
   duration?: string;
   video?: string;
@@ -36,24 +35,26 @@ interface CodecData {
 
 function run(command: FfmpegCommand): Promise<CodecData> {
   return new Promise((resolve, reject) => {
-    let told: CodecData = {};
-    command.on('codecData', (data: CodecData) => (told = data));
-    command.on('end', () => resolve(told));
-    command.on('error', (error) => reject(failure(error)));
+    let codecData: CodecData = {};
+    command.on('codecData', (data: CodecData) => (codecData = data));
+    command.on('end', () => resolve(codecData));
+    command.on('error', (error) => reject(toToolError(error)));
     command.run();
   });
 }
 
-/** env(1) exits so when it cannot start what it is given; ffmpeg itself never does. */
+/** Exit codes of env(1) if it cannot start the program; ffmpeg never exits with them. */
 const NOT_STARTED = /^ffmpeg exited with code (126|127)\b/;
 
-/** What ffmpeg says may quote the file: it goes no further. */
-function failure(error: NodeJS.ErrnoException): Error {
+/** Hides ffmpeg's message, which may quote the file. */
+function toToolError(error: NodeJS.ErrnoException): Error {
   const [, code = error.code] = NOT_STARTED.exec(error.message) ?? [];
-  return code === undefined ? new Refused('the file cannot be decoded') : new NotRun(`ffmpeg: ${code}`);
+  return code === undefined
+    ? new FileRefused('the file cannot be decoded')
+    : new ToolNotStarted(`ffmpeg: ${code}`);
 }
 
-/** Checks that there is a film in the file, and takes a small picture of its beginning. */
+/** Checks that the file has a video stream, and makes a thumbnail of its first frame. */
 export async function readVideo(input: string, container: string, thumbnail: string): Promise<ToolAnswer> {
   const command = open(input, container)
     .output(`file:${thumbnail}`)
@@ -61,18 +62,17 @@ export async function readVideo(input: string, container: string, thumbnail: str
     .videoFilters(`scale=${THUMBNAIL_WIDTH}:-2`)
     .noAudio()
     .format('mjpeg');
-  const told = await run(command);
-  if (!statSync(thumbnail, { throwIfNoEntry: false })?.size)
-    throw new Refused('there is no film in the file');
-  const [, width, height] = /(\d{2,5})x(\d{2,5})/.exec((told.video_details ?? []).join(' ')) ?? [];
-  const seconds = secondsOf(told.duration);
+  const codecData = await run(command);
+  if (!statSync(thumbnail, { throwIfNoEntry: false })?.size) throw new FileRefused('the file has no video');
+  const [, width, height] = /(\d{2,5})x(\d{2,5})/.exec((codecData.video_details ?? []).join(' ')) ?? [];
+  const seconds = parseSeconds(codecData.duration);
   return {
     ...(width && height && { width: Number(width), height: Number(height) }),
     ...(seconds !== null && { duration_s: seconds }),
   };
 }
 
-/** Decodes the first sound of the file to its end; what comes out of it has been heard to be whole. */
+/** Decodes the first audio stream to its end, which proves that it is complete. */
 export async function readAudio(
   input: string,
   container: string,
@@ -81,7 +81,7 @@ export async function readAudio(
   const command = open(input, container);
   if (to === 'voice') asVoice(command.output(`file:${output}`));
   if (to === 'aac') asAac(command.output(`file:${output}`));
-  // fluent-ffmpeg takes 20 ms between the close of this stream and the end of ffmpeg for a failure: it hears of none.
+  // fluent-ffmpeg reports a failure if this stream closes 20 ms before ffmpeg exits, so the stream emits no close event.
   const pcm = new PassThrough({ emitClose: false });
   const loudness = new Loudness();
   pcm.on('data', (chunk: Buffer) => loudness.add(chunk));
@@ -93,16 +93,16 @@ export async function readAudio(
     .audioFrequency(PCM_RATE)
     .audioCodec('pcm_s16le')
     .format('s16le');
-  // ffmpeg may be seen to have ended before its last sounds are read.
+  // ffmpeg may exit before its last samples are read.
   await Promise.all([run(command), finished(pcm)]);
-  if (loudness.seconds === 0) throw new Refused('there is no sound in the file');
-  if (to !== null && statSync(output).size > MAX_MEDIA_BYTES) throw new Refused('the sound is too long');
+  if (loudness.seconds === 0) throw new FileRefused('the file has no audio');
+  if (to !== null && statSync(output).size > MAX_MEDIA_BYTES) throw new FileRefused('the audio is too long');
   const duration_s = Math.max(1, Math.round(loudness.seconds));
   if (to !== 'voice') return { duration_s, converted: to !== null };
   return { duration_s, waveform: Buffer.from(loudness.points()).toString('base64'), converted: true };
 }
 
-/** What phones record: Ogg with Opus, one channel of 48 kHz. */
+/** Format that phones record: Ogg with Opus, mono, 48 kHz. */
 function asVoice(command: FfmpegCommand): void {
   command
     .outputOptions('-map', '0:a:0', '-map_metadata', '-1', '-application', 'voip')
@@ -123,7 +123,7 @@ function asAac(command: FfmpegCommand): void {
     .format('ipod');
 }
 
-function secondsOf(duration: string | undefined): number | null {
+function parseSeconds(duration: string | undefined): number | null {
   const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d(?:\.\d+)?)$/.exec(duration ?? '') ?? [];
   if (hours === undefined) return null;
   return Math.max(1, Math.round(Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)));

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 
 /**
- * The ffmpeg to run: the one configured, else the one on the path, else the one that came with the packages (of 2018,
- * but it does what is needed). Null where there is none.
+ * Finds ffmpeg: the configured one, else the one on the path, else the packaged one (of 2018, but sufficient). Null if there
+ * is none.
  */
 export function findFfmpeg(configured: string | undefined, path = process.env['PATH'] ?? ''): string | null {
   if (configured !== undefined) return configured;
@@ -13,19 +13,19 @@ export function findFfmpeg(configured: string | undefined, path = process.env['P
   return candidates.map((folder) => join(folder, 'ffmpeg')).find(isExecutable) ?? packaged();
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
-/** Whether it runs here and makes what voice messages need. One that takes its time on a busy machine is believed. */
+/** Checks that ffmpeg runs and can encode Opus. A timeout counts as usable, because the machine may be busy. */
 export function isUsable(ffmpeg: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const options = { timeout: PATIENCE_MS, env: {} };
+    const options = { timeout: TIMEOUT_MS, env: {} };
     execFile(ffmpeg, ['-hide_banner', '-encoders'], options, (error, stdout) =>
       resolve(error ? error.killed === true : /\blibopus\b/.test(stdout)),
     );
   });
 }
 
-/** Packages are installed without running their scripts: one that unpacked without the bit gets it here. */
+/** Makes the packaged binary executable, because install scripts do not run. */
 function packaged(): string | null {
   try {
     const require = createRequire(import.meta.url);
@@ -33,7 +33,7 @@ function packaged(): string | null {
     if (!isExecutable(path)) chmodSync(path, 0o755);
     return path;
   } catch {
-    return null; // no binary for this machine, or not ours to change
+    return null; // no binary for this platform, or no permission to change it
   }
 }
 

@@ -1,13 +1,13 @@
-/** What a tool is asked, and what it answers: JSON between the worker and api/bin/media-tool.js. */
+/** Job of a tool, sent as JSON from the worker to api/bin/media-tool.js. */
 export type ToolJob =
-  /** Checks a picture, and converts it to JPEG (`output`) where it is of a form that phones do not show. */
+  /** Checks a picture. Without `keep`, also converts it to JPEG (`output`). */
   | { tool: 'image'; input: string; output: string; keep: boolean }
-  /** WebP of 512x512. */
+  /** Checks a WebP of 512x512 pixels. */
   | { tool: 'sticker'; input: string }
-  /** A small JPEG of any picture. */
+  /** Makes a small JPEG of any picture. */
   | { tool: 'thumbnail'; input: string }
   | { tool: 'video'; input: string; container: string; thumbnail: string }
-  /** `to`: convert to it (`output`); null: measure alone. */
+  /** Converts the audio to `to` (`output`); null: measures it only. */
   | { tool: 'audio'; input: string; container: string; output: string; to: 'voice' | 'aac' | null };
 
 export interface ToolAnswer {
@@ -21,8 +21,18 @@ export interface ToolAnswer {
   converted?: boolean;
 }
 
-/** What the tool says of a file that is not what it has to be, or of a machine that cannot run it; any other end is a crash. */
+/** Answer of a tool that rejects the file (`refused`) or cannot run on this machine. Every other exit is a crash. */
 export type ToolRefusal = { refused: string } | { notRun: string };
+
+/** The file cannot be used. The API shows the message to the consumer, so it never quotes the file. */
+export class FileRefused extends Error {
+  override name = 'FileRefused';
+}
+
+/** The tool could not start: a fault of this machine, not of the file. */
+export class ToolNotStarted extends Error {
+  override name = 'ToolNotStarted';
+}
 
 export const THUMBNAIL_WIDTH = 72;
 export const STICKER_SIDE = 512;

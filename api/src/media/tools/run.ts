@@ -2,33 +2,31 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import type { ToolAnswer, ToolJob, ToolRefusal } from './jobs.js';
-import { NotRun, Refused } from './refused.js';
+import { FileRefused, ToolNotStarted, type ToolAnswer, type ToolJob, type ToolRefusal } from './jobs.js';
 
-/**
- * Runs tools, so many at a time. A tool sees its folder and nothing of this process's environment; what takes too
- * long or too much memory, or writes too much, is ended with everything it started. Whatever happens to it, this
- * process gets an answer or an error.
- */
 export interface ToolLimits {
   timeMs: number;
   memoryMb: number;
-  atOnce: number;
+  concurrency: number;
   ffmpeg: string | null;
 }
 
 const TOOL = fileURLToPath(new URL('../../../bin/media-tool.js', import.meta.url));
 const MAX_ANSWER_BYTES = 200_000;
-const LOOK_AT_MEMORY_MS = 50;
+const MEMORY_CHECK_MS = 50;
 const HEAP_MB = 128;
 const BLOCK = 512;
 const KB = 1024;
 
-/** The tool crashed, or was ended at a limit: of the file it says as much as a refusal. */
-export class ToolFailed extends Refused {
+/** The tool crashed or was killed at a limit. This counts as a refusal of the file. */
+export class ToolFailed extends FileRefused {
   override name = 'ToolFailed';
 }
 
+/**
+ * Runs tools in processes of their own with limits of concurrency, time, memory and output. A tool at a limit is killed with
+ * its child processes. A tool gets a folder and none of this process's environment.
+ */
 export class Tools {
   readonly #limits: ToolLimits;
   readonly #waiting: (() => void)[] = [];
@@ -38,17 +36,17 @@ export class Tools {
     this.#limits = limits;
   }
 
-  /** @throws Refused, ToolFailed; NotRun; the signal's reason */
+  /** @throws FileRefused, ToolFailed; ToolNotStarted; the signal's reason */
   async run(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer> {
     if (this.#limits.ffmpeg === null && (job.tool === 'audio' || job.tool === 'video')) {
-      throw new Error('there is no ffmpeg: install it, or set GWK_WORKER_FFMPEG');
+      throw new Error('ffmpeg not found: install it, or set GWK_WORKER_FFMPEG');
     }
-    await this.#turn();
+    await this.#waitForSlot();
     try {
       signal.throwIfAborted();
       const answer = await this.#runNow(job, folder, signal);
-      if ('refused' in answer) throw new Refused(answer.refused);
-      if ('notRun' in answer) throw new NotRun(answer.notRun);
+      if ('refused' in answer) throw new FileRefused(answer.refused);
+      if ('notRun' in answer) throw new ToolNotStarted(answer.notRun);
       return answer;
     } finally {
       this.#running -= 1;
@@ -56,8 +54,8 @@ export class Tools {
     }
   }
 
-  async #turn(): Promise<void> {
-    while (this.#running >= this.#limits.atOnce) {
+  async #waitForSlot(): Promise<void> {
+    while (this.#running >= this.#limits.concurrency) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     this.#running += 1;
@@ -68,7 +66,7 @@ export class Tools {
     const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, TOOL, JSON.stringify(job)], {
       cwd: folder,
       env: this.#environment(folder),
-      // A group of its own, so that it can be ended with what it started. Its input ends with this process.
+      // Its own process group, to kill it with its children. Its stdin ends with this process.
       detached: true,
       stdio: ['pipe', 'pipe', 'ignore'],
     });
@@ -85,17 +83,17 @@ export class Tools {
       const watch = setInterval(() => {
         if (residentKb(child.pid) > memoryMb * KB)
           end(new ToolFailed('decoding the file takes too much memory'));
-      }, LOOK_AT_MEMORY_MS);
+      }, MEMORY_CHECK_MS);
       child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk;
-        if (text.length > MAX_ANSWER_BYTES) end(new ToolFailed('decoding the file gives too much'));
+        if (text.length > MAX_ANSWER_BYTES) end(new ToolFailed('decoding the file writes too much output'));
       });
       child.on('error', (error) => (ending ??= error));
       child.on('close', () => {
         clearTimeout(clock);
         clearInterval(watch);
         signal.removeEventListener('abort', abort);
-        // What it started may have outlived it.
+        // Its child processes may still run.
         killGroup(child);
         if (ending) reject(ending);
         else settle(text, resolve, reject);
@@ -134,11 +132,11 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // All of it has ended.
+    // The whole group has exited.
   }
 }
 
-/** 0 where the system does not tell. */
+/** 0 if the system does not report it. */
 function residentKb(pid: number | undefined): number {
   try {
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);

@@ -1,11 +1,11 @@
 import { WAVEFORM_POINTS } from './jobs.js';
 
-/** Loudness of PCM (16 bit, mono) as it streams: kept as one number for each twentieth of a second. */
 export const PCM_RATE = 8_000;
 const WINDOW = PCM_RATE / 20;
 const BYTES = 2;
 const TOP = 100;
 
+/** Measures the loudness of streamed PCM (16 bit, mono) in windows of 50 ms. */
 export class Loudness {
   readonly #windows: number[] = [];
   #squares = 0;
@@ -25,7 +25,7 @@ export class Loudness {
     return this.#samples / PCM_RATE;
   }
 
-  /** The loudest point is 100; silence is all 0. */
+  /** The loudest point is 100; all points of silence are 0. */
   points(): Uint8Array {
     const windows = this.#inWindow > 0 ? [...this.#windows, this.#level()] : this.#windows;
     return shrink(windows, WAVEFORM_POINTS);

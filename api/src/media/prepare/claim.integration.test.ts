@@ -1,7 +1,7 @@
 import type { Acceptor } from '../../messages/send/acceptor.js';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
-import { takeUnprepared } from './take.js';
+import { claimPreparations } from './claim.js';
 
 let world: World;
 let acceptor: Acceptor;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => world.database.outboxEntry.deleteMany());
 afterAll(() => world.close());
 
-const PLACES = { most: 8, perAccount: 4, holdMs: 3_600_000 };
+const CAPACITY = { limit: 8, perAccount: 4, claimMs: 3_600_000 };
 
 async function account(): Promise<string> {
   const id = newUuid();
@@ -20,7 +20,7 @@ async function account(): Promise<string> {
   return id;
 }
 
-/** An instance of the account, with messages that are to be prepared. */
+/** Adds an instance with messages to prepare. */
 async function queue(accountId: string, messages: number): Promise<void> {
   const instance = await world.addInstance({ accountId });
   for (let i = 0; i < messages; i++) {
@@ -33,41 +33,44 @@ async function queue(accountId: string, messages: number): Promise<void> {
   }
 }
 
-async function take(busy: Record<string, number> = {}, most = PLACES.most): Promise<Record<string, number>> {
-  const taken = await takeUnprepared(world.database, {
-    ...PLACES,
-    most,
+async function claim(
+  busy: Record<string, number> = {},
+  limit = CAPACITY.limit,
+): Promise<Record<string, number>> {
+  const claimed = await claimPreparations(world.database, {
+    ...CAPACITY,
+    limit,
     busy: new Map(Object.entries(busy)),
   });
   const amounts: Record<string, number> = {};
-  for (const { account_id: id } of taken) amounts[id] = (amounts[id] ?? 0) + 1;
+  for (const { account_id: id } of claimed) amounts[id] = (amounts[id] ?? 0) + 1;
   return amounts;
 }
 
-test('an account has no more than its share, by however many instances it asks', async () => {
+test('limits an account to its share over all its instances', async () => {
   const greedy = await account();
   await queue(greedy, 5);
   await queue(greedy, 5);
-  expect(await take()).toEqual({ [greedy]: 4 });
-  expect(await take({ [greedy]: 4 })).toEqual({});
-  expect(await take({ [greedy]: 3 })).toEqual({ [greedy]: 1 });
+  expect(await claim()).toEqual({ [greedy]: 4 });
+  expect(await claim({ [greedy]: 4 })).toEqual({});
+  expect(await claim({ [greedy]: 3 })).toEqual({ [greedy]: 1 });
 });
 
-test('a place that becomes free goes to who has fewest at work, not to the longest queue', async () => {
+test('gives a free slot to the account with the fewest running preparations', async () => {
   const [greedy, modest] = [await account(), await account()];
   await queue(greedy, 10);
   await queue(modest, 1);
-  expect(await take({ [greedy]: 3 }, 1)).toEqual({ [modest]: 1 });
-  expect(await take({ [greedy]: 3 }, 1)).toEqual({ [greedy]: 1 });
+  expect(await claim({ [greedy]: 3 }, 1)).toEqual({ [modest]: 1 });
+  expect(await claim({ [greedy]: 3 }, 1)).toEqual({ [greedy]: 1 });
 });
 
-test('the oldest of an account come first, and what is taken is not taken again', async () => {
+test('claims the oldest messages first, and each once', async () => {
   const one = await account();
   await queue(one, 6);
   const ids = (
     await world.database.message.findMany({ where: { accountId: one }, orderBy: { id: 'asc' } })
   ).map(({ id }) => id);
-  const first = await takeUnprepared(world.database, { ...PLACES, busy: new Map() });
-  const second = await takeUnprepared(world.database, { ...PLACES, busy: new Map() });
+  const first = await claimPreparations(world.database, { ...CAPACITY, busy: new Map() });
+  const second = await claimPreparations(world.database, { ...CAPACITY, busy: new Map() });
   expect([...first, ...second].map(({ message_id }) => message_id)).toEqual(ids);
 });
