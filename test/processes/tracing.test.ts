@@ -141,7 +141,7 @@ describe('traces', () => {
     const send = named(spans, 'send')[0]!.spanId;
     const outcome = named(spans, 'outcome').find(({ parentId }) => parentId === send)!.spanId;
     expect(attemptsIn(spans).map(({ parentId }) => parentId)).toEqual([outcome, outcome]);
-    const verdicts = attemptsIn(spans).map(({ attributes }) => attributes['gwk.delivery.verdict']);
+    const verdicts = attemptsIn(spans).map(({ attributes }) => attributes['gwk.delivery.result']);
     expect(verdicts).toEqual(['retry', 'succeeded']);
     expect((await client.call('DELETE', `/v1/webhook-endpoints/${failing.id}`)).status).toBe(204);
   });

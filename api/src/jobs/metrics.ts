@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client
 import type { PreparationResult } from '../media/prepare/preparer.js';
 import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
 import type { Backlog } from './backlog.js';
-import type { Conclusion, DeliveryMetrics } from '../webhooks/delivery/types.js';
+import type { AttemptResult, DeliveryMetrics } from '../webhooks/delivery/types.js';
 
 /** Sources of values that are read at each scrape. */
 export interface Observed {
@@ -49,9 +49,9 @@ export class WorkerMetrics implements DeliveryMetrics {
     observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
   }
 
-  concluded({ verdict, latencyMs }: Conclusion): void {
-    this.#attempts.inc({ result: verdict });
-    if (latencyMs !== null) this.#latency.observe({ result: verdict }, latencyMs / 1000);
+  recordAttempt({ result, latencyMs }: AttemptResult): void {
+    this.#attempts.inc({ result });
+    if (latencyMs !== null) this.#latency.observe({ result }, latencyMs / 1000);
   }
 
   preparation(result: PreparationResult): void {

@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterEach(() => world.reset());
 
-describe('the test event', () => {
-  test('goes to its destination alone, whatever types that one asks for', async () => {
+describe('test event', () => {
+  test('goes to its endpoint only and ignores the filter of event types', async () => {
     const target = await world.startReceiver();
     const { id, secret } = await stage.create(target.url, { event_types: ['message.sent'] });
     await stage.create(target.url);
@@ -38,7 +38,7 @@ describe('the test event', () => {
     expect((await stage.deliveries(id)).data.map(({ status }) => status)).toEqual(['succeeded']);
   });
 
-  test('to a disabled destination is tried once', async () => {
+  test('gets one attempt at a disabled endpoint', async () => {
     const target = await world.startReceiver((res) => res.writeHead(500).end());
     const { id } = await stage.create(target.url);
     await stage.update(id, { enabled: false });
@@ -48,7 +48,7 @@ describe('the test event', () => {
     expect(row).toMatchObject({ status: 'failed', attempts: 1, lastError: 'answered 500' });
   });
 
-  test('repeated with its key is one event, after a crash too', async () => {
+  test('is created once per idempotency key, also after a crash', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     const key = { 'idempotency-key': newUuid() };
     const first = await stage.sendTest(id, key);
@@ -59,8 +59,8 @@ describe('the test event', () => {
   });
 });
 
-describe('one delivery again', () => {
-  test('that failed has the whole schedule before it, and is counted on', async () => {
+describe('retry of one delivery', () => {
+  test('starts the whole schedule again and continues the count of attempts', async () => {
     const target = await world.startReceiver((res, _post, nth) => res.writeHead(nth < 3 ? 500 : 200).end());
     const { id } = await stage.create(target.url);
     await world.emit();
@@ -81,7 +81,7 @@ describe('one delivery again', () => {
     expect(row).toMatchObject({ status: 'succeeded', attempts: 11 });
   });
 
-  test('that succeeded is sent again, under the same id', async () => {
+  test('sends a succeeded delivery again with the same event id', async () => {
     const target = await world.startReceiver();
     const { id } = await stage.create(target.url);
     await world.startWorker();
@@ -89,12 +89,12 @@ describe('one delivery again', () => {
     await world.finished(endpointUuid(id));
     const [sent] = (await stage.deliveries(id)).data;
     expect((await stage.retry(sent!.id)).status).toBe(202);
-    await until(() => target.counts().get(event!) === 2, { what: 'it came twice' });
+    await until(() => target.counts().get(event!) === 2, { what: 'the event arrives twice' });
     const [row] = await world.finished(endpointUuid(id));
     expect(row).toMatchObject({ status: 'succeeded', attempts: 2 });
   });
 
-  test('that is still to be made: delivery-pending; of ten at once one is right', async () => {
+  test('answers delivery-pending while pending; one of ten concurrent retries succeeds', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     await world.emit();
     const [pending] = (await stage.deliveries(id)).data;
@@ -106,7 +106,7 @@ describe('one delivery again', () => {
     expect(await world.inQueue(endpointUuid(id))).toHaveLength(1);
   });
 
-  test('of a disabled destination is posted once, and it stays disabled', async () => {
+  test('posts once to a disabled endpoint, which stays disabled', async () => {
     const target = await world.startReceiver((res) => res.writeHead(500).end());
     const { id } = await stage.create(target.url);
     await world.emit();
@@ -120,7 +120,7 @@ describe('one delivery again', () => {
     expect(target.posts).toHaveLength(1);
   });
 
-  test('repeated with its key is sent once; after a crash too, though it is pending by then', async () => {
+  test('is queued once per idempotency key, also after a crash', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     await world.emit();
     const [delivery] = await stage.allFailed(id);
@@ -131,7 +131,7 @@ describe('one delivery again', () => {
     expect((await stage.retry(delivery!, key)).body).toEqual(first.body);
   });
 
-  test('of another account, of a hidden or removed destination, or never made: not-found', async () => {
+  test('answers not-found for other accounts, hidden or deleted endpoints and unknown ids', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     await world.emit();
     const [delivery] = await stage.allFailed(id);
@@ -149,8 +149,8 @@ describe('one delivery again', () => {
   });
 });
 
-describe('a destination that the service disabled', () => {
-  test('says why and when, and so does the log of its account; enabling it clears that', async () => {
+describe('an endpoint that gwk disabled', () => {
+  test('has the reason and time, also in the audit log; enabling it clears them', async () => {
     const target = await world.startReceiver((res) => res.writeHead(410).end());
     const { id } = await stage.create(target.url);
     await world.startWorker();
@@ -172,8 +172,8 @@ describe('a destination that the service disabled', () => {
   });
 });
 
-describe('the log', () => {
-  test('of what is pending goes page by page, newest first', async () => {
+describe('list of deliveries', () => {
+  test('pages pending deliveries, newest first', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     await world.emit(5);
     const all = (await stage.deliveries(id)).data.map((item) => item.id);

@@ -6,20 +6,16 @@ import type { Database } from '../database/database.js';
 import { sealEvent } from '../events/emit.js';
 import { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { lookBy, newestFirst, newestOfFew, newestQueued } from '../database/keyset-pages.js';
+import { queryRange, pageNewest, pageNewestOfFew, pageNewestQueued } from '../database/keyset-pages.js';
 import { findEndpoint } from './endpoints.js';
 import type { DeliveryRow } from './view.js';
 
-/**
- * The log of deliveries, and single ones made by hand. A restricted key sees of its destinations what concerns its
- * instances or none: a destination may have been for others before.
- */
 const WITHOUT_RESPONSE = { lastResponseSealed: true } as const;
 
 export interface DeliveryList {
   endpointId: string;
   status: DeliveryStatus | undefined;
-  /** Older than this one. */
+  /** Lists deliveries older than this id. */
   after: string | null;
   limit: number;
 }
@@ -29,28 +25,31 @@ const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.endpoint_id AS "
   m.next_attempt_at AS "nextAttemptAt", m.last_status_code AS "lastStatusCode", m.last_error AS "lastError",
   m.last_latency_ms AS "lastLatencyMs", m.created_at AS "createdAt", m.delivered_at AS "deliveredAt"`;
 
-/** Newest first. */
+/**
+ * Lists the newest deliveries first. A restricted key sees deliveries of its own instances and of no instance only, because
+ * the endpoint may have included other instances before.
+ */
 export async function listDeliveries(
   db: Database,
   caller: Caller,
   list: DeliveryList,
 ): Promise<DeliveryRow[]> {
   const { endpointId, status, after, limit } = list;
-  const theirs = restrictionOf(caller);
-  if (status === 'pending') return pending(db, list, theirs);
-  const given = Prisma.sql`${endpointId}::uuid, ${status ?? null}, ${theirs}::uuid[]`;
-  const look = lookBy<DeliveryRow>(db, COLUMNS, 'gwk_deliveries_of_endpoint', given);
+  const visible = restrictionOf(caller);
+  if (status === 'pending') return listPending(db, list, visible);
+  const given = Prisma.sql`${endpointId}::uuid, ${status ?? null}, ${visible}::uuid[]`;
+  const read = queryRange<DeliveryRow>(db, COLUMNS, 'gwk_deliveries_of_endpoint', given);
   const page = { from: null, before: after, limit };
-  return status === 'failed' ? newestOfFew(page, look) : newestFirst(page, look);
+  return status === 'failed' ? pageNewestOfFew(page, read) : pageNewest(page, read);
 }
 
-/** What is pending is in the queue; in the log it would be looked for among millions. */
-const pending = (
+/** Pages through the queue: pending deliveries are few among the millions of the log. */
+const listPending = (
   db: Database,
   { endpointId, after, limit }: DeliveryList,
-  theirs: string[] | null,
+  visible: string[] | null,
 ): Promise<DeliveryRow[]> =>
-  newestQueued(
+  pageNewestQueued(
     { before: after, limit },
     (before, amount) => db.$queryRaw`
       SELECT q.delivery_id AS id FROM webhook_queue q
@@ -59,11 +58,11 @@ const pending = (
     (ids) => db.$queryRaw<DeliveryRow[]>`
       SELECT ${COLUMNS} FROM webhook_deliveries m
       WHERE m.id = ANY (${ids}::uuid[]) AND m.status = 'pending'
-        AND (${theirs}::uuid[] IS NULL OR m.instance_id = ANY (${theirs}::uuid[]) OR m.instance_id IS NULL)
+        AND (${visible}::uuid[] IS NULL OR m.instance_id = ANY (${visible}::uuid[]) OR m.instance_id IS NULL)
       ORDER BY m.id DESC`,
   );
 
-/** @throws Problem `not-found`: also where its destination was removed, so that it can go nowhere */
+/** @throws Problem `not-found`, also if the endpoint was deleted */
 export async function findDelivery(
   db: Pick<Prisma.TransactionClient, 'webhookDelivery' | 'webhookEndpoint'>,
   caller: Caller,
@@ -77,9 +76,8 @@ export async function findDelivery(
 }
 
 /**
- * Queues a delivery that has ended as if it had just been made: to an enabled destination with the whole schedule of
- * attempts, to a disabled one once.
- * @param resumed an earlier request may have queued it, without telling: then that it is pending is the answer
+ * Queues a finished delivery again, with the whole schedule of attempts. A disabled endpoint gets one attempt.
+ * @param resumed an interrupted request with the same key may have queued it: a pending delivery is then the answer
  * @throws Problem `not-found`, `delivery-pending`
  */
 export async function retryDelivery(
@@ -97,8 +95,8 @@ export async function retryDelivery(
 }
 
 /**
- * A `webhook.test` event for one destination, whatever its filters and whether it is enabled or not.
- * @param request `deliveryId`: found where an earlier request made it
+ * Queues a `webhook.test` event for one endpoint, regardless of its filters and of whether it is enabled.
+ * @param request `resumed`: an interrupted request with the same key may have created the delivery `deliveryId`
  * @throws Problem `not-found`
  */
 export async function sendTest(

@@ -8,13 +8,13 @@ import { findEndpoint } from './endpoints.js';
 import { retryFailed } from './resend.js';
 import { deliveryOut } from './view.js';
 
-/** A kept answer is for those who see the destination now. */
-export async function stillSeesEndpoint(caller: Caller, _body: unknown, call: Call): Promise<boolean> {
+/** A stored answer is replayed only to a caller who can see the endpoint now. */
+export async function canSeeEndpoint(caller: Caller, _body: unknown, call: Call): Promise<boolean> {
   await findEndpoint(call.services.db, caller, call.params['endpoint_id']!);
   return true;
 }
 
-async function stillSeesDelivery(caller: Caller, _body: unknown, call: Call): Promise<boolean> {
+async function canSeeDelivery(caller: Caller, _body: unknown, call: Call): Promise<boolean> {
   await findDelivery(call.services.db, caller, call.params['delivery_id']!);
   return true;
 }
@@ -24,7 +24,7 @@ export const deliveryOperations = [
     name: 'listWebhookDeliveries',
     method: 'GET',
     path: '/v1/webhook-endpoints/{endpoint_id}/deliveries',
-    summary: 'List deliveries to a webhook destination, most recent first',
+    summary: 'List the deliveries of a webhook endpoint, newest first',
     scope: 'webhooks:read',
     status: 200,
     query: DeliveryListQuery,
@@ -44,13 +44,13 @@ export const deliveryOperations = [
     name: 'testWebhookEndpoint',
     method: 'POST',
     path: '/v1/webhook-endpoints/{endpoint_id}/test',
-    summary: 'Send a webhook.test event to a destination',
-    description: 'Whatever types and instances it asks for; a disabled destination is tried once.',
+    summary: 'Send a webhook.test event to an endpoint',
+    description: 'Ignores the filters of the endpoint. A disabled endpoint gets one attempt.',
     scope: 'webhooks:write',
     status: 202,
     result: DeliveryOut,
     idempotent: true,
-    mayReplay: stillSeesEndpoint,
+    mayReplay: canSeeEndpoint,
     async handle({ caller, params, resourceId, resumed, services, note }) {
       const request = { endpointId: params['endpoint_id']!, deliveryId: resourceId, resumed };
       const row = await sendTest(services, caller, request);
@@ -65,13 +65,13 @@ export const deliveryOperations = [
     path: '/v1/webhook-endpoints/{endpoint_id}/retry-failed',
     summary: 'Send the failed deliveries of a period again',
     description:
-      'Those that were created from `since` to `until` (both included; until now where it is absent) and have failed. Large numbers are queued little by little after the answer.',
+      'Selects failed deliveries created from `since` to `until` (both included; default: now). Large numbers are queued in batches after the answer.',
     scope: 'webhooks:write',
     status: 200,
     body: RetryFailed,
     result: RetryFailedOut,
     idempotent: true,
-    mayReplay: stillSeesEndpoint,
+    mayReplay: canSeeEndpoint,
     async handle({ caller, params, body, resourceId, services: { db } }) {
       const request = { endpointId: params['endpoint_id']!, jobId: resourceId, body };
       return { status: 200, body: { retried: await retryFailed(db, caller, request) } };
@@ -84,12 +84,12 @@ export const deliveryOperations = [
     path: '/v1/webhook-deliveries/{delivery_id}/retry',
     summary: 'Send a delivery again',
     description:
-      'One that failed or succeeded, with the whole schedule of attempts; to a disabled destination once.',
+      'Accepts a failed or succeeded delivery and starts the whole schedule of attempts. A disabled endpoint gets one attempt.',
     scope: 'webhooks:write',
     status: 202,
     result: DeliveryOut,
     idempotent: true,
-    mayReplay: stillSeesDelivery,
+    mayReplay: canSeeDelivery,
     problems: ['delivery-pending'],
     async handle({ caller, params, resumed, services: { db } }) {
       const row = await retryDelivery(db, caller, params['delivery_id']!, resumed);

@@ -16,10 +16,6 @@ import { checkWebhookUrl } from '../platform/address-guard/guard.js';
 import { openWebhookSecret, sealWebhookSecret } from './secrets.js';
 import type { EndpointRow } from './view.js';
 
-/**
- * Webhook destinations. A restricted key sees those whose instances all lie within its own (design: Who may do
- * what); one that is for all instances is not for it.
- */
 const WITH_INSTANCES = { instances: { select: { instanceId: true } } } as const;
 
 export function listEndpoints(db: Database, caller: Caller): Promise<EndpointRow[]> {
@@ -30,6 +26,10 @@ export function listEndpoints(db: Database, caller: Caller): Promise<EndpointRow
   });
 }
 
+/**
+ * A restricted key sees an endpoint if the endpoint names instances and all of them are the key's own. It does not see
+ * an endpoint for all instances.
+ */
 function visibleTo({ instances }: Caller): Prisma.WebhookEndpointWhereInput {
   if (instances === null) return {};
   return { instances: { some: {}, every: { instanceId: { in: [...instances] } } } };
@@ -49,16 +49,16 @@ export async function findEndpoint(
   return row;
 }
 
-/** Whether the caller may be shown this destination, as an answer kept for a repeat has it. */
-export function mayReplayEndpoint({ instances }: Caller, body: unknown): boolean {
+/** Decides whether the caller may see the endpoint of a stored answer. */
+export function canReplayEndpoint({ instances }: Caller, body: unknown): boolean {
   if (instances === null) return true;
   const ids = (body as { instance_ids: string[] }).instance_ids;
   return ids.length > 0 && ids.every((id) => instances.has(fromPublicId('instance', id) ?? ''));
 }
 
 /**
- * The lock of the account's row makes the limit hold under parallel requests.
- * @param request `resumed`: an earlier request may have made it; its answer was never given, the secret is still to tell
+ * Creates an endpoint. Locks the account's row so that parallel requests cannot exceed the limit.
+ * @param request `resumed`: an interrupted request with the same key may have created it, so the answer has that secret
  * @throws Problem `invalid-webhook-url`, `validation-error`, `webhook-limit-reached`
  */
 export async function createEndpoint(
@@ -70,12 +70,12 @@ export async function createEndpoint(
   checkUrl(body.url, config);
   return db.$transaction(async (tx) => {
     await lockAccountByName(tx, caller.accountName);
-    const made = resumed && (await findMade(tx, caller, id));
-    if (made) {
-      const sealed = made.secrets[0]!.secretSealed;
-      return { row: made, secret: openWebhookSecret(sealer, caller.accountId, sealed) };
+    const existing = resumed && (await findCreated(tx, caller, id));
+    if (existing) {
+      const sealed = existing.secrets[0]!.secretSealed;
+      return { row: existing, secret: openWebhookSecret(sealer, caller.accountId, sealed) };
     }
-    const instanceIds = await judgeInstances(tx, caller, body.instance_ids);
+    const instanceIds = await resolveInstances(tx, caller, body.instance_ids);
     const count = await tx.webhookEndpoint.count({ where: { accountId: caller.accountId } });
     if (count >= MAX_ENDPOINTS) throw new Problem('webhook-limit-reached');
     const secret = generateWebhookSecret();
@@ -98,7 +98,7 @@ export async function createEndpoint(
 
 const bytes = (buffer: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(buffer);
 
-function findMade(tx: Prisma.TransactionClient, caller: Caller, id: string) {
+function findCreated(tx: Prisma.TransactionClient, caller: Caller, id: string) {
   return tx.webhookEndpoint.findFirst({
     where: { id, accountId: caller.accountId },
     include: { ...WITH_INSTANCES, secrets: true },
@@ -116,8 +116,8 @@ export async function updateEndpoint(
   return db.$transaction(async (tx) => {
     await lockAccountByName(tx, caller.accountName);
     await findEndpoint(tx, caller, id);
-    const instanceIds = body.instance_ids && (await judgeInstances(tx, caller, body.instance_ids, id));
-    await audit(tx, byKey(caller, 'webhook.update', id, changeOf(body)));
+    const instanceIds = body.instance_ids && (await resolveInstances(tx, caller, body.instance_ids, id));
+    await audit(tx, byKey(caller, 'webhook.update', id, describeUpdate(body)));
     return tx.webhookEndpoint.update({
       where: { id },
       data: {
@@ -131,14 +131,14 @@ export async function updateEndpoint(
   });
 }
 
-/** What the account's log says of a change: not the URL, in which there may be a password. */
-function changeOf(body: WebhookEndpointUpdate): Prisma.InputJsonObject {
+/** Detail of the audit entry. Leaves out the URL, which may contain a password. */
+function describeUpdate(body: WebhookEndpointUpdate): Prisma.InputJsonObject {
   const given = Object.entries(body).filter(([, value]) => value !== null && value !== undefined);
   const fields = given.map(([field]) => field);
   return { fields, ...(typeof body.enabled === 'boolean' && { enabled: body.enabled }) };
 }
 
-/** Null means unchanged. Enabling forgives: the five days that disable a destination begin anew. */
+/** Null means unchanged. Enabling restarts the 5 days after which a failing endpoint is disabled. */
 function changedFields(body: WebhookEndpointUpdate): Prisma.WebhookEndpointUpdateInput {
   const { url, description, event_types: eventTypes, enabled } = body;
   return {
@@ -150,7 +150,7 @@ function changedFields(body: WebhookEndpointUpdate): Prisma.WebhookEndpointUpdat
   };
 }
 
-/** What waits for it is removed by the worker, in batches: there may be a million. */
+/** Deletes the endpoint. The worker fails its queued deliveries in batches, because there may be a million. */
 export async function deleteEndpoint(db: Database, caller: Caller, id: string): Promise<void> {
   await db.$transaction(async (tx) => {
     await findEndpoint(tx, caller, id);
@@ -167,8 +167,8 @@ function checkUrl(
   if (!checkWebhookUrl(url, rules).ok) throw new Problem('invalid-webhook-url');
 }
 
-/** The instances (UUIDs) that the ids name; of a restricted key, none named means its own. */
-async function judgeInstances(
+/** Returns the UUIDs of the named instances. If a restricted key names none, they are all instances of the key. */
+async function resolveInstances(
   tx: Prisma.TransactionClient,
   caller: Caller,
   ids: readonly string[],
@@ -176,14 +176,14 @@ async function judgeInstances(
 ): Promise<string[]> {
   const { accountId, instances } = caller;
   if (ids.length === 0 && instances !== null) {
-    // Without any the destination would be one for all.
+    // An endpoint without instances is an endpoint for all of them.
     if (instances.size === 0) throw new Problem('forbidden');
     return [...instances];
   }
   const given = ids.map((id) => fromPublicId('instance', id));
   const wanted = [...new Set(given.filter((id): id is string => id !== null))];
   const rows = await tx.instance.findMany({
-    // A destination keeps what it has: it may be written as it was read, deleted instances included.
+    // An update may repeat the current list of the endpoint, including deleted instances.
     where: {
       id: { in: wanted },
       accountId,

@@ -7,13 +7,13 @@ import {
 } from '@gwk/core/resources/webhook';
 import { z } from 'zod';
 import { operation } from '../http/operation.js';
-import { deliveryOperations, stillSeesEndpoint } from './delivery-operations.js';
+import { deliveryOperations, canSeeEndpoint } from './delivery-operations.js';
 import {
   createEndpoint,
   deleteEndpoint,
   findEndpoint,
   listEndpoints,
-  mayReplayEndpoint,
+  canReplayEndpoint,
   updateEndpoint,
 } from './endpoints.js';
 import { rotateSecret } from './rotation.js';
@@ -24,7 +24,7 @@ export const webhookOperations = [
     name: 'listWebhookEndpoints',
     method: 'GET',
     path: '/v1/webhook-endpoints',
-    summary: 'List webhook destinations',
+    summary: 'List webhook endpoints',
     scope: 'webhooks:read',
     status: 200,
     result: z.array(WebhookEndpointOut),
@@ -38,13 +38,13 @@ export const webhookOperations = [
     name: 'createWebhookEndpoint',
     method: 'POST',
     path: '/v1/webhook-endpoints',
-    summary: 'Register a webhook destination; the answer has its secret, once',
+    summary: 'Register a webhook endpoint; only this answer has its secret',
     scope: 'webhooks:write',
     status: 201,
     body: WebhookEndpointCreate,
     result: WebhookEndpointOut,
     idempotent: true,
-    mayReplay: mayReplayEndpoint,
+    mayReplay: canReplayEndpoint,
     problems: ['not-found', 'forbidden', 'invalid-webhook-url', 'webhook-limit-reached'],
     async handle({ caller, body, resourceId, resumed, services, note }) {
       const { row, secret } = await createEndpoint(services, caller, { id: resourceId, resumed, body });
@@ -57,7 +57,7 @@ export const webhookOperations = [
     name: 'getWebhookEndpoint',
     method: 'GET',
     path: '/v1/webhook-endpoints/{endpoint_id}',
-    summary: 'A webhook destination',
+    summary: 'Get a webhook endpoint',
     scope: 'webhooks:read',
     status: 200,
     result: WebhookEndpointOut,
@@ -70,7 +70,7 @@ export const webhookOperations = [
     name: 'updateWebhookEndpoint',
     method: 'PATCH',
     path: '/v1/webhook-endpoints/{endpoint_id}',
-    summary: 'Change a webhook destination',
+    summary: 'Change a webhook endpoint',
     scope: 'webhooks:write',
     status: 200,
     body: WebhookEndpointUpdate,
@@ -86,7 +86,7 @@ export const webhookOperations = [
     name: 'deleteWebhookEndpoint',
     method: 'DELETE',
     path: '/v1/webhook-endpoints/{endpoint_id}',
-    summary: 'Remove a webhook destination',
+    summary: 'Delete a webhook endpoint',
     scope: 'webhooks:write',
     status: 204,
     async handle({ caller, params, services: { db } }) {
@@ -99,14 +99,14 @@ export const webhookOperations = [
     name: 'rotateWebhookSecret',
     method: 'POST',
     path: '/v1/webhook-endpoints/{endpoint_id}/rotate-secret',
-    summary: 'A new signing secret, shown once',
+    summary: 'Create a new signing secret, shown once',
     description:
-      'For 24 hours deliveries are signed with the secret before as well. Who rotates more often within a day has at most five signatures in a call: the oldest ends first.',
+      'Deliveries are also signed with the previous secret for 24 hours. A call has at most five signatures: more rotations within a day end the oldest secret.',
     scope: 'webhooks:write',
     status: 200,
     result: SecretRotationOut,
     idempotent: true,
-    mayReplay: stillSeesEndpoint,
+    mayReplay: canSeeEndpoint,
     async handle({ caller, params, resourceId, resumed, services }) {
       const request = { endpointId: params['endpoint_id']!, secretId: resourceId, resumed };
       return { status: 200, body: await rotateSecret(services, caller, request) };

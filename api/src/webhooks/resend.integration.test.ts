@@ -14,15 +14,15 @@ beforeAll(async () => {
 });
 afterEach(() => world.reset());
 
-describe('all that failed in a period', () => {
+describe('retry of failed deliveries', () => {
   const at = (ms: number) => new Date(ms).toISOString();
 
-  test('both ends included; what succeeded or is pending is left alone', async () => {
+  test('includes both ends and skips succeeded and pending deliveries', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     await world.emit(5);
     const ids = await stage.allFailed(id);
     const now = Date.now();
-    // One each hour, the oldest first; ids and times go together.
+    // One delivery per hour, oldest first; ids and times match.
     const times = ids.map((_, index) => now - (5 - index) * HOUR);
     for (const [index, delivery] of ids.entries()) await moveTo(delivery, times[index]!);
     const [, second, third, fourth] = (await world.deliveries(endpointUuid(id))).map((row) => row.id);
@@ -42,7 +42,7 @@ describe('all that failed in a period', () => {
       WHERE id = ${fromPublicId('delivery', delivery)!}::uuid`;
   }
 
-  test('in thousands: counted in the answer, queued by the worker, each posted once', async () => {
+  test('counts thousands in the answer; the worker posts each once', async () => {
     const target = await world.startReceiver();
     const { id } = await stage.create(target.url);
     const events = await world.emit(2_200);
@@ -57,7 +57,7 @@ describe('all that failed in a period', () => {
     expect(await world.db.webhookResend.count()).toBe(0);
   });
 
-  test('asked for twice at once, each is posted once', async () => {
+  test('two concurrent requests post each delivery once', async () => {
     const target = await world.startReceiver();
     const { id } = await stage.create(target.url);
     await world.emit(1_200);
@@ -73,10 +73,10 @@ describe('all that failed in a period', () => {
     until(
       async () =>
         (await world.db.webhookResend.count()) === 0 && (await world.db.webhookQueueEntry.count()) === 0,
-      { what: 'nothing is left to be sent', everyMs: 100 },
+      { what: 'the queue is empty', everyMs: 100 },
     );
 
-  test('what fails after the request is not meant by it, whatever its end', async () => {
+  test('ends the period at the time of the request', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     await world.emit(1_200);
     await stage.allFailed(id);
@@ -86,7 +86,7 @@ describe('all that failed in a period', () => {
     expect(job!.until.getTime()).toBeLessThanOrEqual(Date.now());
   });
 
-  test('a key of some instances sends again what concerns those', async () => {
+  test('a restricted key retries deliveries of its own instances only', async () => {
     const [mine, other] = [await stage.newInstance(), await stage.newInstance()];
     const { id } = await stage.create('https://hooks.shop.com.br/', { instance_ids: [mine.id] });
     await world.emit(2);
@@ -109,7 +109,7 @@ describe('all that failed in a period', () => {
     expect(pending.map((item) => item.id)).toEqual([first]);
   });
 
-  test('repeated with its key is done once', async () => {
+  test('runs once per idempotency key', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     await world.emit(3);
     await stage.allFailed(id);
@@ -121,14 +121,10 @@ describe('all that failed in a period', () => {
   });
 
   test.each([
-    ['no beginning', {}, 'since'],
-    ['a beginning that is no time', { since: 'yesterday' }, 'since'],
-    [
-      'an end before the beginning',
-      { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' },
-      'until',
-    ],
-    ['a field that is unknown', { since: '2026-01-02T00:00:00Z', status: 'failed' }, 'status'],
+    ['no since', {}, 'since'],
+    ['a since that is not a time', { since: 'yesterday' }, 'since'],
+    ['an until before since', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }, 'until'],
+    ['an unknown field', { since: '2026-01-02T00:00:00Z', status: 'failed' }, 'status'],
   ])('%s: validation-error', async (_sentence, body, path) => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     const answer = await stage.retryFailed(id, body);
@@ -140,7 +136,7 @@ describe('all that failed in a period', () => {
     { since: '0000-01-01T00:00:00Z', until: '9999-12-31T23:59:59Z' },
     { since: '0000-01-01T00:00:00+14:00', until: '9999-12-31T23:59:59-14:00' },
     { since: '0001-01-01T00:00:00Z', until: '0001-01-01T00:00:00Z' },
-  ])('the ends of time are times: %j', async (body) => {
+  ])('accepts extreme times: %j', async (body) => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     expect((await stage.retryFailed(id, body)).body).toEqual({ retried: 0 });
   });

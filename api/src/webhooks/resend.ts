@@ -5,10 +5,7 @@ import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { findEndpoint } from './endpoints.js';
 
-/**
- * All failed deliveries of a period, however many. What one statement does in no time is queued at once; the rest is
- * counted, noted down, and queued by the worker batch by batch: nothing is held in memory, and no transaction is long.
- */
+/** Deliveries that one statement queues. */
 export const RESEND_BATCH = 1_000;
 
 interface Period {
@@ -16,13 +13,15 @@ interface Period {
   afterId: string;
   since: Date;
   until: Date;
-  /** Only of these instances, or of none; null: all. */
+  /** Deliveries of these instances and of no instance; null: all. */
   visible: string[] | null;
 }
 
 /**
- * @param jobId under which the rest is noted down: a repeat of a request that died notes it once
- * @returns how many are sent again
+ * Queues all failed deliveries of a period again. The first batch is queued at once. The rest is counted, stored as a job
+ * and queued by the worker in batches, so that no transaction is long and no list is held in memory.
+ * @param jobId id of the stored job: an idempotent retry of the request stores it once
+ * @returns the number of deliveries that are sent again
  * @throws Problem `not-found`
  */
 export async function retryFailed(
@@ -32,18 +31,18 @@ export async function retryFailed(
 ): Promise<number> {
   await findEndpoint(db, caller, endpointId);
   return db.$transaction(async (tx) => {
-    const first = { endpointId, visible: restrictionOf(caller), ...(await periodOf(tx, body)) };
+    const first = { endpointId, visible: restrictionOf(caller), ...(await resolvePeriod(tx, body)) };
     const { resent, lastId } = await resendBatch(tx, first);
     if (lastId === null) return 0;
     const rest = { ...first, afterId: lastId };
     const left = await countFailed(tx, rest);
-    if (left > 0) await noteDown(tx, jobId, rest);
+    if (left > 0) await storeJob(tx, jobId, rest);
     return resent + left;
   });
 }
 
-/** What fails after the request is not meant by it. Times are bounded by those that a database knows. */
-async function periodOf(
+/** Ends the period at the time of the request, and bounds both times to those that Postgres can store. */
+async function resolvePeriod(
   tx: Queryable,
   { since, until }: RetryFailed,
 ): Promise<Pick<Period, 'since' | 'until' | 'afterId'>> {
@@ -54,7 +53,7 @@ async function periodOf(
   return { since: new Date(from), until: new Date(to), afterId: lowestUuidAt(from) };
 }
 
-async function noteDown(tx: Prisma.TransactionClient, id: string, period: Period): Promise<void> {
+async function storeJob(tx: Prisma.TransactionClient, id: string, period: Period): Promise<void> {
   const { visible, ...rest } = period;
   const data = { id, ...rest, restricted: visible !== null, instanceIds: visible ?? [] };
   await tx.webhookResend.createMany({ data: [data], skipDuplicates: true });

@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterEach(() => world.reset());
 
-describe('rotating the secret', () => {
-  test('for 24 hours both sign, then the new one alone', async () => {
+describe('secret rotation', () => {
+  test('signs with both secrets for 24 hours, then with the new one only', async () => {
     const target = await world.startReceiver();
     const { id, secret: before } = await stage.create(target.url);
     const asked = Date.now();
@@ -43,7 +43,7 @@ describe('rotating the secret', () => {
     ]);
   });
 
-  test('more often than five times a day ends the oldest: a call has five signatures', async () => {
+  test('keeps at most five signatures and ends the oldest secret', async () => {
     const target = await world.startReceiver();
     const { id, secret } = await stage.create(target.url);
     const secrets = [secret!];
@@ -56,7 +56,7 @@ describe('rotating the secret', () => {
     expect(secrets.map((one) => verifies(one, post!))).toEqual([false, false, true, true, true, true, true]);
   });
 
-  test('at once by several is one after another: each has its secret', async () => {
+  test('serialises concurrent rotations: each has its own secret', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     const answers = await Promise.all([1, 2, 3, 4].map(() => stage.rotate(id)));
     expect(new Set(answers.map(({ body }) => body.secret)).size).toBe(4);
@@ -64,7 +64,7 @@ describe('rotating the secret', () => {
     expect(kept.filter(({ expiresAt }) => expiresAt === null)).toHaveLength(1);
   });
 
-  test('repeated with its key gives the same secret, after a crash too, and to nobody else', async () => {
+  test('returns the same secret per idempotency key, also after a crash, and not to other keys', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     const key = { 'idempotency-key': newUuid() };
     const first = await stage.rotate(id, key);
@@ -76,7 +76,7 @@ describe('rotating the secret', () => {
     expect(problemCode(await stage.rotate(id, key, restricted))).toBe('not-found');
   });
 
-  test('is in the log of the account, without the secret; at rest that is ciphertext', async () => {
+  test('is in the audit log without the secret, which is stored encrypted', async () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     const { secret } = (await stage.rotate(id)).body;
     const entries = await world.db.auditEntry.findMany({ where: { subject: endpointUuid(id) } });

@@ -7,14 +7,14 @@ import type { Services } from '../http/services.js';
 import { findEndpoint } from './endpoints.js';
 import { openWebhookSecret, sealWebhookSecret } from './secrets.js';
 
-/** For how long the secret before signs too (spec: after `rotate-secret`). */
+/** Time for which deliveries also have a signature of the previous secret. */
 const OVERLAP_HOURS = 24;
-/** Signatures of one call. Who rotates more often within a day ends the oldest: a header has its bounds. */
+/** Signatures of one call. More rotations within a day end the oldest secret, because a header has a limited size. */
 export const MAX_SECRETS = 5;
 
 /**
- * The new secret signs from the next attempt on. The lock of the destination makes rotations one after another.
- * @param request `resumed`: an earlier request may have made it; its answer was never given, the secret is still to tell
+ * Creates a signing secret for the next attempts. The row lock of the endpoint serialises rotations.
+ * @param request `resumed`: an interrupted request with the same key may have created it, so the answer has that secret
  * @throws Problem `not-found`
  */
 export async function rotateSecret(
@@ -27,9 +27,9 @@ export async function rotateSecret(
   return db.$transaction(async (tx) => {
     await tx.$queryRaw`SELECT id FROM webhook_endpoints WHERE id = ${endpointId}::uuid FOR NO KEY UPDATE`;
     await findEndpoint(tx, caller, endpointId);
-    const made = resumed ? await tx.webhookSecret.findUnique({ where: { id: secretId } }) : null;
-    if (made) {
-      const secret = openWebhookSecret(sealer, accountId, made.secretSealed);
+    const existing = resumed ? await tx.webhookSecret.findUnique({ where: { id: secretId } }) : null;
+    if (existing) {
+      const secret = openWebhookSecret(sealer, accountId, existing.secretSealed);
       return { secret, previous_expires_at: await lastExpiry(tx, endpointId) };
     }
     const secret = generateWebhookSecret();
@@ -38,7 +38,7 @@ export async function rotateSecret(
       WHERE endpoint_id = ${endpointId}::uuid AND expires_at IS NULL`;
     const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, secret));
     await tx.webhookSecret.create({ data: { id: secretId, endpointId, secretSealed } });
-    await endOldest(tx, endpointId);
+    await deleteOldest(tx, endpointId);
     await audit(tx, byKey(caller, 'webhook.rotate-secret', endpointId));
     return { secret, previous_expires_at: await lastExpiry(tx, endpointId) };
   });
@@ -49,7 +49,7 @@ async function lastExpiry(tx: Prisma.TransactionClient, endpointId: string): Pro
   return _max.expiresAt!.toISOString();
 }
 
-async function endOldest(tx: Prisma.TransactionClient, endpointId: string): Promise<void> {
+async function deleteOldest(tx: Prisma.TransactionClient, endpointId: string): Promise<void> {
   await tx.$executeRaw`
     DELETE FROM webhook_secrets WHERE id IN (
       SELECT id FROM webhook_secrets WHERE endpoint_id = ${endpointId}::uuid

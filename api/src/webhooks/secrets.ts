@@ -1,6 +1,6 @@
 import type { Sealer } from '@gwk/core/encryption';
 
-/** Signing secrets of destinations at rest, sealed for their account. */
+/** Signing secrets of endpoints are stored encrypted, with the account id as context. */
 const COLUMN = 'webhook_secrets.secret_sealed';
 
 export function sealWebhookSecret(sealer: Sealer, accountId: string, secret: string): Buffer {

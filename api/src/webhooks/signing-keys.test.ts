@@ -8,42 +8,42 @@ const sealer = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')
 const sealed = (account: string, secret = generateWebhookSecret()) =>
   sealWebhookSecret(sealer, account, secret);
 
-describe('signing keys of destinations', () => {
-  it('are those of the secrets', () => {
+describe('signing keys', () => {
+  it('match the secrets', () => {
     const secret = generateWebhookSecret();
-    const key = new SigningKeys(sealer).of('a', sealed('a', secret));
+    const key = new SigningKeys(sealer).get('a', sealed('a', secret));
     expect(key.equals(toWebhookKey(secret))).toBe(true);
   });
 
-  it('are made once for each sealed secret', () => {
+  it('are created once for each encrypted secret', () => {
     const keys = new SigningKeys(sealer);
     const one = sealed('a');
-    expect(keys.of('a', Buffer.from(one))).toBe(keys.of('a', one));
+    expect(keys.get('a', Buffer.from(one))).toBe(keys.get('a', one));
   });
 
-  it('are not given to another account, however often its owner has used them', () => {
+  it('are not returned for another account', () => {
     const keys = new SigningKeys(sealer);
     const one = sealed('a');
-    keys.of('a', one);
-    expect(() => keys.of('b', one)).toThrow(SealError);
+    keys.get('a', one);
+    expect(() => keys.get('b', one)).toThrow(SealError);
   });
 
-  it('are not remembered where the secret could not be opened', () => {
+  it('are not cached if the secret cannot be decrypted', () => {
     const other = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')));
     const keys = new SigningKeys(other);
     const one = sealed('a');
-    for (let attempt = 0; attempt < 2; attempt++) expect(() => keys.of('a', one)).toThrow(SealError);
+    for (let attempt = 0; attempt < 2; attempt++) expect(() => keys.get('a', one)).toThrow(SealError);
     expect(keys.size).toBe(0);
   });
 
-  it('are forgotten from the oldest on, where there are many', () => {
+  it('are evicted from the oldest on', () => {
     const keys = new SigningKeys(sealer, 2);
     const [one, two, three] = [sealed('a'), sealed('a'), sealed('a')];
-    const first = keys.of('a', one);
-    const second = keys.of('a', two);
-    keys.of('a', three);
+    const first = keys.get('a', one);
+    const second = keys.get('a', two);
+    keys.get('a', three);
     expect(keys.size).toBe(2);
-    expect(keys.of('a', two)).toBe(second);
-    expect(keys.of('a', one)).not.toBe(first);
+    expect(keys.get('a', two)).toBe(second);
+    expect(keys.get('a', one)).not.toBe(first);
   });
 });

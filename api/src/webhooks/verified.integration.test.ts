@@ -3,7 +3,7 @@ import type { DeliveryWorld, Post } from '@gwk/test/support/api/deliveries';
 import { endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 import { MediaLinks } from '../media/links.js';
 
-/** What a consumer verifies with the library of Standard Webhooks, which refuses what is older than five minutes. */
+/** The Standard Webhooks library, which verifies here, rejects timestamps older than 5 minutes. */
 const LINK_MS = 24 * 3_600_000;
 
 let stage: WebhookStage;
@@ -14,31 +14,31 @@ beforeAll(async () => {
 });
 afterEach(() => world.reset());
 
-interface Told {
+interface EventBody {
   type: string;
   timestamp: string;
   data: { media: { media_id: string; url: string }; [field: string]: unknown };
 }
-const toldBy = ({ body }: Post): Told => JSON.parse(body) as Told;
-const endOf = (post: Post): number =>
-  Number(new URL(toldBy(post).data.media.url).searchParams.get('expires')) * 1000;
+const parseBody = ({ body }: Post): EventBody => JSON.parse(body) as EventBody;
+const linkExpiry = (post: Post): number =>
+  Number(new URL(parseBody(post).data.media.url).searchParams.get('expires')) * 1000;
 
-function linkHolds(post: Post): boolean {
-  const url = new URL(toldBy(post).data.media.url);
+function isLinkValid(post: Post): boolean {
+  const url = new URL(parseBody(post).data.media.url);
   const { searchParams, pathname } = url;
   const [expires, signature] = [searchParams.get('expires'), searchParams.get('signature')];
   const link = { id: pathname.split('/').at(-1)!, expires, signature };
   return new MediaLinks(world.sealer, 'http://127.0.0.1:8080').check(link).ok;
 }
 
-test('a delivery on its fourth attempt, and sent again days later with another secret, verifies: same id, all else fresh', async () => {
+test('every attempt verifies, also after a rotation: same id, new timestamp, signature and link', async () => {
   const target = await world.startReceiver((res, _post, nth) => res.writeHead(nth < 4 ? 503 : 200).end());
   const { id, secret: first } = await stage.create(target.url);
   const media = { media_id: toPublicId('media', newUuid()), mimetype: 'image/png', size: 3, sha256: '00' };
   await world.emit(1, { media });
   await world.age(8);
   let clock = Date.now();
-  /** When each attempt was made: timestamps are in seconds. */
+  /** Times of the attempts; timestamps are in seconds. */
   const times = [clock];
   const later = () => times.push((clock += 1_000));
   await world.startWorker({}, { now: () => new Date(clock) });
@@ -70,15 +70,15 @@ test('a delivery on its fourth attempt, and sent again days later with another s
   ]);
   const seconds = times.map((time) => Math.floor(time / 1000));
   expect(posts.map(({ headers }) => Number(headers['webhook-timestamp']))).toEqual(seconds);
-  expect(posts.map(endOf)).toEqual(seconds.map((second) => second * 1000 + LINK_MS));
-  expect(posts.map(linkHolds)).toEqual(Array(5).fill(true));
+  expect(posts.map(linkExpiry)).toEqual(seconds.map((second) => second * 1000 + LINK_MS));
+  expect(posts.map(isLinkValid)).toEqual(Array(5).fill(true));
   expect(new Set(posts.map(({ headers }) => headers['webhook-id']))).toEqual(
     new Set([toPublicId('event', delivered!.eventId)]),
   );
   const withoutLinks = posts.map((post) => {
-    const told = toldBy(post);
-    return { ...told, data: { ...told.data, media: { ...told.data.media, url: '' } } };
+    const event = parseBody(post);
+    return { ...event, data: { ...event.data, media: { ...event.data.media, url: '' } } };
   });
-  expect(new Set(withoutLinks.map((told) => JSON.stringify(told))).size).toBe(1);
+  expect(new Set(withoutLinks.map((event) => JSON.stringify(event))).size).toBe(1);
   expect(withoutLinks[0]!.data).toEqual({ number: 0, media: { ...media, url: '' } });
 });

@@ -6,7 +6,7 @@ import type { WebhookDelivery, WebhookEndpoint } from '../generated/prisma/clien
 
 export type EndpointRow = WebhookEndpoint & { instances: { instanceId: string }[] };
 
-/** `secret`: in the answer to the creation only. */
+/** @param secret only in the answer to the creation */
 export function endpointOut(row: EndpointRow, secret?: string): WebhookEndpointOut {
   return {
     id: toPublicId('endpoint', row.id),
@@ -23,7 +23,7 @@ export function endpointOut(row: EndpointRow, secret?: string): WebhookEndpointO
   };
 }
 
-/** Without the response kept for support: an answer of a stranger is not for an API. */
+/** The API does not show the stored response body, which a third party wrote. */
 export type DeliveryRow = Omit<WebhookDelivery, 'lastResponseSealed'>;
 
 export function deliveryOut(row: DeliveryRow): DeliveryOut {

@@ -1,14 +1,14 @@
 import type { Dispatcher } from 'undici';
-import type { Called, Prepared } from './types.js';
+import type { CallOutcome, PreparedCall } from './types.js';
 
-/** So much of an answer is read and kept; what follows is cut off with its connection. */
+/** Bytes of an answer that are read and stored. The connection is then closed. */
 const MAX_RESPONSE_BYTES = 20_000;
 
-/** Why a call was broken off from here. */
+/** The call took longer than its timeout. */
 class CallTimeout extends Error {
   override name = 'CallTimeout';
 }
-/** Ends a call that takes too long. @returns what forgets it */
+/** Starts a timer that ends the call. @returns a function that clears it */
 export type StartTimeout = (end: () => void, ms: number) => () => void;
 
 const startTimeout: StartTimeout = (end, ms) => {
@@ -19,43 +19,43 @@ const startTimeout: StartTimeout = (end, ms) => {
 export class WorkerStopping extends Error {
   override name = 'WorkerStopping';
 }
-const NOTHING = Buffer.alloc(0);
-const LONG_ENOUGH = new Error('the answer is longer than what is kept of it');
+const EMPTY = Buffer.alloc(0);
+/** Abort reason after the stored part of an answer. Shared, because every new Error captures a stack trace. */
+const LONG_ENOUGH = new Error('the answer is longer than its stored part');
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 /**
- * One attempt. The time-out bounds it as a whole: connecting, waiting, and reading a body that trickles. An answer
- * counts once it is complete, or longer than what is kept of it.
+ * One HTTP call of a delivery. The timeout bounds the whole call: connecting, waiting, and reading a slow body. An answer
+ * counts when it is complete or longer than its stored part.
  *
- * It is what the dispatcher reports to: a stream for each answer and a signal for each call would cost a worker as much
- * as all else that it does for a delivery, and answers are short.
+ * The class is undici's dispatch handler: a stream and an AbortSignal per call would double the CPU cost of a delivery.
  */
 export class Call implements Dispatcher.DispatchHandler {
-  /** @throws WorkerStopping where it was broken off for that; every other end is a result */
-  readonly called: Promise<Called>;
-  readonly #prepared: Prepared;
+  /** Rejects only with WorkerStopping. */
+  readonly outcome: Promise<CallOutcome>;
+  readonly #prepared: PreparedCall;
   readonly #start = performance.now();
   readonly #clearTimeout: () => void;
-  #resolve!: (called: Called) => void;
+  #resolve!: (outcome: CallOutcome) => void;
   #reject!: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #ended = false;
-  /** Of a call that was broken off. */
+  /** Set when the call was aborted. */
   #reason: Error | undefined;
   #statusCode = 0;
   #retryAfter: string | null = null;
-  #response: Buffer = NOTHING;
+  #response: Buffer = EMPTY;
   #size = 0;
 
-  constructor(prepared: Prepared, dispatcher: Dispatcher, timeoutMs: number, start = startTimeout) {
+  constructor(prepared: PreparedCall, dispatcher: Dispatcher, timeoutMs: number, start = startTimeout) {
     this.#prepared = prepared;
-    this.called = new Promise((resolve, reject) => {
+    this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     this.#clearTimeout = start(
-      () => this.breakOff(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
+      () => this.abort(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
       timeoutMs,
     );
     const { url, headers, body } = prepared;
@@ -67,8 +67,8 @@ export class Call implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Ends the call now. What has an end already keeps it. */
-  breakOff(reason: CallTimeout | WorkerStopping): void {
+  /** Ends the call now; no effect on a finished call. */
+  abort(reason: CallTimeout | WorkerStopping): void {
     if (!this.#end()) return;
     this.#reason = reason;
     if (reason instanceof WorkerStopping) this.#reject(reason);
@@ -78,19 +78,19 @@ export class Call implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // While it was waiting for a connection.
+    // The call was aborted while it waited for a connection.
     if (this.#reason) controller.abort(this.#reason);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: Headers): void {
     if (statusCode < 200) return;
     this.#statusCode = statusCode;
-    this.#retryAfter = one(headers['retry-after']);
+    this.#retryAfter = firstValue(headers['retry-after']);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
-    this.#keep(chunk);
+    this.#store(chunk);
     if (this.#size < MAX_RESPONSE_BYTES) return;
     this.#answer();
     controller.abort(LONG_ENOUGH);
@@ -104,8 +104,8 @@ export class Call implements Dispatcher.DispatchHandler {
     if (this.#end()) this.#fail(describeFailure(cause));
   }
 
-  /** In bytes of its own: an answer may come as one chunk for each of its bytes, and each would be an object. */
-  #keep(chunk: Buffer): void {
+  /** Copies the chunk: an answer may arrive in one-byte chunks, and each would stay an object. */
+  #store(chunk: Buffer): void {
     const size = Math.min(this.#size + chunk.length, MAX_RESPONSE_BYTES);
     if (size > this.#response.length) {
       const longer = Buffer.allocUnsafe(this.#size === 0 ? size : MAX_RESPONSE_BYTES);
@@ -116,7 +116,7 @@ export class Call implements Dispatcher.DispatchHandler {
     this.#size = size;
   }
 
-  /** @returns whether it had not ended before */
+  /** @returns false if the call had already ended */
   #end(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
@@ -129,20 +129,20 @@ export class Call implements Dispatcher.DispatchHandler {
     const statusCode = this.#statusCode;
     const error = statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`;
     const response = this.#response.subarray(0, this.#size);
-    this.#tell({ statusCode, error, retryAfter: this.#retryAfter, response });
+    this.#settle({ statusCode, error, retryAfter: this.#retryAfter, response });
   }
 
   #fail(error: string): void {
-    this.#tell({ statusCode: null, error, retryAfter: null, response: null });
+    this.#settle({ statusCode: null, error, retryAfter: null, response: null });
   }
 
-  #tell(rest: Omit<Called, 'claimed' | 'latencyMs'>): void {
+  #settle(rest: Omit<CallOutcome, 'claimed' | 'latencyMs'>): void {
     const latencyMs = Math.round(performance.now() - this.#start);
     this.#resolve({ claimed: this.#prepared.claimed, latencyMs, ...rest });
   }
 }
 
-function one(header: string | string[] | undefined): string | null {
+function firstValue(header: string | string[] | undefined): string | null {
   return (Array.isArray(header) ? header[0] : header) ?? null;
 }
 
@@ -170,17 +170,17 @@ const FAILURES: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
 };
 
-/** Known words only: what a stranger's server wrote into an error does not reach our tables and logs. */
+/** Maps an error to a known text, so that nothing a foreign server wrote reaches tables and logs. */
 function describeFailure(cause: unknown): string {
-  const code = codeOf(cause);
+  const code = readErrorCode(cause);
   if (FAILURES[code] !== undefined) return FAILURES[code];
   if (code.startsWith('HPE_') || (cause as Error).name === 'HTTPParserError') return 'the answer is not HTTP';
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return 'no TLS connection';
   return /^[A-Z_0-9]{1,60}$/.test(code) ? `the call failed (${code})` : 'the call failed';
 }
 
-/** An address of each family is tried, so the cause may be several. */
-function codeOf(cause: unknown): string {
+/** Reads the first code: an AggregateError has one error for each address family. */
+function readErrorCode(cause: unknown): string {
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
   const { code } = (first ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';

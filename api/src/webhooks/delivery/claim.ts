@@ -1,17 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../database/database.js';
 import { plainArray } from '../../database/arrays.js';
-import type { Claimed } from './types.js';
+import type { Capacity } from './slots.js';
+import type { ClaimedDelivery } from './types.js';
 
-export interface Room {
+export interface ClaimLimits extends Capacity {
   lockMs: number;
-  /** Calls in flight, by destination. */
-  busy: ReadonlyMap<string, number>;
-  /** Destinations that were slow lately. */
-  slow: readonly string[];
   perEndpoint: number;
-  most: number;
-  mostDoubtful: number;
 }
 
 /** The columns of gwk_claim_webhooks, in order. */
@@ -39,24 +34,24 @@ const CLAIM = `
   FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
     $8::integer)`;
 
-/** Takes what is due and what there is room for, in one statement. */
-export async function claimDeliveries(db: Database, room: Room): Promise<Claimed[]> {
+/** Claims due deliveries up to the limits, in one statement. */
+export async function claimDeliveries(db: Database, limits: ClaimLimits): Promise<ClaimedDelivery[]> {
   const lock = randomUUID();
-  const busy = [...room.busy];
+  const busy = [...limits.busy];
   const rows = await db.callRows(CLAIM, [
     lock,
-    room.lockMs,
+    limits.lockMs,
     plainArray(busy, ([id]) => id),
     plainArray(busy, ([, calls]) => calls),
-    plainArray(room.slow, (id) => id),
-    room.perEndpoint,
-    room.most,
-    room.mostDoubtful,
+    plainArray(limits.slow, (id) => id),
+    limits.perEndpoint,
+    limits.maxCalls,
+    limits.maxUnhealthyCalls,
   ]);
-  return (rows as readonly Row[]).map((row) => claimedOf(row, lock));
+  return (rows as readonly Row[]).map((row) => toClaimedDelivery(row, lock));
 }
 
-function claimedOf(row: Row, lock: string): Claimed {
+function toClaimedDelivery(row: Row, lock: string): ClaimedDelivery {
   const [deliveryId, endpointId, eventId, earlierAttempts, accountId, url, enabled, ...rest] = row;
   const [failingSince, lastFailedAt, eventType, eventAt, dataSealed, outOfScope, secretsSealed] = rest;
   return {
@@ -72,10 +67,10 @@ function claimedOf(row: Row, lock: string): Claimed {
     lastFailedAt,
     event: dataSealed && { type: eventType!, at: eventAt!, dataSealed },
     outOfScope,
-    secretsSealed: bytesOf(secretsSealed),
+    secretsSealed: parseHexList(secretsSealed),
   };
 }
 
-/** Of hex, with commas between: the driver would read an array of bytes letter by letter. */
-const bytesOf = (list: string): Buffer[] =>
+/** The query returns comma-separated hex, because the driver parses an array of bytea character by character. */
+const parseHexList = (list: string): Buffer[] =>
   list === '' ? [] : list.split(',').map((bytes) => Buffer.from(bytes, 'hex'));

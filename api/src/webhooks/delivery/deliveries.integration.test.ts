@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterEach(() => world.reset());
 
-describe('what is posted', () => {
-  test('is the event as stored, signed as Standard Webhooks say', async () => {
+describe('request', () => {
+  test('has the stored event, signed as Standard Webhooks defines', async () => {
     const target = await world.startReceiver();
     const { id, secret } = await world.addEndpoint(target.url);
     await world.startWorker();
@@ -42,7 +42,7 @@ describe('what is posted', () => {
     expect(await world.inQueue(id)).toEqual([]);
   });
 
-  test('is the same at every attempt, with a timestamp and signature of its own', async () => {
+  test('has the same body in every attempt, and a new timestamp and signature', async () => {
     const target = await world.startReceiver((res, _post, nth) =>
       res.writeHead(nth === 1 ? 500 : 200).end('thanks'),
     );
@@ -88,14 +88,14 @@ describe('what is posted', () => {
   });
 });
 
-describe('what does not succeed', () => {
-  /** From when it was tried, which was between its post and now. */
+describe('failed attempt', () => {
+  /** The attempt ended between its post and now. */
   function expectWait({ nextAttemptAt }: WebhookDelivery, { at }: Post, least: number, most: number): void {
     expect(nextAttemptAt!.getTime()).toBeGreaterThanOrEqual(at + least);
     expect(nextAttemptAt!.getTime()).toBeLessThanOrEqual(Date.now() + most);
   }
 
-  test('is tried eight times, on schedule, and has failed', async () => {
+  test('fails after eight attempts on schedule', async () => {
     const target = await world.startReceiver((res) => res.writeHead(503).end('no'));
     const { id } = await world.addEndpoint(target.url);
     await world.startWorker();
@@ -128,7 +128,7 @@ describe('what does not succeed', () => {
     expect(await world.inQueue(id)).toEqual([]);
   });
 
-  test('waits as long as the destination asks', async () => {
+  test('waits for Retry-After', async () => {
     const target = await world.startReceiver((res) => res.writeHead(429, { 'retry-after': '600' }).end());
     const { id } = await world.addEndpoint(target.url);
     await world.startWorker();
@@ -138,17 +138,17 @@ describe('what does not succeed', () => {
 
   test.each<[string, Answer, number | null, string]>([
     [
-      'a redirect, which is not followed',
+      'a redirect (not followed)',
       (res) => res.writeHead(302, { location: '/other' }).end(),
       302,
       'answered 302',
     ],
     ['a permanent redirect', (res) => res.writeHead(308, { location: '/other' }).end(), 308, 'answered 308'],
     ['a closed connection', (res) => res.socket!.destroy(), null, 'connection closed without an answer'],
-    ['something that is not HTTP', (res) => res.socket!.end('hello\r\n\r\n'), null, 'the answer is not HTTP'],
-    ['headers without end', (res) => res.socket!.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`), null, 'the headers of the answer are too long'], // prettier-ignore
-    ['an answer that breaks off', (res) => res.writeHead(200, { 'content-length': '9' }).write('x', () => res.socket!.destroy()), null, 'connection closed without an answer'], // prettier-ignore
-  ])('%s is a failure that says why', async (_sentence, answer, statusCode, error) => {
+    ['an answer that is not HTTP', (res) => res.socket!.end('hello\r\n\r\n'), null, 'the answer is not HTTP'],
+    ['endless headers', (res) => res.socket!.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`), null, 'the headers of the answer are too long'], // prettier-ignore
+    ['a truncated answer', (res) => res.writeHead(200, { 'content-length': '9' }).write('x', () => res.socket!.destroy()), null, 'connection closed without an answer'], // prettier-ignore
+  ])('%s is a failure with a reason', async (_sentence, answer, statusCode, error) => {
     const target = await world.startReceiver(answer);
     const { id } = await world.addEndpoint(target.url);
     await world.startWorker();
@@ -160,11 +160,11 @@ describe('what does not succeed', () => {
   });
 
   test.each([
-    ['nobody listens', 'http://127.0.0.1:1/hook', 'connection refused'],
-    ['a name of this machine', 'http://localhost:1/hook', 'the URL is not allowed (not-https)'],
-    ['an inner address', 'https://10.0.0.1/hook', 'the URL is not allowed (address-not-public)'],
-    ['no URL', 'nonsense', 'the URL is not allowed (not-a-url)'],
-  ])('%s: tried again, in case it is mended', async (_sentence, url, error) => {
+    ['a closed port', 'http://127.0.0.1:1/hook', 'connection refused'],
+    ['the name localhost', 'http://localhost:1/hook', 'the URL is not allowed (not-https)'],
+    ['a private address', 'https://10.0.0.1/hook', 'the URL is not allowed (address-not-public)'],
+    ['an invalid URL', 'nonsense', 'the URL is not allowed (not-a-url)'],
+  ])('%s is retried', async (_sentence, url, error) => {
     const { id } = await world.addEndpoint(url);
     await world.startWorker();
     await world.emit();
@@ -172,20 +172,20 @@ describe('what does not succeed', () => {
     expect(row).toMatchObject({ status: 'pending', lastStatusCode: null, lastError: error });
   });
 
-  test('an event that is gone cannot be delivered', async () => {
+  test('fails a delivery whose event was deleted', async () => {
     const target = await world.startReceiver();
     const { id } = await world.addEndpoint(target.url);
     const [eventId] = await world.emit();
     await world.db.event.delete({ where: { id: fromPublicId('event', eventId!)! } });
     await world.startWorker();
     const [row] = await world.finished(id);
-    expect(row).toMatchObject({ status: 'failed', lastError: 'the event is gone' });
+    expect(row).toMatchObject({ status: 'failed', lastError: 'the event was deleted' });
     expect(target.posts).toHaveLength(0);
   });
 });
 
-describe('what a destination answers', () => {
-  test('is kept sealed, 20 kB of it, and a gigabyte is cut off', async () => {
+describe('response body', () => {
+  test('is stored encrypted up to 20 kB; a gigabyte is cut off', async () => {
     let sent = 0;
     let cutOff: Promise<unknown> | undefined;
     const target = await world.startReceiver((res) => {

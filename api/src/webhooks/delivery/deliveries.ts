@@ -14,27 +14,17 @@ import { SigningKeys } from '../signing-keys.js';
 import { readContexts } from '../../platform/trace-contexts.js';
 import { Call, WorkerStopping } from './call.js';
 import { claimDeliveries } from './claim.js';
-import { conclude, concludeUnpreparable, giveBack, writeConclusions } from './record-results.js';
+import { decideResult, decideUnsendable, returnUncalled, recordResults } from './record-results.js';
 import { prepare, type PrepareDeps } from './prepare.js';
-import { IDLE_MS, restAfter } from './schedule.js';
+import { IDLE_MS, pollDelay } from './schedule.js';
 import { Slots } from './slots.js';
-import type { Called, Claimed, Conclusion, DeliveryMetrics } from './types.js';
+import type { CallOutcome, ClaimedDelivery, AttemptResult, DeliveryMetrics } from './types.js';
 
-/**
- * Deliveries of webhooks: claim -> prepare -> call -> conclude.
- *
- * An entry is locked while it is called, for the time-out and a margin; nothing claimed waits in this process, so the
- * lock of an entry ends only where its worker is gone or cannot write. Then it is due again and posted again: at
- * least once. A result is written only under the lock that its call was made under, so none is written twice.
- *
- * There is no bell: NOTIFY would make all commits that write events wait for each other. The queue is looked at
- * every 100 ms (a look at an empty one is one index look-up), less often where looking takes long.
- */
 export interface DeliveryOptions {
   timeoutMs: number;
   concurrency: number;
   perEndpoint: number;
-  /** How long calls under way may take to end while the worker stops, if that is less than their time-out. */
+  /** Time for running calls to end while the worker stops, if it is less than their timeout. */
   drainMs?: number;
 }
 
@@ -51,24 +41,34 @@ export interface DeliveryDeps {
 }
 
 const LOCK_MARGIN_MS = 15_000;
-/** Between two claims while there is work: so long that calls of a moment end together. */
+/** Delay between two claims while there is work, so that several finished calls share a claim. */
 const BUSY_MS = 5;
-/** An answer that takes this part of the time-out is slow. */
-const SLOW_PART = 1 / 5;
+/** An answer that takes this fraction of the timeout is slow. */
+const SLOW_FRACTION = 1 / 5;
 const WRITE_RETRY_MS = [100, 250, 500, 1_000, 2_000];
 const DRAIN_MS = 10_000;
 const STOPPING_WRITE_MS = 3_000;
 
+/**
+ * Delivers webhooks: claim -> prepare -> call -> record the result.
+ *
+ * A claim locks a queue entry for the timeout and a margin. Claimed entries do not wait in this process, so a lock expires
+ * only if its worker died or cannot write; another worker then calls again (at least once). A result is written only
+ * under the lock of its call, so none is written twice.
+ *
+ * The worker polls, because NOTIFY would serialise all commits that write events. It polls every 100 ms (one index
+ * look-up if the queue is empty), and less often if a poll takes long.
+ */
 export class Deliveries {
   readonly #deps: DeliveryDeps;
   readonly #slots: Slots;
   readonly #preparing: PrepareDeps;
   readonly #calls = new InFlightSet<Call>();
   readonly #unfinished = new InFlightSet<Promise<void>>();
-  readonly #writer: Batcher<Conclusion, void>;
+  readonly #writer: Batcher<AttemptResult, void>;
   readonly #now: () => Date;
   #stopping = false;
-  /** A place became free since the last look. */
+  /** A slot became free after the last poll. */
   #freed = false;
   #wake: () => void = () => undefined;
 
@@ -78,7 +78,7 @@ export class Deliveries {
     const { sealer, guard, links } = deps;
     this.#preparing = { sealer, guard, links, signingKeys: new SigningKeys(sealer) };
     const { concurrency, perEndpoint, timeoutMs } = deps.options;
-    this.#slots = new Slots({ total: concurrency, perEndpoint, slowMs: timeoutMs * SLOW_PART });
+    this.#slots = new Slots({ total: concurrency, perEndpoint, slowMs: timeoutMs * SLOW_FRACTION });
     this.#writer = new Batcher({ run: (items) => this.#write(items) });
   }
 
@@ -86,31 +86,31 @@ export class Deliveries {
     return this.#slots.taken;
   }
 
-  /** One look at the queue. @returns how long the next one can wait (milliseconds) */
+  /** Claims and starts due deliveries. @returns the delay before the next poll in milliseconds */
   pass(): Promise<number> {
-    return this.#track(this.#look());
+    return this.#track(this.#poll());
   }
 
-  async #look(): Promise<number> {
+  async #poll(): Promise<number> {
     const { db, options } = this.#deps;
     this.#freed = false;
-    const room = this.#slots.room();
-    if (room.most === 0 || this.#stopping) return IDLE_MS;
+    const capacity = this.#slots.capacity();
+    if (capacity.maxCalls === 0 || this.#stopping) return IDLE_MS;
     const start = performance.now();
     const claimed = await claimDeliveries(db, {
-      ...room,
+      ...capacity,
       lockMs: options.timeoutMs + LOCK_MARGIN_MS,
       perEndpoint: options.perEndpoint,
     });
     if (tracing.on) await this.#addTraces(claimed);
     for (const item of claimed) this.#start(item);
     if (claimed.length > 0) return BUSY_MS;
-    return restAfter(performance.now() - start);
+    return pollDelay(performance.now() - start);
   }
 
-  /** Waits until the next look is due: sooner than `ms` where a place has become free. */
+  /** Waits for the next poll: `ms`, or less if a slot becomes free. */
   async pause(ms: number): Promise<void> {
-    // Woken by each call that ends: not by an AbortSignal, whose error has a stack to collect.
+    // Every finished call wakes it. An AbortSignal would capture a stack trace each time.
     if (!this.#freed) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -124,19 +124,19 @@ export class Deliveries {
     if (this.#freed) await sleep(BUSY_MS);
   }
 
-  /** Calls under way end in their own time, or after 10 s; what they leave is given back. */
+  /** Lets running calls end for up to 10 s, then returns their deliveries to the queue. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#wake();
     const drained = this.#drain();
     const { timeoutMs, drainMs = DRAIN_MS } = this.#deps.options;
-    const patience = new AbortController();
+    const drainTimer = new AbortController();
     await Promise.race([
       drained,
-      sleep(Math.min(timeoutMs, drainMs), undefined, { signal: patience.signal }).catch(() => undefined),
+      sleep(Math.min(timeoutMs, drainMs), undefined, { signal: drainTimer.signal }).catch(() => undefined),
     ]);
-    patience.abort();
-    for (const call of this.#calls.items) call.breakOff(new WorkerStopping());
+    drainTimer.abort();
+    for (const call of this.#calls.items) call.abort(new WorkerStopping());
     await drained;
   }
 
@@ -144,14 +144,17 @@ export class Deliveries {
     while (this.#unfinished.size > 0) await Promise.all(this.#unfinished.items);
   }
 
-  #start(claimed: Claimed): void {
+  #start(claimed: ClaimedDelivery): void {
     const running = this.#deliver(claimed).catch((error: unknown) => {
-      this.#deps.log.error({ err: error, delivery: claimed.deliveryId }, 'a delivery was left to its lock');
+      this.#deps.log.error(
+        { err: error, delivery: claimed.deliveryId },
+        'webhook delivery interrupted; it is due again when its lock expires',
+      );
     });
     void this.#track(running);
   }
 
-  /** What `stop` waits for. */
+  /** Registers work that `stop` waits for. */
   #track<T>(work: Promise<T>): Promise<T> {
     const ended = work.then(
       () => undefined,
@@ -162,20 +165,20 @@ export class Deliveries {
     return work;
   }
 
-  async #deliver(claimed: Claimed): Promise<void> {
+  async #deliver(claimed: ClaimedDelivery): Promise<void> {
     const span = this.#span(claimed);
-    const conclusion = this.#stopping ? giveBack(claimed) : await this.#attempt(claimed, span.traceparent);
-    const { verdict, statusCode, error } = conclusion;
+    const attempt = this.#stopping ? returnUncalled(claimed) : await this.#attempt(claimed, span.traceparent);
+    const { result, statusCode, error } = attempt;
     span.set({
-      'gwk.delivery.verdict': verdict,
+      'gwk.delivery.result': result,
       ...(statusCode && { 'http.response.status_code': statusCode }),
     });
     span.end(error);
-    await this.#conclude(conclusion);
-    this.#deps.metrics.concluded(conclusion);
+    await this.#record(attempt);
+    this.#deps.metrics.recordAttempt(attempt);
   }
 
-  async #addTraces(claimed: readonly Claimed[]): Promise<void> {
+  async #addTraces(claimed: readonly ClaimedDelivery[]): Promise<void> {
     const contexts = await readContexts(
       this.#deps.db,
       claimed.map(({ eventId }) => eventId),
@@ -183,8 +186,8 @@ export class Deliveries {
     for (const item of claimed) item.traceparent = contexts.get(item.eventId);
   }
 
-  /** Of one attempt. The address is the customer's, and may hold a secret. */
-  #span({ deliveryId, endpointId, event, earlierAttempts, traceparent }: Claimed): Span {
+  /** The span leaves out the URL of the endpoint, which may contain a secret. */
+  #span({ deliveryId, endpointId, event, earlierAttempts, traceparent }: ClaimedDelivery): Span {
     return tracing.child('webhook', traceparent, {
       kind: 'client',
       attributes: {
@@ -197,60 +200,60 @@ export class Deliveries {
     });
   }
 
-  async #attempt(claimed: Claimed, traceparent: string | null): Promise<Conclusion> {
+  async #attempt(claimed: ClaimedDelivery, traceparent: string | null): Promise<AttemptResult> {
     const { sealer, dispatcher, options } = this.#deps;
-    const free = this.#slots.take(claimed.endpointId, claimed.failingSince !== null);
+    const release = this.#slots.take(claimed.endpointId, claimed.failingSince !== null);
     const start = performance.now();
     let answered: boolean | null = null;
     try {
       const prepared = prepare(claimed, this.#preparing, this.#now());
-      if ('error' in prepared) return concludeUnpreparable(prepared);
+      if ('error' in prepared) return decideUnsendable(prepared);
       if (traceparent !== null) prepared.headers['traceparent'] = traceparent;
-      const called = await this.#call(new Call(prepared, dispatcher, options.timeoutMs));
-      answered = called.statusCode !== null;
+      const outcome = await this.#call(new Call(prepared, dispatcher, options.timeoutMs));
+      answered = outcome.statusCode !== null;
       failpoint('worker.after-post');
-      return conclude(called, sealer, this.#now());
+      return decideResult(outcome, sealer, this.#now());
     } catch (error) {
-      if (error instanceof WorkerStopping) return giveBack(claimed);
+      if (error instanceof WorkerStopping) return returnUncalled(claimed);
       throw error;
     } finally {
-      free({ latencyMs: performance.now() - start, answered });
+      release({ latencyMs: performance.now() - start, answered });
       this.#freed = true;
       this.#wake();
     }
   }
 
-  async #call(call: Call): Promise<Called> {
+  async #call(call: Call): Promise<CallOutcome> {
     const entry = this.#calls.add(call);
     try {
-      return await call.called;
+      return await call.outcome;
     } finally {
       this.#calls.delete(entry);
     }
   }
 
-  /** Tried for as long as the lock lasts; afterwards the entry is due again anyway. While stopping, not so long. */
-  async #conclude(conclusion: Conclusion): Promise<void> {
+  /** Retries until the lock expires, when the entry is due again anyway; while stopping, for 3 s. */
+  async #record(result: AttemptResult): Promise<void> {
     const start = performance.now();
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#writer.submit(conclusion);
+        return await this.#writer.submit(result);
       } catch (error) {
-        const patience = this.#stopping ? STOPPING_WRITE_MS : LOCK_MARGIN_MS;
-        if (performance.now() - start > patience) throw error;
+        const retryMs = this.#stopping ? STOPPING_WRITE_MS : LOCK_MARGIN_MS;
+        if (performance.now() - start > retryMs) throw error;
         await sleep(WRITE_RETRY_MS[attempt] ?? WRITE_RETRY_MS.at(-1)!);
       }
     }
   }
 
-  async #write(conclusions: readonly Conclusion[]): Promise<void[]> {
+  async #write(attempts: readonly AttemptResult[]): Promise<void[]> {
     const { db, log } = this.#deps;
-    const disabled = await writeConclusions(db, conclusions);
+    const disabled = await recordResults(db, attempts);
     for (const endpoint of disabled) {
-      const reason = conclusions.find((item) => item.endpointId === endpoint && item.health?.disable)?.health
+      const reason = attempts.find((item) => item.endpointId === endpoint && item.health?.disable)?.health
         ?.disable;
-      log.warn({ endpoint, reason }, 'webhook destination disabled');
+      log.warn({ endpoint, reason }, 'webhook endpoint disabled');
     }
-    return conclusions.map(() => undefined);
+    return attempts.map(() => undefined);
   }
 }

@@ -14,11 +14,11 @@ beforeAll(async () => {
 });
 afterEach(() => world.reset());
 
-describe('destinations', () => {
-  test('one that says 410 is disabled, and what waited for it has failed', async () => {
+describe('endpoints', () => {
+  test('410 disables the endpoint and fails its queued deliveries', async () => {
     const gone = Promise.withResolvers<void>();
     let calls = 0;
-    // Calls beside the first keep their places until it has disabled the destination, so that the rest still waits.
+    // The other calls keep their slots until the first has disabled the endpoint, so the rest stays queued.
     const target = await world.startReceiver((res) => {
       const answer = () => void res.writeHead(410).end();
       if (calls++ === 0) answer();
@@ -28,7 +28,7 @@ describe('destinations', () => {
     await world.emit(30);
     await world.startWorker();
     const where = { id, enabled: false };
-    await until(() => world.db.webhookEndpoint.findFirst({ where }), { what: 'it is disabled' });
+    await until(() => world.db.webhookEndpoint.findFirst({ where }), { what: 'the endpoint is disabled' });
     gone.resolve();
     const rows = await world.finished(id, 30);
     expect(new Set(rows.map(({ lastError }) => lastError))).toEqual(
@@ -41,7 +41,7 @@ describe('destinations', () => {
     expect(await world.inQueue(id)).toEqual([]);
   });
 
-  test('one that failed for five days is disabled by its next failure', async () => {
+  test('an endpoint that failed for 5 days is disabled by its next failure', async () => {
     const target = await world.startReceiver((res) => res.writeHead(500).end());
     const failingSince = new Date(Date.now() - 5 * DAY);
     const { id } = await world.addEndpoint(target.url, { failingSince, lastFailedAt: new Date() });
@@ -53,7 +53,7 @@ describe('destinations', () => {
     expect(endpoint).toMatchObject({ enabled: false, disabledReason: 'failing' });
   });
 
-  test('one that failed now and then is not', async () => {
+  test('an endpoint that fails now and then stays enabled', async () => {
     const target = await world.startReceiver((res, _post, nth) =>
       res.writeHead(nth % 2 === 0 ? 200 : 500).end(),
     );
@@ -71,7 +71,7 @@ describe('destinations', () => {
     expect(healthy).toMatchObject({ enabled: true, failingSince: null, lastFailedAt: null });
   });
 
-  test('what waits for one that was removed or disabled has failed', async () => {
+  test('fails queued deliveries of deleted and disabled endpoints', async () => {
     const target = await world.startReceiver();
     const [removed, disabled] = [await world.addEndpoint(target.url), await world.addEndpoint(target.url)];
     await world.emit(1_500);
@@ -91,7 +91,7 @@ describe('destinations', () => {
     expect(await world.db.webhookQueueEntry.count()).toBe(0);
   });
 
-  test('one that is for fewer instances than before gets nothing of the others, though it waited already', async () => {
+  test('a narrowed endpoint gets no queued delivery of instances it no longer includes', async () => {
     const [kept, left] = [await world.addInstance(), await world.addInstance()];
     const both = { create: [{ instanceId: kept }, { instanceId: left }] };
     const before = await world.startReceiver((res) => res.writeHead(500).end());
@@ -101,7 +101,7 @@ describe('destinations', () => {
     await world.emit(1, { of: 'none' });
     await world.startWorker();
     await until(async () => (await world.deliveries(id)).every(({ attempts }) => attempts === 1), {
-      what: 'each was tried once',
+      what: 'each delivery has one attempt',
     });
 
     const after = await world.startReceiver();
@@ -112,7 +112,7 @@ describe('destinations', () => {
     const rows = await world.finished(id, 3);
     expect(rows.map(({ status, lastError }) => [status, lastError])).toEqual([
       ['succeeded', null],
-      ['failed', 'the destination is not for this instance any more'],
+      ['failed', 'the endpoint no longer includes this instance'],
       ['succeeded', null],
     ]);
     expect(
@@ -120,7 +120,7 @@ describe('destinations', () => {
     ).toEqual(['kept', 'none']);
   });
 
-  test('what is asked for by hand of a disabled one is posted, once', async () => {
+  test('a manual delivery to a disabled endpoint is posted once', async () => {
     const target = await world.startReceiver((res, _post, nth) => res.writeHead(nth === 1 ? 500 : 200).end());
     const { id } = await world.addEndpoint(target.url);
     await world.emit(2);
@@ -138,7 +138,7 @@ describe('destinations', () => {
     expect(target.posts).toHaveLength(2);
   });
 
-  test('one that gives no answer is not called for all that waits, and gets that when it is back', async () => {
+  test('an unresponsive endpoint gets few calls, and its queue once it answers', async () => {
     let dead = true;
     const target = await world.startReceiver((res) => void (dead ? res.destroy() : res.writeHead(200).end()));
     const live = await world.startReceiver();
@@ -151,11 +151,11 @@ describe('destinations', () => {
     dead = false;
     const untouched = { endpointId: id, status: 'succeeded', attempts: 1 };
     await until(async () => (await world.db.webhookDelivery.count({ where: untouched })) > 200, {
-      what: 'what waited was delivered by its first attempt',
+      what: 'queued deliveries succeeded with their first attempt',
     });
   });
 
-  test('one that is enabled again begins anew', async () => {
+  test('enabling an endpoint clears its failures', async () => {
     const { id } = await world.addEndpoint('http://127.0.0.1:1/', { failingSince: new Date(0) });
     await world.db.webhookEndpoint.update({
       where: { id },
@@ -166,11 +166,11 @@ describe('destinations', () => {
   });
 });
 
-describe('destinations side by side', () => {
-  /** A bad one ends no call before its test has ended. */
+describe('several endpoints', () => {
+  /** Calls to bad endpoints outlast the test. */
   const clock = { timeoutMs: NEVER_MS };
 
-  test('four bad ones with long queues do not delay a good one', async () => {
+  test('four bad endpoints with long queues do not delay a good one', async () => {
     const bad = await Promise.all([
       world.startReceiver(() => undefined),
       world.startReceiver((res) => void res.writeHead(200).flushHeaders()),
@@ -181,7 +181,7 @@ describe('destinations side by side', () => {
     await world.startWorker({}, clock);
     await world.emit(500);
     await until(() => bad.every(({ posts }) => posts.length >= 10), {
-      what: 'the bad ones are busy',
+      what: 'the bad endpoints have calls',
       ...WAIT,
     });
 
@@ -193,14 +193,14 @@ describe('destinations side by side', () => {
     expect(bad.slice(0, 3).map(({ posts }) => posts.length)).toEqual([10, 10, 10]);
   });
 
-  test('forty dead ones, known as such, leave room for the others', async () => {
+  test('forty failing endpoints leave slots for the others', async () => {
     const dead = await world.startReceiver(() => undefined);
     for (let i = 0; i < 40; i++) {
       await world.addEndpoint(`${dead.url}/${i}`, { failingSince: new Date(), lastFailedAt: new Date() });
     }
     await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY: '40' }, clock);
     await world.emit(50);
-    await until(() => dead.posts.length >= 20, { what: 'the dead ones take what they get', ...WAIT });
+    await until(() => dead.posts.length >= 20, { what: 'the dead endpoints use their slots', ...WAIT });
     const good = await world.startReceiver();
     const { id } = await world.addEndpoint(good.url);
     await world.emit(50);
@@ -209,7 +209,7 @@ describe('destinations side by side', () => {
     expect(dead.posts).toHaveLength(20);
   });
 
-  test('a destination has no more calls in flight than the setting says', async () => {
+  test('limits concurrent calls per endpoint to the setting', async () => {
     const open: (() => void)[] = [];
     let most = 0;
     let held = true;
@@ -222,7 +222,7 @@ describe('destinations side by side', () => {
     await world.emit(60);
     await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: '4' }, clock);
     await until(() => open.length >= 4, { what: 'four calls are in flight', ...WAIT });
-    // The worker looks at the queue again before it calls another destination.
+    // A delivery to a second endpoint proves that the worker polled again.
     const beside = await world.addEndpoint((await world.startReceiver()).url);
     await world.emit();
     await world.finished(beside.id);
@@ -234,7 +234,7 @@ describe('destinations side by side', () => {
 });
 
 describe('several workers', () => {
-  test('two at once post each of 1,000 deliveries once', async () => {
+  test('two workers post each of 1,000 deliveries once', async () => {
     const targets = await Promise.all([1, 2, 3, 4].map(() => world.startReceiver()));
     const ids = await Promise.all(targets.map(async ({ url }) => (await world.addEndpoint(url)).id));
     const events = await world.emit(250);
@@ -246,7 +246,7 @@ describe('several workers', () => {
     }
   });
 
-  test('one that stops finishes its calls and gives back the rest', async () => {
+  test('a stopping worker finishes its calls and returns the rest', async () => {
     const open: (() => void)[] = [];
     const target = await world.startReceiver((res) => open.push(() => res.writeHead(200).end()));
     const { id } = await world.addEndpoint(target.url);
@@ -262,7 +262,7 @@ describe('several workers', () => {
     expect(left.every(({ lockedBy }) => lockedBy === null)).toBe(true);
   });
 
-  test('one that stops breaks off calls that do not end, and they are due again at once', async () => {
+  test('a stopping worker aborts slow calls, whose deliveries are due at once', async () => {
     const target = await world.startReceiver((res, _post, nth) => {
       if (nth > 5) res.writeHead(200).end();
     });
@@ -279,7 +279,7 @@ describe('several workers', () => {
     await world.finished(id, 5);
   });
 
-  test('what a lost lock covered is not written by the one who lost it', async () => {
+  test('a worker that lost its lock writes no result', async () => {
     let end: () => void = () => undefined;
     const target = await world.startReceiver((res) => (end = () => res.writeHead(500).end()));
     const { id } = await world.addEndpoint(target.url);

@@ -1,13 +1,13 @@
 import { fromPublicId } from '@gwk/core/ids';
 
-/** How long a link in a webhook holds (spec: received-media link), from the attempt that brings it. */
+/** Validity of a media link in a webhook, from the time of its attempt. */
 export const LINK_SECONDS = 24 * 3_600;
 
 /**
- * The data of an event, as text, with a link of this attempt to the file that came with the message. What has no file,
- * or one whose download from the network failed, stays as it was written, byte for byte.
+ * Returns the JSON data of an event with a new link to the received file. Data without a file, or with a file that could
+ * not be downloaded from the network, stays the same byte for byte.
  */
-export function withFreshLink(data: string, link: (mediaId: string) => string): string {
+export function refreshLink(data: string, link: (mediaId: string) => string): string {
   if (!data.includes('"media_id":"med_')) return data;
   const event = JSON.parse(data) as { media?: { media_id?: unknown } };
   const { media } = event;

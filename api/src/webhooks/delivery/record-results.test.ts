@@ -1,11 +1,11 @@
-import { judgeTogether } from './record-results.js';
-import type { Conclusion } from './types.js';
+import { mergeEndpointResults } from './record-results.js';
+import type { AttemptResult } from './types.js';
 
-const base: Conclusion = {
+const base: AttemptResult = {
   deliveryId: 'd',
   lock: 'l',
   endpointId: 'a',
-  verdict: 'retry',
+  result: 'retry',
   delayMs: 1,
   statusCode: 500,
   error: null,
@@ -13,7 +13,7 @@ const base: Conclusion = {
   response: null,
   health: null,
 };
-const says = (health: Conclusion['health'], endpointId = 'a'): Conclusion => ({
+const attemptWith = (health: AttemptResult['health'], endpointId = 'a'): AttemptResult => ({
   ...base,
   endpointId,
   health,
@@ -23,42 +23,42 @@ const success = { healthy: true, disable: null, failingSince: null };
 const last = { healthy: false, disable: 'failing' as const, failingSince: new Date(0) };
 const gone = { healthy: false, disable: 'gone' as const, failingSince: null };
 
-test.each<[string, Conclusion[], object[]]>([
-  ['a call that says nothing', [says(null)], []],
-  ['one failure', [says(failure)], [{ id: 'a', healthy: false, disable: null, failing_since: null }]],
+test.each<[string, AttemptResult[], object[]]>([
+  ['a result without effect on health', [attemptWith(null)], []],
+  ['one failure', [attemptWith(failure)], [{ id: 'a', healthy: false, disable: null, failing_since: null }]],
   [
     'a success among failures',
-    [says(failure), says(success), says(failure)],
+    [attemptWith(failure), attemptWith(success), attemptWith(failure)],
     [{ id: 'a', healthy: true, disable: null, failing_since: null }],
   ],
   [
     'the last failure and a success',
-    [says(last), says(success)],
+    [attemptWith(last), attemptWith(success)],
     [{ id: 'a', healthy: true, disable: null, failing_since: null }],
   ],
   [
     'a success and the last failure',
-    [says(success), says(last)],
+    [attemptWith(success), attemptWith(last)],
     [{ id: 'a', healthy: true, disable: null, failing_since: new Date(0) }],
   ],
   [
     'the last failure',
-    [says(last)],
+    [attemptWith(last)],
     [{ id: 'a', healthy: false, disable: 'failing', failing_since: new Date(0) }],
   ],
   [
-    'it is gone, whatever else it said',
-    [says(gone), says(success)],
+    '410 and a success',
+    [attemptWith(gone), attemptWith(success)],
     [{ id: 'a', healthy: true, disable: 'gone', failing_since: null }],
   ],
   [
-    'two destinations',
-    [says(failure), says(success, 'b')],
+    'two endpoints',
+    [attemptWith(failure), attemptWith(success, 'b')],
     [
       { id: 'a', healthy: false, disable: null, failing_since: null },
       { id: 'b', healthy: true, disable: null, failing_since: null },
     ],
   ],
-])('%s', (_sentence, conclusions, expected) => {
-  expect(judgeTogether(conclusions)).toEqual(expected);
+])('merges %s', (_sentence, attempts, expected) => {
+  expect(mergeEndpointResults(attempts)).toEqual(expected);
 });

@@ -1,37 +1,37 @@
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../../database/database.js';
-import { isSuccess, judgeDestination, nextAttempt, parseRetryAfter, QUIET_MS } from './schedule.js';
-import type { Called, Claimed, Conclusion, Unpreparable } from './types.js';
+import { isSuccess, decideDisable, nextAttempt, parseRetryAfter, FAILURE_GAP_MS } from './schedule.js';
+import type { CallOutcome, ClaimedDelivery, AttemptResult, Unsendable } from './types.js';
 
-/** What becomes of a delivery after a call. */
-export function conclude(called: Called, sealer: Sealer, now: Date): Conclusion {
-  const { claimed, statusCode, error, latencyMs, response } = called;
+/** Decides the result of a call and its effect on the endpoint's health. */
+export function decideResult(outcome: CallOutcome, sealer: Sealer, now: Date): AttemptResult {
+  const { claimed, statusCode, error, latencyMs, response } = outcome;
   const next = nextAttempt({
     earlierAttempts: claimed.earlierAttempts,
     statusCode,
-    retryAfterMs: parseRetryAfter(called.retryAfter, now),
+    retryAfterMs: parseRetryAfter(outcome.retryAfter, now),
     enabled: claimed.enabled,
     random: Math.random(),
   });
   const healthy = isSuccess(statusCode);
   return {
-    ...nameOf(claimed),
-    verdict: next.verdict,
-    delayMs: next.verdict === 'retry' ? next.delayMs : null,
+    ...keysOf(claimed),
+    result: next.result,
+    delayMs: next.result === 'retry' ? next.delayMs : null,
     statusCode,
     error,
     latencyMs,
     response: response && sealResponse(sealer, claimed.accountId, response),
     health: {
       healthy,
-      disable: healthy ? null : judgeDestination(statusCode, claimed, now),
+      disable: healthy ? null : decideDisable(statusCode, claimed, now),
       failingSince: claimed.failingSince,
     },
   };
 }
 
-/** What could not be sent from here says nothing about its destination. */
-export function concludeUnpreparable({ claimed, error, final }: Unpreparable): Conclusion {
+/** Decides the result of a delivery that this worker could not call. It does not count for the endpoint's health. */
+export function decideUnsendable({ claimed, error, final }: Unsendable): AttemptResult {
   const { earlierAttempts, enabled } = claimed;
   const next = nextAttempt({
     earlierAttempts,
@@ -40,26 +40,26 @@ export function concludeUnpreparable({ claimed, error, final }: Unpreparable): C
     enabled,
     random: Math.random(),
   });
-  const retry = next.verdict === 'retry' && !final;
+  const retry = next.result === 'retry' && !final;
   return {
-    ...nothingOf(claimed),
-    verdict: retry ? 'retry' : 'failed',
+    ...withoutCall(claimed),
+    result: retry ? 'retry' : 'failed',
     delayMs: retry ? next.delayMs : null,
     error,
   };
 }
 
-/** Claimed and not called: due at once, for another worker. */
-export function giveBack(claimed: Claimed): Conclusion {
-  return { ...nothingOf(claimed), verdict: 'returned', delayMs: null, error: null };
+/** Returns a claimed delivery to the queue without a call: it is due at once for another worker. */
+export function returnUncalled(claimed: ClaimedDelivery): AttemptResult {
+  return { ...withoutCall(claimed), result: 'returned', delayMs: null, error: null };
 }
 
-function nameOf({ deliveryId, lock, endpointId }: Claimed) {
+function keysOf({ deliveryId, lock, endpointId }: ClaimedDelivery) {
   return { deliveryId, lock, endpointId };
 }
 
-function nothingOf(claimed: Claimed) {
-  return { ...nameOf(claimed), statusCode: null, latencyMs: null, response: null, health: null };
+function withoutCall(claimed: ClaimedDelivery) {
+  return { ...keysOf(claimed), statusCode: null, latencyMs: null, response: null, health: null };
 }
 
 const COLUMN = 'webhook_deliveries.last_response_sealed';
@@ -68,18 +68,18 @@ function sealResponse(sealer: Sealer, accountId: string, response: Buffer): Buff
   return sealer.seal(accountId, COLUMN, response);
 }
 
-const CONCLUDE = `SELECT gwk_record_webhook_results($1::jsonb, $2::jsonb, $3::integer)`;
+const RECORD_RESULTS = `SELECT gwk_record_webhook_results($1::jsonb, $2::jsonb, $3::integer)`;
 
 /**
- * Writes a group, in one statement. Results of entries that are no longer held are left out by it.
- * @returns the destinations that were disabled
+ * Writes a group of results in one statement, which skips entries whose lock has expired.
+ * @returns the ids of the endpoints that were disabled
  */
-export async function writeConclusions(db: Database, conclusions: readonly Conclusion[]): Promise<string[]> {
+export async function recordResults(db: Database, attempts: readonly AttemptResult[]): Promise<string[]> {
   const results = JSON.stringify(
-    conclusions.map((item) => ({
+    attempts.map((item) => ({
       delivery_id: item.deliveryId,
       lock: item.lock,
-      result: item.verdict,
+      result: item.result,
       delay_ms: item.delayMs,
       status_code: item.statusCode,
       error: item.error,
@@ -87,29 +87,29 @@ export async function writeConclusions(db: Database, conclusions: readonly Concl
       response: item.response?.toString('base64') ?? null,
     })),
   );
-  const destinations = JSON.stringify(judgeTogether(conclusions));
-  const [disabled] = await db.callFunction(CONCLUDE, [results, destinations, QUIET_MS]);
+  const endpoints = JSON.stringify(mergeEndpointResults(attempts));
+  const [disabled] = await db.callFunction(RECORD_RESULTS, [results, endpoints, FAILURE_GAP_MS]);
   return disabled as string[];
 }
 
-export interface DestinationVerdict {
+export interface EndpointResult {
   id: string;
   healthy: boolean;
   disable: string | null;
   failing_since: Date | null;
 }
 
-/** One verdict for each destination of a group: any success makes it healthy, unless it said that it is gone. */
-export function judgeTogether(conclusions: readonly Conclusion[]): DestinationVerdict[] {
-  const verdicts = new Map<string, DestinationVerdict>();
-  for (const { endpointId, health } of conclusions) {
+/** Merges the results of each endpoint: one success makes it healthy, unless an answer was 410. */
+export function mergeEndpointResults(attempts: readonly AttemptResult[]): EndpointResult[] {
+  const merged = new Map<string, EndpointResult>();
+  for (const { endpointId, health } of attempts) {
     if (health === null) continue;
-    const before = verdicts.get(endpointId);
+    const before = merged.get(endpointId);
     const healthy = health.healthy || (before?.healthy ?? false);
     const reasons = [before?.disable, health.disable];
     const gone = reasons.includes('gone') ? 'gone' : null;
     const disable = gone ?? (healthy ? null : (reasons.find((reason) => reason) ?? null));
-    verdicts.set(endpointId, { id: endpointId, healthy, disable, failing_since: health.failingSince });
+    merged.set(endpointId, { id: endpointId, healthy, disable, failing_since: health.failingSince });
   }
-  return [...verdicts.values()];
+  return [...merged.values()];
 }

@@ -1,94 +1,91 @@
 import type { DisableReason } from '@gwk/core/resources/webhook';
 
-/**
- * When deliveries are looked for, when one is tried again, and when a destination is given up (design: delivery rules).
- * Pure.
- */
+// Pure functions: polling delay, retry schedule and disabling of endpoints (docs/webhooks.md).
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** After the first attempt, the second, and so on; then the delivery has failed. */
+/** Delay after the first attempt, the second, and so on. A delivery fails after the last attempt. */
 const DELAYS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
 export const MAX_ATTEMPTS = DELAYS_MS.length + 1;
 
-/** Only ever later, so that what failed together does not return together. */
+/** Fraction by which a retry is later at most, so that deliveries that failed together spread out. */
 const JITTER = 0.2;
-/** A destination may ask for patience, not for oblivion. */
+/** Limit of a `Retry-After` header. */
 const MAX_RETRY_AFTER_MS = DAY;
 
-/** So long without one success, and a destination is disabled. */
-const GIVE_UP_AFTER_MS = 5 * DAY;
-/** Failures further apart than this, with nothing between them, are two short failures and not a long one. */
-export const QUIET_MS = DAY;
+/** Time without a success after which an endpoint is disabled. */
+const DISABLE_AFTER_MS = 5 * DAY;
+/** After a gap of this length without attempts, a failure starts a new failing period. */
+export const FAILURE_GAP_MS = DAY;
 
 const GONE = 410;
 
-/** Until the queue, in which there was nothing, is looked at again. */
+/** Polling delay after an empty poll. */
 export const IDLE_MS = 100;
 const MAX_IDLE_MS = 500;
-/** Looking at the queue takes no more than a tenth of the time. */
-const IDLE_PER_LOOK_MS = 10;
+/** Polls take at most a tenth of the time. */
+const IDLE_PER_POLL_MS = 10;
 
-export const restAfter = (lookMs: number): number =>
-  Math.min(Math.max(IDLE_MS, lookMs * IDLE_PER_LOOK_MS), MAX_IDLE_MS);
+export const pollDelay = (pollMs: number): number =>
+  Math.min(Math.max(IDLE_MS, pollMs * IDLE_PER_POLL_MS), MAX_IDLE_MS);
 
 export interface Attempt {
-  /** Those before this one. */
+  /** Attempts before this one. */
   earlierAttempts: number;
-  /** Null: there was no answer. */
+  /** Null: no answer. */
   statusCode: number | null;
   retryAfterMs: number | null;
-  /** A disabled destination is tried once, for whoever asked for it by hand. */
+  /** A disabled endpoint gets one attempt, for a test or a manual retry. */
   enabled: boolean;
-  /** From 0 to 1. */
+  /** Random number from 0 to 1. */
   random: number;
 }
 
 export type NextAttempt =
-  { verdict: 'succeeded' } | { verdict: 'failed' } | { verdict: 'retry'; delayMs: number };
+  { result: 'succeeded' } | { result: 'failed' } | { result: 'retry'; delayMs: number };
 
 export function nextAttempt(attempt: Attempt): NextAttempt {
-  if (isSuccess(attempt.statusCode)) return { verdict: 'succeeded' };
+  if (isSuccess(attempt.statusCode)) return { result: 'succeeded' };
   const delay = DELAYS_MS[attempt.earlierAttempts];
-  if (delay === undefined || attempt.statusCode === GONE || !attempt.enabled) return { verdict: 'failed' };
+  if (delay === undefined || attempt.statusCode === GONE || !attempt.enabled) return { result: 'failed' };
   const scheduled = Math.round(delay * (1 + JITTER * attempt.random));
-  const asked = Math.min(attempt.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  return { verdict: 'retry', delayMs: Math.max(scheduled, asked) };
+  const requested = Math.min(attempt.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  return { result: 'retry', delayMs: Math.max(scheduled, requested) };
 }
 
 export function isSuccess(statusCode: number | null): boolean {
   return statusCode !== null && statusCode >= 200 && statusCode < 300;
 }
 
-/** Seconds or an HTTP date (RFC 9110); null where it is neither, or past. */
+/** Reads seconds or an HTTP date (RFC 9110). Null: neither of them, or a date in the past. */
 export function parseRetryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   const value = header.trim();
-  const delay = /^\d{1,10}$/.test(value) ? Number(value) * SECOND : httpDate(value) - now.getTime();
+  const delay = /^\d{1,10}$/.test(value) ? Number(value) * SECOND : parseHttpDate(value) - now.getTime();
   return delay > 0 ? delay : null;
 }
 
-/** NaN where it is none. Date.parse alone would take "-5" and many other things for dates. */
-function httpDate(value: string): number {
+/** NaN if the value is no date. Date.parse alone accepts "-5" and many other texts. */
+function parseHttpDate(value: string): number {
   return /^[A-Z][a-z]{2,8},? .*GMT$/.test(value) ? Date.parse(value) : Number.NaN;
 }
 
-export interface DestinationHealth {
+export interface EndpointHealth {
   failingSince: Date | null;
   lastFailedAt: Date | null;
 }
 
-/** Whether an attempt that failed is the last that its destination is given. */
-export function judgeDestination(
+/** Decides whether a failed attempt disables the endpoint. */
+export function decideDisable(
   statusCode: number | null,
-  health: DestinationHealth,
+  health: EndpointHealth,
   now: Date,
 ): DisableReason | null {
   if (statusCode === GONE) return 'gone';
   const { failingSince, lastFailedAt } = health;
   if (failingSince === null) return null;
-  const quiet = lastFailedAt !== null && now.getTime() - lastFailedAt.getTime() > QUIET_MS;
-  return !quiet && now.getTime() - failingSince.getTime() >= GIVE_UP_AFTER_MS ? 'failing' : null;
+  const interrupted = lastFailedAt !== null && now.getTime() - lastFailedAt.getTime() > FAILURE_GAP_MS;
+  return !interrupted && now.getTime() - failingSince.getTime() >= DISABLE_AFTER_MS ? 'failing' : null;
 }

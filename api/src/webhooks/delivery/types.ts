@@ -1,13 +1,12 @@
 import type { DisableReason } from '@gwk/core/resources/webhook';
-import type { DestinationHealth } from './schedule.js';
+import type { EndpointHealth } from './schedule.js';
 
-/**
- * What passes between the steps of a delivery: claim -> prepare -> call -> conclude. Each step takes what the one
- * before it returned and nothing else.
- */
-export interface Claimed extends DestinationHealth {
+// Types between the steps of a delivery: claim -> prepare -> call -> record the result. The input of each step is
+// the output of the step before it.
+
+export interface ClaimedDelivery extends EndpointHealth {
   deliveryId: string;
-  /** The name of the claim: results count only while the entry is still locked by it. */
+  /** Id of the claim. A result counts only while the entry is locked by it. */
   lock: string;
   endpointId: string;
   accountId: string;
@@ -15,33 +14,33 @@ export interface Claimed extends DestinationHealth {
   earlierAttempts: number;
   url: string;
   enabled: boolean;
-  /** Null: the event is gone. */
+  /** Null: the event was deleted. */
   event: { type: string; at: Date; dataSealed: Uint8Array } | null;
-  /** The event is of an instance that the destination no longer names. */
+  /** The endpoint no longer includes the instance of the event. */
   outOfScope: boolean;
   secretsSealed: readonly Uint8Array[];
-  /** Of what the event tells of, where its trace is kept. */
+  /** Trace context of the event, if it has one. */
   traceparent?: string | undefined;
 }
 
-export interface Prepared {
-  claimed: Claimed;
+export interface PreparedCall {
+  claimed: ClaimedDelivery;
   url: URL;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Not called: nothing to send, or nowhere to send it. */
-export interface Unpreparable {
-  claimed: Claimed;
+/** A delivery that cannot be called. */
+export interface Unsendable {
+  claimed: ClaimedDelivery;
   error: string;
-  /** It will never be possible. */
+  /** A retry cannot help. */
   final: boolean;
 }
 
-export interface Called {
-  claimed: Claimed;
-  /** Null: no answer, for the reason in `error`. */
+export interface CallOutcome {
+  claimed: ClaimedDelivery;
+  /** Null: no answer; `error` has the reason. */
   statusCode: number | null;
   error: string | null;
   retryAfter: string | null;
@@ -49,22 +48,22 @@ export interface Called {
   latencyMs: number;
 }
 
-/** One row of the argument of gwk_record_webhook_results. */
-export interface Conclusion {
+/** Result of one attempt; an element of the argument of gwk_record_webhook_results. */
+export interface AttemptResult {
   deliveryId: string;
   lock: string;
   endpointId: string;
-  verdict: 'succeeded' | 'failed' | 'retry' | 'returned';
+  result: 'succeeded' | 'failed' | 'retry' | 'returned';
   delayMs: number | null;
   statusCode: number | null;
   error: string | null;
   latencyMs: number | null;
   response: Buffer | null;
-  /** What it says of the destination; null: nothing. */
+  /** Effect on the endpoint; null: none. */
   health: { healthy: boolean; disable: DisableReason | null; failingSince: Date | null } | null;
 }
 
 /** Receives the result of each delivery attempt. */
 export interface DeliveryMetrics {
-  concluded(conclusion: Conclusion): void;
+  recordAttempt(attempt: AttemptResult): void;
 }
