@@ -1,7 +1,7 @@
 import { makeWorld, type World } from '../support/api/world.js';
 import { TestApi } from '../support/api/test-api.js';
 import type { ApiClient } from '../support/api/client.js';
-import { migrate, pendingNow } from '@gwk/api/database/migrate';
+import { migrate, listPendingMigrations } from '@gwk/api/database/migrate';
 import { openDatabase } from '@gwk/api/database/database';
 import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
@@ -140,7 +140,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
   });
 
   test('has no migration to wait for, and none to apply', async () => {
-    expect(await pendingNow(url())).toEqual([]);
+    expect(await listPendingMigrations(url())).toEqual([]);
     expect(await migrate(url())).toEqual([]);
     expect(await schemaOf(url())).toEqual(before.schema);
   });

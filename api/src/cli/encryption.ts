@@ -27,8 +27,8 @@ export function registerEncryption(program: Command): void {
     .description('re-encrypt all values with the first key and retire the other keys, while the gateway runs')
     .action(() =>
       withSealer('encryption reencrypt', async (db, sealer) => {
-        const { checkSealingKeys } = await import('../database/key-check.js');
-        await checkSealingKeys(db, sealer);
+        const { checkEncryptionKeys } = await import('../database/key-check.js');
+        await checkEncryptionKeys(db, sealer);
         const { reencrypt } = await import('../database/encryption/reencrypt.js');
         const done = await reencrypt(db, sealer, {
           note: (tx, detail) =>

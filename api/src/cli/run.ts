@@ -8,7 +8,7 @@ import { parseEncryptionKeys, Sealer, SealError } from '@gwk/core/encryption';
 import { audit as writeAudit, type AuditedChange } from '../accounts/audit-log.js';
 import type { Database, DatabaseOptions } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
-import { WrongSealingKey } from '../database/key-check.js';
+import { WrongEncryptionKey } from '../database/key-check.js';
 
 /** Commands print JSON on standard output and errors as one line on standard error. */
 const EXIT_FAILED = 1;
@@ -83,7 +83,7 @@ function readConfig(): ConfigOf<typeof commandSettings> {
 }
 
 /** Errors whose messages are written for users. */
-const USER_ERRORS = [CommandError, ConfigError, SealError, WrongSealingKey];
+const USER_ERRORS = [CommandError, ConfigError, SealError, WrongEncryptionKey];
 
 function explain(error: unknown): string {
   if (USER_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;

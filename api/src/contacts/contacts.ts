@@ -2,7 +2,7 @@ import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
-import { sqlStateOf } from '../database/grouping.js';
+import { readSqlState } from '../database/grouping.js';
 import { failMessages } from '../messages/apply-status.js';
 
 /**
@@ -34,7 +34,7 @@ export async function changeContact<T>(
         return change(tx);
       }, LIMITS);
     } catch (error) {
-      if (attempt === TRIES || !PASSING.has(sqlStateOf(error) ?? '')) throw error;
+      if (attempt === TRIES || !PASSING.has(readSqlState(error) ?? '')) throw error;
     }
   }
 }

@@ -19,7 +19,7 @@ const read = async (type: string, literal: string): Promise<unknown> => {
   return rows[0]!.value;
 };
 
-test('text comes back as it went, whatever it holds', async () => {
+test('any text is read back unchanged', async () => {
   const values = [
     '',
     'NULL',
@@ -44,12 +44,12 @@ const readBytes = async (array: Buffer): Promise<(Buffer | null)[]> => {
   return bytes as (Buffer | null)[];
 };
 
-test('bytes come back as they went', async () => {
+test('bytes are read back unchanged', async () => {
   const values = [Buffer.from([0, 34, 92, 255]), null, Buffer.from('null'), Buffer.alloc(0)];
   expect(await readBytes(bytesArray(values, same))).toEqual(values);
 });
 
-test('of nothing but NULLs an array is empty, and what is looked for beyond its end is NULL', async () => {
+test('an array of NULLs is empty, and Postgres reads NULL beyond its end', async () => {
   expect(await read('integer', plainArray<null>([null, null], same))).toEqual([]);
   expect(await read('text', textArray([null, null], same))).toEqual([]);
   expect(await readBytes(bytesArray([null, null], same))).toEqual([]);
@@ -57,7 +57,7 @@ test('of nothing but NULLs an array is empty, and what is looked for beyond its 
   expect(beyond).toEqual([null]);
 });
 
-test('numbers, booleans and nothing at all', async () => {
+test('numbers, booleans and empty arrays', async () => {
   expect(await read('integer', plainArray([1, null, -3], same))).toEqual([1, null, -3]);
   expect(await read('boolean', plainArray([true, false, null], same))).toEqual([true, false, null]);
   expect(await read('integer', plainArray<number>([], same))).toEqual([]);

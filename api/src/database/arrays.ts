@@ -1,10 +1,8 @@
-/**
- * Arrays as Postgres reads them, most from text: `{a,NULL,c}`; each given as one parameter. The drivers would look at
- * each element on its way through three layers; for a group of a hundred rows of twenty-five columns that costs more than
- * all else. Of nothing but NULLs an array is empty: beyond its end Postgres finds NULL, and has nothing to read.
- */
+// Array parameters in the text format of Postgres: `{a,NULL,c}`. The driver would process each element in three layers;
+// for 100 rows of 25 columns that costs more than the rest of the call. An array of NULLs only is sent as an empty
+// array: Postgres reads NULL beyond its end.
 
-/** For elements that hold nothing that would need quotes: ids, numbers, booleans, times, names of the network. */
+/** Formats elements that never need quotes: ids, numbers, booleans, times, addresses of the network. */
 export function plainArray<T>(
   items: readonly T[],
   pick: (item: T) => string | number | boolean | null,
@@ -19,7 +17,7 @@ export function plainArray<T>(
   return empty ? '{}' : `{${text.slice(1)}}`;
 }
 
-/** For any text; quoted only where it has to be, because quotes cost more on the way than all else. */
+/** Formats any text. It quotes elements only if necessary, because quoting is the main cost. */
 export function textArray<T>(items: readonly T[], pick: (item: T) => string | null): string {
   let text = '';
   let empty = true;
@@ -34,17 +32,14 @@ export function textArray<T>(items: readonly T[], pick: (item: T) => string | nu
 const PLAIN = /^(?!null$)[a-z0-9@._:-]+$/i;
 const SPECIAL = /["\\]/g;
 
-/**
- * Bytes as Postgres reads them without a text between: the driver sends a buffer as it is. As hex they would be twice as
- * long, and read digit by digit, twice.
- */
+/** Formats bytes in the binary format of arrays. As hex text they would be twice as long and parsed twice. */
 export function bytesArray<T>(items: readonly T[], pick: (item: T) => Uint8Array | null): Buffer {
   const values = items.map(pick);
   if (values.every((value) => value === null)) return EMPTY;
   const length = values.reduce((sum, value) => sum + LENGTH + (value?.length ?? 0), HEADER);
   const array = Buffer.allocUnsafe(length);
   let end = 0;
-  for (const word of [DIMENSIONS, MAY_HOLD_NULL, BYTEA, values.length, FIRST_PLACE])
+  for (const word of [DIMENSIONS, HAS_NULLS, BYTEA, values.length, LOWER_BOUND])
     end = array.writeInt32BE(word, end);
   for (const value of values) {
     end = array.writeInt32BE(value?.length ?? NULL_LENGTH, end);
@@ -54,11 +49,11 @@ export function bytesArray<T>(items: readonly T[], pick: (item: T) => Uint8Array
   }
   return array;
 }
-/** Of array_recv, in no dimension. */
+/** Array without a dimension, in the format of array_recv. */
 const EMPTY = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17]);
-/** Of array_recv: dimensions, whether there may be NULLs, the type of elements, their number, the place of the first. */
-const [DIMENSIONS, MAY_HOLD_NULL, BYTEA, FIRST_PLACE] = [1, 1, 17, 1];
+/** Header of array_recv: dimensions, NULL flag, OID of the element type, number of elements, lower bound. */
+const [DIMENSIONS, HAS_NULLS, BYTEA, LOWER_BOUND] = [1, 1, 17, 1];
 const HEADER = 20;
-/** Before each element: how long it is. */
+/** Bytes of the length before each element. */
 const LENGTH = 4;
 const NULL_LENGTH = -1;

@@ -5,11 +5,11 @@ import {
   checkConnectionBudget,
   decideConnectionBudget,
   TooFewConnections,
-  type Room,
-  type ConnectionVerdict,
+  type ConnectionBudget,
+  type ConnectionDecision,
 } from './connection-budget.js';
 
-const room = (given: Partial<Room> = {}): Room => ({
+const budget = (given: Partial<ConnectionBudget> = {}): ConnectionBudget => ({
   connections: 97,
   roleLimit: null,
   databaseLimit: null,
@@ -17,23 +17,35 @@ const room = (given: Partial<Room> = {}): Room => ({
   ...given,
 });
 
-const used = (all: number, role = 0): Room['used'] => ({ all, role, database: all });
+const used = (all: number, role = 0): ConnectionBudget['used'] => ({ all, role, database: all });
 
-test.each<[string, { pool?: number; room?: Partial<Room> }, ConnectionVerdict['fits'], string]>([
-  ['there is room for all of them', {}, 'always', ''],
-  ['exactly as many are free', { room: { used: used(81) } }, 'always', ''],
-  ['others have them now', { room: { used: used(82) } }, 'not-now', '82 are in use'],
-  ['there will never be as many', { pool: 98 }, 'never', 'allows 97 connections'],
-  ['the role may have fewer', { room: { roleLimit: 15 } }, 'never', 'limit of the role'],
-  ['the database may have fewer', { room: { databaseLimit: 15 } }, 'never', 'limit of the database'],
-  ['the role has used up its own', { room: { roleLimit: 20, used: used(70, 5) } }, 'not-now', '5 are in use'],
+test.each<
+  [string, { pool?: number; budget?: Partial<ConnectionBudget> }, ConnectionDecision['fits'], string]
+>([
+  ['all connections are free', {}, 'always', ''],
+  ['exactly enough are free', { budget: { used: used(81) } }, 'always', ''],
+  ['other clients use them now', { budget: { used: used(82) } }, 'not-now', '82 are in use'],
+  ['max_connections is too low', { pool: 98 }, 'never', 'allows 97 connections'],
+  ['the limit of the role is too low', { budget: { roleLimit: 15 } }, 'never', 'limit of the role'],
+  [
+    'the limit of the database is too low',
+    { budget: { databaseLimit: 15 } },
+    'never',
+    'limit of the database',
+  ],
+  [
+    'the role has used its connections',
+    { budget: { roleLimit: 20, used: used(70, 5) } },
+    'not-now',
+    '5 are in use',
+  ],
 ])('%s', (_sentence, given, fits, words) => {
-  const verdict = decideConnectionBudget(given.pool ?? 16, 'GWK_API_DATABASE_POOL', room(given.room));
-  expect(verdict.fits).toBe(fits);
-  expect('message' in verdict ? verdict.message : '').toContain(words);
+  const decision = decideConnectionBudget(given.pool ?? 16, 'GWK_API_DATABASE_POOL', budget(given.budget));
+  expect(decision.fits).toBe(fits);
+  expect('message' in decision ? decision.message : '').toContain(words);
 });
 
-test('a real Postgres says what it has, and a pool that can never be is refused', async () => {
+test('reads the limits of a real Postgres and rejects a pool that cannot fit', async () => {
   const database = await createTestDatabase();
   const db = openDatabase({ url: database.url, poolSize: 1, program: 'test' });
   const lines: string[] = [];
@@ -46,7 +58,7 @@ test('a real Postgres says what it has, and a pool that can never be is refused'
     const [row] = await db.$queryRaw<{ allowed: number }[]>`
       SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - current_setting('reserved_connections')::int AS allowed`;
-    // This very connection does not count; those of other tests may.
+    // This connection does not count; connections of other tests may.
     await expect(check(row!.allowed + 1)).rejects.toThrow(String(row!.allowed));
   } finally {
     await db.$disconnect();
@@ -54,15 +66,15 @@ test('a real Postgres says what it has, and a pool that can never be is refused'
   }
 });
 
-test('the limit is of the user who connects, whatever role it acts as', async () => {
+test('uses the limit of the session user, not of the role it sets', async () => {
   const database = await createTestDatabase();
   const url = new URL(database.url);
-  [url.username, url.password] = ['room_user', 'test'];
+  [url.username, url.password] = ['budget_user', 'test'];
   await query(
     database.url,
-    `CREATE ROLE room_owner CONNECTION LIMIT 90;
-     CREATE ROLE room_user LOGIN PASSWORD 'test' CONNECTION LIMIT 5 IN ROLE room_owner;
-     ALTER ROLE room_user SET role = room_owner`,
+    `CREATE ROLE budget_owner CONNECTION LIMIT 90;
+     CREATE ROLE budget_user LOGIN PASSWORD 'test' CONNECTION LIMIT 5 IN ROLE budget_owner;
+     ALTER ROLE budget_user SET role = budget_owner`,
   );
   const [db, other] = [1, 2].map(() => openDatabase({ url: url.href, poolSize: 1, program: 'test' }));
   const lines: string[] = [];
@@ -75,7 +87,7 @@ test('the limit is of the user who connects, whatever role it acts as', async ()
     expect(lines.join()).toContain('1 are in use');
   } finally {
     await Promise.all([db!.$disconnect(), other!.$disconnect()]);
-    await query(database.url, 'DROP ROLE room_user; DROP ROLE room_owner');
+    await query(database.url, 'DROP ROLE budget_user; DROP ROLE budget_owner');
     await database.drop();
   }
 });

@@ -1,61 +1,66 @@
 import type { Logger } from '@gwk/core/log';
 import type { Queryable } from './database.js';
 
-/**
- * Whether Postgres has room for the connections that this process may open (docs/operate.md, Connections). What can
- * never be is refused at the start; what is not so now is said, because others may leave.
- */
-export interface Room {
-  /** max_connections less those that Postgres keeps for its administrators. */
+export interface ConnectionBudget {
+  /** max_connections without the connections reserved for administrators. */
   connections: number;
-  /** Of the role and of the database; null: none of their own. */
+  /** Limits of the role and the database. Null: no limit. */
   roleLimit: number | null;
   databaseLimit: number | null;
   used: { all: number; role: number; database: number };
 }
 
-export type ConnectionVerdict = { fits: 'always' } | { fits: 'never' | 'not-now'; message: string };
+export type ConnectionDecision = { fits: 'always' } | { fits: 'never' | 'not-now'; message: string };
 
 export class TooFewConnections extends Error {
   override name = 'TooFewConnections';
 }
 
-/** @param setting what holds the size of the pool */
-export function decideConnectionBudget(pool: number, setting: string, room: Room): ConnectionVerdict {
-  const { connections, roleLimit, databaseLimit, used } = room;
+/** @param setting name of the setting with the size of the pool */
+export function decideConnectionBudget(
+  pool: number,
+  setting: string,
+  budget: ConnectionBudget,
+): ConnectionDecision {
+  const { connections, roleLimit, databaseLimit, used } = budget;
   const bounds = [
-    { name: 'max_connections, less those kept for administrators,', limit: connections, used: used.all },
+    { name: 'max_connections without reserved connections', limit: connections, used: used.all },
     { name: 'the limit of the role', limit: roleLimit, used: used.role },
     { name: 'the limit of the database', limit: databaseLimit, used: used.database },
   ].filter((bound): bound is { name: string; limit: number; used: number } => bound.limit !== null);
-  const narrow = bounds.find(({ limit }) => pool > limit);
-  if (narrow) {
-    const message = `Postgres allows ${narrow.limit} connections (${narrow.name}), and ${setting} asks for ${pool}: lower it, or raise the limit`;
+  const tooLow = bounds.find(({ limit }) => pool > limit);
+  if (tooLow) {
+    const message = `Postgres allows ${tooLow.limit} connections (${tooLow.name}), but ${setting} is ${pool}: lower it, or raise the limit`;
     return { fits: 'never', message };
   }
-  const full = bounds.find(({ limit, used: taken }) => pool > limit - taken);
-  if (!full) return { fits: 'always' };
+  const inUse = bounds.find(({ limit, used: taken }) => pool > limit - taken);
+  if (!inUse) return { fits: 'always' };
   const message =
-    `of the ${full.limit} connections that Postgres allows (${full.name}) ${full.used} are in use, ` +
-    `and ${setting} asks for ${pool}: under load some statements will find none (docs/operate.md)`;
+    `${inUse.used} of the ${inUse.limit} connections that Postgres allows (${inUse.name}) are in use, ` +
+    `and ${setting} is ${pool}: under load some statements will get no connection (docs/operate.md)`;
   return { fits: 'not-now', message };
 }
 
-/** @throws TooFewConnections */
+/**
+ * Checks that Postgres allows the connections of this process (docs/operate.md#client-connections). If it never can, the start fails.
+ * If other clients use them now, it only logs a warning.
+ * @throws TooFewConnections
+ */
 export async function checkConnectionBudget(
   db: Queryable,
   { pool, setting, log }: { pool: number; setting: string; log: Logger },
 ): Promise<void> {
-  const verdict = decideConnectionBudget(pool, setting, await readConnectionBudget(db));
-  if (verdict.fits === 'never') throw new TooFewConnections(verdict.message);
-  if (verdict.fits === 'not-now') log.warn({ setting, pool }, verdict.message);
+  const decision = decideConnectionBudget(pool, setting, await readConnectionBudget(db));
+  if (decision.fits === 'never') throw new TooFewConnections(decision.message);
+  if (decision.fits === 'not-now') log.warn({ setting, pool }, decision.message);
 }
 
-async function readConnectionBudget(db: Queryable): Promise<Room> {
-  // Limits are of who has connected, whatever role it acts as (docs/security.md, Rotation). One that may do everything
-  // is bound by nothing of its own; -1 is no limit. Of others' connections everybody may see user and database, but not
-  // the kind, that is null then.
-  const [row] = await db.$queryRaw<(Omit<Room, 'used'> & Record<'all' | 'role' | 'database', number>)[]>`
+async function readConnectionBudget(db: Queryable): Promise<ConnectionBudget> {
+  // Limits apply to the session user, not to the role set later (docs/security.md). A superuser has no limits, and -1
+  // means no limit. backend_type is null for connections of other users unless this role may see it.
+  const [row] = await db.$queryRaw<
+    (Omit<ConnectionBudget, 'used'> & Record<'all' | 'role' | 'database', number>)[]
+  >`
     SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - coalesce(current_setting('reserved_connections', true), '0')::int AS connections,
       (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = session_user AND NOT rolsuper) AS "roleLimit",

@@ -6,7 +6,7 @@ export interface PostgresConnection {
   ssl?: ConnectionOptions;
 }
 
-/** What the address can say of TLS. It would win over what is said beside it. */
+/** URL parameters about TLS. They would override the `ssl` option. */
 const TLS_PARAMETERS = [
   'ssl',
   'sslmode',
@@ -18,9 +18,8 @@ const TLS_PARAMETERS = [
 ];
 
 /**
- * How node-postgres is told of an address and, where there is one, of the certificate authority. With an authority TLS
- * is always spoken and both chain and name are checked: an address that asks for less does not get it. A certificate
- * of the client stays where the address names one.
+ * Builds the options of node-postgres. With a certificate authority, it always uses TLS and checks chain and name, even if
+ * the URL asks for less. A client certificate in the URL is kept.
  */
 export function postgresConnection(url: string, ca: string | undefined): PostgresConnection {
   if (ca === undefined) return { connectionString: url };

@@ -2,34 +2,32 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Pipeline } from './pipeline.js';
 import { postgresConnection } from './connection.js';
 import { PrismaClient } from '../generated/prisma/client.js';
-import { endWhenSilent } from './unresponsive-postgres.js';
+import { closeUnresponsiveConnections } from './unresponsive-postgres.js';
 
 /**
- * The one way to Postgres. Ordinary paths use the client's models; the paths of every message use `$queryRaw` with
- * arrays (one statement for a group). Statements are prepared once a connection and named by their text: without
- * names, planning costs more than executing.
+ * Access to Postgres. Most code uses the models of Prisma; code that runs for every message uses one raw statement with
+ * array parameters per group. Every connection prepares a statement once, because planning costs more than executing.
  */
 export type Database = PrismaClient & Calls;
 
 interface Calls {
   /**
-   * One statement by the client's own connections and names, past its machinery (100 us a call) and past the driver's
-   * adapter, whose debugging keeps the values of the last hundred statements: for what groups of messages run, outside
-   * transactions.
-   * @param values text, numbers and booleans; arrays as Postgres reads them (messages/accept/arrays.ts)
-   * @returns the only row, a value for each of its columns
-   * @throws what the driver throws: `sqlStateOf` reads it
+   * Runs a statement outside transactions on a pool connection of Prisma, without Prisma's overhead (100 us a call) and
+   * without its adapter, which keeps the values of the last hundred statements for debugging.
+   * @param values text, numbers and booleans; arrays in Postgres format (arrays.ts)
+   * @returns the values of the only row
+   * @throws the driver's error; `readSqlState` reads it
    */
   callFunction: Call;
-  /** The same for a function of many rows. */
+  /** The same for a function that returns rows. */
   callRows: (sql: string, values: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
-  /** The same behind those that were called before it, over one connection (pipeline.ts). */
-  callInLine: Call;
+  /** The same through the pipelined connection (pipeline.ts). */
+  callPipelined: Call;
 }
 
 export type Call = (sql: string, values: readonly unknown[]) => Promise<readonly unknown[]>;
 
-/** A client or the inside of a transaction. */
+/** A client or a transaction. */
 export type Queryable = Pick<
   PrismaClient,
   '$queryRawUnsafe' | '$executeRawUnsafe' | '$queryRaw' | '$executeRaw'
@@ -42,40 +40,37 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Shown by Postgres in pg_stat_activity. */
   program: string;
-  /** 30 s where absent; 0: as long as it takes, where somebody watches. */
+  /** Default: 30 s. 0: no timeout, for commands that a person watches. */
   statementTimeoutMs?: number;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const MAX_NAMED_STATEMENTS = 500;
-/**
- * Until a transaction has begun, and until it is rolled back. Prisma's own 2 s and 5 s are over before a process that
- * stood still for a moment has read Postgres's answer; what no request may take longer than is judged there.
- */
+/** Prisma's defaults (2 s and 5 s) are too short for a process that was paused for a moment. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
-/** How a process uses its connections to Postgres. */
-export interface PoolUse {
+/** Connections of a process to Postgres. */
+export interface PoolUsage {
   busy: number;
   idle: number;
-  /** Statements and transactions without a connection yet. */
+  /** Statements and transactions that wait for a connection. */
   waiting: number;
   limit: number;
 }
 
 type Connected = Awaited<ReturnType<PrismaPg['connect']>>;
 
-const opened = new WeakMap<Database, { adapter: SharedPg; poolSize: number }>();
+const opened = new WeakMap<Database, { adapter: PoolAdapter; poolSize: number }>();
 
-/** Of a database that `openDatabase` has opened. */
-export function poolUseOf(db: Database): PoolUse {
+/** @param db opened by `openDatabase` */
+export function readPoolUsage(db: Database): PoolUsage {
   const { adapter, poolSize } = opened.get(db)!;
   return adapter.use(poolSize);
 }
 
-/** The adapter that the client uses, kept: it makes the pool when it connects. */
-class SharedPg extends PrismaPg {
+/** Keeps the connected adapter, because Prisma creates its pool when it connects. */
+class PoolAdapter extends PrismaPg {
   #connected: Connected | undefined;
   readonly #statementTimeoutMs: number;
 
@@ -86,7 +81,7 @@ class SharedPg extends PrismaPg {
 
   override async connect() {
     this.#connected = await super.connect();
-    endWhenSilent(this.#connected.underlyingDriver(), this.#statementTimeoutMs);
+    closeUnresponsiveConnections(this.#connected.underlyingDriver(), this.#statementTimeoutMs);
     return this.#connected;
   }
 
@@ -95,7 +90,7 @@ class SharedPg extends PrismaPg {
     return this.#connected!;
   }
 
-  use(limit: number): PoolUse {
+  use(limit: number): PoolUsage {
     const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#connected?.underlyingDriver() ?? {};
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount, limit };
   }
@@ -104,7 +99,7 @@ class SharedPg extends PrismaPg {
 export function openDatabase(options: DatabaseOptions): Database {
   const nameOf = nameStatements();
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const adapter = new SharedPg(
+  const adapter = new PoolAdapter(
     statementTimeoutMs,
     {
       ...postgresConnection(options.url, options.ca),
@@ -126,7 +121,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const database = Object.assign(client, {
     callRows,
     callFunction: async (sql: string, values: readonly unknown[]) => (await callRows(sql, values))[0]!,
-    async callInLine(sql: string, values: readonly unknown[]) {
+    async callPipelined(sql: string, values: readonly unknown[]) {
       const [row] = await pipeline.query(await connected(), statement(sql, values));
       return row!;
     },
@@ -135,7 +130,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return database;
 }
 
-/** Texts beyond the bound stay unnamed (''): a name is kept by every connection for ever. */
+/** Statements beyond the limit stay unnamed (''), because a connection keeps every named statement until it closes. */
 function nameStatements(): (sql: string) => string {
   const names = new Map<string, string>();
   return (sql) => {

@@ -1,35 +1,35 @@
 import { DatabaseError } from 'pg';
-import { isUndone, sqlStateOf } from './grouping.js';
+import { isRolledBack, readSqlState } from './grouping.js';
 
-const ofClient = (cause: object) =>
+const prismaError = (cause: object) =>
   Object.assign(new Error('raw query failed'), { meta: { driverAdapterError: { cause } } });
-const ofDriver = (code: string) => Object.assign(new DatabaseError('failed', 0, 'error'), { code });
+const driverError = (code: string) => Object.assign(new DatabaseError('failed', 0, 'error'), { code });
 
-describe('the SQLSTATE', () => {
+describe('SQLSTATE', () => {
   test.each<[string, unknown, string | null]>([
     [
-      'of a query of the client',
-      ofClient({ originalCode: '23505', kind: 'UniqueConstraintViolation' }),
+      'of a raw query of Prisma',
+      prismaError({ originalCode: '23505', kind: 'UniqueConstraintViolation' }),
       '23505',
     ],
-    ['of a call past the client', ofDriver('55P03'), '55P03'],
-    ['of a connection that is not there is none', ofClient({ kind: 'DatabaseNotReachable' }), null],
+    ['of a driver call', driverError('55P03'), '55P03'],
+    ['is null without a connection', prismaError({ kind: 'DatabaseNotReachable' }), null],
     [
-      'of a socket that is not there is not its code',
+      'is null for the error of a socket',
       Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
       null,
     ],
     [
-      'of a connection that did not come about is not the code of its socket',
+      'is null for an error caused by a socket',
       new Error('terminated', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }),
       null,
     ],
-    ['of what is no error is none', 'no', null],
-  ])('%s', (_, error, state) => expect(sqlStateOf(error)).toBe(state));
+    ['is null for a value that is not an error', 'no', null],
+  ])('%s', (_, error, state) => expect(readSqlState(error)).toBe(state));
 });
 
-test('a group is taken apart where Postgres has undone it, not without a connection', () => {
-  expect(isUndone(ofDriver('22021'))).toBe(true);
-  expect(isUndone(ofDriver('08006'))).toBe(false);
-  expect(isUndone(new Error('terminated'))).toBe(false);
+test('a group is split after a rollback, not after a lost connection', () => {
+  expect(isRolledBack(driverError('22021'))).toBe(true);
+  expect(isRolledBack(driverError('08006'))).toBe(false);
+  expect(isRolledBack(new Error('terminated'))).toBe(false);
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from './database.js';
-import { checkSealingKeys, WrongSealingKey } from './key-check.js';
+import { checkEncryptionKeys, WrongEncryptionKey } from './key-check.js';
 
 let database: TestDatabase;
 let db: Database;
@@ -18,25 +18,25 @@ afterAll(async () => {
 });
 
 const newKey = () => randomBytes(32).toString('base64');
-const check = (...keys: string[]) => checkSealingKeys(db, new Sealer(parseEncryptionKeys(keys.join(','))));
+const check = (...keys: string[]) => checkEncryptionKeys(db, new Sealer(parseEncryptionKeys(keys.join(','))));
 const first = newKey();
 const second = newKey();
 
-test('the first key is remembered, and the same one is right ever after', async () => {
+test('stores the first key and accepts it again', async () => {
   await Promise.all([check(first), check(first), check(first)]);
   await check(first);
   expect(await db.keyCheck.count()).toBe(1);
 });
 
-test('another key is refused, in words that say what to do', async () => {
+test('rejects another key and describes the fix', async () => {
   await check(first);
-  await expect(check(second)).rejects.toThrow(WrongSealingKey);
-  await expect(check(second)).rejects.toThrow(/GWK_ENCRYPTION_KEYS.*behind it/);
+  await expect(check(second)).rejects.toThrow(WrongEncryptionKey);
+  await expect(check(second)).rejects.toThrow(/GWK_ENCRYPTION_KEYS.*after it/);
 });
 
-test('a new key in front of the old one is right; the old one alone is not, once the new one has sealed', async () => {
+test('accepts a new key before the old one, and then rejects the old one alone', async () => {
   await check(first);
   await check(second, first);
-  await expect(check(first)).rejects.toThrow(WrongSealingKey);
+  await expect(check(first)).rejects.toThrow(WrongEncryptionKey);
   await check(first, second);
 });

@@ -3,12 +3,12 @@ import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import type { Database, Queryable } from './database.js';
 
 /**
- * Whose rows are few among those of others is listed by an index of theirs: what is read of a day are their rows. The
- * primary key has the order of a list too, and all rows of everybody.
+ * An owner with few rows is listed by an index of the owner, which reads only the owner's rows of a day. The primary key has
+ * the same order, but would read the rows of all owners.
  */
 const ROWS = 20_000;
 const FEW = 12;
-/** One row in so many is of the few. */
+/** Every n-th row belongs to the quiet owner. */
 const EVERY = Math.floor(ROWS / FEW);
 const LIMIT = 50;
 const [busy, quiet] = [newUuid(), newUuid()];
@@ -48,9 +48,9 @@ test.each<[sentence: string, table: string, call: string]>([
   ['failed messages', 'messages', `gwk_failed_messages('${quiet}', NULL`],
   ['events of a type', 'events', `gwk_events_of_account('${busy}', 'instance.banned'`],
   ['events of an instance', 'events', `gwk_events_of_instances('{${quiet}}', NULL`],
-  ['deliveries to a destination', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', NULL, NULL`],
-  ['deliveries that failed', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', 'failed', NULL`],
-])('%s: few are read where few are theirs', async (_, table, call) => {
+  ['deliveries to an endpoint', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', NULL, NULL`],
+  ['failed deliveries', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', 'failed', NULL`],
+])('%s: reads only the rows of the owner', async (_, table, call) => {
   const all = `'${lowestUuidAt(0)}', '${lowestUuidAt(Date.now() + 86_400_000)}', ${LIMIT}`;
   const rowsRead = async (tx: Queryable): Promise<number> => {
     const [row] = await tx.$queryRawUnsafe<{ read: number }[]>(

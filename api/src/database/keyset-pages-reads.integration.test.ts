@@ -9,16 +9,16 @@ import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
 /**
- * What a page costs must not grow with what there is of its day. Postgres counts the rows that it reads; its plans are
- * those that it keeps from when the day was young.
+ * The cost of a page must not grow with the rows of its day. Postgres counts the rows that it reads; it keeps the plans that it
+ * made when the day had few rows.
  */
 const FEW = 60;
 const ROWS = 6_000;
-/** So many a second, before now: what came at one moment stands under one key. */
+/** Rows per second before now, so that few rows share an id bucket. */
 const RATE = 250;
 const LIMIT = 50;
 const PLANS = 8;
-/** Measured after those. */
+/** Lists that are measured after the plans are cached. */
 const LISTS = 40;
 
 let api: TestApi;
@@ -38,7 +38,7 @@ beforeEach(async () => {
   await api.db.conversation.create({ data: conversation });
   await api.db.$queryRaw`SELECT gwk_ensure_partitions('messages', current_date - 90, current_date)`;
   const id = idMadeAt('gwk_new_id()', `now() - n * interval '1 second' / ${RATE}`);
-  /** So many, the newest of them that many places before now. */
+  /** Inserts `rows` rows; the newest is `newest` rows before now. */
   insert = (rows, newest) => api.db.$executeRaw`
     INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, created_at, updated_at)
     SELECT ${Prisma.raw(id)}, ${account.id}::uuid, ${instanceId}::uuid, ${instanceId}::uuid, 'outbound', '5511900000001', 'text',
@@ -49,8 +49,8 @@ beforeEach(async () => {
 afterEach(() => api.stop());
 
 /**
- * Rows of messages that Postgres has read so far. A connection tells of its reads some time later, or when it ends: those
- * of the API are ended.
+ * Rows of messages that Postgres has read so far. A connection reports its reads with a delay or at its end, so the
+ * connections of the API are closed.
  */
 async function rowsRead(): Promise<number> {
   await api.db.$queryRaw`
@@ -71,7 +71,7 @@ async function page(filters: Record<string, string>): Promise<void> {
 test.each<[string, () => Record<string, string>]>([
   ['an account', () => ({})],
   ['an instance', () => ({ instance_id: instance })],
-])('a page of %s reads about as many rows as it has, of the thousands of its day', async (_, filters) => {
+])('a page of %s reads about as many rows as it returns', async (_, filters) => {
   for (let count = 0; count < PLANS; count++) await page(filters());
   await insert(ROWS, 0);
   for (let count = 0; count < LISTS; count++) await page(filters());

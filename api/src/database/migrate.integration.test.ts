@@ -9,7 +9,7 @@ import {
 } from '@gwk/test/support/servers/database';
 import { until } from '@gwk/test/support/wait';
 import pg from 'pg';
-import { migrate, pendingNow } from './migrate.js';
+import { migrate, listPendingMigrations } from './migrate.js';
 import { retryWhileUnavailable, waitForMigrations } from './wait-for-migrations.js';
 
 let database: TestDatabase;
@@ -40,7 +40,7 @@ async function query<T extends pg.QueryResultRow>(sql: string, url = database.ur
   }
 }
 
-test('applies what is new, in the order of names, once', async () => {
+test('applies new migrations once, in the order of their names', async () => {
   write('2_second', 'INSERT INTO a VALUES (1)');
   write('1_first', 'CREATE TABLE a (n int)');
   expect(await migrate(database.url, folder)).toEqual(['1_first', '2_second']);
@@ -50,14 +50,14 @@ test('applies what is new, in the order of names, once', async () => {
   expect(await query('SELECT n FROM a ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('several at once apply each migration once', async () => {
+test('concurrent runs apply each migration once', async () => {
   write('1_first', 'CREATE TABLE a (n int); INSERT INTO a VALUES (1)');
   const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(database.url, folder)));
   expect(applied.flat()).toEqual(['1_first']);
   expect(await query('SELECT n FROM a')).toHaveLength(1);
 });
 
-test('a migration that fails leaves nothing of itself but the reason, and is tried again by the next run', async () => {
+test('a failed migration leaves only its error, and the next run retries it', async () => {
   await query('CREATE TABLE divisors AS SELECT 0 AS n');
   write('1_first', 'CREATE TABLE a (n int); SELECT 1/n FROM divisors');
   for (let run = 0; run < 2; run++)
@@ -70,25 +70,25 @@ test('a migration that fails leaves nothing of itself but the reason, and is tri
   expect(rows).toEqual([{ logs: null }]);
 });
 
-test('a run that is killed, or loses Postgres, half-way leaves nothing that stops the next one', async () => {
+test('an interrupted run does not block the next one', async () => {
   write('1_first', 'CREATE TABLE a (n int); SELECT pg_sleep(600) /* half-way */');
   const killed = expect(migrate(database.url, folder)).rejects.toThrow();
   const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%half-way%'`;
-  await until(async () => (await query(kill)).length > 0, { what: 'it is killed' });
+  await until(async () => (await query(kill)).length > 0, { what: 'the backend is terminated' });
   await killed;
   write('1_first', 'CREATE TABLE a (n int)');
   expect(await migrate(database.url, folder)).toEqual(['1_first']);
 });
 
-test("one that Prisma's own command began and did not finish is not begun anew: nobody knows how far it came", async () => {
+test("rejects a migration that Prisma's CLI did not finish", async () => {
   write('1_first', 'CREATE TABLE a (n int)');
   await migrate(database.url, folder);
   await query('UPDATE _prisma_migrations SET finished_at = NULL');
-  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first was begun by another program/);
+  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first was started by another program/);
 });
 
-test('no migration of this version ends the transaction that it is run in', () => {
+test('no migration ends its transaction', () => {
   const all = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
   for (const name of readdirSync(all).filter((one) => /^\d/.test(one))) {
     const sql = readFileSync(join(all, name, 'migration.sql'), 'utf8');
@@ -99,14 +99,14 @@ test('no migration of this version ends the transaction that it is run in', () =
   }
 });
 
-test('a migration changed after it was applied is refused', async () => {
+test('rejects a migration that was changed after it was applied', async () => {
   write('1_first', 'CREATE TABLE a (n int)');
   await migrate(database.url, folder);
   write('1_first', 'CREATE TABLE a (n bigint)');
   await expect(migrate(database.url, folder)).rejects.toThrow(/1_first was changed/);
 });
 
-test('the migrations of this version leave every one of them finished', async () => {
+test('all migrations of this version finish', async () => {
   const migrated = await createTestDatabase();
   try {
     const rows = await query('SELECT 1 FROM _prisma_migrations WHERE finished_at IS NULL', migrated.url);
@@ -117,24 +117,24 @@ test('the migrations of this version leave every one of them finished', async ()
   }
 });
 
-describe('who waits for the migrations of others', () => {
+describe('waiting for migrations', () => {
   const now = { timeoutMs: 0, everyMs: 10 };
-  const patient = { timeoutMs: 600_000, everyMs: 10 };
+  const long = { timeoutMs: 600_000, everyMs: 10 };
   const at = () => ({ url: database.url });
 
-  test('goes on as soon as the last one is applied', async () => {
+  test('ends when the last migration is applied', async () => {
     write('1_first', 'CREATE TABLE a (n int)');
     write('2_second', 'INSERT INTO a VALUES (1)');
     let done = false;
-    const waiting = waitForMigrations(at(), patient, folder).then(() => (done = true));
-    await pendingNow(at(), folder);
+    const waiting = waitForMigrations(at(), long, folder).then(() => (done = true));
+    await listPendingMigrations(at(), folder);
     expect(done).toBe(false);
     await migrate(database.url, folder);
     await waiting;
     expect(await query('SELECT n FROM a')).toHaveLength(1);
   });
 
-  test('does not wait where the database has all, or more: a newer version is being rolled out', async () => {
+  test('does not wait if the database has all migrations or newer ones', async () => {
     write('1_first', 'CREATE TABLE a (n int)');
     write('2_newer', 'CREATE TABLE b (n int)');
     await migrate(database.url, folder);
@@ -142,39 +142,37 @@ describe('who waits for the migrations of others', () => {
     await waitForMigrations(at(), now, folder);
   });
 
-  test('gives up once its patience is over, and names what is missing', async () => {
+  test('throws after the timeout with the missing migrations', async () => {
     write('1_first', 'SELECT 1');
     await expect(waitForMigrations(at(), now, folder)).rejects.toThrow(/lacks 1_first/);
   });
 
-  test('is told at once of a migration that failed', async () => {
+  test('throws at once if a migration failed', async () => {
     write('1_first', 'SELECT 1/0');
     await expect(migrate(database.url, folder)).rejects.toThrow();
-    await expect(waitForMigrations(at(), patient, folder)).rejects.toThrow(
-      /1_first failed: division by zero/,
-    );
+    await expect(waitForMigrations(at(), long, folder)).rejects.toThrow(/1_first failed: division by zero/);
   });
 
-  test('waits for one that is under way', async () => {
+  test('waits for a running migration', async () => {
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     for (const sql of ['CREATE TABLE held (n int)', 'BEGIN', 'LOCK TABLE held']) await holder.query(sql);
     write('1_first', 'SELECT n FROM held');
-    const under = migrate(database.url, folder);
-    const stands = "SELECT 1 FROM pg_locks WHERE relation = 'held'::regclass AND NOT granted";
-    await until(async () => (await query(stands)).length > 0, { what: 'the migration is under way' });
+    const running = migrate(database.url, folder);
+    const blocked = "SELECT 1 FROM pg_locks WHERE relation = 'held'::regclass AND NOT granted";
+    await until(async () => (await query(blocked)).length > 0, { what: 'the migration is running' });
     let done = false;
-    const waiting = waitForMigrations(at(), patient, folder).then(() => (done = true));
-    expect(await pendingNow(at(), folder)).toEqual(['1_first']);
+    const waiting = waitForMigrations(at(), long, folder).then(() => (done = true));
+    expect(await listPendingMigrations(at(), folder)).toEqual(['1_first']);
     expect(done).toBe(false);
     await holder.end();
     await waiting;
-    expect(await under).toEqual(['1_first']);
+    expect(await running).toEqual(['1_first']);
   });
 
-  test('waits for a Postgres that does not answer, as long as its patience lasts', async () => {
-    const away = { url: 'postgresql://gwk@127.0.0.1:1/none' };
-    await expect(waitForMigrations(away, { timeoutMs: 50, everyMs: 10 }, folder)).rejects.toThrow(
+  test('retries an unavailable Postgres until the timeout', async () => {
+    const unreachable = { url: 'postgresql://gwk@127.0.0.1:1/none' };
+    await expect(waitForMigrations(unreachable, { timeoutMs: 50, everyMs: 10 }, folder)).rejects.toThrow(
       /ECONNREFUSED/,
     );
     let calls = 0;
@@ -183,8 +181,8 @@ describe('who waits for the migrations of others', () => {
       if (calls < 3) throw Object.assign(new Error('starting'), { code: '57P03' });
       return 'done';
     };
-    expect(await retryWhileUnavailable(patient, failing)).toBe('done');
+    expect(await retryWhileUnavailable(long, failing)).toBe('done');
     const wrong = () => Promise.reject(Object.assign(new Error('password'), { code: '28P01' }));
-    await expect(retryWhileUnavailable(patient, wrong)).rejects.toThrow('password');
+    await expect(retryWhileUnavailable(long, wrong)).rejects.toThrow('password');
   });
 });

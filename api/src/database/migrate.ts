@@ -5,11 +5,6 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { postgresConnection } from './connection.js';
 
-/**
- * Applies the migrations and records them as `prisma migrate deploy` does (its table, its checksum, its lock), so
- * that Prisma's own commands agree afterwards. Images need neither Prisma's command line nor its engine for it.
- */
-
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 /** The advisory lock of Prisma's schema engine. */
 const PRISMA_LOCK = 72707369;
@@ -44,57 +39,59 @@ interface Applied {
   migration_name: string;
   checksum: string;
   finished_at: Date | null;
-  /** What was wrong, once it has failed. */
+  /** Error message of a failed migration. */
   logs: string | null;
 }
 
 /**
- * @returns the names of the migrations applied now, in order
- * @throws Error where a migration fails, or was changed after it was applied
+ * Applies the migrations and records them like `prisma migrate deploy` (same table, checksum and lock), so that Prisma's
+ * commands stay usable. Images need neither Prisma's CLI nor its engine.
+ * @returns the names of the applied migrations in order
+ * @throws Error if a migration fails, or was changed after it was applied
  */
 export async function migrate(database: MigratedDatabase | string, folder = MIGRATIONS): Promise<string[]> {
-  const client = clientOf(database);
+  const client = createClient(database);
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
     await client.query(CREATE_TABLE);
-    const waiting = await pendingMigrations(client, readMigrations(folder));
-    for (const migration of waiting) await apply(client, migration);
-    return waiting.map(({ name }) => name);
-  } finally {
-    await client.end();
-  }
-}
-
-/**
- * Names of the migrations that are still to be applied. Changes nothing, and takes no lock.
- * @throws Error as migrate does
- */
-export async function pendingNow(
-  database: MigratedDatabase | string,
-  folder = MIGRATIONS,
-): Promise<string[]> {
-  const client = clientOf(database);
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ there: boolean }>(
-      "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS there",
-    );
-    const all = readMigrations(folder);
-    const pending = rows[0]!.there ? await pendingMigrations(client, all, { underWay: 'pending' }) : all;
+    const pending = await selectPending(client, readMigrations(folder));
+    for (const migration of pending) await apply(client, migration);
     return pending.map(({ name }) => name);
   } finally {
     await client.end();
   }
 }
 
-function clientOf(database: MigratedDatabase | string): pg.Client {
+/**
+ * Lists the names of pending migrations. Changes nothing and takes no lock.
+ * @throws Error like migrate
+ */
+export async function listPendingMigrations(
+  database: MigratedDatabase | string,
+  folder = MIGRATIONS,
+): Promise<string[]> {
+  const client = createClient(database);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ there: boolean }>(
+      "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS there",
+    );
+    const all = readMigrations(folder);
+    const pending = rows[0]!.there ? await selectPending(client, all, { unfinished: 'pending' }) : all;
+    return pending.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}
+
+function createClient(database: MigratedDatabase | string): pg.Client {
   const { url, ca } = typeof database === 'string' ? { url: database, ca: undefined } : database;
   const client = new pg.Client({
     ...postgresConnection(url, ca),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  // A connection that breaks while nothing is asked of it must not end the program.
+  // A connection that breaks while it is idle must not end the program.
   client.on('error', () => undefined);
   return client;
 }
@@ -111,13 +108,14 @@ function readMigrations(folder: string): Migration[] {
 }
 
 /**
- * One that failed left its reason and nothing else: who migrates tries it again, who waits is told. One without a reason
- * was begun by Prisma's own command, which may be at it; under the lock it has ended, and nobody knows how far it came.
+ * Selects pending migrations. A failed migration has an error message: `migrate` retries it, and a waiting program throws. An
+ * unfinished one without a message was started by Prisma's CLI: a waiting program waits for it. Under the lock, that program
+ * has ended and the state is unknown, so `migrate` throws.
  */
-async function pendingMigrations(
+async function selectPending(
   client: pg.Client,
   migrations: Migration[],
-  { underWay }: { underWay: 'failed' | 'pending' } = { underWay: 'failed' },
+  { unfinished }: { unfinished: 'failed' | 'pending' } = { unfinished: 'failed' },
 ): Promise<Migration[]> {
   const { rows } = await client.query<Applied>(
     'SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations WHERE rolled_back_at IS NULL',
@@ -126,50 +124,49 @@ async function pendingMigrations(
   return migrations.filter(({ name, checksum }) => {
     const before = applied.get(name);
     if (before?.finished_at === null) {
-      if ((underWay === 'pending') === (before.logs === null)) return true;
+      if ((unfinished === 'pending') === (before.logs === null)) return true;
       if (before.logs !== null) throw new Error(`migration ${name} failed: ${before.logs}`);
       throw new Error(
-        `migration ${name} was begun by another program that did not finish it. See whether it was applied; then set ` +
-          `rolled_back_at (it was not) or finished_at (it was) of its row in _prisma_migrations to now()`,
+        `migration ${name} was started by another program that did not finish it. Check whether it was applied. Then set ` +
+          `finished_at (if it was) or rolled_back_at (if not) of its row in _prisma_migrations to now()`,
       );
     }
     if (before && before.checksum !== checksum) {
       throw new Error(
-        `migration ${name} was changed after it was applied to this database, which another version made ` +
-          '(on one machine "make reset" begins anew)',
+        `migration ${name} was changed after it was applied: another version of gwk created this database ` +
+          '(on one machine, "make reset" deletes it)',
       );
     }
     return before === undefined;
   });
 }
 
-const GIVE_UP_FAILED =
+const MARK_ROLLED_BACK =
   'UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL';
 const INSERT =
   'INSERT INTO _prisma_migrations (id, checksum, migration_name, logs, finished_at, applied_steps_count) VALUES ($1, $2, $3, $4, $5, $6)';
 
 /**
- * The migration and the word that it was applied, in one transaction: whoever is killed half-way, or loses Postgres,
- * leaves nothing behind, and the next run begins it anew. One that fails leaves the reason, for those that wait.
+ * Applies a migration and records it in one transaction, so an interrupted run leaves nothing behind and the next run starts
+ * it again. A failed migration records its error for waiting programs.
  */
 async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
   const record = [randomUUID(), checksum, name];
   try {
     await client.query('BEGIN');
-    await client.query(GIVE_UP_FAILED, [name]);
+    await client.query(MARK_ROLLED_BACK, [name]);
     await client.query(sql);
     await client.query(INSERT, [...record, null, new Date(), 1]);
     await client.query('COMMIT');
   } catch (error) {
     const { message } = error as Error;
-    await leaveReason(client, record, message).catch(() => undefined);
+    await recordFailure(client, record, message).catch(() => undefined);
     throw new Error(`migration ${name}: ${message}`, { cause: error });
   }
 }
 
-/** Where Postgres is gone there is nobody to leave it to. */
-async function leaveReason(client: pg.Client, record: string[], reason: string): Promise<void> {
+async function recordFailure(client: pg.Client, record: string[], reason: string): Promise<void> {
   await client.query('ROLLBACK');
-  await client.query(GIVE_UP_FAILED, record.slice(-1));
+  await client.query(MARK_ROLLED_BACK, record.slice(-1));
   await client.query(INSERT, [...record, reason, null, 0]);
 }

@@ -11,7 +11,7 @@ let open: number;
 
 beforeEach(async () => {
   database = await createEmptyDatabase();
-  // With one connection, whoever does not share it waits.
+  // With one connection, a statement that does not share it would wait.
   pool = new pg.Pool({ connectionString: database.url, max: 1, pipeline: true, application_name: 'piped' });
   open = 0;
   pool.on('connect', () => open++).on('remove', () => open--);
@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await pool.end();
-  // A pool has ended for itself when it has taken its leave; Postgres would end in their midst those who are still going.
+  // pool.end() resolves before its connections are closed, and dropping the database would terminate them.
   while (open > 0) await once(pool, 'remove');
   await others.end();
   await database.drop();
@@ -46,16 +46,16 @@ async function isWaiting(event: string): Promise<void> {
   }
 }
 
-test('statements share a connection, which goes back to the pool when none is under way', async () => {
+test('statements share a connection, which is released when none is running', async () => {
   const pipeline = new Pipeline();
   const answers = await Promise.all([1, 2, 3].map((n) => pipeline.query(pool, insert(n))));
   expect(answers).toEqual([[[1]], [[2]], [[3]]]);
   expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
 });
 
-test('those behind a slow one have been sent: they run although this process is busy by then', async () => {
+test('statements behind a slow one are already sent and run while this process is blocked', async () => {
   const pipeline = new Pipeline();
-  // A thread holds the lock that the first one waits for, and tells when the row of the second one is there.
+  // A thread holds the lock that the first statement waits for, and reports the row of the second one.
   const [goOn, done] = [1, 2].map(() => new Int32Array(new SharedArrayBuffer(4))) as [Int32Array, Int32Array];
   const workerData = { url: database.url, goOn, done };
   const thread = new Worker(
@@ -80,13 +80,13 @@ test('those behind a slow one have been sent: they run although this process is 
   await isWaiting('advisory');
   Atomics.store(goOn, 0, 1);
   Atomics.notify(goOn, 0);
-  // Nothing of this process runs until the row is there.
+  // This process is blocked until the row exists.
   expect(Atomics.wait(done, 0, 0, 120_000)).not.toBe('timed-out');
   expect((await both)[1]).toEqual([[1]]);
   await thread.terminate();
 });
 
-test('one that fails is undone alone, and its connection is not used again', async () => {
+test('a failed statement is rolled back alone, and its connection is not used again', async () => {
   const pipeline = new Pipeline();
   const settled = await Promise.allSettled([1, 1, 2].map((n) => pipeline.query(pool, insert(n))));
   expect(settled).toMatchObject([
@@ -98,7 +98,7 @@ test('one that fails is undone alone, and its connection is not used again', asy
   expect(await pipeline.query(pool, insert(3))).toEqual([[3]]);
 });
 
-test('a name that the connection could not prepare is prepared anew by the next one', async () => {
+test('a statement that could not be prepared is prepared by the next connection', async () => {
   const pipeline = new Pipeline();
   const ask = () => pipeline.query(pool, { name: 'later', text: 'SELECT n FROM later', rowMode: 'array' });
   await expect(ask()).rejects.toMatchObject({ code: '42P01' });
@@ -106,7 +106,7 @@ test('a name that the connection could not prepare is prepared anew by the next 
   expect(await ask()).toEqual([[5]]);
 });
 
-test('one that waited too long for a lock leaves its connection to those behind it', async () => {
+test('a lock timeout keeps the connection usable', async () => {
   const pipeline = new Pipeline();
   await others.query('SELECT pg_advisory_lock(7)');
   const briefly = (text: string) => pipeline.query(pool, { text, rowMode: 'array' });
@@ -120,11 +120,11 @@ test('one that waited too long for a lock leaves its connection to those behind 
   expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
 });
 
-test('a connection that breaks fails what is under way, and the next statement takes another', async () => {
+test('a broken connection fails running statements, and the next one uses another', async () => {
   const pipeline = new Pipeline();
   await others.query('SELECT pg_advisory_lock(7)');
-  const underWay = [hold, insert(1)].map((statement) => pipeline.query(pool, statement));
-  const settled = Promise.allSettled(underWay);
+  const running = [hold, insert(1)].map((statement) => pipeline.query(pool, statement));
+  const settled = Promise.allSettled(running);
   await isWaiting('advisory');
   await others.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'piped' AND datname = current_database()`,
@@ -133,7 +133,7 @@ test('a connection that breaks fails what is under way, and the next statement t
   expect(await pipeline.query(pool, insert(1))).toEqual([[1]]);
 });
 
-test('without a connection all are told, and asked again later', async () => {
+test('statements fail without a connection, and work later', async () => {
   const pipeline = new Pipeline();
   const nowhere = new pg.Pool({ connectionString: 'postgres://gwk@127.0.0.1:1/gwk', pipeline: true });
   const settled = await Promise.allSettled([1, 2].map((n) => pipeline.query(nowhere, insert(n))));
@@ -142,7 +142,7 @@ test('without a connection all are told, and asked again later', async () => {
   await nowhere.end();
 });
 
-test('the driver gets a callback: the one it makes for itself keeps each statement until old objects are searched', async () => {
+test('passes a callback to the driver, whose own one would retain statements in the old generation', async () => {
   const given: unknown[][] = [];
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;

@@ -1,50 +1,49 @@
 import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
-import { sqlStateOf } from './grouping.js';
+import { readSqlState } from './grouping.js';
 
 export const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Statements that stand one behind the other in Postgres: each is sent while those before it still run, over one
- * connection of the pool, which is given back when none is under way. Postgres goes from one to the next without
- * waiting for this process, and does them all in one of its processes, which has what they need at hand: side by side
- * they take more of the processor each, and wait for each other's rows.
+ * Sends statements over one pool connection without waiting for the answers to earlier ones, and releases the connection when
+ * none is running. Postgres runs them in one backend with warm caches; in parallel they would need more CPU and wait for each
+ * other's row locks. A slow statement delays the ones behind it. Each is its own transaction
+ * (docs/decisions/0024-pipeline-accept-batches-on-one-connection.md).
  *
- * Whoever is slow holds up those behind it. Each is a transaction of its own: one that fails is undone alone.
- *
- * @remarks The pool's clients have to be in pipeline mode.
+ * @remarks The clients of the pool must be in pipeline mode.
  */
 export class Pipeline {
-  #held: Held | undefined;
+  #current: PipelineConnection | undefined;
 
-  /** @throws what the driver throws */
+  /** @throws the driver's error */
   async query(pool: Pool, statement: QueryArrayConfig): Promise<unknown[][]> {
-    if (this.#held === undefined || this.#held.fault !== undefined) this.#held = new Held(pool);
-    const held = this.#held;
-    held.underWay++;
+    if (this.#current === undefined || this.#current.fault !== undefined)
+      this.#current = new PipelineConnection(pool);
+    const connection = this.#current;
+    connection.running++;
     try {
-      return await ask(await held.client, statement);
+      return await runQuery(await connection.client, statement);
     } catch (error) {
-      // Its own trace leads to the socket that it was read from.
+      // The original stack trace shows only the socket.
       if (error instanceof Error) Error.captureStackTrace(error);
-      if (!leavesSessionWhole(error)) held.fault ??= error as Error;
+      if (!keepsSessionUsable(error)) connection.fault ??= error as Error;
       throw error;
     } finally {
-      if (--held.underWay === 0) this.#giveBack(held);
+      if (--connection.running === 0) this.#release(connection);
     }
   }
 
-  #giveBack(held: Held): void {
-    if (this.#held === held) this.#held = undefined;
-    held.giveBack();
+  #release(connection: PipelineConnection): void {
+    if (this.#current === connection) this.#current = undefined;
+    connection.release();
   }
 }
 
 /**
- * With a callback of our own. Where it gets none, the driver assigns a function to a property of the statement; such
- * functions V8 puts among the old objects as they are made, and all that they hold (the statement, its values, their
- * bytes) lives until old objects are searched: that alone was half of what made V8 search them.
+ * Runs a query with a callback. Without one, the driver assigns a function to a property of the statement. V8 allocates such
+ * functions in the old generation, so the statement and its values live until a major collection. That caused half of
+ * the major collections.
  */
-function ask(client: PoolClient, statement: QueryArrayConfig): Promise<unknown[][]> {
+function runQuery(client: PoolClient, statement: QueryArrayConfig): Promise<unknown[][]> {
   return new Promise((resolve, reject) => {
     client.query<unknown[]>(statement, (error: Error | null, result) => {
       if (error) reject(error);
@@ -53,15 +52,15 @@ function ask(client: PoolClient, statement: QueryArrayConfig): Promise<unknown[]
   });
 }
 
-/** A statement that waited for a lock for too long had been prepared, and left nothing behind: that is to be expected. */
-const leavesSessionWhole = (error: unknown) => sqlStateOf(error) === LOCK_NOT_AVAILABLE;
+/** A lock timeout is expected: the statement was prepared, and the session stays usable. */
+const keepsSessionUsable = (error: unknown) => readSqlState(error) === LOCK_NOT_AVAILABLE;
 
-class Held {
+class PipelineConnection {
   readonly client: Promise<PoolClient>;
-  underWay = 0;
+  running = 0;
   /**
-   * What broke the connection, or a statement on it: a session may be left with names of statements that it does not
-   * know, so it is not used again, as the pool does for its own.
+   * Error of the connection or of a statement. The session may then lack prepared statements that the driver expects,
+   * so it is closed instead of used again.
    */
   fault: Error | undefined;
   readonly #onError = (error: Error): void => void (this.fault = error);
@@ -70,12 +69,12 @@ class Held {
     this.client = pool.connect().then((client) => client.on('error', this.#onError));
   }
 
-  giveBack(): void {
+  release(): void {
     const release = (client: PoolClient): void => {
       client.off('error', this.#onError);
       client.release(this.fault);
     };
-    // Where there never was a connection, those who asked for it have been told.
+    // If the connection failed, the queries were rejected.
     this.client.then(release, () => {});
   }
 }

@@ -1,27 +1,25 @@
 import type { Socket } from 'node:net';
 import type { Client, Pool, PoolClient } from 'pg';
 
-/** Beyond a statement's time: for its answer to come, also from a host that is busy. */
+/** Time after the statement timeout for the answer of a busy host. */
 const GRACE_MS = 5_000;
 
 /**
- * A host that loses its power says nothing, and the kernel sends again for some 15 minutes until it takes a connection
- * for lost: for as long would a failover to another host go unnoticed. Postgres ends each statement after its time and
- * says so; where nothing at all has come for longer than that, nobody is there, and the connection ends, as if the host
- * had closed it. Connections that nobody uses have left the pool by then (after ten seconds). What is sent is no sign of
- * life: of a line of statements each would put the end off.
- *
- * @param statementTimeoutMs 0: statements take as long as they take, and so may silence.
+ * Closes connections of a host that lost power, so that a failover is noticed before TCP gives up after about 15 minutes.
+ * Postgres ends every statement after its timeout and reports it, so a connection that received nothing for longer is dead.
+ * Sent data does not count, because a pipeline of statements would postpone the end. Idle connections leave the pool
+ * after 10 s.
+ * @param statementTimeoutMs 0: statements have no timeout, and connections are never closed
  */
-export function endWhenSilent(pool: Pool, statementTimeoutMs: number): void {
+export function closeUnresponsiveConnections(pool: Pool, statementTimeoutMs: number): void {
   if (statementTimeoutMs === 0) return;
-  const silences = new WeakMap<PoolClient, NodeJS.Timeout>();
+  const timers = new WeakMap<PoolClient, NodeJS.Timeout>();
   pool.on('connect', (client) => {
     const socket = (client as Client).connection.stream as Socket;
-    const giveUp = () => socket.destroy(new Error('Postgres does not answer: the connection is given up'));
-    const silence = setTimeout(giveUp, statementTimeoutMs + GRACE_MS).unref();
-    socket.on('data', () => silence.refresh()).once('close', () => clearTimeout(silence));
-    silences.set(client, silence);
+    const close = () => socket.destroy(new Error('Postgres does not answer; connection closed'));
+    const timer = setTimeout(close, statementTimeoutMs + GRACE_MS).unref();
+    socket.on('data', () => timer.refresh()).once('close', () => clearTimeout(timer));
+    timers.set(client, timer);
   });
-  pool.on('acquire', (client) => silences.get(client)?.refresh());
+  pool.on('acquire', (client) => timers.get(client)?.refresh());
 }

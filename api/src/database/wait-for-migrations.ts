@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pendingNow, type MigratedDatabase } from './migrate.js';
+import { listPendingMigrations, type MigratedDatabase } from './migrate.js';
 
 export interface WaitOptions {
   timeoutMs: number;
@@ -53,7 +53,7 @@ export async function waitForMigrations(
   for (;;) {
     const left = timeoutMs - (performance.now() - began);
     const pending = await retryWhileUnavailable({ timeoutMs: left, everyMs }, () =>
-      pendingNow(database, folder),
+      listPendingMigrations(database, folder),
     );
     if (pending.length === 0) return Math.round(performance.now() - began);
     if (left <= 0) {

@@ -4,7 +4,7 @@ import { resolvePolicy } from '@gwk/core/policy/policy';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { openBuilt, sealBuilt, sealMenu } from '../messages/content.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { LINGER, isUndone } from '../database/grouping.js';
+import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
@@ -43,7 +43,7 @@ export class BuiltMessages {
     this.#groups = new Batcher({
       run: (items) => this.#storeAll(items),
       linger: LINGER,
-      mayIsolate: isUndone,
+      mayIsolate: isRolledBack,
     });
   }
 

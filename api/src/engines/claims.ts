@@ -10,7 +10,7 @@ import { openContent, openBuilt } from '../messages/content.js';
 import { readQuotes } from '../messages/quotes.js';
 import { readContexts } from '../platform/trace-contexts.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { LINGER, isUndone } from '../database/grouping.js';
+import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
@@ -64,7 +64,7 @@ export class Claims {
     this.#groups = new Batcher({
       run: (items) => this.#claimAll(items),
       linger: LINGER,
-      mayIsolate: isUndone,
+      mayIsolate: isRolledBack,
     });
   }
 

@@ -6,7 +6,7 @@ import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState } from '@gwk/core/states';
 import { openCommandKey } from '../instances/command-key.js';
 import { writeStates } from '../instances/state/write.js';
-import { isUndone } from '../database/grouping.js';
+import { isRolledBack } from '../database/grouping.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
@@ -46,7 +46,7 @@ export class Leases {
     private readonly deps: InternalDeps,
     private readonly redisUsers: RedisUsers,
   ) {
-    this.#renewals = new Batcher({ run: (items) => this.#renewAll(items), mayIsolate: isUndone });
+    this.#renewals = new Batcher({ run: (items) => this.#renewAll(items), mayIsolate: isRolledBack });
   }
 
   async acquire(caller: EngineCaller, request: EngineRequest<'acquire'>): Promise<EngineResponse<'acquire'>> {

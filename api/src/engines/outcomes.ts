@@ -3,7 +3,7 @@ import type { EngineRequest, EngineResponse, LeaseIdentity, Outcome } from '@gwk
 import { applyStatusUpdates, type FactsRow, type MessageUpdates } from '../messages/apply-status.js';
 import type { StatusUpdate } from '../messages/decide-status.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { LINGER_OUTCOMES, isUndone } from '../database/grouping.js';
+import { LINGER_OUTCOMES, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
@@ -35,7 +35,7 @@ export class Outcomes {
     this.#groups = new Batcher({
       run: (items) => this.#recordAll(items),
       linger: LINGER_OUTCOMES,
-      mayIsolate: isUndone,
+      mayIsolate: isRolledBack,
     });
   }
 

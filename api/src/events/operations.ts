@@ -8,7 +8,7 @@ import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import { findFilterInstance } from '../instances/find.js';
-import { lookBy, newestFirst } from '../database/keyset-pages.js';
+import { queryRange, pageNewest } from '../database/keyset-pages.js';
 import { openEventData } from './emit.js';
 
 const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.instance_id AS "instanceId", m.type, m."timestamp",
@@ -35,10 +35,15 @@ export const eventOperations = [
       }
       const type = filters.type ?? null;
       const look = instances
-        ? lookBy<Event>(db, COLUMNS, 'gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type}`)
-        : lookBy<Event>(db, COLUMNS, 'gwk_events_of_account', Prisma.sql`${caller.accountId}::uuid, ${type}`);
+        ? queryRange<Event>(db, COLUMNS, 'gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type}`)
+        : queryRange<Event>(
+            db,
+            COLUMNS,
+            'gwk_events_of_account',
+            Prisma.sql`${caller.accountId}::uuid, ${type}`,
+          );
       const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
-      const rows = await newestFirst({ from, before: after, limit: limit + 1 }, look);
+      const rows = await pageNewest({ from, before: after, limit: limit + 1 }, look);
       return { status: 200, body: cursors.page(list, limit, rows, (row) => eventOut(sealer, row)) };
     },
   }),

@@ -5,7 +5,7 @@ import type { Sealer } from '@gwk/core/encryption';
 import { linkNames } from '../contacts/contacts.js';
 import type { Database } from '../database/database.js';
 import { fence } from '../engines/fence.js';
-import { isUndone } from '../database/grouping.js';
+import { isRolledBack } from '../database/grouping.js';
 import { RefusalError, type LeaseRefusal } from '../engines/refusal.js';
 import { PolicyResolver } from '../messages/policies.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
@@ -62,7 +62,7 @@ export class Receiver {
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
     this.#policies = new PolicyResolver(deps.environmentPolicy);
-    this.#groups = new Batcher({ run: (items) => this.#receiveAll(items), mayIsolate: isUndone });
+    this.#groups = new Batcher({ run: (items) => this.#receiveAll(items), mayIsolate: isRolledBack });
   }
 
   async receive(item: InboundItem): Promise<Received> {

@@ -7,7 +7,13 @@ import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
 import { findFilterInstance } from '../instances/find.js';
-import { lookBy, newestFirst, newestOfFew, newestQueued, type NewestPage } from '../database/keyset-pages.js';
+import {
+  queryRange,
+  pageNewest,
+  pageNewestOfFew,
+  pageNewestQueued,
+  type NewestPage,
+} from '../database/keyset-pages.js';
 import type { ListedMessage } from './view.js';
 
 type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
@@ -45,17 +51,17 @@ export async function listMessages(
   const { status, conversations, instances, accountId } = scope;
   if (conversations?.length === 0) return [];
   if (status === 'queued' || status === 'sending') return listUnfinished(db, scope, status, page);
-  const query = (name: string, given: Prisma.Sql) => lookBy<ListedMessage>(db, COLUMNS, name, given);
+  const query = (name: string, given: Prisma.Sql) => queryRange<ListedMessage>(db, COLUMNS, name, given);
   if (conversations)
-    return newestOfFew(
+    return pageNewestOfFew(
       page,
       query('gwk_messages_of_conversations', Prisma.sql`${conversations}::uuid[], ${status}`),
     );
   if (status === 'failed') {
     const failed = Prisma.sql`${accountId}::uuid, ${instances}::uuid[]`;
-    return newestOfFew(page, query('gwk_failed_messages', failed));
+    return pageNewestOfFew(page, query('gwk_failed_messages', failed));
   }
-  return newestFirst(
+  return pageNewest(
     page,
     instances
       ? query('gwk_messages_of_instances', Prisma.sql`${instances}::uuid[], ${status}`)
@@ -87,7 +93,7 @@ const listUnfinished = (
   status: 'queued' | 'sending',
   page: NewestPage,
 ): Promise<ListedMessage[]> =>
-  newestQueued(
+  pageNewestQueued(
     page,
     (before, amount) => listQueuedIds(db, scope, status, { from: page.from, before, limit: amount }),
     (ids) => db.$queryRaw<ListedMessage[]>`

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProblemBody } from '@gwk/core/problems';
-import { WrongSealingKey } from '../database/key-check.js';
+import { WrongEncryptionKey } from '../database/key-check.js';
 import { until } from '@gwk/test/support/wait';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 test('a program with another sealing key does not start', async () => {
   const other = { GWK_ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64') };
-  await expect(api.addReplica(other)).rejects.toThrow(WrongSealingKey);
+  await expect(api.addReplica(other)).rejects.toThrow(WrongEncryptionKey);
 });
 
 test('a program whose pool Postgres can never serve does not start', async () => {

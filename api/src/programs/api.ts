@@ -99,7 +99,7 @@ function environmentPolicy(config: ApiConfig): PolicyOverrides {
   return readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
 }
 
-/** @throws WrongSealingKey, TooFewConnections, and errors of the listeners */
+/** @throws WrongEncryptionKey, TooFewConnections, and errors of the listeners */
 export async function startApi(
   config: ApiConfig,
   log: Logger,

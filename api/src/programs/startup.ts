@@ -5,7 +5,7 @@ import { parsePolicyOverrides, type PolicyOverrides } from '@gwk/core/policy/pol
 import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
-import { checkSealingKeys, WrongSealingKey } from '../database/key-check.js';
+import { checkEncryptionKeys, WrongEncryptionKey } from '../database/key-check.js';
 import { TooFewConnections } from '../database/connection-budget.js';
 
 export const EXIT_CONFIGURATION = 2;
@@ -17,7 +17,7 @@ export function isListenError(error: unknown): boolean {
 
 /** Whether somebody has to change a setting, so that a retry cannot help. */
 export function isWrongSetting(error: unknown): error is Error {
-  return error instanceof WrongSealingKey || error instanceof TooFewConnections;
+  return error instanceof WrongEncryptionKey || error instanceof TooFewConnections;
 }
 
 /** @throws ConfigError with the name of the setting */
@@ -33,7 +33,7 @@ export function readEnvironmentPolicy(setting: string, text: string): PolicyOver
 
 /**
  * Waits up to 60 s for Postgres and its migrations.
- * @throws WrongSealingKey at once, because a retry cannot help
+ * @throws WrongEncryptionKey at once, because a retry cannot help
  */
 export async function waitForUsableDatabase(
   db: Database,
@@ -44,10 +44,10 @@ export async function waitForUsableDatabase(
   const deadline = performance.now() + DATABASE_TIMEOUT_MS;
   for (;;) {
     try {
-      await checkSealingKeys(db, sealer);
+      await checkEncryptionKeys(db, sealer);
       return;
     } catch (error) {
-      if (error instanceof WrongSealingKey || performance.now() > deadline) throw error;
+      if (error instanceof WrongEncryptionKey || performance.now() > deadline) throw error;
       log.warn({ err: error }, 'waiting for Postgres and its migrations (gwk migrate)');
       await sleep(1_000, undefined, { signal });
     }

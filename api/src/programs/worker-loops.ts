@@ -57,7 +57,7 @@ export type DeliveryClock = Pick<DeliveryDeps, 'now'> &
 
 type Closers = (() => Promise<unknown> | void)[];
 
-/** @throws WrongSealingKey, TooFewConnections, and errors of the listener */
+/** @throws WrongEncryptionKey, TooFewConnections, and errors of the listener */
 export async function startWorker(
   config: WorkerConfig,
   log: Logger,

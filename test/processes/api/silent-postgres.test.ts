@@ -61,7 +61,7 @@ afterEach(async () => {
 });
 
 const ask = () => database.callRows('SELECT pg_backend_pid()::text', []);
-const inLine = () => database.callInLine('SELECT pg_backend_pid()::text', []);
+const inLine = () => database.callPipelined('SELECT pg_backend_pid()::text', []);
 
 /** All connections are there. */
 beforeEach(() => Promise.all(Array.from({ length: POOL }, ask)));
@@ -116,8 +116,8 @@ test('a transaction fails that was under way', async () => {
 test('a statement that takes its time is left alone, and so are those that wait behind it', async () => {
   const patient = openDatabase({ url: place.url, poolSize: 1, program: 'patient', statementTimeoutMs: 0 });
   try {
-    const slow = patient.callInLine('SELECT pg_sleep(7)::text', []);
-    expect(await Promise.all([slow, patient.callInLine('SELECT 1::text', [])])).toEqual([[''], ['1']]);
+    const slow = patient.callPipelined('SELECT pg_sleep(7)::text', []);
+    expect(await Promise.all([slow, patient.callPipelined('SELECT 1::text', [])])).toEqual([[''], ['1']]);
   } finally {
     await patient.$disconnect();
   }

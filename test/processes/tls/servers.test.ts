@@ -1,5 +1,5 @@
 import { openDatabase } from '@gwk/api/database/database';
-import { migrate, pendingNow } from '@gwk/api/database/migrate';
+import { migrate, listPendingMigrations } from '@gwk/api/database/migrate';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
 import { createLogger } from '@gwk/core/log';
 import { RedisConnection } from '@gwk/engine-pod/redis/connection';
@@ -64,16 +64,16 @@ describe('Postgres, with its certificate authority in the settings', () => {
     ['another authority, whatever the address allows', 'localhost', other.ca, '?sslmode=no-verify'],
     ['another name', '127.0.0.1', own.ca, ''],
   ])('is refused under %s', async (_case, host, ca, parameters) => {
-    await expect(pendingNow({ url: through(host, parameters), ca })).rejects.toThrow(
+    await expect(listPendingMigrations({ url: through(host, parameters), ca })).rejects.toThrow(
       /certificate|altnames|IP/i,
     );
   });
 
   test('is migrated', async () => {
     const at = { url: through('localhost'), ca: own.ca };
-    expect((await pendingNow(at)).length).toBeGreaterThan(5);
+    expect((await listPendingMigrations(at)).length).toBeGreaterThan(5);
     await migrate(at);
-    expect(await pendingNow(at)).toEqual([]);
+    expect(await listPendingMigrations(at)).toEqual([]);
   });
 });
 

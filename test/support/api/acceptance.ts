@@ -155,7 +155,7 @@ class TestWorld implements World {
 function interrupted(database: Database, beforeStatement: (sql: string) => unknown): Database {
   return new Proxy(database, {
     get(target, name) {
-      if (name !== '$queryRawUnsafe' && name !== 'callFunction' && name !== 'callInLine')
+      if (name !== '$queryRawUnsafe' && name !== 'callFunction' && name !== 'callPipelined')
         return Reflect.get(target, name) as unknown;
       return async (sql: string, ...values: unknown[]): Promise<unknown> => {
         await beforeStatement(sql);

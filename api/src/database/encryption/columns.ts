@@ -1,12 +1,12 @@
-/** What is sealed in the database, and for whom. */
+/** An encrypted column of the database. */
 export interface SealedColumn {
   table: string;
   column: string;
-  /** Columns that name a row, with their types. */
+  /** Key columns with their types. */
   key: readonly (readonly [name: string, type: 'uuid' | 'text'])[];
-  /** SQL: the instance or account that it is sealed for (core/src/encryption.ts). */
+  /** SQL of the instance or account in the encryption context (core/src/encryption.ts). */
   scope: string;
-  /** SQL: the column in whose name it is sealed, where that is another one. */
+  /** SQL of the column name in the encryption context, if it is another column. */
   as?: string;
 }
 

@@ -2,19 +2,19 @@ import type { Database } from '../database.js';
 import type { SealedColumn } from './columns.js';
 
 /**
- * A table in pieces by its key, for statements that would take as long as it is large: each looks at so many rows, ends
- * in time, and holds no old snapshot against the clearing away of dead rows.
+ * Part of a table by key. Statements over one page end within the statement timeout and hold no old snapshot that blocks
+ * vacuum.
  */
 export interface Page {
-  /** Beyond this key; null: from the first. */
+  /** Last key before the page; null: from the first. */
   after: string[] | null;
-  /** Up to this key; null: to the end. */
+  /** Last key of the page; null: to the end. */
   until: string[] | null;
 }
 
 const PAGE_ROWS = 10_000;
 
-export async function* tablePages(db: Database, table: SealedColumn, rows = PAGE_ROWS): AsyncGenerator<Page> {
+export async function* splitTable(db: Database, table: SealedColumn, rows = PAGE_ROWS): AsyncGenerator<Page> {
   let after: string[] | null = null;
   do {
     const until: string[] | null = await endOfPage(db, table, { after, rows });
@@ -23,14 +23,14 @@ export async function* tablePages(db: Database, table: SealedColumn, rows = PAGE
   } while (after);
 }
 
-/** @returns null where no more than a page is left */
+/** @returns null if at most a page is left */
 async function endOfPage(
   db: Database,
   sealed: SealedColumn,
   { after, rows }: { after: string[] | null; rows: number },
 ): Promise<string[] | null> {
   const names = sealed.key.map(([name]) => `t.${name}`);
-  const { sql, values } = inPage(sealed, { after, until: null });
+  const { sql, values } = buildPageCondition(sealed, { after, until: null });
   const [row] = await db.$queryRawUnsafe<{ names: string[] }[]>(
     `SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names FROM ${sealed.table} t
      WHERE true ${sql} ORDER BY ${names.join(', ')} OFFSET ${rows - 1} LIMIT 1`,
@@ -39,8 +39,8 @@ async function endOfPage(
   return row?.names ?? null;
 }
 
-/** SQL for the rows of a page, in addition to other conditions; its parameters begin with `first`. */
-export function inPage(
+/** Builds the SQL condition for a page; its parameters start with number `first`. */
+export function buildPageCondition(
   { key }: SealedColumn,
   { after, until }: Page,
   first = 1,

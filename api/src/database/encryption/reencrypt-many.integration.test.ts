@@ -10,9 +10,8 @@ import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { SEALED } from './columns.js';
 import { reencrypt, countByKey } from './reencrypt.js';
 
-/** A rotation over many rows: each statement looks at some of them, and changes many at once. */
 const ROWS = 3_000;
-const AT_ONCE = 500;
+const BATCH_ROWS = 500;
 
 let api: TestApi;
 let account: TestAccount;
@@ -43,29 +42,29 @@ async function addEvents(amount: number, sealer: Sealer, type = 'webhook.test'):
   return rows.map(({ id }) => id);
 }
 
-/** Of these, the ids of rows that the former key has sealed. */
-async function stillFormer(ids: string[]): Promise<string[]> {
+/** Returns the ids of rows that are still encrypted with the old key. */
+async function findUnchanged(ids: string[]): Promise<string[]> {
   const rows = await db.$queryRaw<{ id: string }[]>`
     SELECT id::text FROM events WHERE id = ANY (${ids}::uuid[])
       AND encode(substring(data_sealed FROM 1 FOR 8), 'hex') = ${former.keys[0]!.id} ORDER BY id`;
   return rows.map(({ id }) => id);
 }
 
-/** The database, and how many statements it was asked for. */
-function counted(): { count: () => number; db: Database } {
+/** The database with a counter of its statements. */
+function countStatements(): { count: () => number; db: Database } {
   let count = 0;
-  const noting =
+  const counting =
     (method: '$queryRawUnsafe' | '$executeRawUnsafe') =>
     (sql: string, ...values: unknown[]) => {
       count++;
       return db[method](sql, ...values);
     };
-  const noted: Record<string | symbol, unknown> = {
-    $queryRawUnsafe: noting('$queryRawUnsafe'),
-    $executeRawUnsafe: noting('$executeRawUnsafe'),
+  const methods: Record<string | symbol, unknown> = {
+    $queryRawUnsafe: counting('$queryRawUnsafe'),
+    $executeRawUnsafe: counting('$executeRawUnsafe'),
   };
   const proxy = new Proxy(db, {
-    get: (target, name) => noted[name] ?? (Reflect.get(target, name) as unknown),
+    get: (target, name) => methods[name] ?? (Reflect.get(target, name) as unknown),
   });
   return { count: () => count, db: proxy };
 }
@@ -73,12 +72,12 @@ function counted(): { count: () => number; db: Database } {
 const EVENTS = SEALED.filter(({ table }) => table === 'events');
 const PAGE = 1_000;
 
-test('many values are exchanged with a statement, over the ends of pages', async () => {
+test('replaces many values per statement, across pages', async () => {
   const ids = await addEvents(ROWS, former);
-  const { count, db: noted } = counted();
-  const done = await reencrypt(noted, both, { columns: EVENTS, pageRows: PAGE, atOnce: AT_ONCE });
+  const { count, db: counted } = countStatements();
+  const done = await reencrypt(counted, both, { columns: EVENTS, pageRows: PAGE, batchRows: BATCH_ROWS });
   expect(done).toMatchObject({ reencrypted: ROWS, left: 0 });
-  // For a page: its end, three looks and two exchanges; then the last look.
+  // Per page: its end, three reads and two updates; then the final count.
   expect(count()).toBeLessThanOrEqual((ROWS / PAGE + 1) * 8);
   const [present] = parseEncryptionKeys(newer);
   expect((await countByKey(db, both)).rows).toEqual({ [present!.id]: expect.any(Number) as number });
@@ -86,9 +85,9 @@ test('many values are exchanged with a statement, over the ends of pages', async
   expect(openEventData(new Sealer(parseEncryptionKeys(newer)), account.id, row.dataSealed)).toEqual({ i: 7 });
 });
 
-test('a table that no statement can look at whole in its time is looked at in pieces', async () => {
+test('splits a table that is too large for the statement timeout', async () => {
   await addEvents(400, new Sealer(parseEncryptionKeys(newer)), 'slow');
-  // A statement that looks at more of these than a page has is canceled, as one that takes too long is.
+  // A statement that reads more rows than a page is canceled like after a statement timeout.
   await query(
     api.options.databaseUrl,
     `CREATE FUNCTION slowly(type text) RETURNS boolean LANGUAGE plpgsql COST 1000000 AS $$
@@ -112,7 +111,7 @@ test('a table that no statement can look at whole in its time is looked at in pi
   expect(await reencrypt(db, both, { columns, pageRows: 50 })).toMatchObject({ reencrypted: 0, left: 0 });
 });
 
-test('a row that somebody holds keeps the others waiting for nothing, and nobody waits for the others', async () => {
+test('a locked row does not delay the other rows', async () => {
   const ids = await addEvents(20, former);
   const held = ids[3]!;
   let work: Promise<unknown> | undefined;
@@ -120,10 +119,12 @@ test('a row that somebody holds keeps the others waiting for nothing, and nobody
     async (tx) => {
       await tx.$queryRaw`SELECT 1 FROM events WHERE id = ${held}::uuid FOR UPDATE`;
       work = reencrypt(db, both, { columns: EVENTS });
-      await until(async () => (await stillFormer(ids)).join() === held, { what: 'all others are exchanged' });
+      await until(async () => (await findUnchanged(ids)).join() === held, {
+        what: 'all other rows are replaced',
+      });
     },
     { timeout: 600_000 },
   );
   expect(await work).toMatchObject({ reencrypted: 20, left: 0 });
-  expect(await stillFormer(ids)).toEqual([]);
+  expect(await findUnchanged(ids)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
-import { WrongSealingKey } from '../key-check.js';
+import { WrongEncryptionKey } from '../key-check.js';
 import { openContent } from '../../messages/content.js';
 import { openWebhookSecret } from '../../webhooks/secrets.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
@@ -28,7 +28,7 @@ const replicaWith = async (...keys: string[]) => {
   return api.client((await api.key(world.account)).key, port);
 };
 
-/** All that a customer has, as this replica reads it: each of these opens something sealed. */
+/** Reads all data of a customer; every call decrypts something. */
 async function readAll(
   client: ReturnType<TestApi['client']>,
   retry: { key: string; name: string; id: string },
@@ -65,7 +65,7 @@ const WHOLE = {
   again: 'the same answer',
 };
 
-test('every sealed column of the database is one that can be sealed anew', async () => {
+test('the list of encrypted columns is complete', async () => {
   const rows = await api.db.$queryRaw<{ name: string }[]>`
     SELECT c.relname || '.' || a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
@@ -74,7 +74,7 @@ test('every sealed column of the database is one that can be sealed anew', async
   expect(known.sort()).toEqual(rows.map(({ name }) => name).sort());
 });
 
-test('a key is rotated: all stays readable at every step, and the old key can be thrown away', async () => {
+test('a key rotation keeps all data readable, and the old key can be removed at the end', async () => {
   const old = api.encryptionKeys;
   const retry = { key: newUuid(), name: 'again' };
   const first = await world.client.call<InstanceOut>('POST', '/v1/instances', {
@@ -84,7 +84,7 @@ test('a key is rotated: all stays readable at every step, and the old key can be
   const given = { ...retry, id: first.body.id };
   const cursor = (await world.client.call<Page<unknown>>('GET', '/v1/instances?limit=1')).body.next_cursor!;
 
-  // Everybody opens with both before anybody seals with the new one.
+  // All replicas can decrypt with both keys before one encrypts with the new key.
   const both = await replicaWith(old, newer);
   const turned = await replicaWith(newer, old);
   expect([await readAll(both, given), await readAll(turned, given)]).toEqual([WHOLE, WHOLE]);
@@ -93,13 +93,12 @@ test('a key is rotated: all stays readable at every step, and the old key can be
   });
   expect((await both.call('GET', `/v1/instances/${made.body.id}`)).status).toBe(200);
   expect((await turned.call('GET', `/v1/instances?limit=1&cursor=${cursor}`)).status).toBe(200);
-  await expect(api.addReplica({ GWK_ENCRYPTION_KEYS: newer })).rejects.toThrow(WrongSealingKey);
-  // Where nothing is sealed with the former key, nothing is told of it.
+  await expect(api.addReplica({ GWK_ENCRYPTION_KEYS: newer })).rejects.toThrow(WrongEncryptionKey);
   const [former] = parseEncryptionKeys(old);
   const before = await countByKey(api.db, sealerOf(newer, old));
   expect(before.rows[former!.id]).toBeGreaterThan(5);
 
-  const done = await reencrypt(api.db, sealerOf(newer, old), { atOnce: 2 });
+  const done = await reencrypt(api.db, sealerOf(newer, old), { batchRows: 2 });
   expect(done).toMatchObject({ retired: [former!.id], left: 0 });
   expect(done.reencrypted).toBe(before.rows[former!.id]);
   const alone = await replicaWith(newer);
@@ -113,7 +112,7 @@ test('a key is rotated: all stays readable at every step, and the old key can be
   expect(openWebhookSecret(sealer, world.account.id, secret.secretSealed)).toMatch(/^whsec_/);
 });
 
-test('a program that still seals with the old key keeps it from being retired', async () => {
+test('a program that still encrypts with the old key prevents its retirement', async () => {
   const third = randomBytes(32).toString('base64');
   const sealer = sealerOf(third, newer);
   const straggler = sealerOf(newer);
@@ -125,7 +124,7 @@ test('a program that still seals with the old key keeps it from being retired', 
     await api.db.event.upsert({ where: { id }, create: row, update: { dataSealed } });
   };
   await write();
-  const done = await reencrypt(api.db, sealer, { atOnce: 1_000, beforeLastLook: write });
+  const done = await reencrypt(api.db, sealer, { batchRows: 1_000, beforeFinalCount: write });
   expect(done).toMatchObject({ retired: [], left: 1 });
   expect(await reencrypt(api.db, sealer)).toMatchObject({ left: 0, reencrypted: 1 });
 });

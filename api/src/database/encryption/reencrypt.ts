@@ -2,47 +2,42 @@ import { SealError, type Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import { SEALED, type SealedColumn } from './columns.js';
-import { inPage, tablePages, type Page } from './pages.js';
+import { buildPageCondition, splitTable, type Page } from './pages.js';
 
-/**
- * The end of a rotation: what former keys have sealed is sealed with the present one, after which they can be thrown
- * away. It may be stopped and begun again at any time, beside a gateway that works: a value is exchanged only while it
- * is still the one that was read. Files of the media store need nothing: each has a key of its own, sealed in its row.
- */
-export interface Resealed {
+export interface ReencryptResult {
   reencrypted: number;
-  /** Values that a former key has sealed since: some program still has it in front. */
+  /** Values encrypted with an old key meanwhile: a program still has that key first. */
   left: number;
-  /** Ids of the keys that nothing needs any more. */
+  /** Ids of keys that are no longer needed. */
   retired: string[];
 }
 
-/** Values that are exchanged with one statement. */
-const AT_ONCE = 500;
+/** Values replaced by one statement. */
+const BATCH_ROWS = 500;
 
-/** For tests. */
-export interface LookOptions {
+/** Options for tests. */
+export interface ScanOptions {
   columns?: readonly SealedColumn[];
   pageRows?: number;
 }
 
-export interface ResealOptions extends LookOptions {
-  atOnce?: number;
-  /** Into the trail of changes, together with the end of the keys. */
+export interface ReencryptOptions extends ScanOptions {
+  batchRows?: number;
+  /** Writes the audit entry in the transaction that retires the keys. */
   note?: (tx: Prisma.TransactionClient, done: { reencrypted: number; retired: string[] }) => Promise<void>;
-  /** For tests: what others do before the last look. */
-  beforeLastLook?: () => Promise<void>;
+  /** For tests: runs before the final count. */
+  beforeFinalCount?: () => Promise<void>;
 }
 
-/** How many values each key has sealed, by its id. */
+/** Counts the values encrypted with each key, by key id. */
 export async function countByKey(
   db: Database,
   sealer: Sealer,
-  { columns = SEALED, pageRows }: LookOptions = {},
+  { columns = SEALED, pageRows }: ScanOptions = {},
 ): Promise<{ current: string; rows: Record<string, number> }> {
   const rows: Record<string, number> = {};
   for (const sealed of columns)
-    for await (const page of tablePages(db, sealed, pageRows))
+    for await (const page of splitTable(db, sealed, pageRows))
       for (const { key, amount } of await countPage(db, sealed, page)) rows[key] = (rows[key] ?? 0) + amount;
   return { current: sealer.keys[0]!.id, rows };
 }
@@ -53,7 +48,7 @@ function countPage(
   page: Page,
 ): Promise<{ key: string; amount: number }[]> {
   const { table, column } = sealed;
-  const { sql, values } = inPage(sealed, page);
+  const { sql, values } = buildPageCondition(sealed, page);
   return db.$queryRawUnsafe(
     `SELECT encode(substring(t.${column} FROM 1 FOR 8), 'hex') AS key, count(*)::int AS amount
      FROM ${table} t WHERE t.${column} IS NOT NULL ${sql} GROUP BY 1`,
@@ -61,18 +56,23 @@ function countPage(
   );
 }
 
-/** @throws SealError where a value was sealed with a key that is not configured */
+/**
+ * Encrypts all values of old keys with the current key, and then retires the old keys. It can be stopped and repeated at any
+ * time beside a running gateway, because it replaces a value only if that is still the one it read. Files of the media store
+ * need no change: their own keys are encrypted in their rows.
+ * @throws SealError if a value was encrypted with a key that is not configured
+ */
 export async function reencrypt(
   db: Database,
   sealer: Sealer,
-  options: ResealOptions = {},
-): Promise<Resealed> {
-  const { atOnce = AT_ONCE, columns = SEALED, pageRows } = options;
+  options: ReencryptOptions = {},
+): Promise<ReencryptResult> {
+  const { batchRows = BATCH_ROWS, columns = SEALED, pageRows } = options;
   let reencrypted = 0;
   for (const column of columns)
-    for await (const page of tablePages(db, column, pageRows))
-      reencrypted += await reencryptPage(db, sealer, { column, page, atOnce });
-  await options.beforeLastLook?.();
+    for await (const page of splitTable(db, column, pageRows))
+      reencrypted += await reencryptPage(db, sealer, { column, page, batchRows });
+  await options.beforeFinalCount?.();
   const { current, rows } = await countByKey(db, sealer, options);
   const others = Object.entries(rows).filter(([key]) => key !== current);
   const left = others.reduce((sum, [, amount]) => sum + amount, 0);
@@ -96,27 +96,27 @@ interface Row {
   value: Uint8Array;
 }
 
-/** Rows in the order of their key, so that none is looked at twice. */
+/** Reads rows in the order of their key, so that none is read twice. */
 async function reencryptPage(
   db: Database,
   sealer: Sealer,
-  { column, page, atOnce }: { column: SealedColumn; page: Page; atOnce: number },
+  { column, page, batchRows }: { column: SealedColumn; page: Page; batchRows: number },
 ): Promise<number> {
   let amount = 0;
   let rest: Page | undefined = page;
   while (rest) {
-    const rows = await readFormer(db, sealer, column, { page: rest, atOnce });
+    const rows = await readFormer(db, sealer, column, { page: rest, batchRows });
     const fresh = rows.map((row) => ({
       ...row,
-      fresh: sealer.seal(row.scope, row.column, openOrSay(sealer, row)),
+      fresh: sealer.seal(row.scope, row.column, openRow(sealer, row)),
     }));
-    amount += await exchange(db, column, fresh);
-    rest = rows.length === atOnce ? { after: rows.at(-1)!.names, until: page.until } : undefined;
+    amount += await replaceRows(db, column, fresh);
+    rest = rows.length === batchRows ? { after: rows.at(-1)!.names, until: page.until } : undefined;
   }
   return amount;
 }
 
-function openOrSay(sealer: Sealer, { scope, column, value, names }: Row): Buffer {
+function openRow(sealer: Sealer, { scope, column, value, names }: Row): Buffer {
   try {
     return sealer.open(scope, column, value);
   } catch (error) {
@@ -129,42 +129,46 @@ function readFormer(
   db: Database,
   sealer: Sealer,
   sealed: SealedColumn,
-  { page, atOnce }: { page: Page; atOnce: number },
+  { page, batchRows }: { page: Page; batchRows: number },
 ): Promise<Row[]> {
   const { table, column, key, scope, as = `'${table}.${column}'` } = sealed;
   const names = key.map(([name]) => `t.${name}`);
-  const { sql, values } = inPage(sealed, page, 2);
+  const { sql, values } = buildPageCondition(sealed, page, 2);
   return db.$queryRawUnsafe<Row[]>(
     `SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names, (${scope})::text AS scope,
        ${as} AS column, t.${column} AS value
      FROM ${table} t
      WHERE t.${column} IS NOT NULL AND substring(t.${column} FROM 1 FOR 8) <> $1 ${sql}
-     ORDER BY ${names.join(', ')} LIMIT ${atOnce}`,
+     ORDER BY ${names.join(', ')} LIMIT ${batchRows}`,
     Buffer.from(sealer.keys[0]!.id, 'hex'),
     ...values,
   );
 }
 
-type Exchanged = Row & { fresh: Uint8Array };
+type Replacement = Row & { fresh: Uint8Array };
 
 /**
- * Many with one statement, which waits for no row: whoever waits for one of its rows while it waits for one of theirs
- * would be ended by Postgres. Rows that others hold come after it, one by one.
+ * Replaces values. The group statement skips locked rows, because waiting for several row locks could deadlock with other
+ * transactions. Locked rows follow one by one.
  */
-async function exchange(db: Database, sealed: SealedColumn, rows: readonly Exchanged[]): Promise<number> {
+async function replaceRows(
+  db: Database,
+  sealed: SealedColumn,
+  rows: readonly Replacement[],
+): Promise<number> {
   if (rows.length === 0) return 0;
-  const done = new Set(await exchangeFree(db, sealed, rows));
+  const done = new Set(await replaceUnlocked(db, sealed, rows));
   let amount = done.size;
-  for (const [place, row] of rows.entries())
-    if (!done.has(place)) amount += await exchangeOne(db, sealed, row);
+  for (const [index, row] of rows.entries())
+    if (!done.has(index)) amount += await replaceOne(db, sealed, row);
   return amount;
 }
 
-/** @returns the places of those that nobody held, and that were still what was read */
-async function exchangeFree(
+/** @returns the indexes of replaced rows: not locked, and unchanged since they were read */
+async function replaceUnlocked(
   db: Database,
   { table, column, key }: SealedColumn,
-  rows: readonly Exchanged[],
+  rows: readonly Replacement[],
 ): Promise<number[]> {
   const arrays = key.map(([, type], index) => `$${index + 3}::${type}[]`).join(', ');
   const names = key.map(([name]) => name).join(', ');
@@ -184,10 +188,10 @@ async function exchangeFree(
   return places.map(({ place }) => place);
 }
 
-function exchangeOne(
+function replaceOne(
   db: Database,
   { table, column, key }: SealedColumn,
-  { names, value, fresh }: Exchanged,
+  { names, value, fresh }: Replacement,
 ): Promise<number> {
   const where = key.map(([name, type], index) => `${name} = $${index + 3}::${type}`);
   return db.$executeRawUnsafe(

@@ -5,7 +5,7 @@ import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Database } from '../../database/database.js';
-import { sqlStateOf } from '../../database/grouping.js';
+import { readSqlState } from '../../database/grouping.js';
 import { messageMetrics } from '../../platform/metrics/messages.js';
 import { keepContexts } from '../../platform/trace-contexts.js';
 import { PolicyResolver } from '../policies.js';
@@ -96,7 +96,7 @@ export class Acceptor {
     this.#policies = new PolicyResolver(options.environmentPolicy);
     this.#entryContext = { sealer, cache: this.#cache, newMessageId };
     this.#pipelinedWriter = new BatchWriter({
-      call: (sql, values) => database.callInLine(sql, values),
+      call: (sql, values) => database.callPipelined(sql, values),
       skipLockedMs: SKIP_LOCKED_MS,
     });
     this.#pooledWriter = new BatchWriter({
@@ -279,6 +279,6 @@ const NO_TRACES: readonly null[] = [];
 
 /** Whether Postgres reported an error and so rolled the statement back. The batch may be retried in parts. */
 function wasRolledBack(error: unknown): boolean {
-  const code = sqlStateOf(error);
+  const code = readSqlState(error);
   return code !== null && !/^(08|57|58|53)/.test(code);
 }

@@ -1,6 +1,6 @@
 import { bytesArray, plainArray, textArray } from '../../database/arrays.js';
 import type { Call } from '../../database/database.js';
-import { sqlStateOf } from '../../database/grouping.js';
+import { readSqlState } from '../../database/grouping.js';
 import { LOCK_NOT_AVAILABLE } from '../../database/pipeline.js';
 import { layOutBatch, type BatchLayout } from './batch-layout.js';
 import type { SendRequest, WritePlan } from './decide.js';
@@ -93,7 +93,7 @@ export class BatchWriter {
     const run = (skipLocked: boolean) => call(WRITE, [...values, skipLocked]);
     if (performance.now() < this.#skipLockedUntil) return run(true);
     const row = await run(false).catch((error: unknown) => {
-      if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+      if (readSqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
       this.#skipLockedUntil = performance.now() + skipLockedMs;
       return [null];
     });
