@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await startTestRedis(folder);
   redis = openRedis({ url: server.url, program: 'test', log: createLogger('test', 'silent') });
   db = openDatabase({ url: postgresUrl(), poolSize: 1, program: 'test' });
-  await until(() => Promise.resolve(redis.isReady), { what: 'Redis is there' });
+  await until(() => Promise.resolve(redis.isReady), { what: 'Redis is ready' });
 });
 afterAll(async () => {
   closeRedis(redis);
@@ -28,41 +28,41 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function told(name: string, writable = () => Promise.resolve(true)): Promise<number> {
+async function readGauge(name: string, writable = () => Promise.resolve(true)): Promise<number> {
   const registry = new Registry();
   storeMetrics(registry, { db, redis, redisKeys: new RedisKeys('gwk:'), media: { watch: { writable } } });
   const text = await registry.metrics();
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 }
 
-/** A write that was answered late is not told. */
-const timed = () =>
-  until(async () => (await told('gwk_redis_ping_seconds')) < 1, {
-    what: 'a write is timed, and takes no second',
+/** A late answer leaves the gauge without a value. */
+const untilTimed = () =>
+  until(async () => (await readGauge('gwk_redis_ping_seconds')) < 1, {
+    what: 'a write takes less than 1 s',
   });
 
 describe('Redis', () => {
-  test('is timed by a write that leaves nothing', async () => {
-    await timed();
-    await until(async () => (await redis.dbSize()) === 0, { what: 'the key has gone' });
+  test('is timed by a write whose key expires', async () => {
+    await untilTimed();
+    await until(async () => (await redis.dbSize()) === 0, { what: 'the key has expired' });
   });
 
   test.each([
     ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
     ['is a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
-  ])('is away where it answers and takes no writes: it %s', async (_, refuse, take) => {
-    await redis.sendCommand(refuse);
+  ])('is unavailable if it answers but rejects writes: it %s', async (_, rejectWrites, acceptWrites) => {
+    await redis.sendCommand(rejectWrites);
     expect(await redis.ping()).toBe('PONG');
-    expect(await told('gwk_redis_ping_seconds')).toBeNaN();
-    await redis.sendCommand(take);
-    await timed();
+    expect(await readGauge('gwk_redis_ping_seconds')).toBeNaN();
+    await redis.sendCommand(acceptWrites);
+    await untilTimed();
   });
 });
 
-test('a store of files that hangs at the first look keeps nothing else from being told for longer than 4 s', async () => {
+test('a media store that hangs in the first check delays /metrics by at most 4 s', async () => {
   const start = setTimeout;
-  const sooner = (work: () => void, ms?: number) => start(work, ms === 4_000 ? 0 : ms);
-  const timers = jest.spyOn(globalThis, 'setTimeout').mockImplementation(sooner);
-  expect(await told('gwk_media_store_writable', () => new Promise(() => undefined))).toBeNaN();
+  const shorten = (work: () => void, ms?: number) => start(work, ms === 4_000 ? 0 : ms);
+  const timers = jest.spyOn(globalThis, 'setTimeout').mockImplementation(shorten);
+  expect(await readGauge('gwk_media_store_writable', () => new Promise(() => undefined))).toBeNaN();
   timers.mockRestore();
 });
