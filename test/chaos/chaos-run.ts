@@ -82,28 +82,28 @@ class ChaosRun {
     this.#endpointId = endpoint.id;
     await this.#receiver.setSecret(PATH, endpoint.secret!);
 
-    const rooms = listChats(this.#stage);
-    const perRoom = Math.ceil((seconds * perSecond) / rooms.length);
+    const chats = listChats(this.#stage);
+    const perChat = Math.ceil((seconds * perSecond) / chats.length);
     const over = new AbortController();
-    const [traffic, said, injected] = await Promise.all([
+    const [traffic, written, injected] = await Promise.all([
       sendTraffic({
         clients: this.#stage.customer.clients,
         instanceId: this.#stage.id,
         name: `out ${seed}`,
-        conversations: rooms.length,
-        recipients: rooms.map(({ to }) => to),
-        perConversation: perRoom,
+        conversations: chats.length,
+        recipients: chats.map(({ to }) => to),
+        perConversation: perChat,
         perSecond,
       }),
-      writeAsPeople(this.#stage, { name: `seed ${seed}`, perRoom, perSecond }),
+      writeAsPeople(this.#stage, { name: `seed ${seed}`, perChat, perSecond }),
       injectFaults(this.#stage, planChaos(seed, seconds * 1000), over.signal),
     ]).finally(() => over.abort());
     const ended = Date.now();
     const unsettled = await this.#settle();
     const settled = Date.now();
     await this.#witness.end();
-    const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(toChatId(to)) ?? []]));
-    const observed = await this.#observe({ rooms, accepted, said });
+    const accepted = new Map(chats.map(({ to }) => [to, traffic.byChat.get(toChatId(to)) ?? []]));
+    const observed = await this.#observe({ chats, accepted, written });
     const faults = [
       ...unsettled,
       ...findFaults(observed),
@@ -119,7 +119,7 @@ class ChaosRun {
         'accepted for sending': traffic.count,
         ...this.#sumsOfArrivals(),
         'repeated posts': traffic.repeatedPosts,
-        'written to the phone number': [...said.values()].flat().length,
+        'written to the phone number': [...written.values()].flat().length,
         'reported as events': observed.events.filter(({ type }) => type === 'message.received').length,
         'times the phone number was linked': observed.events.filter(({ type }) => type === 'instance.paired')
           .length,
@@ -174,7 +174,7 @@ class ChaosRun {
     return faults;
   }
 
-  async #observe(known: Pick<Observations, 'rooms' | 'accepted' | 'said'>): Promise<Observations> {
+  async #observe(known: Pick<Observations, 'chats' | 'accepted' | 'written'>): Promise<Observations> {
     const { customer, id: instance_id } = this.#stage;
     const [messages, events] = await Promise.all([
       customer.client.messages({ instance_id, direction: 'outbound' }),

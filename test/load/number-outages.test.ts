@@ -25,16 +25,16 @@ const received = () => stage.customer.client.events({ instance_id: stage.id, typ
 /** Contacts write while `meanwhile` runs. Then every message is reported once and in order. */
 async function expectAllReported(
   name: string,
-  perRoom: number,
+  perChat: number,
   meanwhile: () => Promise<unknown>,
 ): Promise<void> {
-  const [said] = await Promise.all([writeAsPeople(stage, { name, perRoom, perSecond: 10 }), meanwhile()]);
-  const count = [...said.values()].flat().length;
+  const [written] = await Promise.all([writeAsPeople(stage, { name, perChat, perSecond: 10 }), meanwhile()]);
+  const count = [...written.values()].flat().length;
   const isReported = async () =>
     (await received()).filter(({ data }) => String(data['text']).startsWith(name)).length >= count;
   await until(isReported, { what: 'all messages are reported', everyMs: 500 });
   const events = await received();
-  expect(listChats(stage).flatMap((room) => findInboundFaults({ said, events }, room))).toEqual([]);
+  expect(listChats(stage).flatMap((room) => findInboundFaults({ written, events }, room))).toEqual([]);
 }
 
 test('a restart of Postgres closes no socket, and inbound messages are reported once and in order', async () => {
@@ -68,14 +68,14 @@ test('reports 2,000 messages of an hour offline once, in order, with their times
   const { gateway } = stage;
   await gateway.operator.stop();
   await until(() => !isOnline(), { what: 'the instance is offline' });
-  const rooms = listChats(stage);
+  const chats = listChats(stage);
   const from = Date.now() - AN_HOUR_MS;
-  const said = await writeAsPeople(stage, {
+  const written = await writeAsPeople(stage, {
     name: 'backlog',
-    perRoom: Math.ceil(BACKLOG / rooms.length),
+    perChat: Math.ceil(BACKLOG / chats.length),
     stampedAt: (count) => new Date(from + (count * AN_HOUR_MS) / BACKLOG),
   });
-  const all = [...said.values()].flat();
+  const all = [...written.values()].flat();
   expect(all.length).toBeGreaterThanOrEqual(BACKLOG);
 
   const started = Date.now();
@@ -99,9 +99,9 @@ test('reports 2,000 messages of an hour offline once, in order, with their times
     'seconds until all was reported': (Date.now() - back) / 1000,
   });
   const events = await backlog();
-  expect(rooms.flatMap((room) => findInboundFaults({ said, events }, room))).toEqual([]);
-  for (const room of rooms) {
-    const here = new Set(said.get(room.to)!.map(({ id }) => id));
+  expect(chats.flatMap((room) => findInboundFaults({ written, events }, room))).toEqual([]);
+  for (const room of chats) {
+    const here = new Set(written.get(room.to)!.map(({ id }) => id));
     const times = events
       .filter(({ data }) => here.has(data['wa_message_id'] as string))
       .sort((one, other) => (one.id < other.id ? -1 : 1))

@@ -137,20 +137,20 @@ describe('the engine of a number on the real protocol dies', () => {
     'the engine dies at %s during traffic both ways: phones read all once and in order, events report all once',
     async (name) => {
       const { gateway, customer, id, network } = stage;
-      const rooms = listChats(stage);
+      const chats = listChats(stage);
       const witness = new Recorder(stage);
       const { onAccepted, hasDied } = killAt(name, ARM_AT, gateway);
-      const [traffic, said] = await Promise.all([
+      const [traffic, written] = await Promise.all([
         sendTraffic({
           clients: customer.clients,
           instanceId: id,
           name,
-          conversations: rooms.length,
-          recipients: rooms.map(({ to }) => to),
+          conversations: chats.length,
+          recipients: chats.map(({ to }) => to),
           perConversation: PER_ROOM,
           onAccepted,
         }),
-        writeAsPeople(stage, { name, perRoom: PER_ROOM, perSecond: 40 }),
+        writeAsPeople(stage, { name, perChat: PER_ROOM, perSecond: 40 }),
       ]);
       await hasDied();
       // An operator that knows of no crashes starts the next engine at once.
@@ -170,7 +170,7 @@ describe('the engine of a number on the real protocol dies', () => {
         const left = (await undelivered()).map(({ id: message, status, to }) => `${message} ${status} ${to}`);
         throw new Error(`${(error as Error).message}: ${left.join(', ')}`, { cause: error });
       });
-      const ids = new Set([...said.values()].flat().map((one) => one.id));
+      const ids = new Set([...written.values()].flat().map((one) => one.id));
       const events = () => customer.client.events({ instance_id: id });
       await until(
         async () =>
@@ -184,11 +184,11 @@ describe('the engine of a number on the real protocol dies', () => {
         'shown by phones': arrivals.filter(({ fate }) => fate === 'shown').length,
         'the same again': arrivals.filter(({ fate }) => fate === 'repeated').length,
       });
-      const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(toChatId(to))!]));
+      const accepted = new Map(chats.map(({ to }) => [to, traffic.byChat.get(toChatId(to))!]));
       const observed = {
-        rooms,
+        chats,
         accepted,
-        said,
+        written,
         arrivals,
         messages: await messages(),
         events: await events(),

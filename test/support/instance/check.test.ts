@@ -23,9 +23,9 @@ const told = (n: number, id: number) =>
   }) as unknown as EventOut;
 
 const GOOD: Observations = {
-  rooms: [ROOM],
+  chats: [ROOM],
   accepted: new Map([['1', [1, 2].map((n) => ({ id: `msg_${n}`, chat: '1', text: `out ${n}` }))]]),
-  said: new Map([['1', [1, 2].map((n) => ({ id: `I${n}`, text: `in ${n}` }))]]),
+  written: new Map([['1', [1, 2].map((n) => ({ id: `I${n}`, text: `in ${n}` }))]]),
   arrivals: [arrival(1, 1), arrival(2, 2)],
   messages: [row(1), row(2)],
   events: [told(2, 4), told(1, 3), sent(2, 2), sent(1, 1)],

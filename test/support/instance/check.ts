@@ -6,11 +6,11 @@ import type { Arrival } from './recorder.js';
 
 /** All that is known of a run when everything has come to rest. */
 export interface Observations {
-  rooms: Chat[];
+  chats: Chat[];
   /** By room, in the order of acceptance. */
   accepted: Map<string, Accepted[]>;
   /** By room, in the order of writing. */
-  said: Map<string, WrittenText[]>;
+  written: Map<string, WrittenText[]>;
   arrivals: readonly Arrival[];
   messages: readonly MessageOut[];
   /** Newest first, as they are listed. */
@@ -26,9 +26,9 @@ export interface Fault {
 export function findFaults(observed: Observations): Fault[] {
   return [
     ...faultsOfReading(observed),
-    ...observed.rooms.flatMap((room) => faultsOfRoom(observed, room)),
+    ...observed.chats.flatMap((room) => faultsOfRoom(observed, room)),
     ...faultsOfStatus(observed),
-    ...observed.rooms.flatMap((room) => findInboundFaults(observed, room)),
+    ...observed.chats.flatMap((room) => findInboundFaults(observed, room)),
   ];
 }
 
@@ -107,10 +107,10 @@ function faultsOfStatus({ accepted, messages, events }: Observations): Fault[] {
 
 /** What was said in the room was told: all of it, once, in that order. */
 export function findInboundFaults(
-  { said, events }: Pick<Observations, 'said' | 'events'>,
+  { written, events }: Pick<Observations, 'written' | 'events'>,
   room: Chat,
 ): Fault[] {
-  const wanted = said.get(room.to) ?? [];
+  const wanted = written.get(room.to) ?? [];
   const ids = new Set(wanted.map(({ id }) => id));
   const told = events
     .filter(({ type, data }) => type === 'message.received' && ids.has(data['wa_message_id'] as string))

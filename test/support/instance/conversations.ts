@@ -26,8 +26,8 @@ export interface WrittenText {
 
 export interface WritingPlan {
   name: string;
-  perRoom: number;
-  /** Over all rooms; as fast as it goes where not given. */
+  perChat: number;
+  /** Over all chats; as fast as it goes where not given. */
   perSecond?: number;
   /** Of the messages' stamps; now where not given. `count`: how many have been written before. */
   stampedAt?: (count: number) => Date;
@@ -39,12 +39,12 @@ export async function writeAsPeople(
   talk: WritingPlan,
 ): Promise<Map<string, WrittenText[]>> {
   const turn = pacer(talk.perSecond);
-  const said = new Map<string, WrittenText[]>();
+  const written = new Map<string, WrittenText[]>();
   let count = 0;
   const inRoom = async (room: Chat, index: number): Promise<void> => {
     const here: WrittenText[] = [];
-    said.set(room.to, here);
-    for (let number = 0; number < talk.perRoom; number++) {
+    written.set(room.to, here);
+    for (let number = 0; number < talk.perChat; number++) {
       await turn();
       const writer = room.readers[number % room.readers.length]!;
       const text = `${talk.name} in ${index}/${number}`;
@@ -55,5 +55,5 @@ export async function writeAsPeople(
     }
   };
   await Promise.all(listChats(stage).map(inRoom));
-  return said;
+  return written;
 }
