@@ -1,4 +1,4 @@
-/** A certificate for hooks.example.org that nothing trusts by itself, with its key: for TLS servers of tests. */
+/** Self-signed certificate for hooks.example.org with its key, for TLS servers of tests. */
 export const TEST_CERTIFICATE = {
   name: 'hooks.example.org',
   key: `-----BEGIN PRIVATE KEY-----

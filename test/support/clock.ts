@@ -7,12 +7,12 @@ interface Timer {
   run: () => void;
 }
 
-/** A clock that stands still until the test moves it. */
+/** A clock that moves only when the test advances it. */
 export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
   #now: number;
 
-  /** @param start milliseconds. The default is not 0, which stands for no time at all in some places. */
+  /** @param start milliseconds. The default is not 0, because some code treats 0 as "no time". */
   constructor(start = 1_000_000) {
     this.#now = start;
   }
@@ -29,19 +29,19 @@ export class ManualClock implements Clock {
     return this.#add({ ms, at: this.#now + ms, repeats: true, run });
   }
 
-  /** Timers of this duration that are set: a test waits for one before it moves the clock. */
+  /** Counts pending timers of this duration. Tests wait for one before they advance the clock. */
   count(ms: number): number {
     return [...this.#timers].filter((timer) => timer.ms === ms).length;
   }
 
-  /** Moves the clock. Each timer that comes due runs at its time, in order. */
+  /** Advances the clock. Each due timer runs at its time, in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     while (this.skip(end - this.#now));
     this.#now = end;
   }
 
-  /** Moves to the next timer and runs it, if it is due within `ms`. */
+  /** Advances to the next timer and runs it, if it is due within `ms`. */
   skip(ms: number): boolean {
     const next = this.#next(this.#now + ms);
     if (!next) return false;
@@ -50,12 +50,12 @@ export class ManualClock implements Clock {
     return true;
   }
 
-  /** Moves the clock of a process that is stopped: no timer runs. */
+  /** Advances the clock of a stopped process: no timer runs. */
   advanceSilently(ms: number): void {
     this.#now += ms;
   }
 
-  /** Moves the clock as a process sees it that stood still: each timer that came due meanwhile runs once, late. */
+  /** Advances the clock as a paused process sees it: each timer that came due runs once, late. */
   standStill(ms: number): void {
     this.#now += ms;
     for (const timer of [...this.#timers]) if (timer.at <= this.#now) this.#run(timer);

@@ -1,16 +1,16 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** A DNS server for tests: answers A and AAAA as told, and counts what it was asked. */
+/** DNS server for tests. It answers A and AAAA queries from a function and records the queries. */
 export interface TestDns {
-  /** `127.0.0.1:port`, as resolvers take it. */
+  /** `127.0.0.1:port`, the form that resolvers accept. */
   address: string;
-  /** Names asked for, in order, with their type: `A name` or `AAAA name`. */
+  /** Queries in order: `A name` or `AAAA name`. */
   asked: string[];
   stop(): Promise<void>;
 }
 
-/** Null: no answer at all. An empty list: the name has no address of that type. */
+/** Null sends no response. An empty list means that the name has no address of that type. */
 export type DnsAnswer = (name: string, type: 'A' | 'AAAA', nth: number) => string[] | null;
 
 const TYPES = new Map<number, 'A' | 'AAAA'>([

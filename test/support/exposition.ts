@@ -1,6 +1,6 @@
-/** One scrape: what `GET /metrics` answered, taken apart (text format of Prometheus). */
+/** Parsed response of `GET /metrics` (Prometheus text format). */
 export class Exposition {
-  /** By name, as `# TYPE` says. */
+  /** Metric types by name, from `# TYPE`. */
   readonly types = new Map<string, string>();
   readonly samples: { name: string; labels: Record<string, string>; value: number }[] = [];
 
@@ -22,7 +22,7 @@ export class Exposition {
     return new Exposition(await answer.text());
   }
 
-  /** Of the one series with (at least) these labels. */
+  /** Value of the only series that has at least these labels. */
   value(name: string, labels: Record<string, string> = {}): number | undefined {
     return this.samples.find(
       (sample) =>
@@ -31,7 +31,7 @@ export class Exposition {
     )?.value;
   }
 
-  /** The labels that series of a metric carry, those of its type (`le`) left out. */
+  /** Labels of the series of a metric, without those of its type (`le`). */
   labelsOf(name: string): Set<string> {
     const ofMetric = this.samples.filter(
       (sample) => sample.name.replace(/_(bucket|sum|count)$/, '') === name,

@@ -1,21 +1,21 @@
 import { install } from '@sinonjs/fake-timers';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** Moves the clock of this process on: what is due meanwhile runs in its order, each at its time. */
+/** Advances the clock of this process. Due timers run in order, each at its time. */
 export type PassTime = (ms: number) => Promise<void>;
 
-/** In the past: what is made then, as ids are, is never of the future for what runs later. */
+/** Start time. It lies in the past, so that ids created in fake time are never in the future for later code. */
 const BEGINS = Date.UTC(2026, 0, 1, 12);
 const FAKED = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const;
 
 /**
- * Time that the test moves: timers and clocks of this process stand still unless it lets time pass. Promises, immediates
- * and I/O go on. `until` of wait.ts waits for ever meanwhile.
+ * Runs a test in fake time. Timers and clocks of this process move only when the test passes time; promises, immediates
+ * and I/O continue. `until` of wait.ts never ends in fake time.
  */
 export function inFakeTime(work: (pass: PassTime) => Promise<void> | void): () => Promise<void> {
   return async () => {
     const clock = install({ now: BEGINS, toFake: [...FAKED] });
-    // For what was imported by name from node:timers/promises.
+    // Updates names imported from node:timers/promises.
     syncBuiltinESMExports();
     try {
       await work(async (ms) => void (await clock.tickAsync(ms)));

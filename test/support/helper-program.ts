@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Shared by the programs of the test support (helper.ts). */
+/** Shared by the helper programs of the tests (helper.ts). */
 export type Control = Record<string, (body: never) => unknown>;
 export type Handler = (request: IncomingMessage, body: string, response: ServerResponse) => Promise<void>;
 
-/** Serves the control routes, and everything else with the handler, until standard input closes. */
+/** Serves the control routes, and passes everything else to the handler, until standard input closes. */
 export function serve(control: Control, handler: Handler): void {
   const server = createServer((request, response) => {
     answer(request, response, control, handler).catch((error: unknown) => {
@@ -14,7 +14,7 @@ export function serve(control: Control, handler: Handler): void {
     });
   });
   server.keepAliveTimeout = 60_000;
-  // Else a connection on which nothing was asked for a minute is answered, maybe as a question is on its way.
+  // Otherwise Node answers a connection that was idle for a minute, possibly while the next request is on its way.
   server.headersTimeout = 0;
   server.requestTimeout = 0;
   server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port));

@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 import { baseEnvironment, ROOT } from './program.js';
 
 /**
- * A program of the test support in a process apart: what it counts survives nothing of ours and is shared with nothing
- * of ours. It prints the port of its HTTP listener, and ends when its standard input closes.
+ * A helper program in a separate process, so that its records are independent of the code under test. It prints the
+ * port of its HTTP listener and exits when its standard input closes.
  */
 export class Helper {
   readonly #child: ChildProcess | undefined;
@@ -18,12 +18,12 @@ export class Helper {
     this.#child = child;
   }
 
-  /** One that another process has started, and ends. */
+  /** Connects to a helper that another process started and stops. */
   static at(url: string): Helper {
     return new Helper(url);
   }
 
-  /** `program`: path of a file below test/support, without extension. Built JavaScript is what runs. */
+  /** @param program path below test/support without extension. The compiled JavaScript runs. */
   static async start(program: string): Promise<Helper> {
     const child = spawn(process.execPath, [join(ROOT, 'test/dist/support', `${program}.js`)], {
       cwd: ROOT,
@@ -38,7 +38,7 @@ export class Helper {
     return new Helper(`http://127.0.0.1:${port}`, child);
   }
 
-  /** A call of the control routes. */
+  /** Calls a control route. */
   async control<T>(path: string, body: unknown = {}): Promise<T> {
     const text = JSON.stringify(body);
     return new Promise((resolve, reject) => {

@@ -3,17 +3,16 @@ import { createSocket } from 'node:dgram';
 import { isPortFree } from '@gwk/local/servers/process';
 
 /**
- * Ports below those that the kernel gives to outgoing connections: one stays free while the program that listens
- * there is being restarted. And below those that Kubernetes opens on nodes for services.
+ * Ports below the range of outgoing connections, so that a port stays free while its program restarts. Also below the
+ * NodePort range of Kubernetes.
  */
 const LOWEST = 12_000;
 const HIGHEST = 29_999;
 
 /**
- * A port that no other caller is given, in whatever process, until this process ends: seconds pass before a program
- * listens there, and other tests pick ports meanwhile.
- *
- * @throws where every port is taken.
+ * Reserves a port across all processes until this process exits. A program may need seconds before it listens, while
+ * other tests pick ports.
+ * @throws Error if every port is taken
  */
 export async function pickPort(): Promise<number> {
   for (const port of fromAnywhere()) {
@@ -22,7 +21,7 @@ export async function pickPort(): Promise<number> {
   throw new Error(`no port from ${LOWEST} to ${HIGHEST} is free`);
 }
 
-/** Every port once, from one that is chosen at random. */
+/** Every port once, from a random start. */
 function* fromAnywhere(): Generator<number> {
   const count = HIGHEST - LOWEST + 1;
   const first = randomInt(count);
@@ -30,8 +29,8 @@ function* fromAnywhere(): Generator<number> {
 }
 
 /**
- * Takes the UDP port of the same number, which no program here uses: the kernel gives it to one process only, and
- * takes it back however that process ends.
+ * Binds the UDP port with the same number, which no program here uses, as a lock. The kernel gives it to one process
+ * and releases it when that process exits.
  */
 function hold(port: number): Promise<boolean> {
   const socket = createSocket('udp4');

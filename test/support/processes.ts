@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** What the machine says of its processes. */
+/** Process information from the operating system. */
 export interface ProcessInfo {
   pid: number;
   parent: number;
@@ -17,14 +17,14 @@ function fromProc(): ProcessInfo[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        // The name of the program stands in parentheses and may hold anything; the parent is the second field after it.
+        // The program name is in parentheses and may contain anything; the parent is the second field after it.
         const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
         const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
         if (state === 'Z') return [];
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return [{ pid: Number(name), parent: Number(parent), command }];
       } catch {
-        return []; // it has ended meanwhile
+        return []; // it has exited
       }
     });
 }
@@ -41,14 +41,14 @@ export function isRunning(pid: number): boolean {
   return listProcesses().some((process) => process.pid === pid);
 }
 
-/** Resident memory in bytes, the swapped part left out. Linux only. */
+/** Resident memory in bytes, without swapped pages. Linux only. */
 export function residentMemory(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   if (kilobytes === undefined) throw new Error(`process ${pid} has no resident memory`);
   return Number(kilobytes) * 1024;
 }
 
-/** The environment that a process was started with. Linux only. */
+/** Initial environment of a process. Linux only. */
 export function readEnvironment(pid: number): Map<string, string> {
   const lines = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));

@@ -4,30 +4,30 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pause, realTime, until } from './wait.js';
 
-/** The root of the source tree. This file runs from test/support (jest) and from test/dist/support (programs). */
+/** Root of the source tree. This file runs from test/support (jest) and from test/dist/support (programs). */
 const toRoot = import.meta.url.includes('/test/dist/') ? '../../../' : '../../';
 export const ROOT = fileURLToPath(new URL(toRoot, import.meta.url));
 export const GWK = join(ROOT, 'bin/gwk.js');
 
 export type Environment = Record<string, string>;
 
-/** What a program needs of this process's environment: none of its settings. */
+/** Environment that a program needs from this process, without settings. */
 export function baseEnvironment(): Environment {
-  // TEST_RUN: by it test/run.js finds what a run left behind.
+  // test/run.js finds leftover processes by TEST_RUN.
   const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'TEST_RUN'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 export interface ProgramOptions {
   name: string;
-  /** Node where it is not set. */
+  /** Defaults to Node. */
   command?: string;
   args: string[];
   env: Environment;
   logFile: string;
-  /** Throws, or gives false, while the program is not ready. */
+  /** Returns false or throws until the program is ready. */
   ready: () => Promise<boolean>;
-  /** Started again when it dies; so it is unless this says no. */
+  /** Restarts the program when it dies (default). */
   supervised?: boolean;
 }
 
@@ -43,12 +43,12 @@ const RESTART_DELAY_MS = 100;
 const MAX_DEATHS = 20;
 
 /**
- * A long-running process, started again whenever it dies (as a cluster would). Its standard input is a pipe: it
- * ends when this process does.
+ * A long-running process that is restarted when it dies, as in a cluster. Its standard input is a pipe, so it exits
+ * with this process.
  */
 export class Program {
   readonly deaths: Death[] = [];
-  /** Those that no test asked for. */
+  /** Exits that no test requested. */
   #unasked = 0;
   #asked: ChildProcess | undefined;
   #child: ChildProcess | undefined;
@@ -73,7 +73,7 @@ export class Program {
     this.#supervised = this.options.supervised ?? true;
   }
 
-  /** Waits until the program answers that it is ready. */
+  /** Waits until the program is ready. */
   async ready(): Promise<void> {
     try {
       await until(() => this.#child !== undefined && this.options.ready(), {
@@ -92,7 +92,7 @@ export class Program {
     return `${this.name} ended (${signal ?? `exit code ${code}`})`;
   }
 
-  /** Sends a signal; with SIGKILL or SIGTERM it returns when the process has ended, and supervision starts it again. */
+  /** Sends a signal. After SIGKILL or SIGTERM it returns when the process has exited; the supervision restarts it. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (!child) throw new Error(`${this.name} is not running`);
@@ -102,7 +102,7 @@ export class Program {
     if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended;
   }
 
-  /** Ends it for good; with grace, then without. */
+  /** Stops the program for good: with a grace period, then by SIGKILL. */
   async stop(graceMs = STOP_GRACE_MS): Promise<void> {
     this.#stopping = true;
     this.#supervised = false;

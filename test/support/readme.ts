@@ -2,21 +2,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { baseEnvironment, ROOT, type Environment } from './program.js';
 
-/** What is typed there is a reader's: whatever is answered with 503 is asked for again (bin/curl). */
+/** Environment of a reader's shell. bin/curl in it repeats calls after a 503. */
 export function readerEnvironment(): Environment {
   const env = baseEnvironment();
   return { ...env, PATH: `${join(ROOT, 'test/support/bin')}:${env['PATH']}` };
 }
 
-/** A step of the walk-through: what is typed, and the output shown beneath it (none where none is shown). */
+/** A step of the walkthrough: the command and the output shown below it, if any. */
 export interface Step {
   command: string;
   output: string | null;
 }
 
 /**
- * The steps of one section of README.md: each block marked `sh` is typed, and a block marked `json` or `text` that
- * follows it before the next one is its output.
+ * Steps of one section of README.md. Each `sh` block is a command. A `json` or `text` block before the next one is its
+ * output.
  */
 export function readSteps(section: string): Step[] {
   const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -26,12 +26,12 @@ export function readSteps(section: string): Step[] {
   return stepsIn(text.slice(from, to === -1 ? undefined : to));
 }
 
-/** The steps of a page of docs/. */
+/** Steps of a page of docs/. */
 export function readPageSteps(name: string): Step[] {
   return stepsIn(readFileSync(join(ROOT, 'docs', name), 'utf8'));
 }
 
-/** The blocks of this kind on a page of docs/, as a reader sees them: those within lists without its indentation. */
+/** Blocks of this language on a page of docs/, without list indentation. */
 export function readPageBlocks(name: string, kind: 'sh' | 'sql'): string[] {
   const text = readFileSync(join(ROOT, 'docs', name), 'utf8');
   return [...text.matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)]
@@ -39,10 +39,14 @@ export function readPageBlocks(name: string, kind: 'sh' | 'sql'): string[] {
     .map(([, indent, , content]) => content!.replace(new RegExp(`^${indent}`, 'gm'), ''));
 }
 
-/** The only block of commands on a page of docs/ that has this in it. @throws where there is none, or another */
+/**
+ * The only command block on a page of docs/ that contains this text.
+ * @throws Error if none or several match
+ */
 export function readPageCommands(name: string, text: string): string {
   const [block, ...others] = readPageBlocks(name, 'sh').filter((one) => one.includes(text));
-  if (block === undefined || others.length > 0) throw new Error(`not one place with ${text} in ${name}`);
+  if (block === undefined || others.length > 0)
+    throw new Error(`${name} must have exactly one block with ${text}`);
   return block;
 }
 
@@ -55,10 +59,7 @@ function stepsIn(text: string): Step[] {
   return steps;
 }
 
-/**
- * A value reduced to what does not change from run to run: ids to their prefix, times and numbers to a word, and
- * everything else as it is.
- */
+/** Reduces a value to what is stable between runs: ids to their prefix, times and numbers to a word. */
 export function normalizeShape(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normalizeShape);
   if (value !== null && typeof value === 'object') {

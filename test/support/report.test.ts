@@ -24,7 +24,7 @@ test('a run without failures describes none', () => {
   expect([countFailures(passed), describeFailures(passed), summarizeFailures(passed)]).toEqual([0, '', []]);
 });
 
-test('describes a failure by file, name and message, without colours and frames of libraries', () => {
+test('describes a failure by file, name and message, without colours and library frames', () => {
   expect(describeFailures(report(file({ failures: [failure] })))).toBe(
     [
       '  api/src/send.test.ts: messages > sends a message once',

@@ -1,6 +1,6 @@
-// The report of a run of tests: pure functions from what the reporter has written to lines of text.
+// Report of a test run: pure functions from the reporter's data to lines of text.
 
-/** One tier of a run, as test/support/reporter.js writes it. */
+/** One tier of a run, as written by test/support/reporter.js. */
 export interface Report {
   /** Tests that passed. */
   passed: number;
@@ -8,7 +8,7 @@ export interface Report {
 }
 
 export interface TestFile {
-  /** Below the root of the repository. */
+  /** Path below the repository root. */
   path: string;
   /** From the import of the file to the end of its last test. */
   seconds: number;
@@ -25,7 +25,7 @@ const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 export const countFailures = ({ files }: Report): number =>
   files.reduce((sum, { failures }) => sum + failures.length, 0);
 
-/** Each failed test with the beginning of its message, without colours and frames of libraries. */
+/** Each failed test with the start of its message, without colours and library stack frames. */
 export function describeFailures({ files }: Report): string {
   return eachFailure(files, (path, { name, message }) => {
     const lines = plain(message).split('\n');
@@ -52,7 +52,7 @@ export function listSlowest(reports: readonly Report[]): string[] {
   return slowest.map(({ path, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${path}`);
 }
 
-/** What was skipped, with its reason. */
+/** Skipped tests with their reasons. */
 export function listSkipped(reports: readonly Report[]): string[] {
   return reports.flatMap(({ files }) =>
     files.flatMap(({ path, skipped }) => skipped.map((name) => `  ${path}: ${name}`)),

@@ -1,10 +1,10 @@
-// jest reporter: writes what test/run.js shows, and ends a run in which nothing moves any more.
+// Jest reporter. It writes the report for test/run.js and ends a run that hangs.
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
 /** File for the report (report.ts: Report). */
 const FILE = process.env.GWK_TEST_REPORT;
-/** No test file takes so long on any machine. Tests have no limits of their own: jest-light-runner has none. */
+/** No test file takes this long on any machine. Tests have no timeouts of their own: jest-light-runner has none. */
 const HANG_MS = 15 * 60_000 * Number(process.env.GWK_TEST_TIME_FACTOR ?? 1);
 const LOOK_MS = 5000;
 
@@ -42,7 +42,9 @@ export default class Reporter {
   #endIfHanging() {
     if (Date.now() - this.#moved < HANG_MS) return;
     const running = [...this.#started.keys()].map((path) => relative(this.#root, path));
-    console.error(`no test file has ended for ${HANG_MS / 60_000} minutes; running: ${running.join(', ')}`);
+    console.error(
+      `no test file has finished for ${HANG_MS / 60_000} minutes; running: ${running.join(', ')}`,
+    );
     process.exit(1);
   }
 }
@@ -51,7 +53,7 @@ function outcomes({ testResults, testExecError, failureMessage }) {
   const name = ({ ancestorTitles, title }) => [...ancestorTitles, title].join(' > ');
   const failures = testResults
     .filter(({ status }) => status === 'failed')
-    // The runner repeats the name of the test in the first line of its message.
+    // The runner repeats the test name in the first line of its message.
     .map((test) => ({ name: name(test), message: test.failureMessages.join('\n').replace(/^.*\n/, '') }));
   if (failures.length === 0 && (testExecError || failureMessage)) {
     failures.push({ name: 'could not be run', message: failureMessage || testExecError.message });

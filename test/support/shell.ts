@@ -2,10 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Environment } from './program.js';
 import { realTime } from './wait.js';
 
-/** Only a command that never ends meets it. */
+/** Only a command that hangs reaches it. */
 const TIMEOUT_MS = realTime(120_000);
 
-/** A shell into which commands are typed one after the other: what one sets, the next one has. */
+/** An interactive shell. State that one command sets is visible to the next. */
 export class Shell {
   readonly #child: ChildProcess;
   #output = '';
@@ -14,7 +14,7 @@ export class Shell {
 
   constructor(cwd: string, env: Environment) {
     this.#child = spawn('bash', [], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
-    // One pipe for both, so that what a command complains of is read before the mark of its end.
+    // One pipe for both streams, so that error output comes before the end marker.
     this.#child.stdin!.write('exec 2>&1\n');
     this.#child.stdout!.on('data', (chunk: Buffer) => {
       this.#output += chunk.toString('utf8');
@@ -26,7 +26,10 @@ export class Shell {
     });
   }
 
-  /** @returns what was printed @throws Error where the command fails, or hangs */
+  /**
+   * @returns the output
+   * @throws Error if the command fails or hangs
+   */
   async type(command: string): Promise<string> {
     this.#output = '';
     const mark = `__end_${Math.random().toString(36).slice(2)}__`;
@@ -39,7 +42,7 @@ export class Shell {
     clearTimeout(deadline);
     const code = end.exec(this.#output)?.[1];
     const printed = this.#output.replace(end, '');
-    if (code !== '0') throw new Error(`${command}\nended with ${code ?? 'no end'}:\n${printed}`);
+    if (code !== '0') throw new Error(`${command}\nexited with ${code ?? 'no exit code'}:\n${printed}`);
     return printed;
   }
 

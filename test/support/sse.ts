@@ -3,7 +3,7 @@ import { get, type IncomingHttpHeaders } from 'node:http';
 /** An event stream as its consumer reads it. */
 export interface OpenStream {
   readonly events: { event: string; data: Record<string, unknown> }[];
-  /** Comments: the pings. */
+  /** Comments, which are the pings. */
   readonly comments: string[];
   state: { status: number; headers: IncomingHttpHeaders; ended: boolean };
   close(): void;

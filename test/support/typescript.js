@@ -1,12 +1,12 @@
-// Lets Node import the TypeScript of this repository: jest runs test files with Node's own module loader. Records
-// errors that nobody catches.
+// Lets Node import the TypeScript of this repository, because jest runs test files with Node's module loader. Records
+// uncaught errors.
 import { transformSync } from '@swc/core';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = new URL('../../', import.meta.url).href;
-/** Where the sources of a workspace are, if not in `<name>/src`. */
+/** Source folders of workspaces other than `<name>/src`. */
 const SOURCES = { test: 'test', network: 'test/network/src' };
 const WORKSPACE = /^@gwk\/([^/]+)\/(.+)$/;
 const SWC = {
@@ -18,7 +18,7 @@ const SWC = {
 
 const isSource = (url) => url.startsWith(ROOT) && !url.includes('/node_modules/') && !url.includes('/dist/');
 
-/** @returns the URL of the TypeScript source that is meant, undefined for everything else */
+/** @returns the URL of the TypeScript source; undefined for everything else */
 function sourceOf(specifier, parent) {
   const [, workspace, path] = WORKSPACE.exec(specifier) ?? [];
   if (workspace !== undefined) return `${ROOT}${SOURCES[workspace] ?? `${workspace}/src`}/${path}.ts`;
@@ -27,7 +27,7 @@ function sourceOf(specifier, parent) {
   return existsSync(url) ? url.href : undefined;
 }
 
-/** A worker that ends by an error after its last test has nobody else to report it to. */
+/** A worker that dies after its last test has no other way to report the error. */
 const { GWK_TEST_REPORT: report } = process.env;
 if (report !== undefined) {
   process.on('uncaughtExceptionMonitor', (error) => {
@@ -37,7 +37,7 @@ if (report !== undefined) {
 
 registerHooks({
   resolve(specifier, context, next) {
-    // Programs that a test starts in this process from dist/ import each other from there.
+    // Programs that a test starts in this process from dist/ must import each other from dist/.
     if (context.parentURL !== undefined && !isSource(context.parentURL)) return next(specifier, context);
     const url = sourceOf(specifier, context.parentURL ?? ROOT);
     return url === undefined ? next(specifier, context) : { url, format: 'module', shortCircuit: true };

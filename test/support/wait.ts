@@ -1,32 +1,31 @@
-/** Tests wait for conditions, never for a span of time. */
+/** Tests wait for conditions, never for a fixed time. */
 export interface Wait {
-  /** What is waited for, for the message of a wait that failed. */
+  /** The condition, for the error message. */
   what: string;
   timeoutMs?: number;
   everyMs?: number;
-  /** A reason why waiting on is vain. */
+  /** Returns a reason to stop waiting. */
   giveUp?: () => string | undefined;
 }
 
 /**
- * Multiplies every limit of real time in the tests. Tests that measure time belong to tiers outside `make test` and
- * take their limits through `realTime`.
+ * Multiplies every real-time limit in the tests. Tests that measure time belong to tiers outside `make test` and take
+ * their limits through `realTime`.
  */
 const TIME_FACTOR = Number(process.env['GWK_TEST_TIME_FACTOR'] ?? 1);
 
-/** @returns `ms` for a machine of this speed */
+/** @returns `ms`, scaled for the speed of this machine */
 export const realTime = (ms: number): number => ms * TIME_FACTOR;
 
-/** Far beyond what any machine takes: only a condition that never comes true meets it. */
+/** Longer than any machine needs. Only a condition that never holds reaches it. */
 const TIMEOUT_MS = realTime(120_000);
 const EVERY_MS = 25;
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Tries until the attempt gives something other than undefined, null or false. Never a number: a count of none would be
- * taken for an answer.
- * An attempt that throws has not yet succeeded; the last error is the cause of the one thrown in the end.
+ * Repeats the attempt until it returns something other than undefined, null or false. Numbers are not allowed, because
+ * a count of 0 is ambiguous. An attempt that throws counts as not yet successful; the final error has it as its cause.
  */
 export async function until<T extends object | string | true>(
   attempt: () => Promise<T | undefined | null | false> | T | undefined | null | false,
@@ -43,7 +42,7 @@ export async function until<T extends object | string | true>(
       cause = error;
     }
     const vain = giveUp?.();
-    if (vain !== undefined) throw new Error(`${vain}, while waiting for: ${what}`, { cause });
+    if (vain !== undefined) throw new Error(`${vain}; waited for: ${what}`, { cause });
     if (Date.now() > end) {
       const why = cause === undefined ? '' : `: ${(cause as Error).message}`;
       throw new Error(`after ${timeoutMs / 1000} s still not: ${what}${why}`, { cause });

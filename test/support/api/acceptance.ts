@@ -12,7 +12,7 @@ import { Sealer } from '@gwk/core/encryption';
 import { createTestDatabase } from '../servers/database.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 
-/** A database with an account and instances, and acceptors on it: one is a replica of the API, without its HTTP. */
+/** Database with one account and its instances. Each acceptor on it stands for one API replica, without HTTP. */
 export interface World {
   database: Database;
   databaseUrl: string;
@@ -22,7 +22,7 @@ export interface World {
   sealer: Sealer;
   keys: RedisKeys;
   redis: Redis;
-  /** A replica. */
+  /** Creates an acceptor, as one more replica. */
   acceptor(options?: AcceptorSettings): Acceptor;
   /** Sends as the account's unrestricted key. */
   send(acceptor: Acceptor, send: Send): Promise<Sent>;
@@ -33,7 +33,7 @@ export interface World {
 export interface AcceptorSettings {
   redis?: Redis;
   policy?: PolicyOverrides;
-  /** Runs before each of its statements: what happens between gathering and writing. */
+  /** Runs before each statement of the acceptor, to change data between gathering and writing. */
   beforeStatement?: (sql: string) => unknown;
   newMessageId?: () => string;
 }
@@ -67,7 +67,7 @@ export async function createWorld(instances = 1): Promise<World> {
   return world;
 }
 
-/** Another account in a world, whose stores stay open when this one is closed. */
+/** Adds an account to a world. Closing it keeps the world's stores open. */
 export const addAccount = (world: World): Promise<World> => TestWorld.create(world, () => Promise.resolve());
 
 type Stores = Pick<World, 'database' | 'databaseUrl' | 'redis' | 'sealer' | 'keys'>;
@@ -169,7 +169,7 @@ async function waitUntilReady(redis: Redis): Promise<void> {
   while (!redis.isReady) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** The refusal's code, or `accepted`. */
+/** Returns the code of the refusal, or `accepted`. */
 export async function readOutcome(sent: Promise<Sent>): Promise<string> {
   try {
     await sent;
@@ -179,7 +179,7 @@ export async function readOutcome(sent: Promise<Sent>): Promise<string> {
   }
 }
 
-/** A phone that nobody else has. */
+/** Returns a random phone number. */
 export const someone = (): string => `5511${String(900_000_000 + randomInt(99_999_999))}`;
 
 export const people = (count: number): string[] =>
@@ -189,7 +189,7 @@ export function toUuid(publicId: string): string {
   return publicId.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** The contact of the account that has this canonical name. */
+/** Returns the id of the account's contact with this canonical name. */
 export async function findContactId(world: World, name: string): Promise<string> {
   const where = { accountId: world.accountId, name };
   return (await world.database.contactName.findFirstOrThrow({ where })).contactId;

@@ -5,7 +5,7 @@ import { openApiDocument } from '@gwk/api/openapi/document';
 import { ContractChecker, type Seen } from './contract/checker.js';
 import { record } from './contract/seen-answers.js';
 
-/** One API process as a consumer sees it. For tests. */
+/** Response of one API process, as a consumer sees it. */
 export interface Answer<T> {
   status: number;
   headers: IncomingHttpHeaders;
@@ -13,7 +13,7 @@ export interface Answer<T> {
 }
 
 export interface Sending {
-  /** An object is sent as JSON, text as it is. */
+  /** Objects are sent as JSON, strings unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   query?: Record<string, string>;
@@ -22,7 +22,7 @@ export interface Sending {
 const ANY_URL = 'https://example.org';
 let checker: ContractChecker | undefined;
 
-/** @throws Error where the document does not describe the answer */
+/** @throws Error if the OpenAPI document does not describe the response */
 export function checkAnswer(seen: Seen): void {
   checker ??= new ContractChecker(
     openApiDocument({ operations: OPERATIONS, baseUrl: ANY_URL, docsUrl: ANY_URL }),
@@ -31,7 +31,7 @@ export function checkAnswer(seen: Seen): void {
   if (seenAnswer) record(seenAnswer);
 }
 
-/** Every answer is held against the description of the interface. */
+/** Checks every response against the OpenAPI document. */
 export class ApiClient {
   readonly #agent = new Agent({ keepAlive: true });
 

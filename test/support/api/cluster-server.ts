@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
 
 /**
- * Keeps Instance resources in memory behind the calls of the Kubernetes API that the API tier uses: get, server-side
- * apply with its optimistic lock, delete. For tests; it can be told to hang, to fail, and to meet another writer.
+ * Keeps Instance resources in memory and serves the Kubernetes API calls that the API tier uses: get, delete, and
+ * server-side apply with its optimistic lock. Tests can make it hang, fail, or simulate a concurrent writer.
  */
 export class ClusterServer {
   readonly resources = new Map<string, InstanceResource>();
   mood: 'well' | 'hangs' | 'fails' = 'well';
-  /** Calls that came while it hung. */
+  /** Calls received while it hung. */
   hanging = 0;
-  /** Runs before the next apply: what somebody else writes in between. */
+  /** Runs before the next apply. Tests use it to write from a second client. */
   beforeApply: (() => void) | null = null;
   url = '';
   readonly #server: Server;
@@ -34,7 +34,7 @@ export class ClusterServer {
     await closed;
   }
 
-  /** As another writer changes it. */
+  /** Changes the spec as another writer. */
   edit(name: string, spec: Partial<InstanceResource['spec']>): InstanceResource {
     const [key] = [...this.resources.keys()].filter((item) => item.endsWith(`/${name}`));
     return this.#put(key!, spec, this.resources.get(key!)!.metadata.labels);

@@ -20,7 +20,7 @@ import { endWithWorker } from '../shared.js';
 import { until } from '../wait.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 
-/** The audit log is written at every level: these tests show errors alone. */
+/** Jobs write the audit log at every level. These tests print errors only. */
 const ERRORS = {
   write: (line: string): void => {
     if (line.includes('"level":"error"')) process.stderr.write(line);
@@ -38,12 +38,12 @@ const NEVER_MS = 3_600_000;
 
 let shared: Promise<DeliveryWorld> | undefined;
 
-/** A database with an account, its destinations and events, and workers on it: what a delivery needs, and no more. */
+/** Database with one account, its webhook endpoints and events, and workers on it. */
 export class DeliveryWorld {
   readonly accountId = newUuid();
   readonly db: Database;
   readonly sealer: Sealer;
-  /** What a worker process of this world is started with. */
+  /** Environment of a worker process in this world. */
   readonly environment: Record<string, string>;
   readonly #test: TestDatabase;
   readonly #workers: RunningWorker[] = [];
@@ -71,7 +71,7 @@ export class DeliveryWorld {
     return world;
   }
 
-  /** One for all test files of this worker; each resets it after its tests. */
+  /** One world for all test files of a jest worker. Each file resets it after its tests. */
   static shared(): Promise<DeliveryWorld> {
     shared ??= DeliveryWorld.create().then((world) => {
       endWithWorker(() => world.close());
@@ -80,7 +80,7 @@ export class DeliveryWorld {
     return shared;
   }
 
-  /** Its calls have no time-out, unless `clock` says one: on a busy machine an answer may take any time. */
+  /** Starts a worker. Its calls have no timeout unless `clock` sets one, because a busy machine may answer late. */
   async startWorker(
     settings: Record<string, string> = {},
     clock: DeliveryClock = {},
@@ -95,7 +95,7 @@ export class DeliveryWorld {
     return worker;
   }
 
-  /** A destination that records what it gets. */
+  /** Starts a webhook receiver that records every post. */
   async startReceiver(answer?: Answer): Promise<TestReceiver> {
     const started = await TestReceiver.start(answer);
     this.#destinations.push(started);
@@ -113,7 +113,7 @@ export class DeliveryWorld {
     return { id, secret };
   }
 
-  /** An instance of the account, with no engine. */
+  /** Adds an instance of the account, without an engine. */
   async addInstance(): Promise<string> {
     const id = newUuid();
     const commandKeySealed = new Uint8Array(newCommandKey(this.sealer, id));
@@ -132,7 +132,10 @@ export class DeliveryWorld {
     return id;
   }
 
-  /** Events of one transaction, with their deliveries. Returns their public ids. */
+  /**
+   * Emits events in one transaction, with their deliveries.
+   * @returns their public ids
+   */
   async emit(
     amount = 1,
     data: Record<string, unknown> = {},
@@ -149,22 +152,22 @@ export class DeliveryWorld {
     return ids.map((id) => toPublicId('event', id));
   }
 
-  /** The log, oldest first. */
+  /** Returns the delivery log, oldest first. */
   deliveries(endpointId: string): Promise<WebhookDelivery[]> {
     return this.db.webhookDelivery.findMany({ where: { endpointId }, orderBy: { id: 'asc' } });
   }
 
-  /** Waits until so many have been delivered or have failed, and no more. */
+  /** Waits until exactly `amount` deliveries have succeeded or failed. */
   finished(endpointId: string, amount = 1): Promise<WebhookDelivery[]> {
     const where = { endpointId, status: { not: 'pending' } };
     const look = async () => {
       if ((await this.db.webhookDelivery.count({ where })) !== amount) return undefined;
       return this.db.webhookDelivery.findMany({ where, orderBy: { id: 'asc' } });
     };
-    return until(look, { what: `${amount} deliveries are done`, ...WAIT });
+    return until(look, { what: `${amount} deliveries have ended`, ...WAIT });
   }
 
-  /** Waits until a delivery was tried so often. */
+  /** Waits until a delivery has had this number of attempts. */
   attempted(endpointId: string, attempts = 1): Promise<WebhookDelivery> {
     const look = async () => (await this.deliveries(endpointId)).find((row) => row.attempts === attempts);
     return until(look, { what: `attempt ${attempts}`, ...WAIT });
@@ -175,8 +178,8 @@ export class DeliveryWorld {
   }
 
   /**
-   * Makes all events and deliveries so many days older, by the time in their ids. Those that were posted change their
-   * ids too, so it is for what was not.
+   * Makes all events and deliveries older by moving the time in their ids. Call it only before they are delivered,
+   * because receivers see the ids.
    */
   async age(days: number): Promise<void> {
     const older = (column: string): string => idOlder(column, days);
@@ -194,14 +197,14 @@ export class DeliveryWorld {
     ]);
   }
 
-  /** Whatever waits for its next attempt waits no more. */
+  /** Makes every queued delivery due now. */
   async makeDue(): Promise<void> {
     await this.db.webhookQueueEntry.updateMany({ data: { dueAt: new Date(0) } });
   }
 
-  /** Ends workers and destinations, so that a test begins alone. */
+  /** Stops all workers and receivers, so that the next test starts clean. */
   async reset(): Promise<void> {
-    // Calls that get no answer end with their destination.
+    // Calls without a response end when their receiver stops.
     await Promise.all([...this.#workers.splice(0), ...this.#destinations.splice(0)].map((one) => one.stop()));
     await this.db.webhookEndpoint.deleteMany();
     await this.db.webhookQueueEntry.deleteMany();
@@ -222,10 +225,10 @@ export interface Post {
   at: number;
 }
 
-/** Answers a post in its own way; what it does not end stays open until the destination stops. */
+/** Answers a post. A response that it does not end stays open until the receiver stops. */
 export type Answer = (res: ServerResponse, post: Post, nth: number) => void;
 
-/** A webhook destination of a test, which records every post. */
+/** Webhook receiver of a test. It records every post. */
 export class TestReceiver {
   readonly posts: Post[] = [];
   readonly #server: http.Server;
@@ -264,7 +267,7 @@ export class TestReceiver {
     this.#answer = answer;
   }
 
-  /** How often each event was posted. */
+  /** Returns the number of posts per event. */
   counts(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { headers } of this.posts) {
@@ -280,7 +283,7 @@ export class TestReceiver {
   }
 }
 
-/** Writes a byte now and then for as long as somebody listens. */
+/** Writes one byte at intervals until the stream closes. */
 export function trickle(stream: NodeJS.WritableStream & { destroyed?: boolean }): void {
   const timer = setInterval(() => {
     if (stream.destroyed) clearInterval(timer);

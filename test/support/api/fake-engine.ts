@@ -8,16 +8,16 @@ import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { openRedis, closeRedis, type Redis } from '@gwk/api/platform/redis';
 import { pause } from '../wait.js';
 
-/** Of one call: only a hang meets it. */
+/** Timeout of one call. Only a hang reaches it. */
 const CALL_TIMEOUT_MS = 120_000;
 
-/** Less than the silence after which the client gives its connection up. */
+/** Shorter than the idle time after which the Redis client drops its connection. */
 const BLOCK_MS = 1_000;
 
-/** What an engine answers to a command; undefined: nothing, and whoever asked waits. */
+/** Handles a command. Undefined sends no reply, so the requester waits. */
 export type CommandHandler = (args: Record<string, unknown>) => unknown;
 
-/** An answer that is a refusal. */
+/** A reply that refuses the command. */
 export class CommandRefusal {
   constructor(readonly code: string) {}
 }
@@ -30,13 +30,13 @@ export interface FakeEngineOptions {
 }
 
 /**
- * An engine that holds its lease on the real port, hears its commands from the real Redis, and does what a test says.
- * For tests of what asks engines.
+ * Fake engine that holds a lease on the real internal API and receives its commands over the real Redis. The test
+ * decides its replies.
  */
 export class FakeEngine {
-  /** The commands that came, in order. */
+  /** Received commands, in order. */
   readonly received: { name: CommandName; args: Record<string, unknown> }[] = [];
-  /** Whoever looks at an instance is told at once that there is nothing to add; other commands are left unanswered. */
+  /** By default it refuses `live`, so that a read of an instance returns at once. Other commands get no reply. */
   readonly handlers: Partial<Record<CommandName, CommandHandler>> = {
     live: () => new CommandRefusal('not-connected'),
   };
@@ -44,7 +44,7 @@ export class FakeEngine {
   readonly #instanceId: string;
   readonly #client: EngineClient;
   readonly #redis: Redis;
-  /** Waits for commands, and takes no others meanwhile. */
+  /** Blocks on reads of commands, so it needs a connection of its own. */
   readonly #commands: Redis;
   readonly #keys: RedisKeys;
   #calls = 0;
@@ -94,7 +94,7 @@ export class FakeEngine {
     await this.call('state', { changes: [change] } as CallBody<'state'>);
   }
 
-  /** The device is linked, and the connection stands. */
+  /** Reports a linked device and an open connection. */
   async connect(jid = '5511900000000@s.whatsapp.net'): Promise<void> {
     const paired = { jid, business_name: 'Loja', platform: 'android' };
     await this.reportState('connecting', { paired });
@@ -105,7 +105,7 @@ export class FakeEngine {
     return this.call('pairing', { session, news: { kind: 'qr', code, expires_in_ms } });
   }
 
-  /** Gives the lease back. */
+  /** Stops the engine and releases its lease. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -120,7 +120,7 @@ export class FakeEngine {
     const stream = this.#keys.commands(this.#instanceId);
     const key = Buffer.from(this.terms.command_key, 'base64');
     while (!this.#stopped) {
-      // Those that were read are deleted: what there is, is new.
+      // Commands are deleted once read, so every entry is new.
       const streams: unknown = await this.#commands
         .xRead({ key: stream, id: '0' }, { BLOCK: BLOCK_MS })
         .catch(() => pause(25));

@@ -7,7 +7,7 @@ export interface Outcome {
   error: string;
 }
 
-/** The command line in this process: each of its own would load for a second. */
+/** Runs the CLI in this process, because loading it in a new process takes about a second. */
 export async function runGwk(args: string[], env: Record<string, string>): Promise<Outcome> {
   const said = { out: '', error: '' };
   const program = new Command('gwk').exitOverride().configureOutput({

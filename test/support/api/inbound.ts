@@ -7,7 +7,7 @@ import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { sharedInternalApi, type InternalApiWorld, type TestEngine } from './internal-api.js';
 
-/** What a number receives, by the protocol of engines, and what became of it. For tests. */
+/** Inbound messages over the engine protocol, and the events that result. */
 export interface SeenEvent {
   type: string;
   data: Record<string, unknown>;
@@ -51,7 +51,7 @@ export class InboundStage {
     return (await this.port.addEngine(values)).acquire();
   }
 
-  /** A phone that nobody else has. */
+  /** Returns a random phone number. */
   someone(): string {
     return `55119${String(80_000_000 + this.#people++)}`;
   }
@@ -80,7 +80,7 @@ export class InboundStage {
     await engine.call('inbound', { messages });
   }
 
-  /** Oldest first. */
+  /** Events of an instance, oldest first. */
   async events(engine: TestEngine, type?: string): Promise<SeenEvent[]> {
     const where = { instanceId: engine.instanceId, ...(type !== undefined && { type }) };
     const rows = await this.database.event.findMany({ where, orderBy: { id: 'asc' } });
@@ -107,7 +107,7 @@ export class InboundStage {
     return this.database.message.findUniqueOrThrow({ where: { id } });
   }
 
-  /** Claimed, built and sent: with the id that the network knows it by. */
+  /** Sends a message: claimed, built and reported as sent, with its network id. */
   async sent(engine: TestEngine, to: string): Promise<Message> {
     const id = await this.port.accept({ instance: engine.instanceId, to });
     await engine.claim();
@@ -116,7 +116,7 @@ export class InboundStage {
     return this.message(id);
   }
 
-  /** A menu that has left. */
+  /** Sends a menu. */
   async menu(engine: TestEngine, to: string, given: GivenMenu = {}): Promise<SentMenuRow> {
     const { id, conversationId, waMessageId } = await this.sent(engine, to);
     const { kind = 'interactive', mode = 'native+text', options = OPTIONS, sentAt = new Date() } = given;

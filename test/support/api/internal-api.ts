@@ -23,25 +23,28 @@ import { addAccount, createWorld, type Send, type World } from './acceptance.js'
 import { endWithWorker } from '../shared.js';
 import { redisUrl } from '../servers/servers.js';
 
-/** The internal port on a world's database and Redis, with engines that speak its protocol and nothing more. */
+/** Internal API on the database and Redis of a world, with test engines that speak its protocol. */
 export interface InternalApiWorld {
   world: World;
   url: string;
   operator: OperatorClient;
-  /** Accepts a text and returns the message's UUID. */
+  /**
+   * Accepts a text message.
+   * @returns the UUID of the message
+   */
   accept(send: Send): Promise<string>;
-  /** An instance with a pod that has a token and no lease. */
+  /** Adds an instance and a pod with a token and no lease. */
   addEngine(values?: Record<string, unknown>): Promise<TestEngine>;
-  /** Another pod for an instance that is there. */
+  /** Adds another pod for an existing instance. */
   addPod(instanceId: string, pod?: string): Promise<TestEngine>;
-  /** A client of the engine routes with any token; of a replica, where its address is given. */
+  /** Creates a client of the engine routes with any token. `baseUrl` selects a replica. */
   clientWith(token: string, baseUrl?: string): EngineClient;
-  /** One more replica of the port, on the same database. */
+  /** Starts one more replica of the internal API on the same database. */
   addReplica(config?: Partial<InternalConfig>, now?: InternalDeps['now']): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Of one call: only a hang meets it. */
+/** Timeout of one call. Only a hang reaches it. */
 const CALL_TIMEOUT_MS = 120_000;
 
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests-0123456789';
@@ -54,13 +57,13 @@ export interface InternalApiOptions {
   silenceMs?: number;
 }
 
-/** As while Redis is away: engines find what is wanted by themselves. */
+/** Behaves as if Redis were unavailable: no engine answers, so engines poll for requests. */
 export const NO_LIVE_ENGINES: InternalDeps['live'] = { ask: () => Promise.resolve(null) };
 
-/** Limits are not what these tests are about. */
+/** High limits, because these tests do not cover limits. */
 const UNLIMITED = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
 
-/** Files in a folder of the test's own. */
+/** Media files in a folder of the test. */
 export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFiles {
   return new MediaFiles({ db, sealer, store: new FolderStore(folder) });
 }
@@ -72,8 +75,8 @@ export async function createInternalApiWorld(options: InternalApiOptions = {}): 
 let shared: Promise<InternalApiWorld> | undefined;
 
 /**
- * The port with default options that all test files of a worker share, for an account of the caller's own. To close
- * it ends what the caller made.
+ * Internal API with default options, shared by all test files of a jest worker. Each caller gets an account of its own;
+ * close() removes only that.
  */
 export async function sharedInternalApi(): Promise<InternalApiWorld> {
   shared ??= createInternalApiWorld().then((port) => {
@@ -84,50 +87,30 @@ export async function sharedInternalApi(): Promise<InternalApiWorld> {
   return openInternalApi(await addAccount(world), {}, url);
 }
 
-interface Replica {
-  listener: InternalListener;
-  database: Database;
-}
-
-type AddReplica = Parameters<InternalApiWorld['addReplica']>;
-
-async function startReplica(
-  world: World,
-  options: InternalApiOptions,
-  {
-    mediaFolder,
-    config,
-    now,
-  }: { mediaFolder: string; config: NonNullable<AddReplica[0]>; now: AddReplica[1] },
-): Promise<Replica> {
-  const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'port' });
-  const listener = await startInternalListener({
-    config: { ...configOf(world), ...options.config, ...config },
-    environmentPolicy: {},
-    database,
-    redis: options.redis ?? world.redis,
-    sealer: world.sealer,
-    media: { files: filesIn(mediaFolder, database, world.sealer) },
-    live: options.live ?? NO_LIVE_ENGINES,
-    log: logTo(options.log),
-    ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
-    ...(now && { now }),
-  });
-  return { listener, database };
-}
-
-/** @param present the address of the port, where it has been started */
+/** @param present URL of the running internal API, if it has been started */
 async function openInternalApi(
   world: World,
   options: InternalApiOptions,
   present?: string,
 ): Promise<InternalApiWorld> {
-  const replicas: Replica[] = [];
+  const replicas: { listener: InternalListener; database: Database }[] = [];
   const mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   const addReplica: InternalApiWorld['addReplica'] = async (config = {}, now) => {
-    const replica = await startReplica(world, options, { mediaFolder, config, now });
-    replicas.push(replica);
-    return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${replica.listener.port}/`;
+    const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'port' });
+    const listener = await startInternalListener({
+      config: { ...configOf(world), ...options.config, ...config },
+      environmentPolicy: {},
+      database,
+      redis: options.redis ?? world.redis,
+      sealer: world.sealer,
+      media: { files: filesIn(mediaFolder, database, world.sealer) },
+      live: options.live ?? NO_LIVE_ENGINES,
+      log: logTo(options.log),
+      ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
+      ...(now && { now }),
+    });
+    replicas.push({ listener, database });
+    return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
   };
   const url = present ?? (await addReplica());
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: CALL_TIMEOUT_MS });
@@ -168,7 +151,7 @@ async function openInternalApi(
   return port;
 }
 
-/** The same engine, under its lease, as one more replica meets it. */
+/** Returns the same engine with its lease, connected to a new replica. */
 export async function atReplica(
   port: InternalApiWorld,
   { instanceId, pod, token, lease }: TestEngine,
@@ -177,7 +160,7 @@ export async function atReplica(
   return new TestEngine(client, instanceId, pod, token).with(lease);
 }
 
-async function closeReplica(replica: Replica): Promise<void> {
+async function closeReplica(replica: { listener: InternalListener; database: Database }): Promise<void> {
   await replica.listener.close();
   await replica.database.$disconnect();
 }
@@ -209,13 +192,13 @@ function configOf(world: World): InternalConfig {
 
 type Report = CallBody<'outcomes'>['outcomes'][number];
 type Returned = Extract<Report, { kind: 'returned' }>;
-/** Given back is what was claimed last, where nothing else is said. */
+/** For `returned`, the claim id defaults to that of the last claim. */
 type Reported = Exclude<Report, Returned> | (Omit<Returned, 'claim_id'> & { claim_id?: string });
 
 export class TestEngine {
   lease: LeaseIdentity = { epoch: 0, holder: '00000000-0000-4000-8000-000000000000' };
   terms: EngineResponse<'acquire'> | undefined;
-  /** Of the last call: each has the next, whatever its route. */
+  /** Number of the last call. Calls of all routes share the sequence. */
   number = 0;
   readonly #claims = new Map<string, string>();
 
@@ -232,7 +215,7 @@ export class TestEngine {
     return this;
   }
 
-  /** The same, claiming another lease. */
+  /** Uses another lease from now on. */
   with(lease: LeaseIdentity): this {
     this.lease = lease;
     return this;
@@ -242,7 +225,7 @@ export class TestEngine {
     return this.repeat(route, body, ++this.number);
   }
 
-  /** The call of this number: what it says is as new as that. */
+  /** Sends a call with this call number, to test repeated and late calls. */
   repeat<R extends EngineRoute>(route: R, body: CallBody<R>, number: number): Promise<EngineResponse<R>> {
     const numbered = isNumberedRoute(route) ? { number } : {};
     return this.client.call(route, { ...body, ...numbered, ...this.lease } as EngineRequest<R>);
@@ -284,7 +267,7 @@ export class TestEngine {
   }
 }
 
-/** The code of a refusal, or `answered`. */
+/** Returns the code of the refusal, or `answered`. */
 export async function readRefusal(call: Promise<unknown>): Promise<string> {
   try {
     await call;

@@ -5,17 +5,20 @@ import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { createWorld, type Send, type World } from './acceptance.js';
 
-/** A world of messages for the jobs of a worker: they are run one pass at a time, and time passes as data. */
+/** World for the worker's jobs. Tests run one pass at a time and move time by changing rows. */
 export interface JobWorld {
   world: World;
   deps: JobDependencies;
-  /** Accepts a text. Returns the UUID of the message. */
+  /**
+   * Accepts a text message.
+   * @returns the UUID of the message
+   */
   accept(instance: string, send?: Send): Promise<string>;
   /** Type and data of the events of an instance, oldest first. */
   events(instanceId: string): Promise<{ type: string; data: Record<string, unknown> }[]>;
-  /** The entries of an instance's queue, by place. */
+  /** Queue entries of an instance, in queue order. */
   queue(instanceId: string): Promise<QueueEntry[]>;
-  /** The UUIDs that its engine was rung with. */
+  /** UUIDs of the messages that the engine was notified of. */
   notifications(instanceId: string): Promise<string[]>;
 }
 

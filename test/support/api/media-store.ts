@@ -7,7 +7,7 @@ export const WHOLE = { start: 0, end: Number.MAX_SAFE_INTEGER };
 const write = (store: MediaStore, key: string, bytes: Buffer) =>
   store.write(key, Readable.from([bytes.subarray(0, 5), bytes.subarray(5)]));
 
-/** The tests of what every store keeps: a folder, and a bucket. */
+/** Tests that every media store passes: folder and bucket. */
 export function testMediaStore(open: () => Promise<MediaStore>): void {
   let store: MediaStore;
   beforeAll(async () => {
@@ -15,12 +15,12 @@ export function testMediaStore(open: () => Promise<MediaStore>): void {
   });
   afterAll(() => store.close());
 
-  test('can be written to, as often as it is tried', async () => {
+  test('accepts repeated writes of a key', async () => {
     await store.check();
     await store.check();
   });
 
-  test('gives back what it was given, and parts of it', async () => {
+  test('returns a file and ranges of it', async () => {
     const key = randomUUID();
     const bytes = randomBytes(100_000);
     await write(store, key, bytes);
@@ -28,7 +28,7 @@ export function testMediaStore(open: () => Promise<MediaStore>): void {
     expect(await buffer(await store.read(key, { start: 500, end: 600 }))).toEqual(bytes.subarray(500, 601));
   });
 
-  test('takes files larger than what it sends at a time', async () => {
+  test('stores files larger than one chunk', async () => {
     const key = randomUUID();
     const bytes = randomBytes(12_000_000);
     await write(store, key, bytes);
@@ -36,7 +36,7 @@ export function testMediaStore(open: () => Promise<MediaStore>): void {
     expect(read.equals(bytes)).toBe(true);
   });
 
-  test('says what it does not have, before and after it had it', async () => {
+  test('reports missing keys before a write and after a delete', async () => {
     const key = randomUUID();
     await expect(store.read(key, WHOLE)).rejects.toThrow(FileMissing);
     await write(store, key, randomBytes(10));
@@ -45,7 +45,7 @@ export function testMediaStore(open: () => Promise<MediaStore>): void {
     await store.remove(key);
   });
 
-  test('keeps nothing that can be read of a file whose source breaks off', async () => {
+  test('keeps no readable file after its source fails', async () => {
     const key = randomUUID();
     const source = Readable.from(
       (async function* () {

@@ -5,16 +5,16 @@ import { endWithWorker } from '../shared.js';
 import { TestApi, type TestApiOptions } from './test-api.js';
 
 /**
- * Ages grow at a hundredth of their speed, and timers are those of the process: no request meets the API's own deadline
- * of 4.5 s on a busy machine.
+ * Ages grow at 1 % of real time, and timers use real time. So no request reaches the API's deadline (4.5 s) on a busy
+ * machine.
  */
 const SLOW_CLOCK: Clock = { ...processClock, now: () => processClock.now() / 100 };
 
 let shared: Promise<TestApi> | undefined;
 
 /**
- * The API with default settings that all test files of a worker share. It is started once and must not be stopped or
- * broken by a test. Test files keep apart by accounts of their own.
+ * API with default settings, shared by all test files of a jest worker. Tests must not stop or break it; each file uses
+ * accounts of its own.
  */
 export function sharedApi(): Promise<TestApi> {
   shared ??= openApi({ clock: SLOW_CLOCK }).then((api) => {
@@ -24,7 +24,7 @@ export function sharedApi(): Promise<TestApi> {
   return shared;
 }
 
-/** An API in this process with a database of its own, for tests that need other settings or stop it. */
+/** Starts an API in this process with its own database. For tests that need other settings or stop it. */
 export async function openApi(
   options: Partial<Pick<TestApiOptions, 'settings' | 'logLevel' | 'redisUrl' | 'clock'>> = {},
 ): Promise<TestApi> {

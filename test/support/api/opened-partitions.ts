@@ -3,8 +3,8 @@ import pg from 'pg';
 import { postgresUrl } from '../servers/servers.js';
 
 /**
- * Which partitions of messages a call opens: Postgres tells the plans that it has run (auto_explain), those of statements
- * within functions too. A partition that was not opened is not named there.
+ * Records which partitions of messages a call opens. Postgres reports the executed plans (auto_explain), including
+ * those of statements in functions. A plan names only the partitions that it opened.
  */
 export class OpenedPartitions {
   #plans: string[] = [];
@@ -13,7 +13,7 @@ export class OpenedPartitions {
     client.on('notice', ({ message }) => this.#plans.push(message ?? ''));
   }
 
-  /** On a connection of its own to the same database. */
+  /** Watches on its own connection to the same database. */
   static async watch(database: Database): Promise<OpenedPartitions> {
     const [row] = await database.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
     const url = new URL(postgresUrl());
@@ -27,7 +27,7 @@ export class OpenedPartitions {
     return new OpenedPartitions(client);
   }
 
-  /** In the order in which they were opened first. */
+  /** Partitions in the order in which the call first opened them. */
   async by(call: string, values: unknown[]): Promise<string[]> {
     this.#plans = [];
     await this.client.query(call, values);
@@ -42,6 +42,6 @@ export class OpenedPartitions {
   }
 }
 
-/** The partition of a day (UTC) that has one. */
+/** Partition of a day (UTC), which must exist. */
 export const partitionAt = (time: number): string =>
   `messages_${new Date(time).toISOString().slice(0, 10).replaceAll('-', '')}`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { findFfmpeg } from '@gwk/api/media/tools/find-ffmpeg';
 
-/** Files of all kinds, made when they are asked for. For tests. */
+/** Creates sample media files of all kinds on demand. */
 export class Samples {
   constructor(readonly folder: string) {
     mkdirSync(folder, { recursive: true });
@@ -14,7 +14,7 @@ export class Samples {
     return join(this.folder, name);
   }
 
-  /** A tone that becomes louder; the name's ending says in which form. */
+  /** Creates a tone that gets louder. The extension of `name` selects the format. */
   sound(name: string, seconds = 3, codec: string[] = []): string {
     const source = `aevalsrc=0.9*t/${seconds}*sin(880*PI*t):d=${seconds}:s=44100`;
     return this.#ffmpeg(name, ['-f', 'lavfi', '-i', source, ...codec]);

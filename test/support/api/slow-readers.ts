@@ -1,10 +1,10 @@
 import type { Server, Socket } from 'node:net';
 
-/** Clients who ask and take nothing of the answer until they are read. */
+/** Clients that send requests and do not read the responses. */
 export class SlowReaders {
   readonly #clients: Socket[] = [];
 
-  /** @param client connected, or about to be */
+  /** @param client a connected or connecting socket */
   ask(client: Socket, path = '/'): Socket {
     this.#clients.push(client);
     client.on('error', () => undefined);
@@ -18,7 +18,7 @@ export class SlowReaders {
   }
 }
 
-/** How many are open. */
+/** Counts the open connections of a server. */
 export const countConnections = (server: Server): Promise<number> =>
   new Promise((resolve, reject) => {
     server.getConnections((error, count) => (error ? reject(error) : resolve(count)));

@@ -15,16 +15,16 @@ import { ApiClient } from './client.js';
 import { ClusterServer } from './cluster-server.js';
 import { FakeEngine } from './fake-engine.js';
 
-/** API processes of one gateway, in this process, on a database and a Redis that are given. For tests. */
+/** API processes of one gateway, run in this process on given stores. */
 export interface TestApiOptions {
   databaseUrl: string;
   redisUrl: string;
   redisPrefix: string;
   settings?: Record<string, string>;
   logLevel?: string;
-  /** That of the process where absent. */
+  /** Defaults to the process clock. */
   clock?: Clock;
-  /** Whatever was opened for it is closed with it. */
+  /** Closes everything that was opened for the API. */
   afterStop?(): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export class TestApi {
     }
   }
 
-  /** An engine that holds the lease of an instance (`ins_...`), and does what the test says. */
+  /** Starts a fake engine that holds the lease of an instance (`ins_...`). */
   async engine(instanceId: string): Promise<FakeEngine> {
     const { internalPort } = this.#running[0]!;
     const place = { ...this.options, internalPort, operatorToken: this.operatorToken };

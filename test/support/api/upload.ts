@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { checkAnswer, type Answer, type ApiClient } from './client.js';
 
-/** Uploads as a consumer makes them, and as one should not. For tests. */
+/** Multipart uploads, well-formed and malformed. */
 export interface Part {
   name: string;
   filename?: string;
@@ -14,9 +14,9 @@ export interface Part {
 
 export interface UploadSending {
   headers?: Record<string, string>;
-  /** In place of the parts' own length. */
+  /** Content-Length to send instead of the real one. */
   announced?: number;
-  /** Cut off the end of the form. */
+  /** Cuts off the end of the form. */
   truncated?: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function upload<T>(
     call.on('error', reject);
   });
   const sent = pipeline(Readable.from(formOf(parts, boundary, sending.truncated)), call);
-  // An answer before the end of the form ends the connection: what counts is the answer.
+  // A response before the end of the form closes the connection. Only the response matters.
   sent.catch(() => undefined);
   return answered;
 }
@@ -71,7 +71,7 @@ function* formOf(parts: readonly Part[], boundary: string, truncated = false): I
   if (!truncated) yield Buffer.from(`--${boundary}--\r\n`);
 }
 
-/** `size` bytes of noise, made as they are asked for. */
+/** Yields `size` random bytes, created on demand. */
 export function* noise(size: number): Iterable<Buffer> {
   const block = randomBytes(65_536);
   for (let left = size; left > 0; left -= block.length) yield block.subarray(0, Math.min(left, block.length));

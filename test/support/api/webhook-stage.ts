@@ -18,7 +18,7 @@ type Headers = Record<string, string>;
 
 let shared: Promise<WebhookStage> | undefined;
 
-/** The API on a world of deliveries, and its calls about webhooks as one account makes them. */
+/** API on a delivery world, with webhook calls as one account. */
 export class WebhookStage {
   private constructor(
     readonly world: DeliveryWorld,
@@ -27,7 +27,7 @@ export class WebhookStage {
     readonly client: ApiClient,
   ) {}
 
-  /** One for all test files of this worker; each resets its world after its tests. */
+  /** One stage for all test files of a jest worker. Each file resets its world after its tests. */
   static shared(): Promise<WebhookStage> {
     shared ??= WebhookStage.open().then((stage) => {
       endWithWorker(() => stage.api.stop());
@@ -97,12 +97,12 @@ export class WebhookStage {
     return { id, uuid: fromPublicId('instance', id)! };
   }
 
-  /** A client whose key sees one new instance and nothing else. */
+  /** Returns a client whose key is restricted to one new instance. */
   async restricted(): Promise<ApiClient> {
     return this.api.clientOf(this.account, { instances: [(await this.newInstance()).uuid] });
   }
 
-  /** As if whoever began the account's requests with keys had died before their answers were kept. */
+  /** Simulates processes that died before they stored the responses of idempotent requests. */
   async forgetAnswers(): Promise<void> {
     await this.world.db.idempotencyRecord.updateMany({
       where: { accountId: this.account.id },
@@ -110,7 +110,10 @@ export class WebhookStage {
     });
   }
 
-  /** Whatever waits for the destination has failed. Returns all its deliveries, oldest first. */
+  /**
+   * Fails every queued delivery of the endpoint.
+   * @returns all its deliveries, oldest first
+   */
   async allFailed(endpoint: string): Promise<string[]> {
     const endpointId = endpointUuid(endpoint);
     await this.world.db.webhookQueueEntry.deleteMany({ where: { endpointId } });
@@ -125,11 +128,11 @@ export class WebhookStage {
 
 export const endpointUuid = (id: string): string => fromPublicId('endpoint', id)!;
 
-/** The last path part of a problem's type. */
+/** Last path segment of a problem's type. */
 export const problemCode = ({ body }: { body: unknown }): string | undefined =>
   (body as { type?: string }).type?.split('/').at(-1);
 
-/** As a consumer's program does it, with the library of Standard Webhooks. */
+/** Verifies a post with the reference library of Standard Webhooks. */
 export function verifies(secret: string, { body, headers }: Pick<Post, 'body' | 'headers'>): boolean {
   try {
     new Webhook(secret).verify(body, headers as Headers);

@@ -9,11 +9,11 @@ import type { TestAccount, TestApi } from './test-api.js';
 import type { ApiClient } from './client.js';
 import { upload } from './upload.js';
 
-/** One of each thing that a path can name, in one account. For tests that walk the table of operations. */
+/** One of each resource that a path can name, in one account. For tests that iterate over all operations. */
 export interface World {
   account: TestAccount;
   client: ApiClient;
-  /** By the names of path parameters. */
+  /** Ids by the name of the path parameter. */
   ids: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +35,7 @@ export async function makeWorld(api: TestApi, account: TestAccount, name = 'one'
     upload<MediaOut>(client, [{ name: 'file', filename: 'a.txt', content: 'of this account alone' }]),
   ]);
   for (const { status } of [instance, message, endpoint, media]) {
-    if (status >= 300) throw new Error(`a world could not be made: ${status}`);
+    if (status >= 300) throw new Error(`creating the world failed with status ${status}`);
   }
   const of = { accountId: account.id, instanceId: fromPublicId('instance', instance_id)! };
   const endpointId = fromPublicId('endpoint', endpoint.body.id)!;

@@ -8,8 +8,8 @@ import { goVersion } from '../kubernetes/go-modules.js';
 import type { KubeObject } from '../kubernetes/test-cluster.js';
 
 /**
- * Definitions of the kinds that the chart can make and that are no part of Kubernetes: as their makers publish them
- * in Go modules, of which nothing is built. The sum is that of the whole module.
+ * CRDs of the non-Kubernetes kinds that the chart can create, from the Go modules of their publishers. Nothing is built
+ * from the modules. The sum covers the whole module.
  */
 interface Source {
   module: string;
@@ -48,20 +48,20 @@ export function findDefinitions(): FoundDefinitions {
   if (existsSync(folder)) return { folder };
   if (goVersion() === null)
     return {
-      missing: 'Go is not installed: by it the definitions of foreign kinds are had',
+      missing: 'Go is not installed; it downloads the CRDs of third-party kinds',
       canBuild: false,
     };
   return {
-    missing: 'the definitions of foreign kinds are not there yet: run make kubernetes',
+    missing: 'the CRDs of third-party kinds are missing: run make kubernetes',
     canBuild: true,
   };
 }
 
-/** Downloads what is missing and can be had. */
+/** Downloads missing definitions if possible. */
 export function ensureDefinitions(say: (line: string) => void): FoundDefinitions {
   const found = findDefinitions();
   if ('folder' in found || !found.canBuild) return found;
-  say('definitions of foreign kinds: downloading some Go modules, once');
+  say('CRDs of third-party kinds: downloading Go modules, once');
   const folder = cached();
   const half = `${folder}.${randomUUID()}`;
   mkdirSync(half, { recursive: true });
@@ -82,14 +82,14 @@ export function readDefinitions(): KubeObject[] {
   );
 }
 
-/** Named by what is in it: other versions, another folder. */
+/** Cache folder, named by a hash of the sources, so that other versions use another folder. */
 function cached(): string {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   const hash = createHash('sha256').update(JSON.stringify(SOURCES)).digest('hex');
   return join(cache, 'gwk', 'definitions', hash.slice(0, 16));
 }
 
-/** @param at a folder of no module, whose requirements would be read too */
+/** @param at folder outside of any Go module, whose requirements Go would also read */
 function download({ module, version, sum }: Source, at: string): string {
   const done = spawnSync('go', ['mod', 'download', '-json', `${module}@${version}`], {
     cwd: at,
@@ -98,7 +98,7 @@ function download({ module, version, sum }: Source, at: string): string {
   });
   const { Dir, Sum, Error: why } = JSON.parse(done.stdout || '{}') as Record<string, string | undefined>;
   if (Dir === undefined) throw new Error(`${module}@${version}: ${why ?? done.stderr}`);
-  if (Sum !== sum) throw new Error(`${module}@${version} has the sum ${Sum}, and not ${sum}`);
+  if (Sum !== sum) throw new Error(`${module}@${version} has the sum ${Sum}, expected ${sum}`);
   return Dir;
 }
 

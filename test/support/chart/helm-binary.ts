@@ -20,12 +20,12 @@ const HELM: GoModule = {
 
 export type FoundHelm = { helm: string } | { missing: string; canBuild: boolean };
 
-/** That of GWK_TEST_HELM where it is set, else one built from Go modules. */
+/** Uses GWK_TEST_HELM if set, otherwise a helm built from Go modules. */
 export function findHelm(): FoundHelm {
   const given = process.env['GWK_TEST_HELM'];
   if (given) {
     if (existsSync(given)) return { helm: given };
-    return { missing: `GWK_TEST_HELM=${given} is not there`, canBuild: false };
+    return { missing: `GWK_TEST_HELM=${given} does not exist`, canBuild: false };
   }
   const built = join(cacheFolder(HELM), 'helm');
   if (existsSync(built)) return { helm: built };
@@ -34,7 +34,7 @@ export function findHelm(): FoundHelm {
   return { missing: 'helm is not built yet: run make kubernetes', canBuild: true };
 }
 
-/** Builds it where it is missing and can be had. */
+/** Builds helm if it is missing and can be built. */
 export async function ensureHelm(say: (line: string) => void): Promise<FoundHelm> {
   const found = findHelm();
   if ('helm' in found || !found.canBuild) return found;

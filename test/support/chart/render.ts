@@ -14,13 +14,13 @@ export interface Rendering {
   namespace?: string;
 }
 
-/** What a chart's user has to say at least. */
+/** Required values of the chart. */
 export const MINIMAL_VALUES = {
   postgres: { existingSecret: 'databases' },
   redis: { existingSecret: 'databases' },
 };
 
-/** Prometheus in its usual namespace, as `networkPolicy` is told who may read metrics. */
+/** Lets Prometheus in its usual namespace read metrics through the NetworkPolicy. */
 export const READ_BY_PROMETHEUS = {
   metrics: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
 };
@@ -38,7 +38,7 @@ export function helm(...args: string[]): { status: number | null; output: string
   }
 }
 
-/** With values in a file of their own, for as long as `use` takes. */
+/** Writes values to a temporary file for the duration of `use`. */
 export function withValues<T>(values: object, use: (file: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-values-'));
   const file = join(folder, 'values.json');
@@ -63,7 +63,7 @@ export function templateText(
 
 const rendered = new Map<string, string>();
 
-/** The same values are rendered once: helm takes half a second each time. */
+/** Caches renderings by values, because helm takes 0.5 s for each. */
 export function render(values: object, rendering: Rendering = {}): KubeObject[] {
   const key = JSON.stringify([values, rendering]);
   const text = rendered.get(key) ?? templateText(values, rendering);
@@ -111,7 +111,7 @@ export interface PodTemplate {
   spec: PodSpec;
 }
 
-/** The template of each pod that the objects make, by kind and name of what makes it. */
+/** Pod templates of the objects, by kind and name of their owner. */
 export function listPodTemplates(objects: KubeObject[]): Map<string, PodTemplate> {
   const found = new Map<string, PodTemplate>();
   for (const object of objects) {

@@ -5,14 +5,17 @@ import type { KubeObject, TestCluster } from '../kubernetes/test-cluster.js';
 
 export interface Granted {
   token: string;
-  /** Of a file that names the cluster, the namespace and the token. */
+  /** File that names the cluster, the namespace and the token. */
   kubeconfig: string;
   done: () => void;
 }
 
 const RIGHTS = /^(ServiceAccount|Role|RoleBinding|ClusterRole|ClusterRoleBinding)$/;
 
-/** Applies the accounts and rights among the objects, and gives a token of one of the accounts. */
+/**
+ * Applies the service accounts and roles among the objects.
+ * @returns a token of one of the accounts
+ */
 export async function grantedTo(
   cluster: TestCluster,
   objects: KubeObject[],

@@ -8,18 +8,18 @@ import type { ReceivedCall, Receiver } from './receiver.js';
 import type { Traffic } from './traffic.js';
 import { until } from '../wait.js';
 
-/** Where to look for what became of traffic. */
+/** Records to compare the traffic with. */
 export interface TrafficSources {
   client: GatewayClient;
   instanceId: string;
   network: Network;
   receiver: Receiver;
-  /** The destination that was registered for all events of the instance, and its path. */
+  /** Endpoint for all events of the instance, and its path. */
   endpointId: string;
   path: string;
 }
 
-/** What became of traffic: sums to print, and faults, of which there must be none. */
+/** Result of traffic: sums to print, and faults, which must be empty. */
 export interface TrafficReport {
   sums: Record<string, number>;
   faults: string[];
@@ -29,10 +29,10 @@ const WAIT = { everyMs: 250 };
 
 const LEAVING = ['queued', 'sending'];
 
-/** Receipts of the sandbox come within a second of the sending. */
+/** Receipts of the sandbox arrive within a second of the send. */
 const RECEIPTS_MS = 2000;
 
-/** Waits until no message of the instance is on its way, no receipt is to come, and no delivery is pending. */
+/** Waits until the instance has no queued or unsent message, no outstanding receipt and no pending delivery. */
 export async function settle(witnesses: TrafficSources): Promise<void> {
   const { client, instanceId } = witnesses;
   const waiting = async () => {
@@ -69,7 +69,7 @@ export async function checkTraffic(traffic: Traffic, witnesses: TrafficSources):
     client.messages(since),
     client.events(since),
   ]);
-  // A receipt that was late may have made one of these events just now.
+  // A late receipt may just have created one of these events.
   await nothingPending(witnesses);
   const received = await receiver.calls(path);
   const first = lowestUuidAt(traffic.startedAt.getTime());
@@ -78,11 +78,11 @@ export async function checkTraffic(traffic: Traffic, witnesses: TrafficSources):
   const stanzas = all.filter((stanza) => texts.has(stanza.text));
   const ids = byId(stanzas);
   const faults = [
-    ...faultsOfIds(ids),
-    ...faultsOfMessages(traffic, ids, messages),
-    ...faultsOfOrder(traffic, stanzas),
+    ...findIdFaults(ids),
+    ...findMessageFaults(traffic, ids, messages),
+    ...findOrderFaults(traffic, stanzas),
     ...findEventFaults(events, calls),
-    ...faultsOfSentEvents(traffic, events),
+    ...findSentEventFaults(traffic, events),
   ];
   const sums = {
     accepted: traffic.count,
@@ -99,8 +99,8 @@ export async function checkTraffic(traffic: Traffic, witnesses: TrafficSources):
   return { sums, faults };
 }
 
-/** An id stands for one message with the same bytes at every arrival, and a message for one id. */
-function faultsOfIds(ids: Map<string, Stanza[]>): string[] {
+/** Each network id belongs to one message with the same bytes at every arrival, and each message has one id. */
+function findIdFaults(ids: Map<string, Stanza[]>): string[] {
   const faults: string[] = [];
   const idOfText = new Map<string, string>();
   for (const [id, arrivals] of ids) {
@@ -115,7 +115,7 @@ function faultsOfIds(ids: Map<string, Stanza[]>): string[] {
   return faults;
 }
 
-function faultsOfMessages(traffic: Traffic, ids: Map<string, Stanza[]>, messages: MessageOut[]): string[] {
+function findMessageFaults(traffic: Traffic, ids: Map<string, Stanza[]>, messages: MessageOut[]): string[] {
   const rows = new Map(messages.map((message) => [message.id, message]));
   return [...traffic.byChat.values()].flat().flatMap(({ id, text, chat }) => {
     const row = rows.get(id);
@@ -130,10 +130,9 @@ function faultsOfMessages(traffic: Traffic, ids: Map<string, Stanza[]>, messages
 }
 
 /**
- * In each conversation what arrived is what was accepted, in that order. A message may arrive again only before
- * the next one has.
+ * Within a conversation, messages arrive in order of acceptance. A message may arrive again only before the next one.
  */
-function faultsOfOrder(traffic: Traffic, stanzas: Stanza[]): string[] {
+function findOrderFaults(traffic: Traffic, stanzas: Stanza[]): string[] {
   return [...traffic.byChat].flatMap(([chat, accepted]) => {
     const arrived = stanzas
       .filter((stanza) => stanza.chat === chat)
@@ -143,11 +142,11 @@ function faultsOfOrder(traffic: Traffic, stanzas: Stanza[]): string[] {
     const at = wanted.findIndex((text, index) => text !== arrived[index]);
     if (at === -1 && arrived.length === wanted.length) return [];
     const place = at === -1 ? wanted.length : at;
-    return [`${chat}: place ${place} of the order is "${arrived[place]}", not "${wanted[place]}"`];
+    return [`${chat}: position ${place} is "${arrived[place]}", not "${wanted[place]}"`];
   });
 }
 
-/** Every event was received at least once, with a right signature, as it is listed. */
+/** Every event was received at least once, with a valid signature and the listed content. */
 export function findEventFaults(events: EventOut[], calls: ReceivedCall[]): string[] {
   const received = new Map<string, ReceivedCall>();
   for (const call of calls) received.set(call.id, call);
@@ -158,13 +157,13 @@ export function findEventFaults(events: EventOut[], calls: ReceivedCall[]): stri
     const call = received.get(event.id);
     if (!call) return [`event ${event.id} (${event.type}) was never received`];
     const same = call.type === event.type && JSON.stringify(call.data) === JSON.stringify(event.data);
-    return same ? [] : [`event ${event.id} (${event.type}) was received otherwise than it is listed`];
+    return same ? [] : [`event ${event.id} (${event.type}) was received with other content than listed`];
   });
   return [...unverified, ...faults];
 }
 
-/** Each message that left has told so by exactly one event, and so has each of its advances. */
-function faultsOfSentEvents(traffic: Traffic, events: EventOut[]): string[] {
+/** Each sent message has exactly one message.sent event and one event for each status change. */
+function findSentEventFaults(traffic: Traffic, events: EventOut[]): string[] {
   const seen = new Set<string>();
   const sent = new Set<unknown>();
   const doubled: string[] = [];
@@ -182,7 +181,7 @@ function faultsOfSentEvents(traffic: Traffic, events: EventOut[]): string[] {
   return [...doubled, ...missing];
 }
 
-/** Shows sums beneath the name of a test. */
+/** Prints sums below the name of a test. */
 export function report(title: string, sums: Record<string, number | string>): void {
   const lines = Object.entries(sums).map(([name, value]) => `    ${name}: ${value}`);
   process.stdout.write(`  ${title}\n${lines.join('\n')}\n`);

@@ -13,21 +13,21 @@ import { pause, realTime, until } from '../wait.js';
 export interface Answer<T = unknown> {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Undefined where there was none or it was no JSON. */
+  /** Undefined if the response had no JSON body. */
   body: T;
   text: string;
 }
 
 export interface Call {
-  /** An object is sent as JSON; text and bytes as they are. */
+  /** Objects are sent as JSON; strings and bytes unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   timeoutMs?: number;
-  /** Whether a 503 is not the answer, but a reason to call again; as the client is where not given. */
+  /** Whether to repeat the call after a 503. Defaults to the setting of the client. */
   patient?: boolean;
 }
 
-/** An answer other than the one expected. */
+/** A response with an unexpected status. */
 export class UnexpectedAnswer extends Error {
   override name = 'UnexpectedAnswer';
   constructor(
@@ -46,8 +46,8 @@ export class GatewayClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 128 });
 
   /**
-   * @param isPatient repeats a call that was answered with 503 after the time that the answer names, as consumers do:
-   * on a busy machine the gateway keeps its deadlines by such answers
+   * @param isPatient repeats a call after a 503 and its Retry-After, as consumers do. A busy machine answers 503 to
+   * meet its deadlines.
    */
   constructor(
     readonly baseUrl: string,
@@ -59,13 +59,10 @@ export class GatewayClient {
     this.#agent.destroy();
   }
 
-  /**
-   * Rejects where no whole answer came, and where the description of the interface does not know the answer that
-   * came: every answer is held against it.
-   */
+  /** Checks every response against the OpenAPI document. Rejects on an incomplete or an undocumented response. */
   async call<T = ProblemBody>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
     if (!(call.patient ?? this.isPatient)) return this.#callOnce(method, path, call);
-    // What was done all the same is not done again.
+    // The key prevents a repeated call from taking effect twice.
     const key = { ...(method === 'POST' && { 'idempotency-key': randomUUID() }) };
     const whole = { ...call, headers: { ...key, ...call.headers } };
     const end = Date.now() + TIMEOUT_MS;
@@ -100,7 +97,7 @@ export class GatewayClient {
     return { ...answer, body: parse(answer.text) as T };
   }
 
-  /** @throws UnexpectedAnswer where the status is another one */
+  /** @throws UnexpectedAnswer if the status differs */
   async expect<T>(status: number, method: string, path: string, call: Call = {}): Promise<T> {
     const answer = await this.call<T>(method, path, call);
     if (answer.status !== status) throw new UnexpectedAnswer(`${method} ${path}`, answer);
@@ -142,7 +139,7 @@ export class GatewayClient {
     });
   }
 
-  /** @throws UnexpectedAnswer where it was not accepted */
+  /** @throws UnexpectedAnswer if the message was not accepted */
   async acceptedText(instanceId: string, to: string, text: string): Promise<MessageOut> {
     const answer = await this.sendText(instanceId, to, text);
     if (answer.status !== 202) throw new UnexpectedAnswer('POST /v1/messages', answer);
@@ -153,7 +150,7 @@ export class GatewayClient {
     return this.expect(200, 'GET', `/v1/messages/${id}`);
   }
 
-  /** It is sent, or further on: which of these a look finds is a matter of when it comes. */
+  /** Whether the message has been sent. It may have advanced to delivered or read already. */
   async hasLeft(id: string): Promise<boolean> {
     return hasLeft((await this.message(id)).status);
   }
@@ -176,7 +173,7 @@ export class GatewayClient {
     return this.#all('/v1/events', query);
   }
 
-  /** When the list of events was last added to, as a number that rises; 0 where it is empty. */
+  /** Time of the newest event, as a rising number; 0 if there is none. */
   async newestEvent(instanceId: string): Promise<number> {
     const page = await this.expect<Page<EventOut>>(
       200,
@@ -190,7 +187,7 @@ export class GatewayClient {
     return this.#all(`/v1/webhook-endpoints/${endpointId}/deliveries`, query);
   }
 
-  /** Every page of a list, newest first. */
+  /** Reads every page of a list, newest first. */
   async #all<T>(path: string, query: Record<string, string>): Promise<T[]> {
     const items: T[] = [];
     let cursor: string | null = null;

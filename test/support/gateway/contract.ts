@@ -4,13 +4,13 @@ import type { OpenApiDocument } from '@gwk/api/openapi/document';
 
 let loading: Promise<ContractChecker> | undefined;
 
-/** The description as the process under test serves it. All gateways of a run serve the same. */
+/** Loads the OpenAPI document that the process under test serves. All gateways of a run serve the same one. */
 async function load(baseUrl: string): Promise<ContractChecker> {
   const answer = await fetch(new URL('/openapi.json', baseUrl));
   return new ContractChecker((await answer.json()) as OpenApiDocument);
 }
 
-/** @throws Error where the description of the interface does not know the answer */
+/** @throws Error if the OpenAPI document does not describe the response */
 export async function checkAnswer(baseUrl: string, seen: Seen): Promise<void> {
   const checker = await (loading ??= load(baseUrl));
   const seenAnswer = checker.check(seen);

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
-/** Many connections to one address, as somebody holds them who means no good. */
+/** Many connections to one address, as an attacker opens them. */
 export class Crowd {
   readonly #sockets: Socket[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
-  /** Bytes that came back, whole. */
+  /** Received bytes by connection. */
   readonly answers: string[] = [];
   closed = 0;
   failed = 0;
@@ -15,7 +15,10 @@ export class Crowd {
     return new Crowd(new URL(address));
   }
 
-  /** Opens so many more, a hundred at a time, and gives them when they stand. */
+  /**
+   * Opens `count` more connections, 100 at a time.
+   * @returns them once they are open
+   */
   async open(count: number, first = ''): Promise<Socket[]> {
     const made: Socket[] = [];
     while (made.length < count) {
@@ -25,7 +28,7 @@ export class Crowd {
     return made;
   }
 
-  /** Each sends one more piece again and again, far slower than it could. */
+  /** Sends one more piece on each socket at intervals. */
   trickle(sockets: readonly Socket[], piece: string, everyMs: number): void {
     this.#timers.push(
       setInterval(() => {
@@ -34,7 +37,7 @@ export class Crowd {
     );
   }
 
-  /** Those that stand. */
+  /** Number of open connections. */
   get standing(): number {
     return this.#sockets.length - this.closed;
   }

@@ -18,14 +18,14 @@ export interface ApiKey {
   scopes: string[];
 }
 
-/** A gateway that runs, as its customers need it. */
+/** The parts of a running gateway that a customer needs. */
 export type Place = Pick<Gateway, 'urls' | 'settings'> & { isShared?: true };
 
-/** An account with limits so high that no test meets them by chance. */
+/** An account with limits that tests do not reach by accident. */
 export interface Customer {
   account: Account;
   key: ApiKey;
-  /** One for each API process, each with the same key. */
+  /** One client per API process, all with the same key. */
   clients: GatewayClient[];
   client: GatewayClient;
   close(): void;
@@ -42,7 +42,7 @@ export interface CustomerOptions {
   maxInstances?: number;
 }
 
-/** Written into the database: the commands that make an account and a key take a second for each. */
+/** Writes account and key directly into the database, because each CLI command takes about a second. */
 export async function newCustomer(
   place: Place,
   name: string,
@@ -78,7 +78,7 @@ export function customerWith(place: Place, account: Account, key: ApiKey): Custo
   };
 }
 
-/** By the command for it. */
+/** Creates a key with the CLI. */
 export function newKey(place: Place, account: string, scopes: string, ...more: string[]): Promise<ApiKey> {
   const args = ['key', 'create', '--account', account, '--scopes', scopes, ...more];
   return runGwkJson<ApiKey>(args, commandEnvironment(place.settings));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { pickPort } from '../ports.js';
 import { baseEnvironment, type Environment } from '../program.js';
 
-/** What all programs of one gateway agree on. */
+/** Settings that all programs of a gateway share. */
 export interface GatewaySettings {
   databaseUrl: string;
   redisUrl: string;
@@ -12,12 +12,12 @@ export interface GatewaySettings {
   localToken: string;
   operatorPort: number;
   localFolder: string;
-  /** Set in the environment of every process, so that one left behind is found. */
+  /** Environment variable of every process of this gateway, to find processes left behind. */
   mark: string;
   failpointFolder: string;
   networkUrl: string;
   mediaFolder: string;
-  /** The public address of the first API. */
+  /** Public address of the first API process. */
   mediaUrl: string;
 }
 

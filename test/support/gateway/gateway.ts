@@ -30,23 +30,23 @@ const ENGINE_ENDS_MS = 500;
 export interface GatewayOptions {
   apis?: number;
   workers?: number;
-  /** Servers of its own, for tests that kill them. */
+  /** Own servers, for tests that kill them. */
   ownPostgres?: boolean;
   ownRedis?: boolean;
-  /** Servers that are somebody else's to end, empty. */
+  /** Empty servers that the caller stops. */
   stores?: { postgres: Store; redis: Store };
-  /** Settings beside those that make the parts find each other. */
+  /** Additional settings for each program. */
   settings?: { api?: Environment; worker?: Environment; operator?: Environment };
 }
 
 /**
- * A whole gateway as real processes: API, worker, operator, its engines, and the network that they send to. All
- * but the engines are started again by this class when they die; engines are the operator's to start.
+ * A whole gateway as real processes: API, worker, operator, engines, and the sandbox network. This class restarts every
+ * program that dies; the operator restarts engines.
  */
 export class Gateway {
   readonly apis: Program[] = [];
   readonly workers: Program[] = [];
-  /** Started by tests beside the gateway's own, and stopped with them. */
+  /** Further programs that tests start. The gateway stops them too. */
   readonly guests: Program[] = [];
   readonly folder = mkdtempSync(join(tmpdir(), 'gwk-e2e-'));
   operator!: Program;
@@ -54,7 +54,7 @@ export class Gateway {
   postgres!: Store;
   redis!: Store;
   settings!: GatewaySettings;
-  /** The public addresses, one for each API process. */
+  /** Public addresses, one for each API process. */
   urls: string[] = [];
   internalUrls: string[] = [];
 
@@ -75,7 +75,7 @@ export class Gateway {
     return [...this.apis, ...this.workers, ...(this.operator ? [this.operator] : [])];
   }
 
-  /** Runs a `gwk` command that prints JSON, against this gateway's database. */
+  /** Runs a `gwk` command that prints JSON, against the database of this gateway. */
   gwk<T>(...args: string[]): Promise<T> {
     return runGwkJson(args, commandEnvironment(this.settings));
   }
@@ -84,18 +84,18 @@ export class Gateway {
     await Promise.all(this.programs.map((program) => program.ready()));
   }
 
-  /** The engine processes that run now. */
+  /** Running engine processes. */
   engines(): ProcessInfo[] {
     const parent = this.operator.pid;
     return listProcesses().filter((item) => item.parent === parent && item.command.includes(`${GWK} engine`));
   }
 
-  /** The engine of the only instance. */
+  /** Engine of the only instance. */
   engine(): Promise<ProcessInfo> {
     return until(() => this.engines()[0], { what: 'an engine runs' });
   }
 
-  /** Where engines show their health and metrics, as they say themselves when they start. */
+  /** Ports of the engines' probes and metrics, read from their startup logs. */
   enginePorts(): { pid: number; port: number }[] {
     return this.logs()
       .get(this.operator.name)!
@@ -103,13 +103,13 @@ export class Gateway {
       .map((line) => JSON.parse(line) as { pid: number; port: number });
   }
 
-  /** The internal port as the operator calls it. */
+  /** Client of the internal API with the operator's token. */
   operatorClient(): OperatorClient {
     const { operatorToken: token } = this.settings;
     return new OperatorClient({ baseUrl: this.internalUrls[0]!, token, timeoutMs: 10_000 });
   }
 
-  /** The process that passes this failpoint next ends there. */
+  /** Arms a failpoint: the next process that reaches it exits there. */
   arm(name: Failpoint): void {
     writeFileSync(join(this.settings.failpointFolder, name), '');
   }
@@ -118,7 +118,7 @@ export class Gateway {
     return existsSync(join(this.settings.failpointFolder, name));
   }
 
-  /** All log lines of all processes, by program. */
+  /** All log lines by program. */
   logs(): Map<string, string[]> {
     const lines = (program: Program) =>
       readFileSync(program.options.logFile, 'utf8')
@@ -127,10 +127,10 @@ export class Gateway {
     return new Map([...this.programs, ...this.guests].map((program) => [program.name, lines(program)]));
   }
 
-  /** Ends everything. @throws Error where a process was left behind */
+  /** Stops everything. @throws Error if a process was left behind */
   async stop(): Promise<void> {
     for (const name of FAILPOINTS) if (this.settings) this.#disarm(name);
-    // Engines end all at once, and each takes its part of the machine for it.
+    // All engines exit at the same time and share the CPU.
     const farewellMs = this.operator ? this.engines().length * ENGINE_ENDS_MS : 0;
     await this.operator?.stop(STOP_GRACE_MS + farewellMs);
     await Promise.all([...this.guests, ...this.programs].map((program) => program.stop()));
@@ -141,7 +141,7 @@ export class Gateway {
     if (left.length > 0) throw new Error(`processes were left behind:\n${list}`);
   }
 
-  /** With the last that it logged: what it was about when it should have ended. */
+  /** Includes the last log lines, to show why the process has not exited. */
   #describe({ pid, command }: ProcessInfo): string {
     const lines = [...this.logs().values()].flat().filter((line) => line.includes(`"pid":${pid},`));
     return [`${pid} ${command}`, ...lines.slice(-LAST_LINES)].join('\n');
@@ -153,7 +153,7 @@ export class Gateway {
 
   async #leftBehind(): Promise<ProcessInfo[]> {
     const marked = () => listProcesses().filter((item) => this.#isOurs(item));
-    // An engine whose operator has ended may need a moment for its farewell.
+    // An engine whose operator has exited needs a moment to stop.
     await until(() => marked().length === 0, { what: 'every process has ended' }).catch(() => undefined);
     const left = marked();
     for (const { pid } of left) process.kill(pid, 'SIGKILL');
@@ -164,7 +164,7 @@ export class Gateway {
     try {
       return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(this.#mark());
     } catch {
-      return false; // not ours to read, or ended
+      return false; // not readable by us, or exited
     }
   }
 

@@ -6,10 +6,10 @@ export class CommandFailed extends Error {
   override name = 'CommandFailed';
 }
 
-/** Only a command that hangs meets it. */
+/** Only a command that hangs reaches it. */
 const LIMIT_MS = realTime(120_000);
 
-/** Runs `gwk ...` to its end and gives what it printed. */
+/** Runs `gwk ...` and returns its output. */
 export function runGwk(args: string[], env: Environment): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(

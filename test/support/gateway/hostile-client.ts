@@ -6,7 +6,7 @@ import type { Ids } from '../hostile/described-operations.js';
 import type { HostileRequest } from '../hostile/hostile-requests.js';
 import { until } from '../wait.js';
 
-/** An account that is sent hostile requests, and what they are made of. */
+/** Account that receives hostile requests, with values to build them from. */
 export interface HostileAccount {
   client: GatewayClient;
   instance: InstanceOut;
@@ -21,7 +21,7 @@ export class HostileClient {
   private constructor(
     account: HostileAccount,
     readonly document: OpenApiDocument,
-    /** Of things of the account that are there. */
+    /** Ids of existing resources of the account. */
     readonly ids: Ids,
   ) {
     this.#account = account;
@@ -33,9 +33,8 @@ export class HostileClient {
   }
 
   /**
-   * Some at a time. Every answer is one that the description of the interface knows.
-   *
-   * @throws Error at a 500, and where no answer comes
+   * Sends requests, several at a time.
+   * @throws Error on a 500, a missing response or an undocumented response
    */
   async send(requests: readonly HostileRequest[]): Promise<void> {
     for (let i = 0; i < requests.length; i += AT_ONCE) {
@@ -43,7 +42,7 @@ export class HostileClient {
     }
   }
 
-  /** A message is taken, and leaves. */
+  /** Checks that a message is still accepted and sent. */
   async staysInGoodHealth(): Promise<void> {
     const { client, instance } = this.#account;
     await client.expect(200, 'PATCH', `/v1/instances/${instance.id}`, { body: { policy: null } });

@@ -4,7 +4,7 @@ import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox/ne
 import type { ChatRule, Stanza } from './network.js';
 import { Phones } from './phones.js';
 
-/** The network of sandbox engines (network.ts): records every stanza raw, acknowledges as told. */
+/** Network of sandbox engines (network.ts). It records every stanza raw and acknowledges according to its rules. */
 interface StanzaBody {
   instance_id: string;
   pod: string;
@@ -66,7 +66,7 @@ async function receive(request: IncomingMessage, text: string, response: ServerR
   const rule = await ruleFor(stanza);
   if (rule.swallow !== undefined && rule.swallow > 0) {
     rule.swallow -= 1;
-    return; // no answer, as when the network loses the stanza or the ack
+    return; // no response, as if the network lost the stanza or the ack
   }
   if (rule.delayMs) await new Promise((resolve) => setTimeout(resolve, rule.delayMs));
   if (!rule.code) stanza.acknowledged = true;

@@ -3,9 +3,9 @@ import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox/ne
 import { Helper } from '../helper.js';
 import type { Phones } from './phones.js';
 
-/** One arrival at the network, repeated ones included. */
+/** One stanza that reached the network. Repeated stanzas have their own entries. */
 export interface Stanza {
-  /** Place in the order of arrival. */
+  /** Position in the order of arrival. */
   n: number;
   at: number;
   instanceId: string;
@@ -13,7 +13,7 @@ export interface Stanza {
   epoch: number;
   waMessageId: string;
   chat: string;
-  /** The built message as it was sent. */
+  /** Bytes of the built message. */
   bytes: string;
   /** Body of a text message. */
   text: string;
@@ -22,16 +22,16 @@ export interface Stanza {
 
 export interface ChatRule {
   delayMs?: number;
-  /** Answers nothing until the chat has another rule. */
+  /** Holds back acknowledgements until the chat has another rule. */
   hold?: boolean;
-  /** How many of the next stanzas get no answer. */
+  /** Number of next stanzas without a response. */
   swallow?: number;
-  /** Refuses with this code. */
+  /** Refuses stanzas with this code. */
   code?: 'wa_error' | 'recipient_not_on_whatsapp';
 }
 
 /**
- * The network as sandbox engines see it, in a process apart: the witness of what left, which reads none of our
+ * Network of sandbox engines, in a separate process. It records the sent messages independently of the gateway's
  * tables.
  */
 export class Network {
@@ -45,7 +45,7 @@ export class Network {
     return new Network(await Helper.start('gateway/network-program'));
   }
 
-  /** One that another process has started, and ends. */
+  /** Connects to a network that another process started and stops. */
   static at(url: string): Network {
     return new Network(Helper.at(url));
   }
@@ -54,35 +54,35 @@ export class Network {
     return this.#helper.url;
   }
 
-  /** For one chat (network id), of one instance (`ins_...`) or of any; or for all that have no rule of their own. */
+  /** Sets a rule for one chat (network id), optionally of one instance (`ins_...`), or the default rule. */
   async setRule(rule: ChatRule, chat?: string, instance?: string): Promise<void> {
     const instanceId = instance === undefined ? undefined : fromPublicId('instance', instance);
     await this.#helper.control('rule', { chat, instanceId, ...rule });
   }
 
-  /** Raw, in the order of arrival. */
+  /** Raw stanzas in the order of arrival. */
   async stanzas(from = 0): Promise<Stanza[]> {
     return (await this.#helper.control<{ stanzas: Stanza[] }>('stanzas', { from })).stanzas;
   }
 
-  /** Those of one instance (`ins_...`). */
+  /** Stanzas of one instance (`ins_...`). */
   async stanzasOf(instance: string): Promise<Stanza[]> {
     const body = { from: 0, instanceId: fromPublicId('instance', instance) };
     return (await this.#helper.control<{ stanzas: Stanza[] }>('stanzas', body)).stanzas;
   }
 
-  /** What the phone of this instance (`ins_...`), or the network, does to its number next. */
+  /** Next action of the phone of this instance (`ins_...`), or of the network. */
   async phone(instanceId: string, event: PhoneEvent): Promise<void> {
     await this.#helper.control('phone', { instanceId: fromPublicId('instance', instanceId), ...event });
   }
 
-  /** What reached the network from this instance (`ins_...`) that is no message, in order. */
+  /** Signals of this instance (`ins_...`) other than messages, in order. */
   async signalsOf(instance: string): Promise<Phones['signals']> {
     const body = { instanceId: fromPublicId('instance', instance) };
     return (await this.#helper.control<{ signals: Phones['signals'] }>('signals', body)).signals;
   }
 
-  /** How many codes pairings of this instance (`ins_...`) get to show, and for how long each. */
+  /** Number of pairing codes of this instance (`ins_...`) and their lifetime. */
   async setPairingTerms(instance: string, terms: PairingTerms): Promise<void> {
     await this.#helper.control('terms', { instanceId: fromPublicId('instance', instance), ...terms });
   }
@@ -96,7 +96,7 @@ export class Network {
   }
 }
 
-/** The records by id: for each id on the network, its arrivals in order. */
+/** Groups stanzas by network id, each group in order of arrival. */
 export function byId(stanzas: readonly Stanza[]): Map<string, Stanza[]> {
   const ids = new Map<string, Stanza[]>();
   for (const stanza of stanzas) {

@@ -2,18 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PairingTerms, PhoneEvent, Signal } from '@gwk/engine-pod/driver/sandbox/network';
 
 /**
- * The phones behind sandbox numbers, as a network of the tests plays them: what they do next (read a code, refuse,
- * unlink), and what reached them that is no message. Serves the routes beside `/stanza`.
+ * Simulated phones of sandbox instances. They scan a code, refuse or unlink on request, and record signals other than
+ * messages. Serves the routes beside `/stanza`.
  */
 export class Phones {
-  /** Of instances that have none of their own. */
+  /** Default for instances without terms of their own. */
   terms: PairingTerms = { codes: 6, codeMs: 20_000 };
   readonly termsOf = new Map<string, PairingTerms>();
   readonly signals: (Signal & { instanceId: string })[] = [];
   readonly #doing = new Map<string, PhoneEvent[]>();
   readonly #waiting = new Map<string, (event: PhoneEvent | null) => void>();
 
-  /** The next thing that happens to this number (UUID of its instance). */
+  /** Next action of the phone of this instance (UUID). */
   do(instanceId: string, event: PhoneEvent): void {
     const waiting = this.#waiting.get(instanceId);
     this.#waiting.delete(instanceId);
@@ -21,7 +21,7 @@ export class Phones {
     else this.#doing.set(instanceId, [...(this.#doing.get(instanceId) ?? []), event]);
   }
 
-  /** False for what is none of theirs. */
+  /** Returns false for a route that is not served here. */
   async serve(request: IncomingMessage, text: string, response: ServerResponse): Promise<boolean> {
     const body = JSON.parse(text) as { instance_id: string; signal?: Signal; within_ms?: number };
     if (request.url === '/signal') {
@@ -38,7 +38,7 @@ export class Phones {
     const event = this.#doing.get(instanceId)?.shift();
     if (event) return event;
     return new Promise((resolve) => {
-      // One connection for each number: whoever asked before has gone.
+      // Each instance has one open poll. A new one ends the previous one.
       this.#waiting.get(instanceId)?.(null);
       const settle = (next: PhoneEvent | null): void => {
         clearTimeout(timer);

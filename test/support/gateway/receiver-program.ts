@@ -3,13 +3,13 @@ import { Webhook } from 'standardwebhooks';
 import { serve } from '../helper-program.js';
 import type { ReceivedCall, ReceiverRule } from './receiver.js';
 
-/** A webhook receiver (receiver.ts): verifies with the reference library, records everything. */
+/** Webhook receiver (receiver.ts). It verifies signatures with the reference library and records everything. */
 type Headers = Record<string, string>;
 
 const secrets = new Map<string, string>();
 const rules = new Map<string, ReceiverRule>();
 const calls: ReceivedCall[] = [];
-/** Arrived before the secret of their path was told: judged when it is. */
+/** Calls received before setSecret. They are verified once the secret is known. */
 const unjudged = new Map<ReceivedCall, { body: string; headers: Headers }>();
 
 function verified(secret: string, body: string, headers: Headers): boolean {

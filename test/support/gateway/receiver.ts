@@ -3,28 +3,28 @@ import { Helper } from '../helper.js';
 /** One webhook call as the receiver saw it. */
 export interface ReceivedCall {
   path: string;
-  /** `webhook-id`: the id of the event. */
+  /** `webhook-id`: id of the event. */
   id: string;
   at: number;
-  /** Null while the secret of the path has not been told. */
+  /** Null until the secret of the path is known. */
   verified: boolean | null;
-  /** Null while no answer has been given. */
+  /** Null until the call is answered. */
   answered: number | null;
   type: string;
   timestamp: string;
   data: Record<string, unknown>;
-  /** W3C trace context, where the call carried one. */
+  /** W3C trace context, if the call carried one. */
   traceparent?: string;
 }
 
 export interface ReceiverRule {
   delayMs?: number;
-  /** How many of the next calls are answered with `status`. */
+  /** Number of next calls to answer with `status`. */
   failures?: number;
   status?: number;
 }
 
-/** A webhook receiver in a process apart. Each path is a destination with a secret and a behaviour of its own. */
+/** Webhook receiver in a separate process. Each path is an endpoint with its own secret and behaviour. */
 export class Receiver {
   readonly #helper: Helper;
 
@@ -36,7 +36,7 @@ export class Receiver {
     return new Receiver(await Helper.start('gateway/receiver-program'));
   }
 
-  /** One that another process has started, and ends. */
+  /** Connects to a receiver that another process started and stops. */
   static at(url: string): Receiver {
     return new Receiver(Helper.at(url));
   }
@@ -45,7 +45,7 @@ export class Receiver {
     return this.#helper.url + path;
   }
 
-  /** Signatures on this path are verified with the secret, those of calls that have come already too. */
+  /** Verifies signatures on this path with the secret, also those of calls received earlier. */
   async setSecret(path: string, secret: string): Promise<void> {
     await this.#helper.control('secret', { path, secret });
   }
@@ -54,7 +54,7 @@ export class Receiver {
     await this.#helper.control('rule', { path, ...rule });
   }
 
-  /** In the order of arrival; of one path, or of all. */
+  /** Calls in order of arrival, of one path or of all. */
   async calls(path?: string): Promise<ReceivedCall[]> {
     return (await this.#helper.control<{ calls: ReceivedCall[] }>('calls', { path })).calls;
   }

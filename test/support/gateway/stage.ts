@@ -4,7 +4,7 @@ import { Gateway, type GatewayOptions } from './gateway.js';
 import { Receiver } from './receiver.js';
 import type { TrafficSources } from './check-traffic.js';
 
-/** A gateway with one customer, one connected sandbox, and one destination that is told all. */
+/** Gateway with one customer, one connected sandbox, and one endpoint for all events. */
 export interface Stage {
   gateway: Gateway;
   customer: Customer;
@@ -12,7 +12,7 @@ export interface Stage {
   instance: InstanceOut;
   endpointId: string;
   witnesses: TrafficSources;
-  /** Ends everything. @throws Error where a process was left behind */
+  /** Stops everything. @throws Error if a process was left behind */
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import { UnexpectedAnswer, type Answer, type GatewayClient } from './client.js';
 import { pause } from '../wait.js';
 
-/** One message that a consumer was told `202` about. */
+/** A message that the gateway accepted with a 202. */
 export interface Accepted {
   id: string;
   chat: string;
@@ -13,33 +13,33 @@ export interface Accepted {
 export interface TrafficPlan {
   clients: GatewayClient[];
   instanceId: string;
-  /** Begins every text, and tells the traffic of one test from that of another. */
+  /** Prefix of every text. It separates the traffic of different tests. */
   name: string;
   conversations: number;
-  /** Whom each conversation is with, as `to` says it; numbers of the sandbox's network where not given. */
+  /** Recipient of each conversation, in the form of `to`. Defaults to phone numbers of the sandbox network. */
   recipients?: string[];
   perConversation: number;
-  /** Posts a second over all conversations; as fast as answers come where not given. */
+  /** Posts per second over all conversations. Unlimited by default. */
   perSecond?: number;
-  /** Told after each acceptance. */
+  /** Called after each acceptance. */
   onAccepted?: (count: number) => void;
 }
 
 export interface Traffic {
   startedAt: Date;
-  /** In each conversation the order of acceptance. */
+  /** Accepted messages by chat, in order of acceptance. */
   byChat: Map<string, Accepted[]>;
   count: number;
-  /** Posts that were repeated with their key because no good answer came. */
+  /** Posts repeated with their key, because the first response failed. */
   repeatedPosts: number;
-  /** Posts whose 202 came from the record of an earlier one. */
+  /** Posts whose 202 was replayed from an idempotency record. */
   replays: number;
 }
 
 const GIVE_UP_MS = 120_000;
 const RETRY_MS = 100;
 
-/** A number on the sandbox's network that is neither absent nor failing (see design: sandbox). */
+/** A phone number of the sandbox network that exists and accepts messages. */
 export function testPhone(conversation: number): string {
   return `4477009${String(11_000 + conversation)}`;
 }
@@ -47,8 +47,8 @@ export function testPhone(conversation: number): string {
 export const toChatId = (to: string): string => toNetworkId(canonicalPhone(to));
 
 /**
- * Each conversation posts its messages one after the other, and repeats a post with its Idempotency-Key until it
- * is accepted: so the order of acceptance inside a conversation is known without asking the gateway.
+ * Each conversation posts its messages one after the other and repeats a post with its Idempotency-Key until it is
+ * accepted. So the test knows the order of acceptance in each conversation without asking the gateway.
  */
 export async function sendTraffic(plan: TrafficPlan): Promise<Traffic> {
   const traffic: Traffic = {
@@ -92,17 +92,17 @@ async function postUntilAccepted(
     if (answer && !isWorthRepeating(answer)) throw new UnexpectedAnswer('POST /v1/messages', answer);
     if (Date.now() > end) {
       const last = answer ? `${answer.status} ${answer.text}` : 'no answer';
-      throw new Error(`"${text}" was not accepted within ${GIVE_UP_MS / 1000} s, at last: ${last}`);
+      throw new Error(`"${text}" was not accepted within ${GIVE_UP_MS / 1000} s; last response: ${last}`);
     }
     traffic.repeatedPosts += 1;
     await pause(RETRY_MS);
   }
 }
 
-/** As consumers are told to: what did not succeed for a reason that passes. */
+/** Whether a consumer should repeat the request, as the docs say. */
 const isWorthRepeating = ({ status }: Answer): boolean => status >= 500 || status === 409;
 
-/** Gives turns at an even rate. */
+/** Returns a function that resolves at an even rate. */
 export function pacer(perSecond: number | undefined): () => Promise<void> {
   if (perSecond === undefined) return () => Promise.resolve();
   const interval = 1000 / perSecond;

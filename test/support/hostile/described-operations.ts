@@ -1,16 +1,16 @@
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import type { JsonSchema } from '@gwk/api/openapi/schema-book';
 
-/** An operation as the description of the interface has it: what hostile requests are made of. */
+/** Operation from the OpenAPI document, from which hostile requests are built. */
 export interface DescribedOperation {
   name: string;
   method: string;
   path: string;
-  /** Names of the parameters of its query. */
+  /** Names of the query parameters. */
   query: string[];
-  /** The bodies that are shown of it; null: it takes none, or no JSON. */
+  /** Example bodies; null if the operation takes no JSON body. */
   bodies: unknown[] | null;
-  /** What it takes is a form with a file. */
+  /** Whether the operation takes a form with a file. */
   takesForm: boolean;
   /** It must be given only what is not there: it removes what the other requests name, or streams without end. */
   spared: boolean;

@@ -36,7 +36,7 @@ export const HOSTILE: [sentence: string, url: string, finding: UrlFinding][] = [
   ['localhost with a dot', 'https://localhost.:PORT/', 'name-not-public'],
   ['localhost in capitals', 'https://LOCALHOST:PORT/', 'name-not-public'],
   ['localhost in full-width letters', 'https://ｌｏｃａｌｈｏｓｔ:PORT/', 'name-not-public'],
-  ['localhost in percent signs', 'https://%6c%6f%63%61%6c%68%6f%73%74:PORT/', 'name-not-public'],
+  ['localhost percent-encoded', 'https://%6c%6f%63%61%6c%68%6f%73%74:PORT/', 'name-not-public'],
   ['a name below localhost', 'https://hooks.localhost:PORT/', 'name-not-public'],
   ['localhost.localdomain', 'https://localhost.localdomain:PORT/', 'name-not-public'],
   ['a single label', 'https://postgres:PORT/', 'name-not-public'],
@@ -103,7 +103,7 @@ export const HOSTILE: [sentence: string, url: string, finding: UrlFinding][] = [
   ["an IPv6 range of the cluster's own", 'https://[2600:1900::1]:PORT/', 'address-not-public'],
 ];
 
-/** Names that look public and lead inside; the DNS server answers this. */
+/** Public-looking names that resolve to internal addresses. The DNS server returns these. */
 export const TREACHEROUS: [sentence: string, name: string, a: string[], aaaa: string[]][] = [
   ['loopback', 'a1.hooks-example.org', ['127.0.0.1'], []],
   ['IPv6 loopback', 'a2.hooks-example.org', [], ['::1']],
@@ -130,6 +130,6 @@ export const ALLOWED: [sentence: string, url: string][] = [
   ['an at sign in the path', 'https://hooks.example.org/@me'],
 ];
 
-/** Those of the table that lead to the server of this test; names do where all names resolve to 127.0.0.1. */
+/** Entries that lead to the server of this test. Names lead there when all names resolve to 127.0.0.1. */
 export const LEADS_HERE = /127|7f00:1\]|LOCALHOST|localhost|\[::1?\]|2130706433|0x7f|①|https:\/\/0/;
 export const NEVER_ROUTED = /^https:\/\/\[(64:ff9b|2002|::127|::ffff:0:)/;

@@ -1,4 +1,4 @@
-/** Texts that no parameter and no field means. */
+/** Texts that are valid for no parameter and no field. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -39,7 +39,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   'Etc/GMT+99',
 ];
 
-/** Values of JSON for the place of any other. */
+/** JSON values to replace any other value with. */
 export const HOSTILE_VALUES: readonly unknown[] = [
   ...HOSTILE_TEXTS,
   null,
@@ -59,7 +59,7 @@ export const HOSTILE_VALUES: readonly unknown[] = [
   Array.from({ length: 300 }, (_, index) => index),
 ];
 
-/** Bodies that are no JSON, or none that is meant. */
+/** Malformed JSON bodies, and valid ones without meaning. */
 export const RAW_BODIES: readonly (string | Buffer)[] = [
   '',
   'null',

@@ -1,13 +1,13 @@
 import { Helper } from '../helper.js';
 
 /**
- * Never answers; answers byte by byte; answers with a gigabyte; closes the connection at once; answers just before
- * the time-out.
+ * Never answers; answers byte by byte; answers with a gigabyte; closes the connection at once; answers just before the
+ * timeout.
  */
 export const HOSTILE_KINDS = ['silent', 'trickling', 'endless', 'closing', 'late'] as const;
 export type HostileKind = (typeof HOSTILE_KINDS)[number];
 
-/** Hostile webhook destinations, in a process apart. */
+/** Hostile webhook receivers in a separate process. */
 export class Hostile {
   readonly #helper: Helper;
 
@@ -23,7 +23,7 @@ export class Hostile {
     return `${this.#helper.url}/${kind}`;
   }
 
-  /** How often each was called, and how much was written to whoever listens. */
+  /** Number of calls by kind, and bytes sent to callers. */
   calls(): Promise<{ calls: Partial<Record<HostileKind, number>>; bytesSent: number }> {
     return this.#helper.control('calls');
   }

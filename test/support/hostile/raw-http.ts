@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** Sends bytes as they are and gives all that came back, for requests that no client would make. */
+/** Sends raw bytes and returns all received bytes, for requests that no HTTP client can send. */
 export function exchangeRaw(baseUrl: string, bytes: string | Buffer, timeoutMs = 10_000): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
@@ -9,7 +9,7 @@ export function exchangeRaw(baseUrl: string, bytes: string | Buffer, timeoutMs =
     socket.setTimeout(timeoutMs, () => socket.destroy(new Error('the connection stayed open')));
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A server that has answered may cut off what it does not want to read.
+      // A server that has answered may reset the connection to reject the rest of the request.
       if (error.code === 'ECONNRESET' || error.code === 'EPIPE')
         resolve(Buffer.concat(chunks).toString('utf8'));
       else reject(error);

@@ -1,20 +1,20 @@
-/** What befalls a gateway in a chaos run, and when: made of a seed alone, so that a run can be repeated. */
+/** Faults of a chaos run and their times. The plan follows from a seed alone, so that a run can be repeated. */
 export const STORM = [
   'the engine is killed',
   'the engine is asked to stop',
-  'the operator is killed together with the engine',
+  'the operator is killed, and with it the engine',
   'the connection is cut',
   'the network ends the stream (503)',
-  'the network is unavailable',
-  'the line freezes, then is cut',
+  'the network is unreachable',
+  'the line is half-dead, then cut',
 ] as const;
-/** These leave a good connection alone. */
+/** Faults that do not close a good connection. */
 export const BACKGROUND = [
   'the line stalls',
   'the API that engines use is killed',
   'the other API is killed',
   'the API that engines use stalls',
-  'Redis is killed and loses its data',
+  'Redis is killed, with its data',
   'Postgres is killed',
   'Postgres is restarted',
   'the worker is killed',
@@ -22,31 +22,31 @@ export const BACKGROUND = [
 export type ChaosFault = (typeof STORM)[number] | (typeof BACKGROUND)[number];
 
 export interface PlannedFault {
-  /** From the beginning of the run. */
+  /** Time since the start of the run. */
   atMs: number;
   what: ChaosFault;
-  /** How long what is away is away. */
+  /** Duration of the outage. */
   forMs: number;
 }
 
 const FIRST_MS = 1_500;
 const GAP_MS = { least: 1_500, most: 3_500 };
-const AWAY_MS = { least: 500, most: 3_000 };
+const OUTAGE_MS = { least: 500, most: 3_000 };
 /**
- * An engine waits longer for each connection in a row that was lost within a minute of its making. So after a time in
- * which everything happens, each thing once, there is one in which connections may grow old.
+ * An engine backs off longer after each connection lost within a minute of its start. So after a storm, in which each
+ * fault occurs once, the plan pauses to let connections grow older.
  */
 const CALM_MS = 75_000;
 
 export function planChaos(seed: number, durationMs: number): PlannedFault[] {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const between = ({ least, most }: { least: number; most: number }) =>
     Math.round(least + random() * (most - least));
   const planned: PlannedFault[] = [];
   let atMs = FIRST_MS;
   const deal = (kinds: readonly ChaosFault[]) => {
     for (const what of shuffled(kinds, random)) {
-      planned.push({ atMs, what, forMs: between(AWAY_MS) });
+      planned.push({ atMs, what, forMs: between(OUTAGE_MS) });
       atMs += between(GAP_MS);
     }
   };
@@ -62,8 +62,8 @@ function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items.map(() => left.splice(Math.floor(random() * left.length), 1)[0]!);
 }
 
-/** Numbers from 0 to 1, always the same ones for a seed (mulberry32). */
-function randomOf(seed: number): () => number {
+/** Pseudorandom numbers from 0 to 1, derived from the seed (mulberry32). */
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

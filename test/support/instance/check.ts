@@ -4,20 +4,20 @@ import type { Accepted } from '../gateway/traffic.js';
 import type { Chat, WrittenText } from './conversations.js';
 import type { Arrival } from './recorder.js';
 
-/** All that is known of a run when everything has come to rest. */
+/** Everything known about a run after it has settled. */
 export interface Observations {
   chats: Chat[];
-  /** By room, in the order of acceptance. */
+  /** By chat, in order of acceptance. */
   accepted: Map<string, Accepted[]>;
-  /** By room, in the order of writing. */
+  /** By chat, in order of writing. */
   written: Map<string, WrittenText[]>;
   arrivals: readonly Arrival[];
   messages: readonly MessageOut[];
-  /** Newest first, as they are listed. */
+  /** Newest first, as listed. */
   events: readonly EventOut[];
 }
 
-/** A promise that was not kept, and of which messages (ids on the network). */
+/** A broken guarantee and the affected messages (network ids). */
 export interface Fault {
   what: string;
   ids: string[];
@@ -25,37 +25,37 @@ export interface Fault {
 
 export function findFaults(observed: Observations): Fault[] {
   return [
-    ...faultsOfReading(observed),
-    ...observed.chats.flatMap((room) => faultsOfRoom(observed, room)),
-    ...faultsOfStatus(observed),
-    ...observed.chats.flatMap((room) => findInboundFaults(observed, room)),
+    ...findReadFaults(observed),
+    ...observed.chats.flatMap((chat) => findChatFaults(observed, chat)),
+    ...findStatusFaults(observed),
+    ...observed.chats.flatMap((chat) => findInboundFaults(observed, chat)),
   ];
 }
 
-/** Neither lost on a phone without a word, nor asked for again. */
-function faultsOfReading({ arrivals }: Observations): Fault[] {
+/** No phone dropped a message or requested it again. */
+function findReadFaults({ arrivals }: Observations): Fault[] {
   return arrivals
     .filter(({ fate }) => fate === 'dropped' || fate === 'unreadable')
     .map(({ id, fate, to, error }) => ({ what: `${fate} on the phone of ${to}: ${error ?? ''}`, ids: [id] }));
 }
 
-/** Every reader has seen what was accepted: all of it, once, in that order. */
-function faultsOfRoom({ accepted, arrivals, messages }: Observations, room: Chat): Fault[] {
-  const wanted = accepted.get(room.to) ?? [];
+/** Every reader has seen every accepted message exactly once and in order. */
+function findChatFaults({ accepted, arrivals, messages }: Observations, chat: Chat): Fault[] {
+  const wanted = accepted.get(chat.to) ?? [];
   const idsOnNetwork = new Map(messages.map(({ id, wa_message_id }) => [id, wa_message_id ?? id]));
-  return room.readers.flatMap((reader) => {
+  return chat.readers.flatMap((reader) => {
     const shown = arrivals.filter(
-      (entry) => entry.to === reader.number && entry.group === room.group && entry.fate === 'shown',
+      (entry) => entry.to === reader.number && entry.group === chat.group && entry.fate === 'shown',
     );
     return differences(
-      `${reader.number} in ${room.to}`,
+      `${reader.number} in ${chat.to}`,
       wanted.map(({ id, text }) => ({ id: idsOnNetwork.get(id) ?? id, text })),
       shown.map(({ id, text }) => ({ id, text: text ?? '' })),
     );
   });
 }
 
-/** Of two lists that are to be one: what is missing, what is twice or strange, and where the order differs first. */
+/** Compares two lists: missing, duplicate and unexpected entries, and the first difference in order. */
 function differences(where: string, wanted: readonly WrittenText[], found: readonly WrittenText[]): Fault[] {
   const faults: Fault[] = [];
   const texts = new Set(wanted.map(({ text }) => text));
@@ -78,20 +78,20 @@ function differences(where: string, wanted: readonly WrittenText[], found: reado
   return faults;
 }
 
-/** Each accepted message is delivered, and each of its advances was told once. */
-function faultsOfStatus({ accepted, messages, events }: Observations): Fault[] {
+/** Every accepted message is delivered, and every status change has exactly one event. */
+function findStatusFaults({ accepted, messages, events }: Observations): Fault[] {
   const rows = new Map(messages.map((message) => [message.id, message]));
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   for (const { type, data } of events) {
     if (type === 'message.received' || !type.startsWith('message.')) continue;
     const name = JSON.stringify([data['message_id'], type, data['status'] ?? null]);
-    told.set(name, (told.get(name) ?? 0) + 1);
+    reported.set(name, (reported.get(name) ?? 0) + 1);
   }
-  const twice = [...told]
+  const twice = [...reported]
     .filter(([, times]) => times > 1)
     .map(([name, times]) => {
       const [id] = JSON.parse(name) as [string];
-      return { what: `told ${times} times: ${name}`, ids: [rows.get(id)?.wa_message_id ?? id] };
+      return { what: `reported ${times} times: ${name}`, ids: [rows.get(id)?.wa_message_id ?? id] };
     });
   const wrong = [...accepted.values()].flat().flatMap(({ id, text }) => {
     const row = rows.get(id);
@@ -99,22 +99,22 @@ function faultsOfStatus({ accepted, messages, events }: Observations): Fault[] {
     if (!row) return [{ what: `"${text}" (${id}) is not in the list of messages`, ids }];
     const is = `"${text}" (${id}) is ${row.status} ${row.error?.code ?? ''}`;
     if (row.status !== 'delivered' && row.status !== 'read') return [{ what: is, ids }];
-    const isTold = told.has(JSON.stringify([id, 'message.sent', null]));
-    return isTold ? [] : [{ what: `${is}, and has no event message.sent`, ids }];
+    const isReported = reported.has(JSON.stringify([id, 'message.sent', null]));
+    return isReported ? [] : [{ what: `${is}, and has no event message.sent`, ids }];
   });
   return [...twice, ...wrong];
 }
 
-/** What was said in the room was told: all of it, once, in that order. */
+/** Every message written in the chat has exactly one event, in order. */
 export function findInboundFaults(
   { written, events }: Pick<Observations, 'written' | 'events'>,
-  room: Chat,
+  chat: Chat,
 ): Fault[] {
-  const wanted = written.get(room.to) ?? [];
+  const wanted = written.get(chat.to) ?? [];
   const ids = new Set(wanted.map(({ id }) => id));
-  const told = events
+  const reported = events
     .filter(({ type, data }) => type === 'message.received' && ids.has(data['wa_message_id'] as string))
     .sort((one, other) => (one.id < other.id ? -1 : 1))
     .map(({ data }) => ({ id: data['wa_message_id'] as string, text: data['text'] as string }));
-  return differences(`events of ${room.to}`, wanted, told);
+  return differences(`events of ${chat.to}`, wanted, reported);
 }

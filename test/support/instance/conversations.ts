@@ -2,11 +2,11 @@ import type { Person } from '@gwk/network/control/client';
 import { pacer } from '../gateway/traffic.js';
 import type { InstanceStage } from './stage.js';
 
-/** Where the number and others write to each other: a chat with a contact, or a group. */
+/** A chat of the instance: with a contact, or a group. */
 export interface Chat {
-  /** As consumers name it in `to`: a phone, or the id of a group. */
+  /** Recipient in the form of `to`: a phone number or a group id. */
   to: string;
-  /** Whoever reads what the number writes there. */
+  /** People who read the instance's messages there. */
   readers: Person[];
   group?: string;
 }
@@ -18,7 +18,7 @@ export function listChats({ contacts, groups }: InstanceStage): Chat[] {
   ];
 }
 
-/** What somebody has written to the number. */
+/** A message that a person wrote to the instance. */
 export interface WrittenText {
   id: string;
   text: string;
@@ -27,13 +27,13 @@ export interface WrittenText {
 export interface WritingPlan {
   name: string;
   perChat: number;
-  /** Over all chats; as fast as it goes where not given. */
+  /** Rate over all chats. Unlimited by default. */
   perSecond?: number;
-  /** Of the messages' stamps; now where not given. `count`: how many have been written before. */
+  /** Timestamp of a message. Defaults to now. `count`: number of messages written so far. */
   stampedAt?: (count: number) => Date;
 }
 
-/** People write to the number, in every room one message after the other; in groups the members take turns. */
+/** People write to the instance. Each chat sends one message after the other; group members take turns. */
 export async function writeAsPeople(
   stage: InstanceStage,
   talk: WritingPlan,
@@ -41,19 +41,19 @@ export async function writeAsPeople(
   const turn = pacer(talk.perSecond);
   const written = new Map<string, WrittenText[]>();
   let count = 0;
-  const inRoom = async (room: Chat, index: number): Promise<void> => {
+  const inChat = async (chat: Chat, index: number): Promise<void> => {
     const here: WrittenText[] = [];
-    written.set(room.to, here);
+    written.set(chat.to, here);
     for (let number = 0; number < talk.perChat; number++) {
       await turn();
-      const writer = room.readers[number % room.readers.length]!;
+      const writer = chat.readers[number % chat.readers.length]!;
       const text = `${talk.name} in ${index}/${number}`;
       const at = talk.stampedAt?.(count++);
       const options = at && { attributes: { t: String(Math.floor(at.getTime() / 1000)) } };
-      const to = room.group ?? stage.phone.number;
+      const to = chat.group ?? stage.phone.number;
       here.push({ id: await writer.writes(text, { to, ...(options && { options }) }), text });
     }
   };
-  await Promise.all(listChats(stage).map(inRoom));
+  await Promise.all(listChats(stage).map(inChat));
   return written;
 }

@@ -2,15 +2,15 @@ import type { ReceivedView } from '@gwk/network/control/views';
 import { pause } from '../wait.js';
 import type { InstanceStage } from './stage.js';
 
-/** What became of a message of the number on a phone. */
+/** What happened to a message of the instance on a phone. */
 export type Arrival = Pick<ReceivedView, 'seq' | 'at' | 'id' | 'to' | 'group' | 'fate' | 'text' | 'error'>;
 
 const LOOK_MS = 1_000;
 
-/** Notes everything that arrives on phones, and whoever asks for something again, before the network forgets it. */
+/** Records everything that arrives on phones, and all retry receipts, before the network discards them. */
 export class Recorder {
   readonly arrivals: Arrival[] = [];
-  /** Asked for again by an engine, because it could not read it. */
+  /** Messages that an engine requested again, because it could not read them. */
   readonly askedAgain: { at: number; ids: string[] }[] = [];
   readonly #stage: InstanceStage;
   readonly #over = new AbortController();
@@ -21,11 +21,11 @@ export class Recorder {
   constructor(stage: InstanceStage) {
     this.#stage = stage;
     this.#looking = this.#look();
-    // Told by `end`.
+    // `end` reports the error.
     this.#looking.catch(() => undefined);
   }
 
-  /** Looks a last time. */
+  /** Reads once more and stops. */
   async end(): Promise<void> {
     this.#over.abort();
     await this.#looking;

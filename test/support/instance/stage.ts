@@ -9,20 +9,20 @@ import type { Environment } from '../program.js';
 import { testPhone } from '../gateway/traffic.js';
 import { until } from '../wait.js';
 
-/** A whole gateway with one number, linked and connected to the simulated network, and people to write with. */
+/** A whole gateway with one instance that is connected to the simulated network, and people to write with. */
 export interface InstanceStage {
   gateway: Gateway;
   customer: Customer;
   running: RunningNetwork;
   network: NetworkClient;
-  /** Of the number itself. */
+  /** Phone of the instance. */
   phone: Person;
   contacts: Person[];
   groups: Group[];
   /** `ins_...` */
   id: string;
   untilState(state: InstanceOut['state']): Promise<unknown>;
-  /** Ends everything. @throws Error where a process was left behind */
+  /** Stops everything. @throws Error if a process was left behind */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface InstanceStageOptions {
   contacts?: number;
   groups?: number;
   gateway?: GatewayOptions;
-  /** How many stanzas and messages the network keeps to be looked at. */
+  /** Number of stanzas and messages that the network records. */
   keep?: number;
 }
 
@@ -67,7 +67,7 @@ export async function openInstanceStage(
   }
 }
 
-/** What engines need to find the network, and to believe it. */
+/** Settings with which engines find and trust the simulated network. */
 export function networkEnvironment(running: RunningNetwork, part: 'OPERATOR' | 'ENGINE'): Environment {
   return {
     [`GWK_${part}_NETWORK_URL`]: running.url,

@@ -4,8 +4,8 @@ import { ROOT } from '../program.js';
 import { buildOnce, cacheFolder, goVersion, type GoModule } from './go-modules.js';
 
 /**
- * The programs of Kubernetes that tests run: those of KUBEBUILDER_ASSETS where that is set, else built from Go
- * modules (test/support/kubernetes/go/components).
+ * Kubernetes programs for tests: those in KUBEBUILDER_ASSETS if set, otherwise built from Go modules
+ * (test/support/kubernetes/go/components).
  */
 export interface Binaries {
   folder: string;
@@ -60,7 +60,7 @@ export function findBinaries(): Found {
   return { missing: 'the programs of Kubernetes are not built yet: run make kubernetes', canBuild: true };
 }
 
-/** Builds what is missing and can be had. */
+/** Builds missing programs if possible. */
 export async function ensureBinaries(say: (line: string) => void): Promise<Found> {
   const found = findBinaries();
   if ('binaries' in found || !found.canBuild) return found;

@@ -8,8 +8,8 @@ import { realTime } from '../wait.js';
 import { call } from './rest.js';
 
 /**
- * etcd and kube-apiserver, and the controllers where asked for, on ports that are free. A real Kubernetes without
- * nodes: pods are kept and never run. No root is needed.
+ * etcd and kube-apiserver on free ports, optionally with the controllers. A real Kubernetes without nodes: it stores
+ * pods and never runs them. It needs no root.
  */
 export interface ControlPlane {
   url: string;
@@ -28,11 +28,11 @@ const ADMIN_GROUP = 'system:masters';
 
 export interface ControlPlaneOptions {
   binaries: Binaries;
-  /** Empty; what is kept in it is gone with it. */
+  /** An empty folder. The caller deletes it with its contents. */
   folder: string;
-  /** Garbage collection, namespaces, service accounts: what kube-controller-manager does. */
+  /** Runs kube-controller-manager: garbage collection, namespaces, service accounts. */
   controllers?: boolean;
-  /** Address of this machine at which pods reach the API server; without it only this machine does. */
+  /** Address at which pods reach the API server. Without it, only this machine can. */
   address?: string;
 }
 
@@ -40,7 +40,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   mkdirSync(options.folder, { recursive: true });
   const started: ServerProcess[] = [];
   const stop = async (): Promise<void> => {
-    // The last started first: an API server without its etcd would wait for it.
+    // Stop in reverse order: an API server without etcd would wait for it.
     for (const server of started.reverse()) await server.stop('SIGKILL', STOP_GRACE_MS);
   };
   try {
@@ -65,7 +65,7 @@ interface Started {
   process: ServerProcess;
 }
 
-/** A port that was free a moment ago may be taken now. */
+/** Retries, because another process may take the free port first. */
 async function withPort(start: (port: number) => Promise<Started>): Promise<Started> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -122,7 +122,7 @@ async function startApiServer(
       '--service-cluster-ip-range=10.96.0.0/16',
       `--token-auth-file=${file('tokens.csv')}`,
       '--authorization-mode=Node,RBAC',
-      // Where no pod is to reach it, its Service has no addresses.
+      // Without an address for pods, its Service has no endpoints.
       ...(address === undefined
         ? ['--endpoint-reconciler-type=none']
         : ['--kubelet-preferred-address-types=InternalIP', '--allow-privileged=true']),
@@ -130,7 +130,7 @@ async function startApiServer(
     parentDeathSignal: 'TERM',
     logFile: file('kube-apiserver.log'),
   });
-  // The name that its certificate is for.
+  // The certificate is valid for this name.
   const url = `https://${address ?? '127.0.0.1'}:${port}`;
   return ready(server, url, async () => {
     const ca = readFileSync(file('certificates/apiserver.crt'), 'utf8');
@@ -161,7 +161,7 @@ function startControllers({ binaries, folder }: ControlPlaneOptions, kubeconfig:
       '--use-service-account-credentials=true',
       '--leader-elect=false',
       '--secure-port=0',
-      // Nodes in tests are objects that somebody sets the status of; how long silence takes is the test's to say.
+      // Nodes in tests are objects whose status a test sets. The test controls when they time out.
       '--node-monitor-grace-period=20s',
     ],
     parentDeathSignal: 'TERM',

@@ -6,21 +6,21 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /**
- * Programs built from Go modules, once, into a folder outside the repository that is named by what they are built
- * from: other sources, another folder, so that a build is never mistaken for that of another version.
+ * Programs built once from Go modules. The cache folder is named by a hash of the sources, so that different versions
+ * use different folders.
  */
 export interface GoModule {
-  /** What is said of it while it is built. */
+  /** Name in progress messages. */
   name: string;
-  /** Its folder in the cache. */
+  /** Folder in the cache. */
   place: string;
   sources: string;
-  /** Beside go.mod and go.sum: what changes the outcome. */
+  /** Files beside go.mod and go.sum that change the result. */
   files: string[];
   version: string;
-  /** Each a call of `go build`, with where to. */
+  /** Calls of `go build`, with their output. */
   builds: { args: string[]; output: string; packages: string[] }[];
-  /** What is done in the folder when all is built. */
+  /** Runs in the folder after all builds. */
   finish?: (folder: string) => void;
 }
 
@@ -32,7 +32,7 @@ export function goVersion(): string | null {
   return done.status === 0 ? done.stdout.trim() : null;
 }
 
-/** Where it is, or will be. */
+/** Cache folder of the built module. */
 export function cacheFolder({ version, sources, files, place }: GoModule): string {
   const hash = createHash('sha256').update(version).update(`${process.platform}/${process.arch}`);
   for (const file of ['go.mod', 'go.sum', ...files]) hash.update(readFileSync(join(sources, file)));
@@ -43,14 +43,14 @@ export function cacheFolder({ version, sources, files, place }: GoModule): strin
 export async function buildOnce(module: GoModule, say: (line: string) => void): Promise<string> {
   const folder = cacheFolder(module);
   if (existsSync(folder)) return folder;
-  say(`${module.name}: building ${module.version} from Go modules, once; some minutes on two cores`);
+  say(`${module.name}: building ${module.version} from Go modules, once; takes a few minutes on two cores`);
   const began = Date.now();
   await buildInto(folder, module, say);
   say(`${module.name}: built in ${Math.round((Date.now() - began) / 1000)} s`);
   return folder;
 }
 
-/** Into a folder beside, which takes its name when it is whole: two that build at once do not meet. */
+/** Builds into a temporary folder and renames it when complete, so that concurrent builds do not collide. */
 async function buildInto(folder: string, module: GoModule, say: (line: string) => void): Promise<void> {
   const half = `${folder}.${randomUUID()}`;
   mkdirSync(half, { recursive: true });
@@ -70,14 +70,14 @@ function goBuild({ name, sources }: GoModule, args: string[], say: (line: string
     env: { ...process.env, CGO_ENABLED: '0' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  // Whoever works on this machine meanwhile comes first.
+  // Low priority, so that other work on this machine goes first.
   if (child.pid !== undefined) setPriority(child.pid, NICE);
   const lines: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
   const began = Date.now();
   const timer = setInterval(() => {
     const seconds = Math.round((Date.now() - began) / 1000);
-    say(`${name}: ${lines.length} steps done in ${seconds} s; now ${lines.at(-1) ?? 'reading modules'}`);
+    say(`${name}: ${lines.length} steps done in ${seconds} s; current: ${lines.at(-1) ?? 'reading modules'}`);
   }, SAY_EVERY_MS);
   return new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 
-/** One call of a Kubernetes API, as bare as can be: tests see what the server says, not what a client makes of it. */
+/** Minimal client of the Kubernetes API, so that tests see the raw responses of the server. */
 export interface Access {
   ca: string;
   token: string;

@@ -6,17 +6,17 @@ import { TestCluster } from './test-cluster.js';
 const CONTROLLERS = 'kube-controller-manager';
 
 export interface SuiteOptions {
-  /** With what kube-controller-manager does; then it is a control plane of the file's own. */
+  /** Runs kube-controller-manager. The file then has its own control plane. */
   controllers?: boolean;
-  /** With the chart rendered: helm is needed too. */
+  /** Renders the chart, which needs helm. */
   chart?: boolean;
-  /** With kinds that are no part of Kubernetes (support/chart/definitions.ts). */
+  /** Installs CRDs of third-party kinds (support/chart/definitions.ts). */
   definitions?: boolean;
 }
 
 /**
- * Tests against a real etcd and kube-apiserver. Where these are not to be had the tests are skipped, and counted as
- * skipped, with the reason as a name; on CI (CI=true) that is a failure.
+ * Tests against a real etcd and kube-apiserver. Without them the tests are counted as skipped, with the reason in their
+ * name. With CI=true they fail.
  */
 export function describeOnKubernetes(
   title: string,
@@ -42,12 +42,12 @@ export function describeOnKubernetes(
       cluster = await TestCluster.start({ controllers, own: controllers });
     });
     tests(given);
-    // The last to be said is the last to be done: what the tests tidy up still needs the server.
+    // afterAll hooks run in reverse order, so cleanups of the tests still have the server.
     afterAll(() => cluster?.stop());
   });
 }
 
-/** Ready-made assets often are etcd and the API server alone. */
+/** Ready-made assets often contain only etcd and the API server. */
 function foundFor({ controllers = false, chart = false, definitions = false }: SuiteOptions): Found {
   const found = findBinaries();
   for (const more of [chart && findHelm(), definitions && findDefinitions()])

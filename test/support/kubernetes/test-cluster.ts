@@ -9,7 +9,7 @@ import { findBinaries } from './binaries.js';
 import { startControlPlane, type ControlPlane } from './control-plane.js';
 import { call } from './rest.js';
 
-/** Where a control plane that serves all test files of a run says how to reach it. */
+/** Address of the control plane that all test files of a run share. */
 export const KUBERNETES_VARIABLE = 'TEST_KUBERNETES';
 
 export type KubeObject = {
@@ -36,7 +36,7 @@ export interface KubeAnswer<T = KubeObject> {
 const SERVER_SIDE_APPLY = 'application/apply-patch+yaml';
 const CRD = join(ROOT, 'crds/gwk.dev_instances.yaml');
 
-/** A Kubernetes as tests use it: its plain REST interface, as its administrator. */
+/** A Kubernetes cluster for tests: its REST API, as its administrator. */
 export class TestCluster {
   readonly #stop: () => Promise<void>;
 
@@ -47,7 +47,7 @@ export class TestCluster {
     this.#stop = stop;
   }
 
-  /** The one that serves the whole run, or one of this test file's own. */
+  /** Connects to the control plane of the run, or starts one for this test file. */
   static async start(options: { controllers?: boolean; own?: boolean } = {}): Promise<TestCluster> {
     const shared = process.env[KUBERNETES_VARIABLE];
     if (shared && !options.own)
@@ -74,7 +74,7 @@ export class TestCluster {
     }
   }
 
-  /** Of a control plane that somebody else starts and stops. */
+  /** Uses a control plane that the caller starts and stops. */
   static over(plane: Omit<ControlPlane, 'stop'>): TestCluster {
     return new TestCluster(plane, () => Promise.resolve());
   }
@@ -83,7 +83,7 @@ export class TestCluster {
     return this.#stop();
   }
 
-  /** The definition of Instance, served. */
+  /** Installs the CRD of Instance. */
   async prepare(): Promise<void> {
     await this.applied(parse(readFileSync(CRD, 'utf8')) as KubeObject);
     await until(async () => (await this.get('/apis/gwk.dev/v1alpha1/instances')).status === 200, {
@@ -135,13 +135,13 @@ export class TestCluster {
     return body;
   }
 
-  /** Pods in it must be of the restricted kind, as in a namespace that is run well. */
+  /** Creates a namespace that enforces the restricted Pod Security Standard. */
   async namespace(prefix = 'test'): Promise<string> {
     const name = `${prefix}-${randomBytes(4).toString('hex')}`;
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     const made = await this.post('/api/v1/namespaces', { metadata: { name, labels } });
     if (made.status !== 201) throw new Error(`namespace ${name}: ${made.status}`);
-    // Its controller would make it, where one runs.
+    // The controller creates it if one runs.
     await this.post(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata: { name: 'default' } });
     return name;
   }

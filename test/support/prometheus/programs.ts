@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** Prometheus and its tool: of the machine, or the package of Debian, fetched once into the user's cache. */
+/** Prometheus and promtool: of the machine, or from the Debian package, unpacked once into the user's cache. */
 export interface PrometheusPrograms {
   prometheus: string;
   promtool: string;
@@ -12,11 +12,11 @@ export interface PrometheusPrograms {
 
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/prometheus');
 const MISSING =
-  'Prometheus is neither installed nor to be had from the package manager: install prometheus with promtool';
+  'Prometheus is neither installed nor available from the package manager: install prometheus with promtool';
 
 let found: PrometheusPrograms | undefined;
 
-/** @returns why not, where they are not to be had */
+/** @returns the reason if they are not available */
 export function prometheusPrograms(): PrometheusPrograms | string {
   found ??= inFolders((process.env['PATH'] ?? '').split(delimiter)) ?? unpacked();
   if (!found && unpackDebianPackages(['prometheus'], CACHE, { dependencies: false })) found = unpacked();
@@ -36,8 +36,8 @@ function inFolders(folders: string[]): PrometheusPrograms | undefined {
 const runs = (file: string): boolean => spawnSync(file, ['--version'], { stdio: 'ignore' }).status === 0;
 
 /**
- * Tests with the real Prometheus. Where it is not to be had they are skipped, and counted as skipped, with the reason
- * as a name; on CI (CI=true) they fail.
+ * Tests with the real Prometheus. Without it they are counted as skipped, with the reason in their name. With CI=true
+ * they fail.
  */
 export function describeWithPrometheus(title: string, tests: () => void): void {
   const programs = prometheusPrograms();
@@ -45,7 +45,7 @@ export function describeWithPrometheus(title: string, tests: () => void): void {
   describe.skip(`${title} (${programs})`, tests);
 }
 
-/** @throws Error where they are not to be had */
+/** @throws Error if they are not available */
 export function neededPrograms(): PrometheusPrograms {
   const programs = prometheusPrograms();
   if (typeof programs === 'string') throw new Error(programs);

@@ -10,13 +10,13 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Makes the migrated database that all others of the run are copies of. Once per run. */
+/** Creates the migrated template database, once per run. All test databases are copies of it. */
 export async function createTemplateDatabase(serverUrl: string): Promise<void> {
   await query(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
   await migrate(databaseUrl(serverUrl, TEMPLATE));
 }
 
-/** A migrated database for one test file, empty. */
+/** Creates an empty migrated database for one test file. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   return copy(TEMPLATE);
 }
@@ -45,9 +45,8 @@ function databaseUrl(serverUrl: string, name: string): string {
 }
 
 /**
- * Over a connection of its own; several statements are one transaction.
- *
- * @returns the rows of a statement that is alone
+ * Runs statements on a new connection, several of them in one transaction.
+ * @returns the rows of a single statement
  */
 export async function query<T extends pg.QueryResultRow>(url: string, sql: string): Promise<T[]> {
   const client = new pg.Client({ connectionString: url });

@@ -1,8 +1,8 @@
-/** SQL of an id as it would be had it been made at another time. */
+/** SQL for an id moved to another time. */
 export const idMadeAt = (id: string, at: string): string =>
   `overlay((${id})::text PLACING left(gwk_lowest_id(${at})::text, 13) FROM 1 FOR 13)::uuid`;
 
-/** SQL of the same id, made so many days earlier. */
+/** SQL for the same id, created this many days earlier. */
 export const idOlder = (id: string, days: number): string =>
   idMadeAt(
     id,

@@ -1,10 +1,10 @@
 import { pause } from '../wait.js';
 
 const DAY_MS = 86_400_000;
-/** Longer than any file of tests takes that needs it. */
+/** Longer than any test file that needs it. */
 const NEAR_MS = 120_000;
 
-/** For tests that count days (UTC) from the present one: if that is about to end, they begin with the next. */
+/** Waits for the next day (UTC) if the current one is about to end, so that tests can count days. */
 export async function dayThatLasts(): Promise<void> {
   for (;;) {
     const left = DAY_MS - (Date.now() % DAY_MS);

@@ -7,8 +7,8 @@ import { baseEnvironment, type Environment } from '../program.js';
 import { until } from '../wait.js';
 
 /**
- * A real S3 server: versitygw over a folder, built once with Go and kept; or the server that the environment names
- * (TEST_S3_URL, TEST_S3_BUCKET, TEST_S3_ACCESS_KEY, TEST_S3_SECRET_KEY).
+ * A real S3 server: versitygw over a folder, built once with Go; or the server named by TEST_S3_URL, TEST_S3_BUCKET,
+ * TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY.
  */
 const VERSION = 'v1.8.0';
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/versitygw', VERSION);
@@ -16,18 +16,18 @@ const BINARY = join(CACHE, 'versitygw');
 const BUCKET = 'media';
 const KEYS = { access: 'test-access', secret: 'test-secret-key' };
 
-/** Without one, and without Go to build it, what needs it is left out and counted; never where CI=true. */
+/** Without a server and without Go, the dependent tests are counted as skipped, except with CI=true. */
 export const hasObjectStore =
   process.env['TEST_S3_URL'] !== undefined ||
   existsSync(BINARY) ||
   spawnSync('go', ['version']).status === 0 ||
   process.env['CI'] === 'true';
 
-export const LEFT_OUT = 'a bucket (needs Go, or a server named by TEST_S3_URL: neither is here)';
+export const LEFT_OUT = 'a bucket (needs Go or a server in TEST_S3_URL)';
 
 export class ObjectStore {
   private constructor(
-    /** What makes the programs use it. */
+    /** Settings that select this store. */
     readonly environment: Environment,
     readonly stop: () => Promise<void>,
   ) {}
@@ -86,7 +86,7 @@ function settings(url: string, { bucket, access, secret }: Named): Environment {
   };
 }
 
-/** @throws Error with what to do where it cannot be built */
+/** @throws Error with instructions if the build fails */
 function build(): string {
   if (existsSync(BINARY)) return BINARY;
   mkdirSync(CACHE, { recursive: true });

@@ -5,30 +5,30 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /**
- * A Postgres with the client programs of its own version, which the embedded one comes without: of the machine, or the
- * packages of Debian, fetched once into the user's cache.
+ * A Postgres with the client programs of its version, which the embedded one lacks: of the machine, or from Debian
+ * packages, unpacked once into the user's cache.
  */
 export interface WholePostgres {
   folder: string;
   initdb: string;
   postgres: string;
-  /** For these programs. */
+  /** Environment of these programs. */
   env: NodeJS.ProcessEnv;
 }
 
 const PACKAGES = ['postgresql', 'postgresql-client'];
 const PROGRAMS = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'createdb', 'psql'];
 const MISSING =
-  'Postgres with pg_dump of its version is neither installed nor to be had from the package manager: ' +
-  'have initdb, postgres, pg_dump, pg_restore, createdb and psql of one version in a folder of PATH';
+  'Postgres with pg_dump of its version is neither installed nor available from the package manager: ' +
+  'put initdb, postgres, pg_dump, pg_restore, createdb and psql of one version into a folder in PATH';
 
 export interface Places {
   path: string;
-  /** Where Debian puts a server, each version in a folder, none of them in PATH. */
+  /** Debian's folder of servers: one subfolder per version, none of them in PATH. */
   system: string;
-  /** Where packages are unpacked. */
+  /** Folder for unpacked packages. */
   cache: string;
-  /** Unpacks the packages there, or cannot. */
+  /** Unpacks the packages. Returns false if it cannot. */
   fetch: (cache: string) => boolean;
 }
 
@@ -39,7 +39,7 @@ const PLACES: Places = {
   fetch: (cache) => unpackDebianPackages(PACKAGES, cache, { versioned: true }),
 };
 
-/** @returns why not, where it is not to be had */
+/** @returns the reason if it is not available */
 export function findPostgres({ path, system, cache, fetch }: Places): WholePostgres | string {
   const there = () =>
     inFolders([...path.split(delimiter).filter(Boolean), ...binariesIn(system)], process.env) ??
@@ -49,7 +49,7 @@ export function findPostgres({ path, system, cache, fetch }: Places): WholePostg
 
 let found: WholePostgres | string | undefined;
 
-/** Looked for once, found or not. */
+/** Cached, also if not found. */
 const wholePostgres = (): WholePostgres | string => (found ??= findPostgres(PLACES));
 
 const within = (folder: string): string[] =>
@@ -57,7 +57,7 @@ const within = (folder: string): string[] =>
 
 const binariesIn = (versions: string): string[] => within(versions).map((folder) => join(folder, 'bin'));
 
-/** What the system lacks lies beside them. */
+/** Libraries that the system lacks are beside the programs. */
 function unpacked(cache: string): WholePostgres | undefined {
   const usr = join(cache, 'root/usr/lib');
   const libraries = [usr, join(cache, 'root/lib')].flatMap(within).filter((path) => path.includes('-linux-'));
@@ -83,8 +83,8 @@ function versionOf(file: string, env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /**
- * Tests with such a Postgres. Where it is not to be had they are skipped, and counted as skipped, with the reason as a
- * name; on CI (CI=true) they fail.
+ * Tests with such a Postgres. Without it they are counted as skipped, with the reason in their name. With CI=true they
+ * fail.
  */
 export function describeWithWholePostgres(title: string, tests: () => void): void {
   const programs = wholePostgres();
@@ -92,7 +92,7 @@ export function describeWithWholePostgres(title: string, tests: () => void): voi
   describe.skip(`${title} (${programs})`, tests);
 }
 
-/** @throws Error where it is not to be had */
+/** @throws Error if it is not available */
 export function neededPostgres(): WholePostgres {
   const programs = wholePostgres();
   if (typeof programs === 'string') throw new Error(programs);

@@ -8,13 +8,13 @@ import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
 
 /**
- * One Postgres and one Redis serve all test files of a run. Whoever starts the run (test/run.js, or jest itself
- * through its global set-up) starts them and tells the addresses in these variables.
+ * All test files of a run share one Postgres and one Redis. test/run.js, or the global setup of jest, starts them and
+ * sets these variables.
  */
 export const POSTGRES_VARIABLE = 'TEST_POSTGRES_URL';
 export const REDIS_VARIABLE = 'TEST_REDIS_URL';
 
-/** Where a fetched Redis is kept between runs. */
+/** Cache of the downloaded Redis between runs. */
 export const REDIS_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url));
 
 export interface TestServers {
@@ -39,21 +39,21 @@ export async function startTestServers(): Promise<TestServers> {
   throw servers.find((server) => server.status === 'rejected')!.reason;
 }
 
-/** A Postgres of a test's own, for tests that stop or kill it. `folder` keeps its data between starts. */
+/** Starts a Postgres for one test that stops or kills it. `folder` keeps its data between starts. */
 export function startTestPostgres(folder: string, port?: number): Promise<RunningServer> {
   return startPostgres({
     dataDir: join(folder, 'postgres'),
     logFile: join(folder, 'postgres.log'),
     password: 'test',
     maxConnections: 400,
-    // Several of them run at once.
+    // Several of them run at the same time.
     sharedBuffersMb: 128,
     withoutSync: true,
     ...(port !== undefined && { port }),
   });
 }
 
-/** A Redis of a test's own, for tests that stop it or lose its data. */
+/** Starts a Redis for one test that stops it or loses its data. */
 export function startTestRedis(folder: string, port?: number): Promise<RunningServer> {
   return startRedis({
     dataDir: join(folder, 'redis'),
@@ -79,7 +79,7 @@ function given(name: string): string {
   return url;
 }
 
-/** What the keys of one test file begin with. */
+/** Returns a Redis key prefix for one test file. */
 export function redisPrefix(): string {
   return `test-${randomBytes(6).toString('hex')}:`;
 }

@@ -1,7 +1,7 @@
 import { createTemplateDatabase } from './database.js';
 import { POSTGRES_VARIABLE, REDIS_VARIABLE, startTestServers, type TestServers } from './servers.js';
 
-/** Starts what all test files of a run share, and tells it to the processes started from here on. */
+/** Starts the servers that all test files of a run share, and sets their addresses for child processes. */
 export async function startSharedServers(): Promise<TestServers> {
   const servers = await startTestServers();
   try {

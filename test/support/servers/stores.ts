@@ -5,25 +5,24 @@ import { pickPort } from '../ports.js';
 import { redisUrl, startTestPostgres, startTestRedis } from './servers.js';
 import { until } from '../wait.js';
 
-/** Postgres or Redis as a gateway of the tests uses it. */
+/** Postgres or Redis of a test gateway. */
 export interface Store {
   url: string;
-  /** Only for one of the test's own. */
+  /** Only for a server of the test's own. */
   kill(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-const notOurs = () =>
-  Promise.reject(new Error('a shared server is not to be killed: ask for one of its own'));
+const notOurs = () => Promise.reject(new Error('do not kill a shared server: start one for this test'));
 
-/** A database of its own on the server that all tests share. */
+/** Creates a database on the shared server. */
 export async function sharedPostgres(): Promise<Store> {
   const database = await createTestDatabase();
   return { url: database.url, kill: notOurs, start: notOurs, stop: () => database.drop() };
 }
 
-/** The Redis that all tests share; keys are told apart by prefix. */
+/** The shared Redis. Tests use separate key prefixes. */
 export function sharedRedis(): Store {
   return { url: redisUrl(), kill: notOurs, start: notOurs, stop: () => Promise.resolve() };
 }
@@ -48,7 +47,7 @@ async function ownServer(start: (port: number) => Promise<RunningServer>, folder
       server = undefined;
     },
     async start() {
-      // After a kill -9, what the dead server's children still hold is free only once they have noticed.
+      // After a kill -9, the dead server's children need a moment to notice and release their resources.
       server = await until(() => start(port), { what: 'the killed server starts again' });
     },
     async stop() {

@@ -6,10 +6,10 @@ import type { JsonSchema } from '@gwk/api/openapi/schema-book';
 import { closed } from './closed.js';
 import type { SeenAnswer } from './seen-answers.js';
 
-/** One exchange, as a client saw it. */
+/** One request and response, as a client saw it. */
 export interface Seen {
   method: string;
-  /** As requested, with its query. */
+  /** Path as requested, with its query. */
   path: string;
   status: number;
   headers: IncomingHttpHeaders;
@@ -32,14 +32,14 @@ interface HeaderObject {
   schema: JsonSchema;
 }
 
-/** What any path can answer, whether there is an operation or not (document.ts: description). */
+/** Problem codes that every path can answer, even without an operation (document.ts: description). */
 const ANYWHERE = new Set(['rate-limited', 'internal-error']);
 const WAITS: ReadonlySet<number> = new Set([429, 503]);
 const PROBLEM_TYPE = 'application/problem+json';
 
 /**
- * Holds answers against the document: operation, status, problem code, headers, media type, body. An answer that the
- * document does not describe is an error; so is a field that it does not name.
+ * Checks responses against the OpenAPI document: operation, status, problem code, headers, media type, body. A response
+ * or a field that the document does not describe is an error.
  */
 export class ContractChecker {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -60,8 +60,8 @@ export class ContractChecker {
   }
 
   /**
-   * @returns what was seen, for the record; null for what is no answer of an operation
-   * @throws Error that says what the document does not describe
+   * @returns the answer to record; null if no operation matches
+   * @throws Error that names the undescribed part
    */
   check(seen: Seen): SeenAnswer | null {
     const path = seen.path.split('?')[0]!;
@@ -144,7 +144,7 @@ export class ContractChecker {
   }
 }
 
-/** A kept answer has no version to tell. */
+/** A replayed response has no version. */
 const isKept = (header: string, { headers }: Seen): boolean =>
   header === 'ETag' && 'idempotent-replayed' in headers;
 
@@ -156,13 +156,13 @@ function codeOf({ text }: Seen): string {
   return (JSON.parse(text) as { type: string }).type.split('/').at(-1)!;
 }
 
-/** What Node refused to read names no path, and its answer none either. */
+/** Node rejected the request before it parsed a path, so the response belongs to no path. */
 function isNoRequest(seen: Seen): boolean {
   if (mediaType(seen) !== PROBLEM_TYPE || seen.method === 'HEAD') return false;
   return (JSON.parse(seen.text) as { instance: string }).instance === '';
 }
 
-/** A path that the document does not have, or a method that the path does not have. */
+/** Handles a path that the document lacks, or a method that the path lacks. */
 function checkNowhere(seen: Seen, hasPath: boolean): void {
   if (seen.method === 'HEAD' || isNoRequest(seen)) return;
   const name = `${seen.method} ${seen.path}`;

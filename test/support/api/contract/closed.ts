@@ -1,6 +1,6 @@
 /**
- * A schema that allows no field beyond those that it names: what the document leaves open for consumers, the tests
- * of this service must not.
+ * Returns a copy of the schema that allows no undeclared field. The document stays open for consumers; this service
+ * must not send fields that it does not declare.
  */
 export function closed<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(closed) as T;

@@ -11,7 +11,7 @@ const document = openApiDocument({
   docsUrl: 'https://example.org',
 });
 
-test('an answer is an operation with a status, and with each problem of that status', () => {
+test('lists each operation with each status and each problem of that status', () => {
   const answers = listAnswers(document);
   expect(answers).toContain('getInstance 200');
   expect(answers).toContain('getInstance 404 not-found');
@@ -20,7 +20,7 @@ test('an answer is an operation with a status, and with each problem of that sta
   expect(new Set(answers).size).toBe(answers.length);
 });
 
-test('what one process or another has seen is seen; what is excused is not asked for; the rest is named', () => {
+test('merges answers of all processes, skips excused ones and lists the rest', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-answers-'));
   writeFileSync(join(folder, '1.txt'), 'a 200\nb 404 not-found\n');
   writeFileSync(join(folder, '2.txt'), 'a 200\nc 204\n');

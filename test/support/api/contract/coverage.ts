@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import { formatAnswer } from './seen-answers.js';
 
-/** Answers that the document describes and no test can produce, with the reason. */
+/** Documented answers that no test can produce, with the reason. */
 export const UNPRODUCED: readonly { answer: RegExp; reason: string }[] = [];
 
 interface Described {
@@ -11,7 +11,7 @@ interface Described {
   responses: Record<string, { content?: Record<string, { examples?: Record<string, unknown> }> }>;
 }
 
-/** Every answer that the document describes: each operation with each status, and with each problem. */
+/** Lists every documented answer: each operation with each status and each problem. */
 export function listAnswers(document: OpenApiDocument): string[] {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
   return (operations as unknown as Described[]).flatMap(({ operationId: operation, responses }) =>
@@ -24,13 +24,13 @@ export function listAnswers(document: OpenApiDocument): string[] {
   );
 }
 
-/** What the processes of a run have seen. */
+/** Reads the answers that the processes of a run have recorded. */
 export function readSeenAnswers(folder: string): Set<string> {
   const lines = readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
   return new Set(lines.filter((line) => line !== ''));
 }
 
-/** The answers that the document describes, no test has produced, and no reason excuses. */
+/** Lists the documented answers that no test has produced and no reason excuses. */
 export function unseen(
   answers: readonly string[],
   seen: ReadonlySet<string>,

@@ -1,7 +1,7 @@
 import type { Operation } from '@gwk/api/http/operation';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 
-/** A request to an operation as its description shows it. For tests that walk the table of operations. */
+/** Request to an operation, built from its examples. For tests that iterate over all operations. */
 export interface SampleRequest {
   method: string;
   path: string;
@@ -20,7 +20,7 @@ const FORM = [
   '',
 ].join('\r\n');
 
-/** @param ids values of the parameters in the path */
+/** @param ids values of the path parameters */
 export function buildSample(
   operation: Operation,
   document: OpenApiDocument,
@@ -44,14 +44,14 @@ interface JsonBody {
   };
 }
 
-/** The bodies that the description shows. */
+/** Lists the example bodies of an operation. */
 export function listBodies({ method, path }: Operation, document: OpenApiDocument): unknown[] {
   const described = document.paths[path]![method.toLowerCase()] as unknown as JsonBody;
   const { example, examples } = described.requestBody.content['application/json'];
   return structuredClone(examples ? Object.values(examples).map(({ value }) => value) : [example]);
 }
 
-/** Ids of the right form that name nothing, for every parameter of a path. */
+/** Well-formed ids that name nothing, for every path parameter. */
 export const ABSENT_IDS: Readonly<Record<string, string>> = {
   instance_id: `ins_${'0'.repeat(32)}`,
   message_id: `msg_${'0'.repeat(32)}`,

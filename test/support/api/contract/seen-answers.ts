@@ -1,15 +1,15 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** An answer that some test has produced. */
+/** A documented answer that some test has produced. */
 export interface SeenAnswer {
   operation: string;
   status: number;
-  /** Null where it was no problem. */
+  /** Problem code; null for a success. */
   code: string | null;
 }
 
-/** The folder in which a run of all tests collects what its processes have seen (test/run.js). */
+/** Folder in which all processes of a test run record the answers that they have seen (test/run.js). */
 export const ANSWERS_VARIABLE = 'GWK_TEST_ANSWERS';
 
 export const formatAnswer = ({ operation, status, code }: SeenAnswer): string =>
@@ -17,7 +17,7 @@ export const formatAnswer = ({ operation, status, code }: SeenAnswer): string =>
 
 const written = new Set<string>();
 
-/** Keeps it once for this process. */
+/** Records an answer once per process. */
 export function record(seenAnswer: SeenAnswer): void {
   const folder = process.env[ANSWERS_VARIABLE];
   const name = formatAnswer(seenAnswer);

@@ -5,27 +5,27 @@ import { join } from 'node:path';
 import { makeCgroup, removeCgroup } from './machine.js';
 
 /**
- * What nodes do to the machine, tried once on a small scale. Root in a container is often root without some of it, and
- * a kubelet tells that late and in other words.
+ * Tries the privileged operations of nodes on a small scale. Root in a container often lacks some of them, and a
+ * kubelet reports that late and unclearly.
  */
 const PROBE = `gwk-probe-${process.pid}`;
 
-/** @returns what is not allowed here; null: nothing is missing */
+/** @returns the missing permissions; null if none is missing */
 export function forbiddenHere(): string | null {
   const folder = mkdtempSync(join(tmpdir(), `${PROBE}-`));
   try {
     const trials: [what: string, trial: () => boolean][] = [
-      ['to make control groups', cgroups],
-      ['to make a network bridge', bridge],
-      ['to change rules of iptables', rules],
+      ['create control groups', cgroups],
+      ['create a network bridge', bridge],
+      ['change iptables rules', rules],
       [
-        'to make namespaces',
+        'create namespaces',
         () => works('unshare', '--mount', '--pid', '--net', '--ipc', '--uts', '--fork', 'true'),
       ],
-      ['to mount overlays', () => overlay(folder)],
+      ['mount overlays', () => overlay(folder)],
     ];
     const forbidden = trials.filter(([, trial]) => !trial()).map(([what]) => what);
-    return forbidden.length === 0 ? null : `root is not allowed here ${forbidden.join(', ')}`;
+    return forbidden.length === 0 ? null : `root may not here: ${forbidden.join(', ')}`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -45,7 +45,7 @@ function cgroups(): boolean {
   }
 }
 
-/** The names of links are 15 characters at most. */
+/** Link names have at most 15 characters. */
 function bridge(): boolean {
   const name = `gwkp${process.pid}`;
   const made = works('ip', 'link', 'add', name, 'type', 'bridge');

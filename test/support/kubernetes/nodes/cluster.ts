@@ -13,7 +13,7 @@ import { cniConfig, dnsConfig, proxyConfig } from './settings.js';
 
 const STOP_GRACE_MS = 5_000;
 
-/** A whole Kubernetes on this machine, as root: control plane, nodes that run pods, Services, names. */
+/** A whole Kubernetes on this machine, as root: control plane, nodes that run pods, Services, DNS. */
 export class NodeCluster {
   readonly nodes: ClusterNode[] = [];
   readonly #servers: ServerProcess[] = [];
@@ -24,7 +24,7 @@ export class NodeCluster {
     readonly folder: string,
     readonly programs: NodePrograms,
     readonly plane: ControlPlane,
-    /** Of this machine, as pods reach it. */
+    /** Address of this machine that pods can reach. */
     readonly address: string,
   ) {
     this.admin = TestCluster.over(plane);
@@ -61,11 +61,11 @@ export class NodeCluster {
 
   node(name: string): ClusterNode {
     const node = this.nodes.find((one) => one.name === name);
-    if (!node) throw new Error(`there is no node ${name}`);
+    if (!node) throw new Error(`unknown node ${name}`);
     return node;
   }
 
-  /** An image archive becomes known to all nodes. */
+  /** Imports an image archive on all nodes. */
   async load(archive: string): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.load(archive)));
   }
@@ -115,7 +115,7 @@ export class NodeCluster {
     ]);
   }
 
-  /** One for all nodes: they are one machine. */
+  /** One kube-proxy for all nodes, because they share one machine. */
   async #startProxy(node: string, kubeconfig: string): Promise<void> {
     const config = join(this.folder, 'proxy.json');
     const ports = { metrics: await findFreePort(), health: await findFreePort() };
@@ -137,7 +137,7 @@ export class NodeCluster {
     this.#servers.push(launch({ command: join(folder, program), args, parentDeathSignal: 'TERM', logFile }));
   }
 
-  /** What the logs of its parts say is kept for whoever looks why something failed. */
+  /** Copies the logs of all components to a folder, to debug failures. */
   keepLogs(target: string): void {
     mkdirSync(target, { recursive: true });
     for (const name of ['kube-scheduler', 'kube-proxy', 'coredns'])

@@ -4,20 +4,20 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { BRIDGE, GATEWAY } from './settings.js';
 
-/** What nodes leave on the machine that they run on, made and taken away again. */
+/** Creates and removes what nodes change on their machine. */
 const CGROUPS = '/sys/fs/cgroup';
 
-/** An address of this machine that pods and nodes reach it at. */
+/** Address of this machine that pods and nodes can reach. */
 export function machineAddress(): string {
   const all = Object.entries(networkInterfaces()).flatMap(([name, list]) =>
     name === BRIDGE ? [] : (list ?? []),
   );
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
-  if (!found) throw new Error('this machine has no address but 127.0.0.1');
+  if (!found) throw new Error('this machine has only the address 127.0.0.1');
   return found.address;
 }
 
-/** Before the first pod, since the names service listens on it. */
+/** Must run before the first pod, because the DNS server listens on the bridge. */
 export function makeBridge(): void {
   if (existsSync(`/sys/class/net/${BRIDGE}`)) removeBridge();
   run('ip', 'link', 'add', BRIDGE, 'type', 'bridge');
@@ -30,7 +30,7 @@ export function removeBridge(): void {
   removeRulesOfPods();
 }
 
-/** The bridge plugin makes a chain for each pod, which goes with an orderly end of the pod alone. */
+/** The bridge plugin creates a chain for each pod and removes it only in an orderly stop. */
 function removeRulesOfPods(): void {
   const { stdout } = spawnSync('iptables', ['-t', 'nat', '-S'], { encoding: 'utf8' });
   const rules = (stdout ?? '').split('\n').filter((rule) => rule.includes('name: \\"pods\\"'));
@@ -41,7 +41,7 @@ function removeRulesOfPods(): void {
     for (const deed of ['-F', '-X']) spawnSync('iptables', ['-t', 'nat', deed, chain]);
 }
 
-/** cgroup v1 has a tree for each controller, v2 one for all. */
+/** cgroup v1 has one tree for each controller, v2 one for all. */
 function trees(): string[] {
   if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [CGROUPS];
   return readdirSync(CGROUPS).map((name) => join(CGROUPS, name));
@@ -55,7 +55,7 @@ export function makeCgroup(name: string): void {
   }
 }
 
-/** A new cpuset is empty, and takes no process until it has processors. */
+/** A new cpuset is empty and accepts no process until it has CPUs. */
 function initialiseCpuset(tree: string, folder: string): void {
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
     const [own, parent] = [join(folder, file), join(tree, file)];
@@ -75,11 +75,11 @@ function removeTree(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // A process that is just ending: an empty group more harms nobody.
+    // A process may still be exiting. An empty leftover group is harmless.
   }
 }
 
-/** All processes of a group of processes and of those below it. */
+/** All processes of a cgroup and of its children. */
 export function processesIn(cgroup: string): number[] {
   const tree = trees().find((one) => existsSync(join(one, cgroup, 'cgroup.procs')));
   return tree === undefined ? [] : pidsBelow(join(tree, cgroup));
@@ -91,7 +91,7 @@ function pidsBelow(folder: string): number[] {
   return [...own, ...below.flatMap(({ name }) => pidsBelow(join(folder, name)))];
 }
 
-/** Processes whose command line names this folder: shims of containers outlive their containerd. */
+/** Processes whose command line contains this folder, because shims of containers outlive containerd. */
 export function processesNaming(folder: string): number[] {
   return readdirSync('/proc')
     .map(Number)
@@ -111,12 +111,12 @@ export function endAll(pids: number[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended by itself.
+      // It has exited.
     }
   }
 }
 
-/** Mounts below a folder, the deepest first. */
+/** Mounts below a folder, deepest first. */
 export function unmountBelow(folder: string): void {
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')

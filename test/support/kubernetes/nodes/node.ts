@@ -14,7 +14,7 @@ const execute = promisify(execFile);
 
 export interface NodeOptions {
   name: string;
-  /** Short: sockets in it have names of at most 107 characters. */
+  /** Must be short: the paths of its sockets have at most 107 characters. */
   folder: string;
   programs: NodePrograms;
   kubeconfig: string;
@@ -22,7 +22,7 @@ export interface NodeOptions {
   address: string;
 }
 
-/** A node of this machine: a containerd and a kubelet of its own. */
+/** A node on this machine with its own containerd and kubelet. */
 export class ClusterNode {
   readonly name: string;
   readonly #options: NodeOptions;
@@ -66,7 +66,7 @@ export class ClusterNode {
     await this.ctr('images', 'import', archive);
   }
 
-  /** The same image under another name. */
+  /** Adds another name for an image. */
   async tag(from: string, to: string): Promise<void> {
     await this.ctr('images', 'tag', from, to);
   }
@@ -101,7 +101,7 @@ export class ClusterNode {
     );
   }
 
-  /** kill -9 of the first process of the one container of this name. */
+  /** Kills (-9) the first process of the only container of this name. */
   async killContainer(name: string): Promise<void> {
     const filter = `labels."io.kubernetes.container.name"==${name}`;
     const ids = (await this.ctr('containers', 'list', '-q', filter)).trim().split('\n');
@@ -112,13 +112,13 @@ export class ClusterNode {
     process.kill(Number(running[0]![1]), 'SIGKILL');
   }
 
-  /** Its pods go on. */
+  /** Stops the kubelet. Its pods keep running. */
   async stopKubelet(): Promise<void> {
     await this.#kubelet?.stop('SIGKILL', STOP_GRACE_MS);
     this.#kubelet = null;
   }
 
-  /** As when the machine loses its power: everything that ran on it is gone at once, and nobody is told. */
+  /** Simulates a power loss: everything on the node dies at once, without a notification. */
   async losePower(): Promise<void> {
     await this.stopKubelet();
     await this.#containerd?.stop('SIGKILL', STOP_GRACE_MS);
@@ -132,7 +132,7 @@ export class ClusterNode {
     removeCgroup(this.#cgroup);
   }
 
-  /** Containers first: what a shim sees ending it reports to nobody. */
+  /** Containers first: a shim reports the exit of its container to nobody. */
   async #endContainers(): Promise<void> {
     const left = () => [...processesNaming(this.#options.folder), ...processesIn(this.#cgroup)];
     await until(

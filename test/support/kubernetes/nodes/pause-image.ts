@@ -8,7 +8,7 @@ import { PAUSE_IMAGE } from './settings.js';
 const TYPES = 'application/vnd.oci.image';
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 
-/** The image of what holds a pod together, of one file, as an OCI archive. */
+/** Creates the pause image, which contains one file, as an OCI archive. */
 export function pauseArchive({ containerd }: NodePrograms, work: string): string {
   const folder = join(work, 'pause');
   const blobs = join(folder, 'image/blobs/sha256');

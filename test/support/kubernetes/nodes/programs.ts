@@ -5,7 +5,7 @@ import { buildOnce, goVersion, type GoModule } from '../go-modules.js';
 import { forbiddenHere } from './allowed.js';
 import { nodeTools } from './tools.js';
 
-/** What nodes take beside the programs of Kubernetes: containerd and a names service, built from Go modules. */
+/** Programs that nodes need beside Kubernetes: containerd and a DNS server, built from Go modules. */
 const CONTAINERD: GoModule = {
   name: 'containerd',
   place: 'containerd',
@@ -39,11 +39,11 @@ export interface NodePrograms {
   kubernetes: string;
   containerd: string;
   dns: string;
-  /** The folder of the plugins that join pods to the network. */
+  /** Folder of the CNI plugins. */
   cni: string;
 }
 
-/** Why pods cannot run on this machine; null: they can, once all is built. */
+/** Reason why pods cannot run on this machine; null if they can once everything is built. */
 export function whyNoNodes(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'a kubelet needs root on Linux';
   if (process.env['KUBEBUILDER_ASSETS']) return 'KUBEBUILDER_ASSETS holds no kubelet: unset it';
@@ -52,7 +52,7 @@ export function whyNoNodes(): string | null {
   return typeof tools === 'string' ? tools : forbiddenHere();
 }
 
-/** @throws Error where they cannot be had */
+/** @throws Error if they are not available */
 export async function ensureNodePrograms(say: (line: string) => void): Promise<NodePrograms> {
   const why = whyNoNodes();
   if (why !== null) throw new Error(why);

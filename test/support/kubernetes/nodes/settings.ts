@@ -1,6 +1,6 @@
-/** Files by which nodes are run: containerd, its network, kubelet and kube-proxy. */
+/** Configuration files of nodes: containerd, CNI, kubelet and kube-proxy. */
 export const BRIDGE = 'gwkpods0';
-/** Of the bridge: of every pod the way out, and where the names service listens. */
+/** Address of the bridge: default gateway of all pods and address of the DNS server. */
 export const GATEWAY = '10.85.0.1';
 const PODS = '10.85.0.0/16';
 export const PAUSE_IMAGE = 'docker.io/gwk/pause:1';
@@ -16,7 +16,7 @@ export const cniConfig = (state: string): string =>
         isGateway: true,
         ipMasq: true,
         hairpinMode: true,
-        // Nodes of one machine share the bridge, and with it the list of addresses that are given.
+        // Nodes on one machine share the bridge, and so the list of allocated addresses.
         ipam: {
           type: 'host-local',
           dataDir: state,
@@ -31,7 +31,7 @@ export const cniConfig = (state: string): string =>
 export interface ContainerdPlaces {
   folder: string;
   socket: string;
-  /** How pods are joined to the network, and the plugins that do it. */
+  /** CNI configuration and plugins. */
   cni: { config: string; plugins: string };
 }
 
@@ -66,7 +66,7 @@ export interface KubeletPorts {
   health: number;
 }
 
-/** Several kubelets of one machine do not take each other's pods for orphans, since each has a cgroup of its own. */
+/** Each kubelet has its own cgroup, so kubelets on one machine do not kill each other's pods as orphans. */
 export const kubeletConfig = (socket: string, cgroup: string, ports: KubeletPorts): string =>
   JSON.stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -95,7 +95,7 @@ export const proxyConfig = (kubeconfig: string, ports: { metrics: number; health
     kind: 'KubeProxyConfiguration',
     mode: 'iptables',
     clusterCIDR: PODS,
-    // Answers between pods of one bridge would pass by the translation of addresses.
+    // Otherwise responses between pods of one bridge would bypass the address translation.
     iptables: { masqueradeAll: true },
     clientConnection: { kubeconfig },
     conntrack: { maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },

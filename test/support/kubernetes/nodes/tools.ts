@@ -5,8 +5,8 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /**
- * What kubelet, containerd and kube-proxy call on their node: the machine's own programs, else those of Debian's
- * packages, unpacked once into the user's cache and never installed.
+ * Programs that kubelet, containerd and kube-proxy call: those of the machine, otherwise from Debian packages that are
+ * unpacked into the user's cache and never installed.
  */
 const PACKAGES = ['runc', 'containernetworking-plugins', 'iptables', 'conntrack', 'iproute2'];
 const PROGRAMS = ['runc', 'iptables', 'conntrack', 'ip'];
@@ -14,15 +14,15 @@ const CNI = 'usr/lib/cni';
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/node-tools');
 
 export interface NodeTools {
-  /** The folder of the plugins that join pods to the network. */
+  /** Folder of the CNI plugins. */
   cni: string;
 }
 
 let found: NodeTools | undefined;
 
 /**
- * From then on PATH of this process, and of what it starts, leads to them.
- * @returns why not, where they are not to be had
+ * Finds the tools and adds them to PATH of this process and its children.
+ * @returns the reason if they are not available
  */
 export function nodeTools(): NodeTools | string {
   found ??= installed() ?? unpacked();
@@ -30,7 +30,7 @@ export function nodeTools(): NodeTools | string {
     nameIptables(join(CACHE, 'root/usr/sbin'));
     found = unpacked();
   }
-  return found ?? `missing and not to be had from the package manager: apt-get install ${PACKAGES.join(' ')}`;
+  return found ?? `missing and not available from the package manager: apt-get install ${PACKAGES.join(' ')}`;
 }
 
 function installed(): NodeTools | undefined {
@@ -38,7 +38,7 @@ function installed(): NodeTools | undefined {
   return all && existsSync(join('/', CNI, 'bridge')) ? { cni: join('/', CNI) } : undefined;
 }
 
-/** Programs and their libraries lie in folders of their own, which everything started from here has to know. */
+/** Unpacked programs and libraries have their own folders, which all child processes must know. */
 function unpacked(): NodeTools | undefined {
   const root = join(CACHE, 'root');
   const cni = join(root, CNI);
@@ -63,13 +63,13 @@ function multiarch(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** The machine's own come first: what is unpacked is for what it lacks. */
+/** Programs of the machine come first. The unpacked ones fill gaps. */
 function lead(variable: string, folders: string[]): void {
   const before = process.env[variable];
   process.env[variable] = [...(before ? [before] : []), ...folders].join(delimiter);
 }
 
-/** Debian's package leaves the choice between two programs, and the plain names with it, to its installation. */
+/** Debian's package has two variants of iptables; its installation would create the plain names. */
 function nameIptables(folder: string): void {
   const names = ['', '-save', '-restore'].flatMap((deed) => [`iptables${deed}`, `ip6tables${deed}`]);
   for (const name of names) {

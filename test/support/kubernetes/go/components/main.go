@@ -1,6 +1,6 @@
-// Kubernetes for tests: every component in one program, chosen by the name it is called by.
-// One program, because the components share most of their code: apart they would take five times
-// the time to link and five times the room.
+// Kubernetes for tests: all components in one program, selected by the name of the executable.
+// The components share most of their code, so separate programs would take five times the link
+// time and disk space.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 	}
 	command, known := components[name]
 	if !known {
-		fmt.Fprintf(os.Stderr, "%s is no component of Kubernetes that this program holds\n", name)
+		fmt.Fprintf(os.Stderr, "%s is not a Kubernetes component of this program\n", name)
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(command()))

@@ -1,4 +1,4 @@
-// Names of Services for the pods of a one-node cluster in tests: CoreDNS with no more plugins than that takes.
+// Service DNS for the pods of a test cluster: CoreDNS with the minimal set of plugins.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	// The order in which a question passes the plugins.
+	// Plugins in the order in which they handle a query.
 	dnsserver.Directives = []string{"bind", "errors", "cache", "kubernetes", "forward"}
 }
 

@@ -1,4 +1,4 @@
-// Holds the namespaces of a pod until it is told to end, and reaps what is orphaned into it.
+// Holds the namespaces of a pod until it receives a signal, and reaps orphaned processes.
 package main
 
 import (
