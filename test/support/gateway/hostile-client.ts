@@ -53,12 +53,12 @@ export class HostileClient {
 
   async #send(request: HostileRequest): Promise<void> {
     const { method, path, headers, body } = request;
-    const told = JSON.stringify({ ...request, body: body?.toString().slice(0, 2_000) });
+    const described = JSON.stringify({ ...request, body: body?.toString().slice(0, 2_000) });
     const call = { patient: false, headers, ...(body !== undefined && { body }) };
     const answer = await this.#account.client.call(method, path, call).catch((error: unknown) => {
-      throw new Error(`${(error as Error).message}, to ${told}`);
+      throw new Error(`${(error as Error).message}, to ${described}`);
     });
-    if (answer.status === 500) throw new Error(`500, to ${told}`);
+    if (answer.status === 500) throw new Error(`500, to ${described}`);
   }
 }
 

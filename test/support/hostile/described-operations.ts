@@ -12,11 +12,11 @@ export interface DescribedOperation {
   bodies: unknown[] | null;
   /** Whether the operation takes a form with a file. */
   takesForm: boolean;
-  /** It must be given only what is not there: it removes what the other requests name, or streams without end. */
+  /** Gets only ids that do not exist, because it deletes resources that other requests use, or streams without end. */
   spared: boolean;
 }
 
-/** Values of the parameters in paths, by their names. */
+/** Values of path parameters by name. */
 export type Ids = Readonly<Record<string, string>>;
 
 interface Described {
@@ -61,7 +61,7 @@ export function listParameters({ path }: DescribedOperation): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
 }
 
-/** The path with its parameters in their places. */
+/** The path with its parameters filled in. */
 export function pathWith(operation: DescribedOperation, values: Ids): string {
   return listParameters(operation).reduce(
     (at, name) => at.replace(`{${name}}`, () => values[name]!),
@@ -69,12 +69,12 @@ export function pathWith(operation: DescribedOperation, values: Ids): string {
   );
 }
 
-/** An id of the right form that names nothing. */
+/** A well-formed id that names nothing. */
 export function absent(name: string, ids: Ids): string {
   return `${ids[name]!.slice(0, 4)}${'0'.repeat(32)}`;
 }
 
-/** A shown body that names what is there. */
+/** An example body with ids of existing resources. */
 export function withIds(example: unknown, ids: Ids): unknown {
   const json = JSON.stringify(example, (name, part: unknown) => {
     const id = name === 'reply_to' ? ids['message_id'] : ids[name];

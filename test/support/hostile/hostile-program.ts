@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { serve } from '../helper-program.js';
 import type { HostileKind } from './hostile.js';
 
-/** Webhook destinations that mean harm (hostile.ts): each path behaves in its own way. */
+/** Hostile webhook receivers (hostile.ts). Each path has its own behaviour. */
 const GIGABYTE = 2 ** 30;
 const CHUNK = Buffer.alloc(65_536, 'x');
 const BYTE_EVERY_MS = 200;

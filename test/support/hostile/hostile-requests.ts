@@ -11,7 +11,7 @@ import {
 } from './described-operations.js';
 import { HOSTILE_TEXTS, HOSTILE_VALUES, RAW_BODIES } from './hostile-values.js';
 
-/** Requests as nobody should make them, to operations as the description of the interface has them. */
+/** Malformed requests to the operations of the OpenAPI document. */
 export interface HostileRequest {
   operation: string;
   method: string;
@@ -23,7 +23,7 @@ export interface HostileRequest {
 const text = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.string({ unit: 'binary', maxLength: 60 }));
 const value = fc.oneof(fc.constantFrom(...HOSTILE_VALUES), fc.jsonValue({ maxDepth: 3 }), text);
 
-/** Characters that a client can put into a header at all. */
+/** Characters that a client can send in a header. */
 const headerText = fc.oneof(
   fc.constantFrom(
     '',
@@ -75,7 +75,7 @@ const contentType = fc.constantFrom(
   '',
 );
 
-/** @param ids what is there; operations that are spared are given only what is not */
+/** @param ids existing resources; operations marked `spared` get only ids that do not exist */
 export function hostileRequests(document: OpenApiDocument, ids: Ids): fc.Arbitrary<HostileRequest> {
   return fc.oneof(...describedOperations(document).map((operation) => requestTo(operation, ids)));
 }
@@ -162,7 +162,7 @@ const form = fc
 
 type Change = (value: unknown) => unknown;
 
-/** Something within a body is put in the place of another, taken away, or added. */
+/** Replaces, removes or adds a value inside a body. */
 const change: fc.Arbitrary<Change> = fc
   .tuple(fc.array(fc.nat(20), { minLength: 1, maxLength: 5 }), value, fc.constantFrom('set', 'drop', 'add'))
   .map(

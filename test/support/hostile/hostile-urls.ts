@@ -1,9 +1,9 @@
 import type { UrlFinding } from '@gwk/api/platform/address-guard/guard';
 
-/** Ranges that the tables count on being configured. */
+/** Ranges that must be configured for these tables. */
 export const FORBIDDEN = ['34.118.224.0/20', '2600:1900::/28'];
 
-/** PORT stands for the port of a server on this machine that notices every connection. */
+/** PORT stands for the port of a local server that records every connection. */
 export const HOSTILE: [sentence: string, url: string, finding: UrlFinding][] = [
   ['plain HTTP to a public name', 'http://hooks.example.org:PORT/', 'not-https'],
   ['plain HTTP to loopback', 'http://127.0.0.1:PORT/', 'not-https'],

@@ -2,11 +2,11 @@
 export const STORM = [
   'the engine is killed',
   'the engine is asked to stop',
-  'the operator is killed, and with it the engine',
+  'the operator is killed together with the engine',
   'the connection is cut',
   'the network ends the stream (503)',
-  'the network is unreachable',
-  'the line is half-dead, then cut',
+  'the network is unavailable',
+  'the line freezes, then is cut',
 ] as const;
 /** Faults that do not close a good connection. */
 export const BACKGROUND = [
@@ -14,7 +14,7 @@ export const BACKGROUND = [
   'the API that engines use is killed',
   'the other API is killed',
   'the API that engines use stalls',
-  'Redis is killed, with its data',
+  'Redis is killed and loses its data',
   'Postgres is killed',
   'Postgres is restarted',
   'the worker is killed',

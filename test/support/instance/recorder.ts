@@ -2,7 +2,7 @@ import type { ReceivedView } from '@gwk/network/control/views';
 import { pause } from '../wait.js';
 import type { InstanceStage } from './stage.js';
 
-/** What happened to a message of the instance on a phone. */
+/** A message of the instance on a phone, and its fate. */
 export type Arrival = Pick<ReceivedView, 'seq' | 'at' | 'id' | 'to' | 'group' | 'fate' | 'text' | 'error'>;
 
 const LOOK_MS = 1_000;
