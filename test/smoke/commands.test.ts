@@ -3,7 +3,7 @@ import { customerWith, newKey, type Account } from '../support/gateway/customer.
 import { SharedGateway } from './shared-gateway.js';
 import { testPhone } from '../support/gateway/traffic.js';
 
-test('an account, its policy and its key, made by command, are those of the gateway', async () => {
+test('applies an account, its policy and its key that were created by the CLI', async () => {
   const gateway = SharedGateway.get();
   const name = `commands ${randomBytes(4).toString('hex')}`;
   const account = await gateway.gwk<Account>('account', 'create', name, '--requests-per-minute', '1000');

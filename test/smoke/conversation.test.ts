@@ -9,7 +9,7 @@ import { testPhone } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
-/** A conversation with a contact of a sandbox, through every process there is, and two of the API. */
+/** A conversation with a contact of a sandbox, through all processes and two API replicas. */
 let stage: SharedStage;
 beforeAll(async () => {
   stage = await openSharedStage('conversation');
@@ -27,7 +27,7 @@ const left = ({ id }: MessageOut) =>
     },
     { what: `${id} has left` },
   );
-const hear = (from: string, body: Record<string, unknown>): Promise<SandboxInboundOut> =>
+const receiveFrom = (from: string, body: Record<string, unknown>): Promise<SandboxInboundOut> =>
   stage.customer.clients[1]!.expect(200, 'POST', `/v1/instances/${stage.instance.id}/sandbox/inbound`, {
     body: { from, ...body },
   });
@@ -36,14 +36,14 @@ const delivered = ({ event_id }: SandboxInboundOut): Promise<ReceivedCall> =>
     what: `${event_id} is delivered`,
   });
 
-test('buttons are answered by a number, once; what follows is an ordinary message', async () => {
+test('recognises a number as the answer to buttons once, and then as an ordinary message', async () => {
   const to = testPhone(1);
   const buttons = [
     { type: 'reply', id: 'yes', label: 'Sim' },
     { type: 'reply', id: 'no', label: 'Não' },
   ];
   const menu = await left(await send(to, { type: 'interactive', interactive: { body: 'Vem?', buttons } }));
-  const call = await delivered(await hear(to, { text: 'opção 2' }));
+  const call = await delivered(await receiveFrom(to, { text: 'opção 2' }));
   expect(call).toMatchObject({ type: 'message.interactive_reply', verified: true });
   expect(call.data).toMatchObject({
     instance_id: stage.instance.id,
@@ -57,10 +57,10 @@ test('buttons are answered by a number, once; what follows is an ordinary messag
       in_reply_to_wa_message_id: menu.wa_message_id,
     },
   });
-  expect(await delivered(await hear(to, { text: '1' }))).toMatchObject({ type: 'message.received' });
+  expect(await delivered(await receiveFrom(to, { text: '1' }))).toMatchObject({ type: 'message.received' });
 });
 
-test('a list is answered by a click, a poll by a vote', async () => {
+test('recognises a click as the answer to a list, and a vote as the answer to a poll', async () => {
   const to = testPhone(2);
   const sections = [
     {
@@ -79,7 +79,7 @@ test('a list is answered by a click, a poll by a vote', async () => {
     source: 'list',
     in_reply_to_wa_message_id: list.wa_message_id,
   };
-  const { data } = await delivered(await hear(to, { text: 'Tarde', reply: click }));
+  const { data } = await delivered(await receiveFrom(to, { text: 'Tarde', reply: click }));
   expect(data['reply']).toMatchObject({ option_id: 'r2', source: 'list', in_reply_to: list.id });
 
   const options = [
@@ -93,19 +93,19 @@ test('a list is answered by a click, a poll by a vote', async () => {
     source: 'poll',
     in_reply_to_wa_message_id: poll.wa_message_id,
   };
-  const vote = await delivered(await hear(to, { text: 'Bege', reply }));
+  const vote = await delivered(await receiveFrom(to, { text: 'Bege', reply }));
   expect(vote.data['reply']).toMatchObject({ option_id: 'b', source: 'poll', in_reply_to: poll.id });
-  const again = await delivered(await hear(to, { text: 'Bege', reply }));
+  const again = await delivered(await receiveFrom(to, { text: 'Bege', reply }));
   expect(again.data['reply']).toMatchObject({ option_id: 'b', vote_removed: true });
 });
 
-test('SAIR stops what waits and what would come; VOLTAR frees', async () => {
+test('SAIR stops sends to the contact, VOLTAR allows them again', async () => {
   const { client } = stage.customer;
   const to = testPhone(3);
   await left(await send(to, { type: 'text', text: { body: 'oi' } }));
-  const text = await hear(to, { text: 'sair' });
+  const text = await receiveFrom(to, { text: 'sair' });
   expect((await delivered(text)).type).toBe('message.received');
-  const told = (type: string) =>
+  const deliveredEvent = (type: string) =>
     until(
       async () =>
         (await stage.receiver.calls(stage.path)).find(
@@ -113,7 +113,7 @@ test('SAIR stops what waits and what would come; VOLTAR frees', async () => {
         ),
       { what: `${type} is delivered` },
     );
-  expect((await told('contact.opted_out')).data).toMatchObject({
+  expect((await deliveredEvent('contact.opted_out')).data).toMatchObject({
     keyword: 'sair',
     message_id: text.message_id,
   });
@@ -126,16 +126,16 @@ test('SAIR stops what waits and what would come; VOLTAR frees', async () => {
   expect(data).toMatchObject([
     { phone: to, source: 'keyword', keyword: 'sair', instance_id: stage.instance.id },
   ]);
-  await hear(to, { text: 'VOLTAR' });
-  await told('contact.opted_in');
+  await receiveFrom(to, { text: 'VOLTAR' });
+  await deliveredEvent('contact.opted_in');
   await left(await send(to, { type: 'text', text: { body: 'de volta' } }));
-  // The events of contacts are in the list without a filter (design).
+  // Events of contacts are only in the list without a filter.
   const events = await client.expect<Page<EventOut>>(200, 'GET', '/v1/events?limit=200');
   const types = events.data.map(({ type }) => type);
   expect(types).toEqual(expect.arrayContaining(['contact.opted_out', 'contact.opted_in']));
 });
 
-test('500 parallel sends to new contacts, at two API processes, never pass the limit by one', async () => {
+test('500 parallel sends to new contacts through two API processes never exceed the limit', async () => {
   const { client, clients } = stage.customer;
   const path = `/v1/instances/${stage.instance.id}`;
   const before = new Set((await client.messages({ instance_id: stage.instance.id })).map(({ to }) => to))

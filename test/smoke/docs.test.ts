@@ -29,8 +29,8 @@ const PAGES = [
 ];
 
 /**
- * Types what the pages of docs/ show, word for word, in the order of reading, and compares what comes out with what
- * is shown there: text as it is, JSON field by field (the pages show those that matter).
+ * Types the commands of the docs pages word for word, in reading order, and compares the output with the page: text
+ * exactly, JSON for the fields that the page shows.
  */
 describe('the pages of docs/', () => {
   const gateway = SharedGateway.get();
@@ -51,11 +51,11 @@ describe('the pages of docs/', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test.each(PAGES)('%s: every command does what it is shown to do', async (page) => {
+  test.each(PAGES)('every command of %s prints what the page shows', async (page) => {
     const steps = readPageSteps(page);
     expect(steps.length).toBeGreaterThan(1);
     for (const { command, output } of steps) {
-      if (command.includes('/pairing/stream')) await readTheCode();
+      if (command.includes('/pairing/stream')) await scanCode();
       const printed = await shell.type(command);
       if (output === null) expect(printed).toBe('');
       else if (output.startsWith('{'))
@@ -64,13 +64,13 @@ describe('the pages of docs/', () => {
     }
   });
 
-  /** The network of this gateway is played by the test: what a sandbox of `make run` does by itself is done here. */
-  async function readTheCode(): Promise<void> {
+  /** The test plays the network of this gateway. A sandbox of `make run` scans the code by itself. */
+  async function scanCode(): Promise<void> {
     const { body } = await customer.client.call<{ data: { id: string }[] }>('GET', '/v1/instances');
     await gateway.network.phone(body.data[0]!.id, { kind: 'scan' });
   }
 
-  test('link to what is there', () => {
+  test('links of docs/ point to existing files', () => {
     const broken = readdirSync(join(ROOT, 'docs'))
       .filter((name) => name.endsWith('.md'))
       .flatMap((name) => {

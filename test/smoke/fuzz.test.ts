@@ -3,7 +3,7 @@ import { HostileClient } from '../support/gateway/hostile-client.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { hostileRequests } from '../support/hostile/hostile-requests.js';
 
-/** The same ones each time; test/processes/fuzz.test.ts has many more. */
+/** The requests are the same in each run. test/processes/fuzz.test.ts sends many more. */
 const REQUESTS = 400;
 const SEED = 1;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   hostile = await HostileClient.of({ ...stage, client: stage.customer.client });
 });
 
-test('hostile requests get no 500, and only answers that the description of the interface knows', async () => {
+test('answers hostile requests without a 500, and only as OpenAPI describes', async () => {
   const { document, ids } = hostile;
   await hostile.send(fc.sample(hostileRequests(document, ids), { numRuns: REQUESTS, seed: SEED }));
   await hostile.staysInGoodHealth();

@@ -8,7 +8,7 @@ import { until } from '../support/wait.js';
 
 const REQUESTS = 200;
 
-describe('one Idempotency-Key, at two API processes at once', () => {
+describe('one Idempotency-Key at two API processes', () => {
   let stage: SharedStage;
   beforeAll(async () => {
     stage = await openSharedStage('idempotency');
@@ -23,13 +23,16 @@ describe('one Idempotency-Key, at two API processes at once', () => {
   const count = (answers: Answer<unknown>[], status: number) =>
     answers.filter((answer) => answer.status === status).length;
 
-  test('200 concurrent requests with one key make one message, which leaves once', async () => {
+  test('200 concurrent requests with one key create one message, which is sent once', async () => {
     const answers = await Promise.all(
       indexes.map((index) => post(index, testPhone(1), 'only once', 'one-key')),
     );
     const accepted = answers.filter(({ status }) => status === 202);
     const others = answers.filter(({ status }) => status !== 202);
-    report('200 requests with one key', { accepted: accepted.length, 'told to wait': others.length });
+    report('200 requests with one key', {
+      accepted: accepted.length,
+      'rejected as in progress': others.length,
+    });
     expect(new Set(accepted.map(({ body }) => body.id)).size).toBe(1);
     expect(accepted.filter(({ headers }) => headers['idempotent-replayed'] !== 'true')).toHaveLength(1);
     for (const answer of others)
@@ -38,17 +41,19 @@ describe('one Idempotency-Key, at two API processes at once', () => {
     const { client } = stage.customer;
     const [message, ...more] = await client.messages({ instance_id: stage.instance.id });
     expect(more).toEqual([]);
-    await until(async () => (await client.message(message!.id)).status === 'read', { what: 'it is read' });
+    await until(async () => (await client.message(message!.id)).status === 'read', {
+      what: 'the message is read',
+    });
     const stanzas = await stage.network.stanzasOf(stage.instance.id);
     expect(stanzas.map(({ text }) => text)).toEqual(['only once']);
   });
 
-  test('requests that repeat a key of another body are refused, and harm no stranger beside them', async () => {
+  test('rejects a key reused with another body, and accepts the requests beside it', async () => {
     const first = await Promise.all(
       indexes.map((index) => post(index, testPhone(index), 'first', `key-${index}`)),
     );
     expect(count(first, 202)).toBe(REQUESTS);
-    // One in ten names a key that has been used.
+    // One in ten uses a key again.
     const keyOf = (index: number) => (index % 10 === 0 ? `key-${index}` : `fresh-${index}`);
     const second = await Promise.all(
       indexes.map((index) => post(index, testPhone(index), 'second', keyOf(index))),

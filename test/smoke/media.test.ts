@@ -12,7 +12,7 @@ import { SharedGateway } from './shared-gateway.js';
 import { joinGateway } from './shared-stage.js';
 import { until } from '../support/wait.js';
 
-/** Files all the way: from a consumer or a server, through the worker, to the network. */
+/** Files from an upload or a server, through the worker, to the network. */
 const gateway = SharedGateway.get();
 let customer: Customer;
 let instance: string;
@@ -20,9 +20,9 @@ let origin: Server;
 let originUrl: string;
 const folder = mkdtempSync(join(tmpdir(), 'gwk-media-e2e-'));
 const samples = new Samples(folder);
-/** What the origin was asked for. */
+/** Paths that were requested from the origin. */
 const asked: string[] = [];
-/** What it answers of /late.mp3 once it is told to. */
+/** The origin answers /late.mp3 once this resolves. */
 const late = Promise.withResolvers<void>();
 
 beforeAll(async () => {
@@ -74,7 +74,7 @@ interface Sent {
 }
 
 let lastPhone = 5511970000000;
-/** Never ending in what sandboxes treat apart. */
+/** Avoids the endings that sandboxes treat in a special way. */
 const newPhone = () => String((lastPhone += 10_010));
 
 async function send(content: Record<string, unknown>, to = newPhone()): Promise<MessageOut> {
@@ -96,7 +96,7 @@ async function ended({ id }: MessageOut): Promise<MessageOut> {
   );
 }
 
-/** What arrived at the network for a message. */
+/** Content that arrived at the network for a message. */
 async function arrived(message: MessageOut): Promise<Sent> {
   const { wa_message_id, error } = await ended(message);
   expect(error).toBeNull();
@@ -120,7 +120,7 @@ async function uploaded(path: string): Promise<MediaOut> {
 
 const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-test('each kind of file that was uploaded arrives at the network as it was finished', async () => {
+test('sends each kind of uploaded file in its prepared form', async () => {
   const jpeg = await samples.picture('b.jpg', 640, 480);
   const image = await arrived(
     await send({ image: { media: { media_id: (await uploaded(jpeg)).id }, caption: 'c' } }),
@@ -152,7 +152,7 @@ test('each kind of file that was uploaded arrives at the network as it was finis
   expect(voice.media!['sha256']).not.toBe(sha256(mp3));
 });
 
-test('a file by URL is fetched, named and typed as the request corrects it', async () => {
+test('fetches a file by URL, with the file name and type of the request', async () => {
   const media = { url: `${originUrl}/a.png`, filename: 'final.pdf', mimetype: 'application/pdf' };
   const { media: sent } = await arrived(await send({ document: { media } }));
   expect(sent).toMatchObject({
@@ -164,18 +164,18 @@ test('a file by URL is fetched, named and typed as the request corrects it', asy
   expect(plain.media).toMatchObject({ mimetype: 'image/png', width: 300 });
 });
 
-test('three redirects are followed, a fourth is not (media_unavailable)', async () => {
+test('follows three redirects, and fails with media_unavailable at a fourth', async () => {
   const image = (path: string) => ({ image: { media: { url: originUrl + path } } });
   expect((await arrived(await send(image('/hop2')))).media).toMatchObject({ width: 300 });
   expect(await ended(await send(image('/hop3')))).toMatchObject({ error: { code: 'media_unavailable' } });
 });
 
-test('a server that was busy is asked again', async () => {
+test('retries a server that answered 503', async () => {
   const message = await send({ image: { media: { url: `${originUrl}/busy` } } });
   expect((await arrived(message)).media).toMatchObject({ width: 300 });
 });
 
-test('what cannot be had or is not what it has to be fails with media_unavailable, and lets the next go', async () => {
+test('fails with media_unavailable for unreachable or invalid files, and sends the next message', async () => {
   const to = newPhone();
   const text = await samples.picture('small.webp', 100, 100);
   const broken = [
@@ -195,7 +195,7 @@ test('what cannot be had or is not what it has to be fails with media_unavailabl
   expect((await ended(last)).error).toBeNull();
 });
 
-test('a message that is being prepared keeps its place, and holds up nobody else', async () => {
+test('a message in preparation keeps its place, and does not delay other conversations', async () => {
   const to = newPhone();
   samples.sound('late.mp3');
   const media = { url: `${originUrl}/late.mp3` };
@@ -211,7 +211,7 @@ test('a message that is being prepared keeps its place, and holds up nobody else
   expect(await place(first)).toBeLessThan(await place(second));
 });
 
-test('preview_url shows the page of the first link; without an answer the text leaves without', async () => {
+test('preview_url shows the page of the first link; without an answer the text is sent without a preview', async () => {
   const text = (url: string) => ({ text: { body: `see ${url}, please`, preview_url: true } });
   const shown = await arrived(await send(text(`${originUrl}/page`)));
   expect(shown.preview).toEqual({

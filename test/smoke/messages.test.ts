@@ -28,22 +28,22 @@ describe('messages of every type', () => {
       },
       { what: `${id} is ${statuses.join(' or ')}` },
     );
-  /** Accepted and left: the message, and its stanza as the network saw it. */
+  /** Sends a message and waits until it has left. Returns it and its stanza as the network saw it. */
   async function sent(
     type: string,
     content: object,
     more: object = {},
-  ): Promise<{ message: MessageOut; drawn: Record<string, unknown> }> {
+  ): Promise<{ message: MessageOut; rendered: Record<string, unknown> }> {
     const { body } = await post(type, content, more);
     const message = await untilStatus(body.id, 'sent', 'delivered', 'read');
-    return { message, drawn: drawnIn(await stanzaOf(message.wa_message_id!)) };
+    return { message, rendered: renderedIn(await stanzaOf(message.wa_message_id!)) };
   }
   const stanzaOf = async (waMessageId: string): Promise<Stanza> =>
     (await stage.network.stanzasOf(stage.instance.id)).find((stanza) => stanza.waMessageId === waMessageId)!;
-  const drawnIn = ({ bytes }: Stanza) => JSON.parse(bytes) as Record<string, unknown>;
-  /** Changes go as messages of their own. */
+  const renderedIn = ({ bytes }: Stanza) => JSON.parse(bytes) as Record<string, unknown>;
+  /** Edits, deletions and reactions are messages of their own on the network. */
   const changes = async (kind: string) =>
-    (await stage.network.stanzasOf(stage.instance.id)).map(drawnIn).filter(({ type }) => type === kind);
+    (await stage.network.stanzasOf(stage.instance.id)).map(renderedIn).filter(({ type }) => type === kind);
   const eventsOf = async (type: string, messageId: string): Promise<EventOut[]> =>
     (await stage.customer.client.events({ type })).filter(({ data }) => data['message_id'] === messageId);
   const change = (method: string, id: string, body?: object) =>
@@ -60,20 +60,20 @@ describe('messages of every type', () => {
   ];
   const list = { button: 'Ver', sections: [{ title: 'Doces', rows: [{ id: 'b', title: 'Bolo' }] }] };
 
-  test('location, contact and poll leave as they were given', async () => {
+  test('sends location, contact and poll unchanged', async () => {
     const location = { latitude: -23.55, longitude: -46.63, name: 'Praça' };
-    expect((await sent('location', location)).drawn).toEqual({ type: 'location', location });
+    expect((await sent('location', location)).rendered).toEqual({ type: 'location', location });
     const contact = { name: 'Ana', phones: ['+5511987654321'], organization: 'Loja' };
-    expect((await sent('contact', contact)).drawn).toEqual({ type: 'contact', contact });
+    expect((await sent('contact', contact)).rendered).toEqual({ type: 'contact', contact });
     const options = ['Azul', 'Verde'].map((label, n) => ({ id: `o${n}`, label }));
-    const { drawn, message } = await sent('poll', { name: 'Cor?', options });
-    expect(drawn).toEqual({ type: 'poll', poll: { name: 'Cor?', options, selectable: 1 } });
+    const { rendered, message } = await sent('poll', { name: 'Cor?', options });
+    expect(rendered).toEqual({ type: 'poll', poll: { name: 'Cor?', options, selectable: 1 } });
     expect(message.rendered_as).toBeNull();
   });
 
   test.each<[string, object, string, object]>([
     [
-      'buttons by the mode of the instance: native, and numbered in the text',
+      'buttons in the mode of the instance: native and numbered in the text',
       { body: 'Quer?', buttons },
       'native_flow_buttons',
       { interactive: { body: 'Quer?\n\n1. Sim\n2. Não', buttons } },
@@ -85,13 +85,13 @@ describe('messages of every type', () => {
       { interactive: { body: 'Quer?', footer: 'Loja', buttons } },
     ],
     [
-      'buttons in the older form',
+      'buttons in the legacy format',
       { body: 'Quer?', buttons, mode: 'native', format: 'legacy' },
       'legacy_buttons',
       { interactive: { body: 'Quer?', buttons } },
     ],
     [
-      'a list in the older form',
+      'a list in the legacy format',
       { body: 'Quer?', list, mode: 'native', format: 'legacy' },
       'legacy_list',
       { interactive: { body: 'Quer?', list } },
@@ -103,24 +103,24 @@ describe('messages of every type', () => {
       { interactive: { body: 'Quer?\n\n*Doces*\n1. Bolo', list } },
     ],
     [
-      'buttons in mode text: all written out',
+      'buttons in mode text, written as text',
       { body: 'Quer?', footer: 'Loja', buttons, mode: 'text' },
       'text_menu',
       { text: { body: 'Quer?\n\n1. Sim\nSite: https://example.org/a\n2. Não\n\nLoja' } },
     ],
-  ])('%s', async (_, content, renderedAs, expected) => {
-    const { message, drawn } = await sent('interactive', content);
-    expect(drawn).toEqual({ type: 'interactive', ...expected });
+  ])('renders %s', async (_, content, renderedAs, expected) => {
+    const { message, rendered } = await sent('interactive', content);
+    expect(rendered).toEqual({ type: 'interactive', ...expected });
     expect(message.rendered_as).toBe(renderedAs);
     const [event] = await eventsOf('message.sent', message.id);
     expect(event!.data['rendered_as']).toBe(renderedAs);
   });
 
-  test('a quote is made of what is stored, with mentions beside it', async () => {
+  test('builds a quote from the stored message, with mentions', async () => {
     const first = await sent('text', { body: 'Primeira' });
     const mentions = ['5511987650000'];
-    const { drawn } = await sent('text', { body: 'Segunda' }, { reply_to: first.message.id, mentions });
-    expect(drawn).toMatchObject({
+    const { rendered } = await sent('text', { body: 'Segunda' }, { reply_to: first.message.id, mentions });
+    expect(rendered).toMatchObject({
       quoted: {
         wa_message_id: first.message.wa_message_id,
         chat: toChatId(FRIEND),
@@ -135,7 +135,7 @@ describe('messages of every type', () => {
     expect([unknown.status, codeOf(unknown)]).toEqual([422, 'invalid-reply-to']);
   });
 
-  test('a text is edited: on the network, in the record, in an event, and in quotes of it', async () => {
+  test('edits a text on the network, in the record, in an event and in quotes of it', async () => {
     const { message } = await sent('text', { body: 'Olá' });
     const edited = await change('PATCH', message.id, { text: 'Olá!' });
     expect([edited.status, edited.body.id]).toEqual([200, message.id]);
@@ -154,11 +154,11 @@ describe('messages of every type', () => {
       wa_message_id: message.wa_message_id,
       chat: { phone: FRIEND },
     });
-    const { drawn } = await sent('text', { body: 'Segunda' }, { reply_to: message.id });
-    expect(drawn['quoted']).toMatchObject({ text: 'Olá!' });
+    const { rendered } = await sent('text', { body: 'Segunda' }, { reply_to: message.id });
+    expect(rendered['quoted']).toMatchObject({ text: 'Olá!' });
   });
 
-  test('If-Match keeps an edit from what has changed', async () => {
+  test('If-Match rejects an edit of a changed message', async () => {
     const { message } = await sent('text', { body: 'Olá' }, { to: NEVER_READ });
     await untilStatus(message.id, 'delivered');
     const { headers } = await stage.customer.client.call('GET', `/v1/messages/${message.id}`);
@@ -172,7 +172,7 @@ describe('messages of every type', () => {
     expect([stale.status, codeOf(stale)]).toEqual([412, 'precondition-failed']);
   });
 
-  test('a message is deleted for everyone once; its record and status stay', async () => {
+  test('deletes a message for everyone once, and keeps its record and status', async () => {
     const { message } = await sent('text', { body: 'Olá' }, { to: NEVER_READ });
     await untilStatus(message.id, 'delivered');
     expect((await change('DELETE', message.id)).status).toBe(204);
@@ -187,7 +187,7 @@ describe('messages of every type', () => {
     expect([again.status, codeOf(again)]).toEqual([409, 'not-editable']);
   });
 
-  test('a reaction is given and taken back, once for each key', async () => {
+  test('adds and removes a reaction once per key', async () => {
     const { message } = await sent('text', { body: 'Olá' });
     const react = (emoji: string) =>
       stage.customer.client.call('POST', `/v1/messages/${message.id}/reactions`, {
@@ -202,23 +202,23 @@ describe('messages of every type', () => {
     expect([none.status, codeOf(none)]).toEqual([422, 'validation-error']);
   });
 
-  test('another pacing of the instance acts at once, on what waits too', async () => {
+  test('a changed pacing applies at once, also to queued messages', async () => {
     const { client } = stage.customer;
     const { id } = await client.connectedInstance('pacing');
     const pace = (messages_per_minute: number) =>
       client.expect(200, 'PATCH', `/v1/instances/${id}`, { body: { policy: { messages_per_minute } } });
     const queued = async () => (await client.messages({ instance_id: id, status: 'queued' })).length;
     await pace(1);
-    // At one a minute the last would leave an hour later, far beyond what any test waits.
+    // At one per minute the last message would leave an hour later, far beyond any timeout.
     await Promise.all(
       Array.from({ length: 60 }, (_, n) => client.acceptedText(id, testPhone(710 + n), 'oi')),
     );
-    await until(async () => (await queued()) < 60, { what: 'one has left' });
+    await until(async () => (await queued()) < 60, { what: 'one message has left' });
     await pace(6000);
-    await until(async () => (await queued()) === 0, { what: 'all have left' });
+    await until(async () => (await queued()) === 0, { what: 'all messages have left' });
   });
 
-  test('the mode of the instance counts as it is when the message leaves', async () => {
+  test('uses the interactive mode that the instance has when the message leaves', async () => {
     const { client } = stage.customer;
     const setMode = (interactive_mode: string) =>
       client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, { body: { interactive_mode } });
@@ -228,8 +228,8 @@ describe('messages of every type', () => {
     expect(message.rendered_as).toBe('text_menu');
   });
 
-  describe('what came in', () => {
-    const hear = (from: string, text: string) =>
+  describe('an inbound message', () => {
+    const receiveFrom = (from: string, text: string) =>
       stage.customer.client.expect<SandboxInboundOut>(
         200,
         'POST',
@@ -237,22 +237,22 @@ describe('messages of every type', () => {
         { body: { from, text } },
       );
 
-    test('is reacted to and quoted, and neither edited nor deleted', async () => {
-      const { message_id: id, wa_message_id } = await hear(FRIEND, 'Quanto é?');
+    test('accepts reactions and quotes, and rejects edits and deletions', async () => {
+      const { message_id: id, wa_message_id } = await receiveFrom(FRIEND, 'Quanto é?');
       expect((await change('POST', id, { emoji: '❤️' })).status).toBe(204);
       const key = { chat: toChatId(FRIEND), wa_message_id, from_me: false, participant: null };
       expect(await changes('react')).toContainEqual({ type: 'react', key, emoji: '❤️' });
       const [event] = await eventsOf('message.reaction', id);
       expect(event!.data).toMatchObject({ emoji: '❤️', from_me: true, wa_message_id });
-      const { drawn } = await sent('text', { body: 'Dez' }, { reply_to: id });
-      expect(drawn['quoted']).toMatchObject({ wa_message_id, from_me: false, text: 'Quanto é?' });
+      const { rendered } = await sent('text', { body: 'Dez' }, { reply_to: id });
+      expect(rendered['quoted']).toMatchObject({ wa_message_id, from_me: false, text: 'Quanto é?' });
       const answers = [await change('PATCH', id, { text: 'x' }), await change('DELETE', id)];
       expect(answers.map(({ status }) => status)).toEqual([409, 409]);
       expect(answers.map(codeOf)).toEqual(['not-editable', 'not-editable']);
     });
 
-    test('what the network refuses can be asked for again', async () => {
-      const { message_id: id } = await hear('5511988880002', 'Oi');
+    test('a reaction that the network refuses may be retried', async () => {
+      const { message_id: id } = await receiveFrom('5511988880002', 'Oi');
       const answer = await stage.customer.client.call('POST', `/v1/messages/${id}/reactions`, {
         body: { emoji: '👍' },
         patient: false,
@@ -263,13 +263,13 @@ describe('messages of every type', () => {
     });
   });
 
-  test('what is no text cannot be edited', async () => {
+  test('rejects an edit of a message that is no text', async () => {
     const { message } = await sent('contact', { name: 'Ana', phones: ['5511987654321'] });
     const answer = await change('PATCH', message.id, { text: 'x' });
     expect([answer.status, codeOf(answer)]).toEqual([409, 'not-editable']);
   });
 
-  test('what waits or is leaving cannot be changed', async () => {
+  test('rejects edits, reactions and deletions of a queued or sending message', async () => {
     const to = testPhone(701);
     await stage.network.setRule({ hold: true }, toChatId(to), stage.instance.id);
     const leaving = (await post('text', { body: 'a' }, { to })).body;
@@ -295,7 +295,7 @@ describe('messages of every type', () => {
     ['0000', 'recipient_not_on_whatsapp'],
     ['0002', 'wa_error'],
   ])(
-    'a number ending in %s fails with %s, and such a message can neither be changed nor deleted',
+    'a phone number ending in %s fails with %s, and the message can be neither edited nor deleted',
     async (end, code) => {
       const { body } = await post('text', { body: 'x' }, { to: `551199888${end}` });
       const failed = await untilStatus(body.id, 'failed');

@@ -3,7 +3,7 @@ import { METRICS } from '@gwk/core/metrics/page';
 import { Exposition } from '../support/exposition.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
 
-/** What each program exports, by the headings of docs/metrics.md. */
+/** Headings of docs/metrics.md for the metrics of each program. */
 const PROGRAMS = {
   api: [
     '`gwk api`',
@@ -33,14 +33,14 @@ function portOf(name: ProgramName): number {
   return portIn(`"pid":${stage.gateway.engine(stage.instance.id)!.pid},`, '"waiting for the lease"');
 }
 
-/** As the program says itself when it starts. */
+/** Port from the log line that the program writes at its start. */
 function portIn(...words: string[]): number {
   const found = stage.gateway.logs().find(({ line }) => words.every((word) => line.includes(word)));
   return (JSON.parse(found!.line) as { port: number }).port;
 }
 
 test.each(Object.keys(PROGRAMS) as ProgramName[])(
-  'gwk %s exports what the catalogue says of it, and nothing else',
+  'gwk %s exports the metrics of the catalogue and no others',
   async (name) => {
     const described: Metric[] = PROGRAMS[name].flatMap((title) => [...METRICS[title]!]);
     const seen = await Exposition.of(portOf(name));

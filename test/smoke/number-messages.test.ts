@@ -6,8 +6,8 @@ import { newNumber, openNumber, type NumberStage } from './number-stage.js';
 import { until } from '../support/wait.js';
 
 /**
- * The rows of the spec on messages of a real number, through real processes, with every log at its finest; what people
- * write carries a marker that no log may hold.
+ * Messages of a paired instance through real processes, with logs at level debug. All message texts contain a
+ * marker that must not appear in any log.
  */
 const MARKER = `marker${randomBytes(6).toString('hex')}`;
 let stage: NumberStage;
@@ -38,8 +38,8 @@ function becomes(id: string, status: MessageOut['status']): Promise<MessageOut> 
   );
 }
 
-/** Of one message, oldest first. */
-async function told(type: string, id: string) {
+/** Data of the events of one message, oldest first. */
+async function eventsAbout(type: string, id: string) {
   const events = await stage.eventsOf(type);
   return events
     .map(({ data }) => data)
@@ -50,14 +50,14 @@ async function told(type: string, id: string) {
 const one = (type: string, fits: (data: Record<string, unknown>) => boolean) =>
   until(async () => (await stage.eventsOf(type)).find(({ data }) => fits(data))?.data, { what: type });
 
-describe('a message that is sent', () => {
-  test('is sent, delivered, read and played, each with its event', async () => {
+describe('an outbound message', () => {
+  test('becomes sent, delivered, read and played, each with an event', async () => {
     const { ana } = stage;
     await ana.behaves({ confirms: false });
     const { id } = await accepted(ana.number, text('step by step'));
     const sent = await becomes(id, 'sent');
     const received = await ana.receives({ id: sent.wa_message_id! });
-    expect(await told('message.sent', id)).toMatchObject([
+    expect(await eventsAbout('message.sent', id)).toMatchObject([
       { wa_message_id: sent.wa_message_id, rendered_as: null, chat: { phone: ana.number } },
     ]);
     await ana.confirms(received);
@@ -65,9 +65,10 @@ describe('a message that is sent', () => {
     await ana.reads(received);
     expect(await becomes(id, 'read')).toMatchObject({ read_at: expect.any(String) as string });
     await ana.plays(received);
-    const played = async () => (await told('message.status_updated', id)).some((data) => data['played']);
-    await until(played, { what: 'it is played' });
-    expect((await told('message.status_updated', id)).map((data) => data['status'])).toEqual([
+    const played = async () =>
+      (await eventsAbout('message.status_updated', id)).some((data) => data['played']);
+    await until(played, { what: 'the message is played' });
+    expect((await eventsAbout('message.status_updated', id)).map((data) => data['status'])).toEqual([
       'delivered',
       'read',
       'read',
@@ -75,7 +76,7 @@ describe('a message that is sent', () => {
     await ana.behaves({ confirms: true });
   });
 
-  test('stays delivered where the contact tells nobody of reading', async () => {
+  test('stays delivered when the contact sends no read receipts', async () => {
     const { ana } = stage;
     await ana.behaves({ readReceipts: false });
     const { id } = await accepted(ana.number, text('unread for ever'));
@@ -89,7 +90,7 @@ describe('a message that is sent', () => {
     expect((await client().message(id)).status).toBe('delivered');
   });
 
-  test('by buttons says how it left, and a tap on them is an answer', async () => {
+  test('with buttons reports how it was rendered, and a tap on a button is an interactive reply', async () => {
     const { ana } = stage;
     const buttons = [
       { type: 'reply', label: 'Yes', id: 'y' },
@@ -115,7 +116,7 @@ describe('a message that is sent', () => {
     });
   });
 
-  test('as a poll is answered by a vote, and by taking it back', async () => {
+  test('as a poll reports a vote and its removal', async () => {
     const { ana } = stage;
     const options = [
       { id: 'a', label: `A ${MARKER}` },
@@ -141,7 +142,7 @@ describe('a message that is sent', () => {
     });
   });
 
-  test('is edited, reacted to and deleted on the phone of the contact', async () => {
+  test('can be edited, reacted to and deleted on the phone of the contact', async () => {
     const { ana } = stage;
     const { id } = await accepted(ana.number, text('first'));
     const { wa_message_id: first } = await becomes(id, 'delivered');
@@ -154,15 +155,15 @@ describe('a message that is sent', () => {
     await client().expect(204, 'DELETE', `/v1/messages/${id}`);
     const revoked = async () =>
       (await ana.inbox()).some(({ message }) => JSON.stringify(message).includes('"REVOKE"'));
-    await until(revoked, { what: 'it is deleted there' });
+    await until(revoked, { what: 'the message is deleted on the phone' });
   });
 });
 
-describe('a message that the network does not take fails', () => {
+describe('a message that the network rejects fails', () => {
   const failed = async (to: string, content: Record<string, unknown>) => {
     const { id } = await accepted(to, content);
     const { error, wa_message_id } = await becomes(id, 'failed');
-    expect(await told('message.failed', id)).toMatchObject([{ error: { code: error!.code } }]);
+    expect(await eventsAbout('message.failed', id)).toMatchObject([{ error: { code: error!.code } }]);
     return { error, wa_message_id, id };
   };
   const stanzas = async (before: number) =>
@@ -171,7 +172,7 @@ describe('a message that the network does not take fails', () => {
     ).filter(({ stanza }) => stanza.attrs['category'] !== 'peer');
   const now = async () => (await stage.network.stanzas({ number: stage.phone.number })).at(-1)!.seq;
 
-  test('with recipient_not_on_whatsapp, and no stanza leaves', async () => {
+  test('with recipient_not_on_whatsapp, and no stanza is sent', async () => {
     const before = await now();
     const { error } = await failed('5511777777777', text('nobody'));
     expect(error).toMatchObject({ code: 'recipient_not_on_whatsapp' });
@@ -188,19 +189,19 @@ describe('a message that the network does not take fails', () => {
         interactive: { body: 'Which?', buttons: [{ type: 'reply', label: 'A', id: 'a' }], format: 'legacy' },
       },
     ],
-  ])('with wa_error at %s, and is not tried again', async (code, content) => {
+  ])('with wa_error for error %s, and is not retried', async (code, content) => {
     const { network, phone, ana } = stage;
     const before = await now();
     await network.rule({ on: 'message', number: phone.number, answer: Number(code), times: 1 });
     const { error } = await failed(ana.number, content);
     expect(error).toMatchObject({ code: 'wa_error', message: expect.stringContaining(code) as string });
-    // Whatever comes after it has left.
+    // A message that was accepted later has left.
     const { id } = await accepted(ana.number, text(`behind ${code}`));
     await becomes(id, 'delivered');
     expect(await stanzas(before)).toHaveLength(2);
   });
 
-  test('a restriction holds back new contacts, lowers the health, and ends', async () => {
+  test('a restriction refuses new contacts and lowers the health until it ends', async () => {
     const { network, phone, ana } = stage;
     const bia = await network.contact(newNumber(), { name: 'Bia' });
     await ana.writes('I know you', { to: phone.number });
@@ -223,14 +224,16 @@ describe('a message that the network does not take fails', () => {
     const { factors } = await client().expect<HealthOut>(200, 'GET', `/v1/instances/${stage.id}/health`);
     expect(factors.find(({ key }) => key === 'restrictions')).toMatchObject({ status: 'bad' });
     await network.lift(phone.number);
-    await until(async () => (await send(bia.number, text('now'))).status === 202, { what: 'it is over' });
+    await until(async () => (await send(bia.number, text('now'))).status === 202, {
+      what: 'the restriction is over',
+    });
   });
 });
 
-describe('what people write', () => {
+describe('an inbound message', () => {
   const from = (id: string) => (data: Record<string, unknown>) => data['wa_message_id'] === id;
 
-  test('with a file comes with the file', async () => {
+  test('with a file contains the file', async () => {
     const { ana, phone } = stage;
     const bytes = randomBytes(20_000);
     const fields = { caption: `look ${MARKER}`, fileName: `${MARKER}.bin` };
@@ -243,7 +246,7 @@ describe('what people write', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  test('with a file that is lost says so', async () => {
+  test('with a corrupt file reports hash_mismatch', async () => {
     const { ana, phone } = stage;
     const fields = { fileSha256: randomBytes(32) } as never;
     const id = await ana.writesFile('image', randomBytes(100), { to: phone.number, fields });
@@ -251,7 +254,7 @@ describe('what people write', () => {
     expect(media).toEqual({ error: 'hash_mismatch' });
   });
 
-  test('and edit, sealed, is an edit; and delete, a deletion', async () => {
+  test('reports an encrypted edit and a deletion of it', async () => {
     const { ana, phone } = stage;
     const secret = randomBytes(32).toString('base64');
     const content = { conversation: `first ${MARKER}`, messageContextInfo: { messageSecret: secret } };
@@ -263,7 +266,7 @@ describe('what people write', () => {
     expect(await one('message.deleted', from(id))).toMatchObject({ message_id });
   });
 
-  test('of which the phone has the content comes once', async () => {
+  test('whose content only the phone has is received once', async () => {
     const { ana, phone } = stage;
     const options = { unavailable: true };
     const id = await ana.writes(`on the phone ${MARKER}`, { to: phone.number, options });
@@ -273,7 +276,7 @@ describe('what people write', () => {
     });
   });
 
-  test('in a group names the group and the member, and is answered there', async () => {
+  test('in a group names the group and the member, and can be answered there', async () => {
     const { network, ana, phone } = stage;
     const group = await network.group('Friends', [phone, ana]);
     const id = await ana.writes(`hello all ${MARKER}`, { to: group });
@@ -296,7 +299,7 @@ describe('what people write', () => {
     });
   });
 
-  test('on the phone of the number itself is told as that', async () => {
+  test('from the paired phone itself is reported as sent from the device', async () => {
     const { ana, phone } = stage;
     const id = await phone.writesOnPhone(ana.number, `from my phone ${MARKER}`);
     expect(await one('message.sent_from_device', from(id))).toMatchObject({
@@ -306,7 +309,7 @@ describe('what people write', () => {
     });
   });
 
-  test('is marked as read, and the contact sees that somebody types', async () => {
+  test('can be marked as read, and its contact sees a typing presence', async () => {
     const { network, ana, phone } = stage;
     const wrote = await ana.writes(`read this ${MARKER}`, { to: phone.number });
     const { chat } = await one('message.received', from(wrote));
@@ -318,33 +321,33 @@ describe('what people write', () => {
   });
 });
 
-test('a contact is looked up', async () => {
+test('looks up a contact', async () => {
   const look = (phone: string) => client().expect(200, 'GET', `/v1/instances/${stage.id}/contacts/${phone}`);
   expect(await look(stage.ana.number)).toEqual({ phone: stage.ana.number, exists: true, jid: stage.ana.jid });
   expect(await look('5511777777778')).toEqual({ phone: '5511777777778', exists: false, jid: null });
 });
 
-describe('no log, at its finest, says', () => {
+describe('logs at level debug', () => {
   const lines = () => stage.gateway.logs().map(({ program, line }) => `${program}: ${line}`);
 
-  test('what people wrote, or what was written to them', () => {
+  test('contain no message text', () => {
     expect(lines().length).toBeGreaterThan(50);
     expect(lines().filter((line) => line.includes(MARKER))).toEqual([]);
   });
 
-  test('anything of keys and sessions', () => {
+  test('contain no key or session', () => {
     const words =
       /Closing session|Opening session|privKey|private|rootKey|chainKey|baseKey|preKey|signedIdentity|advSecret|noiseKey|mediaKey|"creds"|<Buffer/i;
     expect(lines().filter((line) => words.test(line))).toEqual([]);
   });
 
-  test('and its engine was heard, Baileys too', () => {
-    const heard = lines().filter((line) => line.includes('"program":"engine"'));
-    expect(heard.filter((line) => line.includes('"level":"debug"')).length).toBeGreaterThan(0);
-    expect(heard.filter((line) => line.includes('"library":"baileys"')).length).toBeGreaterThan(0);
+  test('contain lines of the engine and of Baileys', () => {
+    const engineLines = lines().filter((line) => line.includes('"program":"engine"'));
+    expect(engineLines.filter((line) => line.includes('"level":"debug"')).length).toBeGreaterThan(0);
+    expect(engineLines.filter((line) => line.includes('"library":"baileys"')).length).toBeGreaterThan(0);
   });
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network saw no protocol violation', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

@@ -8,19 +8,19 @@ import { SharedGateway } from './shared-gateway.js';
 import { joinGateway } from './shared-stage.js';
 import { until } from '../support/wait.js';
 
-/** A number on the real protocol, of the shared gateway: its engine speaks to the simulated network. */
+/** An instance of the shared gateway on the real protocol. Its engine connects to the simulated network. */
 export interface NumberStage {
   gateway: SharedGateway;
   network: NetworkClient;
   customer: Customer;
   phone: Person;
   ana: Person;
-  /** Of the instance. */
+  /** Id of the instance. */
   id: string;
   stateIs: (state: string) => Promise<unknown>;
-  /** Of the instance, newest first. */
+  /** Events of the instance, newest first. */
   eventsOf: (type: string) => Promise<EventOut[]>;
-  /** Has the phone read the code that the API shows. */
+  /** Lets the phone scan the code from the API. */
   pair: () => Promise<PairingOut>;
 }
 
@@ -33,7 +33,7 @@ export async function openNumber(name: string): Promise<NumberStage> {
   const ana = await network.contact(newNumber(), { name: 'Ana' });
   const { id }: InstanceOut = await client.createInstance('shop', 'web');
   const stateIs = (state: string) =>
-    until(async () => (await client.instance(id)).state === state, { what: `it is ${state}` });
+    until(async () => (await client.instance(id)).state === state, { what: `the instance is ${state}` });
   return {
     gateway,
     network,
@@ -52,5 +52,5 @@ export async function openNumber(name: string): Promise<NumberStage> {
   };
 }
 
-/** Nobody's yet: all files meet on one network. */
+/** An unused phone number. All test files share one network. */
 export const newNumber = (): string => `55119${randomInt(10_000_000, 100_000_000)}`;

@@ -3,7 +3,7 @@ import { openNumber, type NumberStage } from './number-stage.js';
 import { openStream } from '../support/sse.js';
 import { until } from '../support/wait.js';
 
-/** The rows of the spec on states of an instance, of a real number, through real processes. */
+/** States of a paired instance through real processes. */
 let stage: NumberStage;
 beforeAll(async () => {
   stage = await openNumber('states');
@@ -15,11 +15,11 @@ const pairing = () => stage.customer.client.expect<PairingOut>(200, 'GET', at('p
 const last = async (type: string) => (await stage.eventsOf(type))[0]?.data;
 const count = async (type: string) => (await stage.eventsOf(type)).length;
 
-test('new: pending_pair', async () => {
+test('a new instance is pending_pair', async () => {
   expect(await stage.customer.client.instance(stage.id)).toMatchObject({ state: 'pending_pair', jid: null });
 });
 
-test('a pairing that the phone ends with a passkey: the reason is told, the state stays, nothing is left', async () => {
+test('a pairing that the phone ends with a passkey reports the reason, and leaves neither a state nor a device', async () => {
   const { phone, customer, gateway, network } = stage;
   const stream = openStream(`${gateway.urls[0]!}${at('pairing/stream')}`, customer.key.api_key);
   const { body } = await post('pairing');
@@ -36,7 +36,7 @@ test('a pairing that the phone ends with a passkey: the reason is told, the stat
   expect(await network.call('account', { number: phone.number })).toMatchObject({ companions: [] });
 });
 
-test('a pairing: paired, then connected, with their events', async () => {
+test('a pairing emits paired, then connected', async () => {
   const { phone, customer, id } = stage;
   await stage.pair();
   expect(await last('instance.paired')).toMatchObject({
@@ -50,23 +50,27 @@ test('a pairing: paired, then connected, with their events', async () => {
 });
 
 test.each<[string, () => Promise<unknown>, string]>([
-  ['cut off', () => stage.network.cut(stage.phone.number), 'connection_closed'],
-  ['turned away for now (503)', () => stage.network.streamError(stage.phone.number, 503), 'unavailable'],
-])('%s: disconnected with its reason, and connected again by itself', async (_, cause, reason) => {
+  ['a cut connection', () => stage.network.cut(stage.phone.number), 'connection_closed'],
+  ['a stream error 503', () => stage.network.streamError(stage.phone.number, 503), 'unavailable'],
+])('%s: reports disconnected with its reason, and reconnects', async (_, cause, reason) => {
   const before = await count('instance.connected');
   await cause();
-  await until(async () => (await count('instance.connected')) > before, { what: 'it is back' });
+  await until(async () => (await count('instance.connected')) > before, {
+    what: 'the instance is connected again',
+  });
   await stage.stateIs('connected');
   expect(await last('instance.disconnected')).toMatchObject({ reason });
 });
 
-test('restart: 202, and connected again', async () => {
+test('restart answers 202, and the instance reconnects', async () => {
   const before = await count('instance.connected');
   expect((await post('restart')).status).toBe(202);
-  await until(async () => (await count('instance.connected')) > before, { what: 'it is back' });
+  await until(async () => (await count('instance.connected')) > before, {
+    what: 'the instance is connected again',
+  });
 });
 
-test('unlinked on the phone: logged_out with its reason, until it is paired anew', async () => {
+test('an unlinked instance is logged_out with its reason, until it is paired again', async () => {
   const { phone } = stage;
   await phone.unlinks();
   await stage.stateIs('logged_out');
@@ -78,14 +82,14 @@ test('unlinked on the phone: logged_out with its reason, until it is paired anew
   expect(await stage.customer.client.instance(stage.id)).toMatchObject({ business_name: 'The Shop' });
 });
 
-test('logout: 204, pending_pair, and the slot of the phone is free', async () => {
+test('logout answers 204, the instance is pending_pair, and the phone has no linked device', async () => {
   const { network, phone } = stage;
   expect((await post('logout')).status).toBe(204);
   await stage.stateIs('pending_pair');
   expect(await network.call('account', { number: phone.number })).toMatchObject({ companions: [] });
 });
 
-test('blocked for good: banned without an end, and sends fail at once', async () => {
+test('a permanent ban has no end, and sends fail at once', async () => {
   const { network, phone, ana, customer, id } = stage;
   await stage.pair();
   await network.ban(phone.number);
@@ -93,17 +97,17 @@ test('blocked for good: banned without an end, and sends fail at once', async ()
   expect(await last('instance.banned')).toMatchObject({ code: '406', expires_at: null });
   const { id: message } = await customer.client.acceptedText(id, ana.number, 'in vain');
   await until(async () => (await customer.client.message(message)).error?.code === 'not_connected', {
-    what: 'it fails',
+    what: 'the message fails',
   });
   expect((await post('pairing')).status).toBe(409);
 });
 
-test('deleted: 204, then 404', async () => {
+test('DELETE answers 204, later GET answers 404', async () => {
   const { customer, id } = stage;
   expect((await customer.client.call('DELETE', `/v1/instances/${id}`)).status).toBe(204);
   expect((await customer.client.call('GET', `/v1/instances/${id}`)).status).toBe(404);
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network saw no protocol violation', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

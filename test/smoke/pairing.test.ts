@@ -6,14 +6,14 @@ import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { openStream } from '../support/sse.js';
 import { until } from '../support/wait.js';
 
-/** The life of a number, through real processes: a sandbox, whose phone and network are played by the tests. */
+/** The life cycle of an instance through real processes: a sandbox, whose phone and network the tests play. */
 let stage: SharedStage;
 let id: string;
 
 beforeAll(async () => {
   stage = await openSharedStage('pairing');
   id = stage.instance.id;
-  // No code runs out while a test looks at it.
+  // The codes stay valid for the whole test.
   await stage.network.setPairingTerms(id, { codes: 6, codeMs: 600_000 });
 });
 
@@ -24,19 +24,21 @@ const pair = () => post<PairingOut>('pairing');
 const look = async () => (await stage.customer.client.call<PairingOut>('GET', at('pairing'))).body;
 const phone = (event: PhoneEvent) => stage.network.phone(id, event);
 const stateIs = (state: string) =>
-  until(async () => (await stage.customer.client.instance(id)).state === state, { what: `it is ${state}` });
+  until(async () => (await stage.customer.client.instance(id)).state === state, {
+    what: `the instance is ${state}`,
+  });
 const eventsOf = (type: string) => stage.customer.client.events({ instance_id: id, type });
 const signals = async () => (await stage.network.signalsOf(id)).map(({ kind }) => kind);
 
-/** Whatever came before: logged out, paired anew, connected. */
-async function pairAnew(): Promise<void> {
+/** Pairs and connects the instance, unless it is connected. */
+async function ensurePaired(): Promise<void> {
   if ((await stage.customer.client.instance(id)).state === 'connected') return;
   expect((await pair()).status).toBe(200);
   await phone({ kind: 'scan' });
   await stateIs('connected');
 }
 
-test('sandbox after logout: pending_pair until POST pairing, then QR, paired, connected, and it sends again', async () => {
+test('a sandbox after logout is pending_pair until POST pairing, then shows a QR code, connects and sends again', async () => {
   const stream = () =>
     openStream(`${stage.gateway.urls[1]!}${at('pairing/stream')}`, stage.customer.key.api_key);
   const connected = stream();
@@ -65,12 +67,12 @@ test('sandbox after logout: pending_pair until POST pairing, then QR, paired, co
 
   const { id: message } = await stage.customer.client.acceptedText(id, '5511987654321', 'de volta');
   await until(async () => (await stage.customer.client.message(message)).status === 'read', {
-    what: 'it is read',
+    what: 'the message is read',
   });
 });
 
-test('the network refuses: 502 pairing-failed, and the next attempt is a new one', async () => {
-  await pairAnew();
+test('a refused pairing ends with 502 pairing-failed, and the next attempt starts again', async () => {
+  await ensurePaired();
   await post('logout');
   await stateIs('pending_pair');
   expect((await pair()).status).toBe(200);
@@ -79,11 +81,11 @@ test('the network refuses: 502 pairing-failed, and the next attempt is a new one
   await phone({ kind: 'refuse', reason: 'passkey_required' });
   await until(() => watched.state.ended, { what: 'the stream ends' });
   expect(watched.events.at(-1)).toMatchObject({ event: 'error', data: { status: 502 } });
-  await pairAnew();
+  await ensurePaired();
 });
 
-test('unlinked on the phone: logged_out, waiting messages fail with not_paired, and it can be paired again', async () => {
-  await pairAnew();
+test('an unlinked instance is logged_out, fails its queued messages with not_paired, and can be paired again', async () => {
+  await ensurePaired();
   await phone({ kind: 'unlink', reason: 'device_removed' });
   await stateIs('logged_out');
   expect((await eventsOf('instance.logged_out'))[0]!.data).toMatchObject({ reason: 'device_removed' });
@@ -91,19 +93,21 @@ test('unlinked on the phone: logged_out, waiting messages fail with not_paired, 
   await until(async () => (await stage.customer.client.message(message)).error?.code === 'not_paired', {
     what: 'the message fails',
   });
-  await pairAnew();
+  await ensurePaired();
 });
 
-test('a drop reconnects by itself', async () => {
-  await pairAnew();
+test('a dropped connection reconnects', async () => {
+  await ensurePaired();
   const before = (await eventsOf('instance.connected')).length;
   await phone({ kind: 'drop', reason: 'connection_lost' });
-  await until(async () => (await eventsOf('instance.connected')).length > before, { what: 'it is back' });
+  await until(async () => (await eventsOf('instance.connected')).length > before, {
+    what: 'the instance is connected again',
+  });
   expect((await eventsOf('instance.disconnected'))[0]!.data).toMatchObject({ reason: 'connection_lost' });
 });
 
 test('contacts, read marks and presence reach the network', async () => {
-  await pairAnew();
+  await ensurePaired();
   const { client } = stage.customer;
   const check = (number: string) => client.call<ContactCheckOut>('GET', at(`contacts/${number}`));
   expect((await check('5511987654321')).body).toMatchObject({
@@ -122,19 +126,21 @@ test('contacts, read marks and presence reach the network', async () => {
   expect((await signals()).slice(-2)).toEqual(['read', 'presence']);
 });
 
-test('restart: 202, and it connects anew', async () => {
-  await pairAnew();
+test('restart answers 202, and the instance reconnects', async () => {
+  await ensurePaired();
   const before = (await eventsOf('instance.connected')).length;
   const { status, body } = await post('restart');
   expect([status, body.id]).toEqual([202, id]);
-  await until(async () => (await eventsOf('instance.connected')).length > before, { what: 'it is back' });
+  await until(async () => (await eventsOf('instance.connected')).length > before, {
+    what: 'the instance is connected again',
+  });
 });
 
-test('DELETE unlinks the device, and the number is gone', async () => {
-  await pairAnew();
+test('DELETE unlinks the device and ends the engine', async () => {
+  await ensurePaired();
   const before = (await signals()).filter((kind) => kind === 'unlink').length;
   expect((await stage.customer.client.call('DELETE', `/v1/instances/${id}`)).status).toBe(204);
-  // The answer does not wait for the phone for ever.
+  // The response does not wait for the phone indefinitely.
   await until(async () => (await signals()).filter((kind) => kind === 'unlink').length > before, {
     what: 'the device is unlinked',
   });

@@ -10,20 +10,20 @@ import { networkEnvironment } from '../support/instance/stage.js';
 import { readEnvironment, isRunning, listProcesses, type ProcessInfo } from '../support/processes.js';
 import { endWithWorker } from '../support/shared.js';
 
-/** The gateway that all files of test/smoke share: two API processes, a worker and an operator. */
+/** The gateway shared by all files of test/smoke: two API processes, a worker and an operator. */
 const VARIABLE = 'TEST_SMOKE_GATEWAY';
 
 interface Description {
   settings: GatewaySettings;
   urls: string[];
   programs: { name: string; pid: number; logFile: string }[];
-  /** Where webhooks go; each file has a path of its own there. */
+  /** Address of the webhook receiver. Each file has its own path there. */
   receiverUrl: string;
-  /** Controls the network of real numbers. */
+  /** Controls the network of paired instances. */
   controlUrl: string;
 }
 
-/** Starts it for the processes that are started from here on. It ends with what else this process shares. */
+/** Starts the gateway for processes that this process starts later. It ends with the other shared servers. */
 export async function startSharedGateway(): Promise<void> {
   const numbers = await startNetwork();
   endWithWorker(() => numbers.close());
@@ -33,7 +33,7 @@ export async function startSharedGateway(): Promise<void> {
   const gateway = await Gateway.start({
     apis: 2,
     settings: {
-      // All test files ask from one address.
+      // All test files use one client address.
       api: { ...debug, GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' },
       worker: debug,
       operator: { ...debug, ...networkEnvironment(numbers, 'OPERATOR') },
@@ -50,7 +50,10 @@ export async function startSharedGateway(): Promise<void> {
   process.env[VARIABLE] = JSON.stringify(description);
 }
 
-/** The shared gateway from any process. Nobody stops a part of it, or changes what holds for all of it. */
+/**
+ * Access to the shared gateway from any process. Tests must not stop a part of it, or change a setting of all of
+ * it.
+ */
 export class SharedGateway {
   readonly isShared = true;
   readonly settings: GatewaySettings;
@@ -58,7 +61,7 @@ export class SharedGateway {
   readonly urls: string[];
   /** The network of sandboxes. */
   readonly network: Network;
-  /** The network of real numbers. */
+  /** The network of paired instances. */
   readonly numbers: NetworkClient;
   readonly receiver: Receiver;
   readonly #programs: Description['programs'];
@@ -110,6 +113,6 @@ function podOf(pid: number): string | undefined {
   try {
     return readEnvironment(pid).get('GWK_ENGINE_POD');
   } catch {
-    return undefined; // it has ended meanwhile
+    return undefined; // the process has ended meanwhile
   }
 }

@@ -5,19 +5,21 @@ import type { Network } from '../support/gateway/network.js';
 import type { Receiver } from '../support/gateway/receiver.js';
 import { SharedGateway } from './shared-gateway.js';
 
-/** An account on the shared gateway, with one connected sandbox, and one destination that is told all. */
+/**
+ * An account on the shared gateway with one connected sandbox, and one webhook endpoint that receives all events.
+ */
 export interface SharedStage {
   gateway: SharedGateway;
   network: Network;
   receiver: Receiver;
-  /** Of the destination. */
+  /** Path of the endpoint. */
   path: string;
   customer: Customer;
   instance: InstanceOut;
   endpointId: string;
 }
 
-/** An account of this test file alone. */
+/** Creates an account for one test file. */
 export function joinGateway(
   gateway: SharedGateway,
   name: string,

@@ -22,7 +22,7 @@ const run = promisify(execFile);
 interface WalkThrough {
   page: string;
   steps: () => Step[];
-  /** README.md shows the fields that matter, docs/walkthrough.md shows whole answers. */
+  /** README.md shows the relevant fields, docs/walkthrough.md shows whole responses. */
   whole: boolean;
 }
 
@@ -40,7 +40,7 @@ describe.each(PAGES)('the walk-through of $page', ({ page, steps: stepsOfWalk, w
   let port: string;
   let receiver: ChildProcess | undefined;
   let received = '';
-  /** Assignments typed so far, and ids and secrets that were answered. */
+  /** Assignments typed so far. */
   let variables = '';
   const answered = new Map<string, string>();
 
@@ -94,14 +94,14 @@ describe.each(PAGES)('the walk-through of $page', ({ page, steps: stepsOfWalk, w
   }
 
   const shapeOfLines = (text: string) => text.trim().split('\n').map(shapeOfLine);
-  /** The receiver's lines end in JSON; the headers of an answer do not. */
+  /** Lines of the receiver end in JSON, headers of a response do not. */
   function shapeOfLine(line: string): unknown {
     const at = line.indexOf('{');
     if (at === -1) return normalizeShape(line.trim());
     return [normalizeShape(line.slice(0, at)), normalizeShape(JSON.parse(line.slice(at)))];
   }
 
-  /** What was read may come a little later: it is read again. */
+  /** Repeats a read until its output matches: changes may appear later. */
   async function expectOutput({ command, output }: Step): Promise<void> {
     const shown = normalizeShape(JSON.parse(output!));
     const typed = filledIn(command);
@@ -124,14 +124,14 @@ describe.each(PAGES)('the walk-through of $page', ({ page, steps: stepsOfWalk, w
   async function follow(step: Step): Promise<void> {
     const { command, output } = step;
     const assignments = command.split('\n').every((line) => /^[A-Z]+=/.test(line));
-    if (command === 'make run') return; // the shared gateway runs already
+    if (command === 'make run') return; // the shared gateway is already running
     if (assignments) variables += `\n${filledIn(command)}`;
     else if (command.includes('webhook-receiver')) startReceiver(filledIn(command));
     else if (output?.startsWith('{')) await expectOutput(step);
     else await expectHeaders(step);
   }
 
-  test('every command does what it is shown to do', async () => {
+  test('every command prints what the page shows', async () => {
     const steps = stepsOfWalk();
     expect(steps.length).toBeGreaterThan(whole ? 8 : 5);
     for (const step of steps) await follow(step);

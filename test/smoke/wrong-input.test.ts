@@ -11,7 +11,7 @@ import { joinGateway, openSharedStage, type SharedStage } from './shared-stage.j
 import { testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
-describe('wrong input, on a real process', () => {
+describe('invalid input to a real process', () => {
   let stage: SharedStage;
   let stranger: Customer;
   beforeAll(async () => {
@@ -51,8 +51,8 @@ describe('wrong input, on a real process', () => {
   const bodies: { sentence: string; code: ProblemCode; make: () => Call; path?: string }[] = [
     { sentence: 'malformed JSON', code: 'validation-error', make: () => json('{"instance_id": ') },
     { sentence: 'an empty body', code: 'validation-error', make: () => json('') },
-    { sentence: 'no body at all', code: 'validation-error', make: () => ({}) },
-    { sentence: 'JSON that is no object', code: 'validation-error', make: () => json('[1]') },
+    { sentence: 'no body', code: 'validation-error', make: () => ({}) },
+    { sentence: 'JSON that is not an object', code: 'validation-error', make: () => json('[1]') },
     { sentence: 'JSON null', code: 'validation-error', make: () => json('null') },
     { sentence: 'JSON nested 20,000 deep', code: 'validation-error', make: () => json(DEEP) },
     {
@@ -89,7 +89,7 @@ describe('wrong input, on a real process', () => {
       make: () => ({ body: { ...good(), text: { body: 'a\u0000b' } } }),
     },
     {
-      sentence: 'half a surrogate pair',
+      sentence: 'a lone surrogate',
       code: 'validation-error',
       make: () => json(JSON.stringify({ ...good(), text: { body: '#' } }).replace('#', '\\ud83d')),
     },
@@ -118,7 +118,11 @@ describe('wrong input, on a real process', () => {
       code: 'validation-error',
       make: () => ({ body: { ...good(), to: undefined } }),
     },
-    { sentence: 'a bad phone', code: 'invalid-phone', make: () => ({ body: { ...good(), to: '+55 11' } }) },
+    {
+      sentence: 'an invalid phone number',
+      code: 'invalid-phone',
+      make: () => ({ body: { ...good(), to: '+55 11' } }),
+    },
     {
       sentence: 'a text message without text',
       code: 'invalid-message',
@@ -135,11 +139,11 @@ describe('wrong input, on a real process', () => {
       make: () => ({ body: good(), headers: { 'idempotency-key': 'k'.repeat(256) } }),
     },
   ];
-  test.each(bodies)('POST /v1/messages with $sentence: $code', async ({ make, code }) => {
+  test.each(bodies)('answers POST /v1/messages with $sentence with $code', async ({ make, code }) => {
     expectProblem(await call('POST', '/v1/messages', make()), code);
   });
 
-  test('an unknown field is named by its path', async () => {
+  test('names an unknown field by its path', async () => {
     const { body } = await call('POST', '/v1/instances', { body: { name: 'x', kind: 'sandbox', nmae: 'y' } });
     expect(body.errors).toEqual([expect.objectContaining({ path: 'nmae' })]);
   });
@@ -174,7 +178,7 @@ describe('wrong input, on a real process', () => {
       path: () => '/v1/events?limit=201',
     },
     {
-      sentence: 'a limit that is no number',
+      sentence: 'a limit that is not a number',
       code: 'validation-error',
       method: 'GET',
       path: () => '/v1/instances?limit=ten',
@@ -186,7 +190,7 @@ describe('wrong input, on a real process', () => {
       path: () => '/v1/messages?limit=1&limit=2',
     },
     {
-      sentence: 'a since that is no time',
+      sentence: 'a since that is not a time',
       code: 'validation-error',
       method: 'GET',
       path: () => '/v1/events?since=yesterday',
@@ -204,13 +208,13 @@ describe('wrong input, on a real process', () => {
       path: () => '/v1/events?type=contact.opted_in',
     },
     {
-      sentence: 'a foreign instance as a filter',
+      sentence: 'an instance of another account as a filter',
       code: 'not-found',
       method: 'GET',
       path: () => `/v1/messages?instance_id=ins_${'1'.repeat(32)}`,
     },
     {
-      sentence: 'a cursor that is none',
+      sentence: 'an invalid cursor',
       code: 'invalid-cursor',
       method: 'GET',
       path: () => '/v1/messages?cursor=abc',
@@ -222,7 +226,7 @@ describe('wrong input, on a real process', () => {
       path: () => '/v1/messages?cursor=',
     },
   ];
-  test.each(paths)('$method with $sentence: $code', async ({ method, path, code }) => {
+  test.each(paths)('answers $method with $sentence with $code', async ({ method, path, code }) => {
     expectProblem(await call(method, path()), code);
   });
 
@@ -230,13 +234,13 @@ describe('wrong input, on a real process', () => {
     ['DELETE', '/v1/instances', /GET.*POST|POST.*GET/],
     ['PUT', '/v1/messages', /GET.*POST|POST.*GET/],
     ['POST', '/v1/events', /GET/],
-  ])('%s %s: method-not-allowed, with Allow', async (method, path, allowed) => {
+  ])('answers %s %s with method-not-allowed and Allow', async (method, path, allowed) => {
     const answer = await call(method, path);
     expectProblem(answer, 'method-not-allowed');
     expect(answer.headers.allow).toMatch(allowed);
   });
 
-  test('a cursor of another account, of another list or of another filter: invalid-cursor', async () => {
+  test('rejects a cursor of another account, list or filter with invalid-cursor', async () => {
     const { client } = stage.customer;
     for (const index of [1, 2, 3]) await client.acceptedText(stage.instance.id, testPhone(index), 'listed');
     const page = await client.expect<Page<unknown>>(200, 'GET', '/v1/messages?limit=1');
@@ -248,7 +252,7 @@ describe('wrong input, on a real process', () => {
     expect((await call('GET', `/v1/messages?limit=1&cursor=${cursor}`)).status).toBe(200);
   });
 
-  test('an expired cursor: invalid-cursor', async () => {
+  test('rejects an expired cursor with invalid-cursor', async () => {
     const sealer = new Sealer(parseEncryptionKeys(stage.gateway.settings.encryptionKeys));
     const dayAgo = new Cursors(sealer, () => Date.now() - 25 * 3_600_000);
     const accountId = fromPublicId('account', stage.customer.account.id)!;
@@ -260,7 +264,7 @@ describe('wrong input, on a real process', () => {
     expectProblem(await call('GET', path(dayAgo)), 'invalid-cursor');
   });
 
-  test('no key, a malformed key and an unknown key: unauthorized', async () => {
+  test('answers a missing, malformed or unknown key with unauthorized', async () => {
     for (const headers of [
       { authorization: '' },
       { authorization: 'Basic abc' },
@@ -272,7 +276,7 @@ describe('wrong input, on a real process', () => {
     }
   });
 
-  test('a revoked key: unauthorized', async () => {
+  test('answers a revoked key with unauthorized', async () => {
     const key = await newKey(stage.gateway, stage.customer.account.name, 'instances:read');
     const client = new GatewayClient(stage.gateway.urls[0]!, key.api_key);
     expect((await client.call('GET', '/v1/instances')).status).toBe(200);
@@ -287,7 +291,7 @@ describe('wrong input, on a real process', () => {
     expectProblem(answer, 'unauthorized');
   });
 
-  test('a key without the scope: insufficient-scope, which names it', async () => {
+  test('answers a key without the scope with insufficient-scope and the scope', async () => {
     const key = await newKey(stage.gateway, stage.customer.account.name, 'instances:read');
     const client = new GatewayClient(stage.gateway.urls[0]!, key.api_key);
     const answer = await client.call<ProblemBody>('POST', '/v1/messages', { body: good() });
@@ -295,7 +299,7 @@ describe('wrong input, on a real process', () => {
     expect(answer.body.required_scope).toBe('messages:send');
   });
 
-  test('an X-Request-ID is kept, and a wrong one replaced', async () => {
+  test('keeps a valid X-Request-ID, and replaces an invalid one', async () => {
     const kept = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'mine-1' } });
     expect([kept.headers['x-request-id'], kept.body.request_id]).toEqual(['mine-1', 'mine-1']);
     const replaced = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'x'.repeat(129) } });
@@ -306,7 +310,7 @@ describe('wrong input, on a real process', () => {
   const HOST = 'Host: gwk\r\n';
   const raws: { sentence: string; code: ProblemCode; bytes: () => string }[] = [
     {
-      sentence: 'bytes that are no HTTP',
+      sentence: 'bytes that are not HTTP',
       code: 'validation-error',
       bytes: () => '\u0016\u0003\u0001nothing\r\n\r\n',
     },
@@ -316,7 +320,7 @@ describe('wrong input, on a real process', () => {
       bytes: () => `GET /v1/messages HTTP/1.1\r\n${HOST}X-Big: ${'a'.repeat(100_000)}\r\n\r\n`,
     },
     {
-      sentence: 'both lengths',
+      sentence: 'Content-Length and Transfer-Encoding',
       code: 'validation-error',
       bytes: () =>
         `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
@@ -327,19 +331,19 @@ describe('wrong input, on a real process', () => {
       bytes: () => `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`,
     },
     {
-      sentence: 'an announced body of 10 MB that never comes',
+      sentence: 'an announced body of 10 MB that never arrives',
       code: 'file-too-large',
       bytes: () =>
         `POST /v1/messages HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Type: application/json\r\nAuthorization: Bearer ${stage.customer.key.api_key}\r\nContent-Length: 10000000\r\n\r\n{`,
     },
   ];
-  test.each(raws)('$sentence: $code', async ({ bytes, code }) => {
+  test.each(raws)('answers $sentence with $code', async ({ bytes, code }) => {
     const answer = await exchangeRaw(stage.gateway.urls[0]!, bytes(), 120_000);
     expect(answer.split(' ', 2).join(' ')).toBe(`HTTP/1.1 ${PROBLEMS[code].status}`);
     expect(answer).toContain(`/problems/${code}"`);
   });
 
-  test('after all of it the same processes run, and one accepts a message, which leaves', async () => {
+  test('keeps the same processes running, and sends a message after all of it', async () => {
     const { client } = stage.customer;
     const { id } = await client.acceptedText(stage.instance.id, testPhone(1), 'still here');
     await until(() => client.hasLeft(id), { what: 'the message leaves' });
