@@ -83,9 +83,7 @@ export async function timesToReady(stage: E2eStage, count: number): Promise<numb
   return times;
 }
 
-/**
- * `gwk pair` draws the QR code on the terminal. The phone scans the code of the pairing Secret,
- */
+/** `gwk pair` prints the QR code as a picture. The phone scans the code of the pairing Secret instead. */
 export async function pairPhone({ stage, phone }: ScenarioContext): Promise<string> {
   await apply(stage, NAME, 'web');
   const took = clock();

@@ -4,9 +4,9 @@ import { migrate } from '@gwk/api/database/migrate';
 import pg from 'pg';
 
 /**
- * The rows of a backup without its schema: every table in one snapshot, while the gateway works; and their return into
- * a database that is made anew and migrated. By the server's own COPY, so that the client programs of Postgres need not
- * be there in the server's version. What operators type is pg_dump and pg_restore: test/processes/dump.test.ts.
+ * Backup and restore of the rows without the schema: every table in one snapshot while the gateway runs, and into a
+ * database that is created again and migrated. Uses COPY, so that the tests need no Postgres client programs.
+ * Operators use pg_dump and pg_restore: see test/processes/dump.test.ts.
  */
 const MIGRATIONS = '_prisma_migrations';
 
@@ -42,7 +42,7 @@ export function takeBackup(url: string, folder: string): Promise<string[]> {
   });
 }
 
-/** Whatever the database held is gone; who is connected is cut off. */
+/** Replaces the database. Connected clients are disconnected. */
 export async function restoreBackup(url: string, folder: string, tables: readonly string[]): Promise<void> {
   const name = new URL(url).pathname.slice(1);
   const server = new URL(url);
@@ -53,9 +53,9 @@ export async function restoreBackup(url: string, folder: string, tables: readonl
   });
   await migrate({ url, ca: undefined });
   await within(url, async (client) => {
-    // Rows come table by table: what refers to another may come before it.
+    // Rows are restored table by table, so a row may be inserted before the one it references.
     await client.query(`SET session_replication_role = replica`);
-    // The rows that migrations make are in the dump, too.
+    // The backup contains the rows that migrations insert, too.
     await client.query(`TRUNCATE ${tables.map((table) => `"${table}"`).join(', ')}`);
     for (const table of tables) {
       await client.query(`COPY "${table}" FROM '${join(folder, table)}' (FORMAT binary)`);

@@ -8,7 +8,10 @@ import { Crowd } from '../support/gateway/crowd.js';
 import { createInternalApiWorld } from '../support/api/internal-api.js';
 import { realTime, until } from '../support/wait.js';
 
-/** Listeners beside the public one, held open by many: their number is bounded, and who means well is served. */
+/**
+ * Listeners other than the public one, with many open connections: their number is bounded, and other clients are
+ * served.
+ */
 const crowds: Crowd[] = [];
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -55,13 +58,13 @@ const HEALTH: [program: string, start: () => Promise<number>][] = [
   ],
 ];
 
-test.each(HEALTH)('the port of health of the %s: who holds it keeps no probe out', async (_, start) => {
+test.each(HEALTH)('open connections to the health port of the %s do not block probes', async (_, start) => {
   const url = `http://127.0.0.1:${await start()}`;
   const crowd = Crowd.to(url);
   crowds.push(crowd);
   await crowd.open(MAX_HEALTH_CONNECTIONS + MORE, HALF);
   await until(() => crowd.closed >= MORE, {
-    what: 'those beyond the bound are closed',
+    what: 'connections beyond the limit are closed',
     timeoutMs: realTime(5_000),
   });
   expect(crowd.standing).toBeLessThanOrEqual(MAX_HEALTH_CONNECTIONS);
@@ -69,7 +72,7 @@ test.each(HEALTH)('the port of health of the %s: who holds it keeps no probe out
   expect(answer.status).toBe(200);
 });
 
-test('the internal port: who holds every connection between requests keeps no engine out', async () => {
+test('idle connections to the internal API do not block engines', async () => {
   const port = await createInternalApiWorld({ config: { internalMaxConnections: 20 } });
   closers.push(() => port.close());
   const crowd = Crowd.to(port.url);
@@ -79,9 +82,9 @@ test('the internal port: who holds every connection between requests keeps no en
   await Promise.all(kept.map((socket) => once(socket, 'data')));
   await crowd.open(MORE);
   await until(() => crowd.closed >= MORE - 2, {
-    what: 'those beyond the bound are closed',
+    what: 'connections beyond the limit are closed',
     timeoutMs: realTime(5_000),
   });
   expect(crowd.standing).toBeLessThanOrEqual(20);
-  await until(async () => (await port.addEngine()) !== undefined, { what: 'others are served' });
+  await until(async () => (await port.addEngine()) !== undefined, { what: 'other clients are served' });
 });

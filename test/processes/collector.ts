@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { until } from '../support/wait.js';
 
-/** A span as it was exported (OTLP). Times in milliseconds. */
+/** An exported span (OTLP). Times in milliseconds. */
 export interface CollectedSpan {
   service: string;
   traceId: string;
@@ -18,10 +18,10 @@ export interface CollectedSpan {
 
 type Fields = Map<number, (Buffer | bigint)[]>;
 
-/** An OpenTelemetry collector: takes OTLP over HTTP as protobuf, and reads it by the numbers of its definition. */
+/** An OpenTelemetry collector. It accepts OTLP over HTTP as protobuf, and decodes fields by their numbers. */
 export class Collector {
   readonly spans: CollectedSpan[] = [];
-  /** Every byte that came, for what must not be among them. */
+  /** Raw bodies, for checks that they contain no secret. */
   readonly bodies: Buffer[] = [];
   readonly headers: Record<string, unknown>[] = [];
   readonly #server: Server;
@@ -52,15 +52,15 @@ export class Collector {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The spans of a trace, once those that are wanted are among them. */
+  /** The spans of a trace, once `has` is true of them. */
   trace(traceId: string, has: (spans: CollectedSpan[]) => boolean): Promise<CollectedSpan[]> {
     const seen = () => this.spans.filter((span) => span.traceId === traceId);
     return until(() => has(seen()) && seen(), {
-      what: `the trace is whole (${traceId})`,
+      what: `the trace is complete (${traceId})`,
       everyMs: 100,
     }).catch((error: unknown) => {
       const names = seen().map(({ service, name }) => `${service} ${name}`);
-      throw new Error(`of the trace there are: ${names.join(', ')}`, { cause: error });
+      throw new Error(`spans of the trace: ${names.join(', ')}`, { cause: error });
     });
   }
 
@@ -114,7 +114,7 @@ const number = (fields: Fields, field: number): bigint => (fields.get(field)?.[0
 const messages = (fields: Fields, field: number): Fields[] =>
   ((fields.get(field) ?? []) as Buffer[]).map((each) => read(each));
 
-/** Protocol buffers as they lie on the wire: tag, then a varint, eight bytes, or a length and so many bytes. */
+/** Decodes protobuf fields: a tag, then a varint, eight bytes, or a length and that many bytes. */
 function read(buffer: Buffer): Fields {
   const fields: Fields = new Map();
   let at = 0;

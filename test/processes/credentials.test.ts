@@ -11,12 +11,12 @@ import { openStage, type Stage } from '../support/gateway/stage.js';
 import { toChatId, testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
-/** A number of the sandbox whose messages stay delivered. */
+/** A recipient whose messages a sandbox never marks as read. */
 const NEVER_READ = '44770091110001';
 
 /**
- * What a stolen pod holds: its token, its lease and its Redis user. The thief is a pod of one instance; what it
- * reaches for belongs to another one of the same account, and to one of a stranger.
+ * A stolen pod has its token, its lease and its Redis user. The thief is a pod of one instance. It tries to reach
+ * another instance of the same account, and an instance of another account.
  */
 describe('the credentials of one engine', () => {
   let stage: Stage;
@@ -71,7 +71,7 @@ describe('the credentials of one engine', () => {
     );
   const uuidOf = (instance: InstanceOut) => fromPublicId('instance', instance.id)!;
 
-  test('an engine is given nothing but its token', () => {
+  test('an engine has no secret except its token', () => {
     const { settings } = stage.gateway;
     const secrets = [
       settings.databaseUrl,
@@ -86,7 +86,7 @@ describe('the credentials of one engine', () => {
     expect(acquired.redis.url).not.toContain(new URL(settings.redisUrl).password);
   });
 
-  test('its token opens no route of the operator, of the public API, or of the cluster', async () => {
+  test('its token is rejected by operator routes and by the public API', async () => {
     const { gateway } = stage;
     const { token } = thief;
     const asOperator = new GatewayClient(gateway.internalUrls[0]!, token);
@@ -101,7 +101,7 @@ describe('the credentials of one engine', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
   });
 
-  test.each(['a sibling', 'a stranger'])('it reads and writes no row of %s', async (name) => {
+  test.each(['a sibling', 'a stranger'])('it cannot read or write rows of %s', async (name) => {
     const { client, instance } = others.find((other) => other.name === name)!;
     const { id } = await client.acceptedText(instance.id, NEVER_READ, 'not yours');
     const before = await until(
@@ -127,7 +127,7 @@ describe('the credentials of one engine', () => {
     expect(await client.message(id)).toEqual(before);
   });
 
-  test.each(['a sibling', 'a stranger'])('it is given no waiting message of %s', async (name) => {
+  test.each(['a sibling', 'a stranger'])('it cannot claim queued messages of %s', async (name) => {
     const { client, instance } = others.find((other) => other.name === name)!;
     const chat = toChatId(testPhone(5));
     await stage.gateway.network.setRule({ hold: true }, chat);
@@ -141,7 +141,7 @@ describe('the credentials of one engine', () => {
     await stage.gateway.network.setRule({}, chat);
   });
 
-  test('what it writes into its session is found by no other, and it finds only its own', async () => {
+  test('it reads and writes only its own session', async () => {
     const value = Buffer.from('mine').toString('base64');
     await engine.call('session-write', {
       ...lease,
@@ -155,7 +155,7 @@ describe('the credentials of one engine', () => {
     expect(entries).toEqual([{ type: 'theft', key: 'thief', value }]);
   });
 
-  test('a lease that is not its own is refused on every route', async () => {
+  test('every route rejects a lease of another engine', async () => {
     const foreign = { epoch: lease.epoch, holder: newUuid() };
     const refused = await Promise.all([
       refusal(engine.call('renew', { ...foreign, connected: true })),
@@ -170,7 +170,7 @@ describe('the credentials of one engine', () => {
   });
 
   test.each(['a sibling', 'a stranger'])(
-    'its Redis user reaches no stream, key or channel of %s',
+    'its Redis user cannot access a stream, key or channel of %s',
     async (name) => {
       const { instance } = others.find((other) => other.name === name)!;
       const keys = new RedisKeys(stage.gateway.settings.redisPrefix);
@@ -190,7 +190,7 @@ describe('the credentials of one engine', () => {
     },
   );
 
-  test('its Redis user can neither look around nor make others', async () => {
+  test('its Redis user can neither list keys nor create users', async () => {
     const attempts = [
       ['KEYS', '*'],
       ['SCAN', '0'],

@@ -1,8 +1,8 @@
 import pg from 'pg';
 
-/** All that a database of the gateway is: what a restored one is compared by. */
+/** Content of a gateway database, for comparisons after a restore. */
 
-/** Of each table and each partition: how many rows, and a sum of them in order. */
+/** For each table and partition: the number of rows, and a checksum of them in order. */
 export async function rowsOf(url: string): Promise<Record<string, string>> {
   return within(url, async (client) => {
     const tables = await lines(
@@ -11,7 +11,7 @@ export async function rowsOf(url: string): Promise<Record<string, string>> {
     );
     const sums: Record<string, string> = {};
     for (const table of tables) {
-      // Rows as text in the order of bytes: no locale, and no place in the file, has a say.
+      // Rows as text in byte order, so that neither locale nor physical order matters.
       [sums[table]] = (await lines(
         client,
         `SELECT count(*) || ' rows ' || coalesce(md5(string_agg(md5(t::text), '' ORDER BY t::text COLLATE "C")), '')
@@ -24,7 +24,7 @@ export async function rowsOf(url: string): Promise<Record<string, string>> {
 
 const OURS = `relnamespace = 'public'::regnamespace`;
 
-/** Each query gives one line for each thing there is, with all that is said of it. */
+/** Each query returns one line per object, with all its properties. */
 const THINGS: Record<string, string> = {
   relations: `SELECT concat_ws(' | ', oid::regclass, relkind, relpersistence, relowner::regrole, relacl, reloptions,
       pg_get_expr(relpartbound, oid), pg_get_partkeydef(oid)) FROM pg_class WHERE ${OURS}`,

@@ -5,7 +5,7 @@ import { testPhone } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/check-traffic.js';
 import { pause, until } from '../support/wait.js';
 
-/** Longer than a stop waited for requests before it could be set, and shorter than what it is set to here. */
+/** Longer than a stop waited for requests before the setting existed, and shorter than DRAIN_MS. */
 const SLOW_UPLOAD_MS = 11_000;
 const DRAIN_MS = 16_000;
 const CLIENTS = 12;
@@ -14,11 +14,11 @@ interface Ended {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** Its whole body came. */
+  /** The whole body was received. */
   complete: boolean;
 }
 
-/** Rejects where there was no answer. */
+/** Rejects if there was no response. */
 function answerOf(call: ClientRequest): Promise<Ended> {
   return new Promise((resolve, reject) => {
     call.on('error', reject);
@@ -33,7 +33,7 @@ function answerOf(call: ClientRequest): Promise<Ended> {
   });
 }
 
-describe('an API that is asked to stop, under load', () => {
+describe('an API that stops under load', () => {
   let stage: Stage;
   let base: string;
   let authorization: string;
@@ -57,7 +57,7 @@ describe('an API that is asked to stop, under load', () => {
   const call = (method: string, path: string, headers: Record<string, string> = {}): ClientRequest =>
     request(base + path, { method, agent, headers: { authorization, ...headers } });
 
-  /** Sends in a loop, on connections that are kept, until it is told to end or the listening has ended. */
+  /** Sends in a loop on keep-alive connections, until `going` is false or connections are refused. */
   function sends(going: () => boolean, seen: Seen): Promise<unknown> {
     const once = async (client: number, n: number): Promise<boolean> => {
       const text = { body: `${client} ${n}` };
@@ -93,7 +93,10 @@ describe('an API that is asked to stop, under load', () => {
     lost: string[];
   }
 
-  /** A file that comes in small pieces, on a connection of its own. @returns how to end it */
+  /**
+   * Uploads a file in small pieces on its own connection. @returns the response, and a function that ends the
+   * upload
+   */
   function upload(): { answer: Promise<Ended>; finish: () => void } {
     const post = request(`${base}/v1/media`, {
       method: 'POST',
@@ -111,11 +114,11 @@ describe('an API that is asked to stop, under load', () => {
   }
 
   /**
-   * What readiness says, from now until nobody answers; each change. Over connections that are kept: what is
-   * asked on it is answered, while one that is opened as the listening ends may be lost.
+   * Readiness from now until connections are refused, with each change. Requests on keep-alive connections are
+   * answered. A connection that opens while the listener closes may be lost.
    */
   async function watchReadiness(): Promise<string[]> {
-    const told: string[] = [];
+    const seen: string[] = [];
     for (;;) {
       const ask = get(`${base}/readyz`, { agent });
       const now = await answerOf(ask).then(
@@ -123,13 +126,13 @@ describe('an API that is asked to stop, under load', () => {
           `${status} ${(JSON.parse(text) as { checks: { process: string } }).checks.process}`,
         () => 'nobody',
       );
-      if (told.at(-1) !== now) told.push(now);
-      if (now === 'nobody') return told;
+      if (seen.at(-1) !== now) seen.push(now);
+      if (now === 'nobody') return seen;
       await pause(10);
     }
   }
 
-  test('every request is answered: sends, a slow upload, one that never ends, and a pairing stream', async () => {
+  test('answers every request: sends, a slow upload, an endless upload and a pairing stream', async () => {
     const { client } = stage.customer;
     const waiting = await client.createInstance('waiting');
     await client.untilConnected(waiting.id);
@@ -142,7 +145,7 @@ describe('an API that is asked to stop, under load', () => {
     let going = true;
     const sending = sends(() => going, seen);
     const readiness = watchReadiness();
-    await until(() => seen.accepted.length >= 4 * CLIENTS, { what: 'there is load' });
+    await until(() => seen.accepted.length >= 4 * CLIENTS, { what: 'sends are in progress' });
 
     const before = seen.accepted.length;
     const began = performance.now();
@@ -150,7 +153,9 @@ describe('an API that is asked to stop, under load', () => {
     await sending;
     going = false;
     const streamed = await stream;
-    await until(() => performance.now() - began > SLOW_UPLOAD_MS, { what: 'the upload is slow' });
+    await until(() => performance.now() - began > SLOW_UPLOAD_MS, {
+      what: 'the upload has taken long enough',
+    });
     slow.finish();
     const [uploaded, refused] = await Promise.all([slow.answer, endless.answer]);
     await stopped;
@@ -172,6 +177,6 @@ describe('an API that is asked to stop, under load', () => {
 
     await stage.gateway.ready();
     for (const id of seen.accepted.slice(-CLIENTS))
-      await until(() => client.hasLeft(id), { what: 'what was accepted while it stopped leaves' });
+      await until(() => client.hasLeft(id), { what: 'messages accepted during the stop leave' });
   });
 });

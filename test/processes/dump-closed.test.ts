@@ -8,15 +8,15 @@ import { describeWithWholePostgres } from '../support/servers/postgres-programs.
 import { readPageCommands } from '../support/readme.js';
 import { redisPrefix, redisUrl } from '../support/servers/servers.js';
 
-/** What is open in a database, of what a person may have closed. */
+/** Access that is open in a database, and that an operator may have closed. */
 const OPEN = `SELECT (SELECT count(*)::int FROM api_keys WHERE revoked_at IS NULL) AS keys,
   (SELECT count(*)::int FROM accounts WHERE suspended_at IS NULL) AS accounts,
   (SELECT namespaces FROM accounts) AS namespaces,
-  (SELECT count(*)::int FROM webhook_endpoints WHERE enabled) AS destinations`;
+  (SELECT count(*)::int FROM webhook_endpoints WHERE enabled) AS endpoints`;
 
-const ALL = { keys: 1, accounts: 1, namespaces: ['default', 'shop'], destinations: 1 };
+const ALL = { keys: 1, accounts: 1, namespaces: ['default', 'shop'], endpoints: 1 };
 
-describeWithWholePostgres('what was closed since a backup, by the commands of docs/operate.md', () => {
+describeWithWholePostgres('the commands of docs/operate.md that close access after a restore', () => {
   let place: PostgresPlace;
   const restored = () => place.url('gwk', 'gwk');
   const former = () => place.url('gwk', 'gwk_before');
@@ -36,7 +36,7 @@ describeWithWholePostgres('what was closed since a backup, by the commands of do
   });
   afterAll(() => place?.stop());
 
-  /** As if the rows that there are had been restored, and this had been done since the backup. */
+  /** State after the restore procedure, if `since` was executed after the backup. */
   async function afterRestore(since: string): Promise<unknown> {
     const administrator = place.url('administrator', 'postgres');
     await query(administrator, 'DROP DATABASE IF EXISTS gwk_before');
@@ -56,25 +56,33 @@ describeWithWholePostgres('what was closed since a backup, by the commands of do
     }
   }
 
-  const noDestination = { ...ALL, destinations: 0 };
+  const noEndpoint = { ...ALL, endpoints: 0 };
   test.each<[string, string, object]>([
-    ['nothing: all stays as it is', 'SELECT', ALL],
-    ['a key was revoked', 'UPDATE api_keys SET revoked_at = now()', { ...ALL, keys: 0 }],
-    ['an account was suspended', 'UPDATE accounts SET suspended_at = now()', { ...ALL, accounts: 0 }],
+    ['change nothing if nothing was closed', 'SELECT', ALL],
+    ['revoke a revoked key', 'UPDATE api_keys SET revoked_at = now()', { ...ALL, keys: 0 }],
+    ['suspend a suspended account', 'UPDATE accounts SET suspended_at = now()', { ...ALL, accounts: 0 }],
     [
-      'a namespace was taken from an account, and another given',
+      'remove a namespace that was removed, and add no other',
       `UPDATE accounts SET namespaces = '{shop,bank}'`,
       { ...ALL, namespaces: ['shop'] },
     ],
-    ['a destination was removed', 'DELETE FROM webhook_endpoints', noDestination],
-    ['a destination was disabled', 'UPDATE webhook_endpoints SET enabled = false', noDestination],
+    ['disable an endpoint that was deleted', 'DELETE FROM webhook_endpoints', noEndpoint],
+    ['disable an endpoint that was disabled', 'UPDATE webhook_endpoints SET enabled = false', noEndpoint],
     [
-      'a destination leads elsewhere',
+      'disable an endpoint whose URL was changed',
       `UPDATE webhook_endpoints SET url = 'https://x.example'`,
-      noDestination,
+      noEndpoint,
     ],
-    ['a secret of a destination was changed', 'UPDATE webhook_secrets SET id = gwk_new_id()', noDestination],
-    ['a destination is for no single instance now', 'DELETE FROM webhook_endpoint_instances', noDestination],
+    [
+      'disable an endpoint whose secret was changed',
+      'UPDATE webhook_secrets SET id = gwk_new_id()',
+      noEndpoint,
+    ],
+    [
+      'disable an endpoint whose instances were removed',
+      'DELETE FROM webhook_endpoint_instances',
+      noEndpoint,
+    ],
   ])('%s', async (_sentence, since, open) => {
     expect(await afterRestore(since)).toEqual(open);
   });

@@ -123,8 +123,8 @@ test('every failpoint has a test in this file', () => {
   expect(new Set(tested)).toEqual(new Set(FAILPOINTS));
 });
 
-describe('the engine of a number on the real protocol dies', () => {
-  const PER_ROOM = 8;
+describe('the engine of an instance on the real protocol dies', () => {
+  const PER_CHAT = 8;
   const ARM_AT = 12;
 
   let stage: InstanceStage;
@@ -147,13 +147,13 @@ describe('the engine of a number on the real protocol dies', () => {
           name,
           conversations: chats.length,
           recipients: chats.map(({ to }) => to),
-          perConversation: PER_ROOM,
+          perConversation: PER_CHAT,
           onAccepted,
         }),
-        writeAsPeople(stage, { name, perChat: PER_ROOM, perSecond: 40 }),
+        writeAsPeople(stage, { name, perChat: PER_CHAT, perSecond: 40 }),
       ]);
       await hasDied();
-      // An operator that knows of no crashes starts the next engine at once.
+      // An operator without memory of crashes starts the next engine at once.
       await gateway.operator.kill('SIGKILL');
       await gateway.ready();
       await stage.phone.isConnected();
@@ -164,7 +164,7 @@ describe('the engine of a number on the real protocol dies', () => {
         (await customer.client.messages({ instance_id: id })).filter((m) => mine.has(m.id));
       const undelivered = async () => (await messages()).filter(({ status }) => status !== 'delivered');
       await until(async () => (await undelivered()).length === 0, {
-        what: 'all is delivered',
+        what: 'all messages are delivered',
         everyMs: 250,
       }).catch(async (error: unknown) => {
         const left = (await undelivered()).map(({ id: message, status, to }) => `${message} ${status} ${to}`);
@@ -175,14 +175,14 @@ describe('the engine of a number on the real protocol dies', () => {
       await until(
         async () =>
           (await events()).filter(({ data }) => ids.has(data['wa_message_id'] as string)).length >= ids.size,
-        { what: 'all is reported', everyMs: 250 },
+        { what: 'all messages are reported', everyMs: 250 },
       );
       await witness.end();
       const arrivals = witness.arrivals.filter(({ text }) => text !== undefined && texts.has(text));
       report(name, {
         accepted: traffic.count,
         'shown by phones': arrivals.filter(({ fate }) => fate === 'shown').length,
-        'the same again': arrivals.filter(({ fate }) => fate === 'repeated').length,
+        duplicates: arrivals.filter(({ fate }) => fate === 'repeated').length,
       });
       const accepted = new Map(chats.map(({ to }) => [to, traffic.byChat.get(toChatId(to))!]));
       const observed = {
@@ -194,7 +194,7 @@ describe('the engine of a number on the real protocol dies', () => {
         events: await events(),
       };
       expect(findFaults(observed)).toEqual([]);
-      // One id on the network for each message, whatever the phones were sent twice.
+      // One id on the network per message, even if it was sent twice.
       const idsOf = Map.groupBy(arrivals, ({ text }) => text);
       expect(idsOf.size).toBe(traffic.count);
       for (const [text, entries] of idsOf)
@@ -206,12 +206,12 @@ describe('the engine of a number on the real protocol dies', () => {
 });
 
 /**
- * The engine dies at the worst moments of the ratchet, and all its files with it. The next one has what the database
- * has, and neither side may notice.
+ * The engine dies at critical moments of the ratchet and loses all its files. The next engine continues from the
+ * database, and neither side notices.
  */
 describe('the engine dies and loses its files', () => {
   let stage: InstanceStage;
-  /** Where an engine could keep something, if it did. */
+  /** A folder where an engine could store files. */
   const files = mkdtempSync(join(tmpdir(), 'gwk-engine-files-'));
 
   beforeAll(async () => {
@@ -227,7 +227,7 @@ describe('the engine dies and loses its files', () => {
     rmSync(files, { recursive: true, force: true });
   });
 
-  /** The engine ends in `act`, at the failpoint; its files go, and another one is connected. */
+  /** `act` kills the engine at the failpoint. Then its files are deleted, and another engine connects. */
   async function diesAt(name: Failpoint, act: () => Promise<unknown>): Promise<void> {
     const { gateway } = stage;
     const before = await gateway.engine();
@@ -238,7 +238,7 @@ describe('the engine dies and loses its files', () => {
     });
     rmSync(files, { recursive: true });
     mkdirSync(files);
-    // An operator that knows of no crashes starts the next engine at once, however often this is done.
+    // An operator without memory of crashes starts the next engine at once, every time.
     await gateway.operator.kill('SIGKILL');
     await stage.phone.isConnected();
   }
@@ -249,8 +249,8 @@ describe('the engine dies and loses its files', () => {
   const eventsOf = async (waMessageId: string) =>
     (await received()).filter(({ data }) => data['wa_message_id'] === waMessageId);
 
-  /** No phone had to ask for a message again, nor the engine, and none was linked anew. */
-  async function nobodyNoticed(): Promise<void> {
+  /** No phone and no engine requested a message again, and no device was linked again. */
+  async function expectUnnoticed(): Promise<void> {
     const { network, customer, id } = stage;
     const { violations, fates } = await network.status();
     expect(violations).toEqual([]);
@@ -259,19 +259,20 @@ describe('the engine dies and loses its files', () => {
     expect(await customer.client.events({ instance_id: id, type: 'instance.paired' })).toHaveLength(1);
   }
 
-  const ROOMS = ['a contact', 'a group'];
+  const CHATS = ['a contact', 'a group'];
   const toChatId = (room: string) => {
     const [ana] = stage.contacts;
     const [group] = stage.groups;
     return room === 'a contact' ? ana!.number : group!.jid;
   };
-  const inRoom = (room: string, chat: string) => (room === 'a contact' ? {} : { group: chat });
+  const groupOption = (room: string, chat: string) => (room === 'a contact' ? {} : { group: chat });
 
-  describe.each(ROOMS)('with %s', (room) => {
+  describe.each(CHATS)('with %s', (room) => {
     const sends = async (text: string) => stage.customer.client.acceptedText(stage.id, toChatId(room), text);
-    const shows = (text: string) => stage.contacts[0]!.receives({ text, ...inRoom(room, toChatId(room)) });
+    const shows = (text: string) =>
+      stage.contacts[0]!.receives({ text, ...groupOption(room, toChatId(room)) });
 
-    test('the engine dies between the stanza and what is stored after it: this message and the next are read', async () => {
+    test('the engine dies between the stanza and the rows stored after it: this message and the next are read', async () => {
       await sends(`first to ${room}`);
       await shows(`first to ${room}`);
       const last = `the last of an engine to ${room}`;
@@ -280,19 +281,19 @@ describe('the engine dies and loses its files', () => {
       await shows(`next to ${room}`);
       expect(await stage.contacts[0]!.inbox({ text: last })).toHaveLength(1);
       await until(async () => (await stage.customer.client.message(id)).status === 'delivered', {
-        what: 'it is delivered',
+        what: 'the message is delivered',
       });
-      await nobodyNoticed();
+      await expectUnnoticed();
     });
 
-    test('the engine dies once the outcome of a message is stored: nothing of it goes again', async () => {
+    test('the engine dies after the outcome of a message is stored: the message is not sent again', async () => {
       const last = `stored before the engine died, to ${room}`;
       await diesAt('engine.after-outcome', () => sends(last));
       await sends(`after the outcome to ${room}`);
       await shows(`after the outcome to ${room}`);
       const arrivals = await stage.network.received({ to: stage.contacts[0]!.number });
       expect(arrivals.filter(({ text }) => text === last).map(({ fate }) => fate)).toEqual(['shown']);
-      await nobodyNoticed();
+      await expectUnnoticed();
     });
 
     test.each(RECEIVING_FAILPOINTS)(
@@ -310,7 +311,7 @@ describe('the engine dies and loses its files', () => {
         expect(await eventsOf(id)).toHaveLength(1);
         expect(await eventsOf(next)).toHaveLength(1);
         expect((await eventsOf(id))[0]!.id < (await eventsOf(next))[0]!.id).toBe(true);
-        await nobodyNoticed();
+        await expectUnnoticed();
       },
     );
   });

@@ -10,8 +10,8 @@ import { until } from '../support/wait.js';
 const CONVERSATIONS = 10;
 const PER_CONVERSATION = 20;
 const PER_SECOND = 50;
-/** The other engine comes when this many messages have been accepted. */
-const MIDST = 60;
+/** The other engine starts when this many messages have been accepted. */
+const START_AT = 60;
 const ACK_MS = 40;
 
 const stanzasOf = (stanzas: Stanza[], pod: string) => stanzas.filter((stanza) => stanza.pod === pod);
@@ -23,7 +23,7 @@ describe('two engines for one instance', () => {
     stage = await openStage('fencing', { settings: { api } });
     await stage.gateway.network.setRule({ delayMs: ACK_MS });
   });
-  // The operator is stopped while a test runs, so that it starts no third engine: as a node that hangs would be.
+  // The operator is stopped during a test, like on a node that hangs, so that it starts no third engine.
   beforeEach(() => stage.gateway.operator.kill('SIGSTOP'));
   afterEach(async () => {
     await stage.gateway.operator.kill('SIGCONT');
@@ -32,7 +32,7 @@ describe('two engines for one instance', () => {
   });
   afterAll(() => stage?.close());
 
-  const traffic = (name: string, inTheMidst: () => void): Promise<Traffic> =>
+  const traffic = (name: string, meanwhile: () => void): Promise<Traffic> =>
     sendTraffic({
       clients: stage.customer.clients,
       instanceId: stage.instance.id,
@@ -41,31 +41,31 @@ describe('two engines for one instance', () => {
       perConversation: PER_CONVERSATION,
       perSecond: PER_SECOND,
       onAccepted: (count) => {
-        if (count === MIDST) inTheMidst();
+        if (count === START_AT) meanwhile();
       },
     });
 
-  /** Pod and process of the engine that sends now. */
-  const present = async () => {
+  /** Pod and process of the current engine. */
+  const currentEngine = async () => {
     const { pid } = await stage.gateway.engine();
     const { client } = stage.customer;
     await client.acceptedText(stage.instance.id, '447700912345', `who sends? ${pid}`);
     const stanza = await until(
       async () => (await stage.gateway.network.stanzas()).find(({ text }) => text.endsWith(` ${pid}`)),
-      { what: 'the present engine sends' },
+      { what: 'the current engine sends' },
     );
     return { pid, pod: stanza.pod };
   };
 
-  test('only one sends, and the other is fenced before its next send', async () => {
+  test('only one engine sends, and the other is fenced before its next send', async () => {
     const { network } = stage.gateway;
-    const first = await present();
+    const first = await currentEngine();
     const second = await startSpareEngine(stage.gateway, stage.instance.id, 'second');
     const operator = stage.gateway.operatorClient();
     let takenOver: Promise<unknown> | undefined;
 
     const sends = await traffic('two engines', () => {
-      // As if the operator were wrong about the end of the first.
+      // The operator reports the end of the first engine, which is wrong.
       const instance_id = fromPublicId('instance', stage.instance.id)!;
       takenOver = operator.call('engine-ended', { instance_id, pod: first.pod });
     });
@@ -88,9 +88,9 @@ describe('two engines for one instance', () => {
     expect(bySecond[0]!.epoch).toBeGreaterThan(byFirst.at(-1)!.epoch);
   });
 
-  test('an engine frozen past its lease sends nothing when it thaws, and exits', async () => {
+  test('an engine paused past its lease sends nothing when it continues, and exits', async () => {
     const { network } = stage.gateway;
-    const first = await present();
+    const first = await currentEngine();
     let bySecond: Promise<Stanza> | undefined;
 
     const sends = await traffic('a frozen engine', () => {

@@ -4,7 +4,7 @@ import { byId, Network } from '../support/gateway/network.js';
 import { Receiver } from '../support/gateway/receiver.js';
 import { until } from '../support/wait.js';
 
-/** So long is an answer waited for that does not come. */
+/** Timeout of a request that gets no response. */
 const NO_ANSWER_MS = 300;
 
 function post(
@@ -23,7 +23,7 @@ function post(
   });
 }
 
-describe('the network in a process apart', () => {
+describe('the network in its own process', () => {
   let network: Network;
   beforeAll(async () => {
     network = await Network.start();
@@ -41,11 +41,11 @@ describe('the network in a process apart', () => {
   const send = (id: string, chat: string, text: string, timeout?: number) =>
     post(`${network.url}/stanza`, stanza(id, chat, text), timeout === undefined ? {} : { timeout });
 
-  test('every arrival is recorded raw and by id, the unanswered ones too', async () => {
+  test('records every arrival raw and by id, including unanswered ones', async () => {
     await network.setRule({ swallow: 1 }, 'slow');
     expect(await send('A', 'quick', 'one')).toBe(200);
     await expect(send('B', 'slow', 'two', NO_ANSWER_MS)).rejects.toThrow('no answer');
-    await until(async () => (await network.count()) === 2, { what: 'it has arrived all the same' });
+    await until(async () => (await network.count()) === 2, { what: 'the unanswered stanza has arrived' });
     expect(await send('B', 'slow', 'two')).toBe(200);
 
     const stanzas = await network.stanzas();
@@ -61,7 +61,7 @@ describe('the network in a process apart', () => {
   });
 });
 
-describe('the webhook receiver in a process apart', () => {
+describe('the webhook receiver in its own process', () => {
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await Receiver.start();
@@ -79,7 +79,7 @@ describe('the webhook receiver in a process apart', () => {
     return post(receiver.url(path), event, { headers });
   };
 
-  test('a signature is judged by the reference library, also when the secret becomes known later', async () => {
+  test('verifies signatures with the reference library, also when the secret is set later', async () => {
     const secret = generateWebhookSecret();
     expect(await call('/a', secret)).toBe(200);
     await receiver.setSecret('/a', secret);
@@ -88,7 +88,7 @@ describe('the webhook receiver in a process apart', () => {
     expect((await receiver.calls('/a')).map(({ verified }) => verified)).toEqual([true, true, false]);
   });
 
-  test('a path fails as often as it is told to', async () => {
+  test('a path fails as often as its rule says', async () => {
     await receiver.setRule('/b', { failures: 1, status: 503 });
     expect([await call('/b', generateWebhookSecret()), await call('/b', generateWebhookSecret())]).toEqual([
       503, 200,

@@ -4,7 +4,7 @@ import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { readEnvironment } from '../support/processes.js';
 
-/** What an engine holds, in the hands of a test. */
+/** Credentials of an engine, for a test that acts as the engine. */
 export interface Impersonation {
   token: string;
   engine: EngineClient;
@@ -14,8 +14,8 @@ export interface Impersonation {
 }
 
 /**
- * Takes the place of an instance's engine: that one is killed, and the operator stopped, so that it starts no other
- * until it is sent SIGCONT.
+ * Replaces an instance's engine. Kills the engine and stops the operator, so that the operator starts no other
+ * engine until it receives SIGCONT.
  */
 export async function impersonateEngine(
   gateway: Gateway,

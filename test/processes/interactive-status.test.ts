@@ -10,7 +10,7 @@ import { pickPort } from '../support/ports.js';
 import { GWK, Program } from '../support/program.js';
 import { realTime, until } from '../support/wait.js';
 
-/** The monitor of interactive formats, on real processes: a worker that was told two sandboxes. */
+/** The monitor of interactive formats on real processes: a worker with two sandboxes in its settings. */
 let gateway: Gateway;
 let customer: Customer;
 let to: InstanceOut;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   });
   database = new pg.Client({ connectionString: gateway.settings.databaseUrl });
   await database.connect();
-  // Nothing is told of formats that were never checked.
+  // Formats that were never checked have no monitor entry.
   expect((await status()).formats.map(({ monitor: seen }) => seen)).toEqual(RENDERINGS.map(() => undefined));
   await monitor.start();
   gateway.guests.push(monitor);
@@ -49,7 +49,7 @@ afterAll(async () => {
   await gateway?.stop();
 });
 
-/** As anybody may ask: without a key. */
+/** Requests the status without a key. */
 async function status(): Promise<InteractiveStatusOut> {
   const answer = await fetch(`${gateway.urls[0]!}/v1/status/interactive`);
   expect(answer.status).toBe(200);
@@ -57,8 +57,8 @@ async function status(): Promise<InteractiveStatusOut> {
   return (await answer.json()) as InteractiveStatusOut;
 }
 
-/** Once as many runs of each format as that were judged. */
-const judged = (runs: number): Promise<InteractiveStatusOut> =>
+/** Waits until each format has that many finished runs. */
+const finishedRuns = (runs: number): Promise<InteractiveStatusOut> =>
   until(
     async () => {
       const seen = await status();
@@ -67,14 +67,14 @@ const judged = (runs: number): Promise<InteractiveStatusOut> =>
       );
       return over && seen;
     },
-    { what: `${runs} runs of every format are judged`, everyMs: 500 },
+    { what: `${runs} runs of every format are finished`, everyMs: 500 },
   );
 
-const longAgo = () =>
+const ageChecks = () =>
   database.query(`UPDATE format_checks SET started_at = started_at - interval '11 minutes'`);
 
-test('sends each format and records what came of it', async () => {
-  const first = await judged(1);
+test('sends each format and records the result', async () => {
+  const first = await finishedRuns(1);
   expect(first.formats.map(({ format }) => format)).toEqual(RENDERINGS);
   for (const { monitor } of first.formats) {
     expect(monitor).toMatchObject({ result: 'ok', success_rate_30d: 1, runs_30d: 1 });
@@ -82,13 +82,13 @@ test('sends each format and records what came of it', async () => {
   }
 
   await gateway.network.setRule({ code: 'wa_error' }, `${to.jid!.split(/[:@]/)[0]}@s.whatsapp.net`);
-  await longAgo();
-  const second = await judged(2);
+  await ageChecks();
+  const second = await finishedRuns(2);
   for (const { monitor } of second.formats)
     expect(monitor).toMatchObject({ result: 'failed', success_rate_30d: 0.5, runs_30d: 2 });
 });
 
-test('what people saw on devices is set by command, and replaced', async () => {
+test('sets and replaces the status seen on devices by CLI', async () => {
   const set = (seen: string, ...more: string[]) =>
     gateway.gwk(
       'interactive-status',

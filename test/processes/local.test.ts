@@ -10,7 +10,7 @@ import { listProcesses } from '../support/processes.js';
 import { baseEnvironment, GWK, ROOT, type Environment } from '../support/program.js';
 import { realTime, until } from '../support/wait.js';
 
-/** `make run`, as its user sees it. */
+/** `make run` from the user's point of view. */
 
 const SETTINGS = ['API', 'INTERNAL', 'WORKER', 'OPERATOR', 'POSTGRES', 'REDIS'];
 const PROGRAMS = ['api', 'worker', 'operator'];
@@ -64,7 +64,7 @@ class Run {
     return this.ended;
   }
 
-  /** All processes that come from this one. */
+  /** All descendant processes of this one. */
   descendants(): number[] {
     const all = listProcesses();
     const found = [this.child.pid!];
@@ -111,7 +111,7 @@ test('prints a new key once, stops everything, and keeps the key for later runs'
   const made = await client.call('POST', '/v1/instances', { body: { name: 'kept', kind: 'sandbox' } });
   client.close();
   expect(made.status).toBe(201);
-  await until(() => first.descendants().length > 10, { what: 'the engine runs too' });
+  await until(() => first.descendants().length > 10, { what: 'the engine runs' });
 
   const all = first.descendants();
   expect(await first.stop('SIGINT')).toBe(0);

@@ -10,7 +10,7 @@ import { toChatId, testPhone } from '../support/gateway/traffic.js';
 import { report, settle } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
-/** Content of messages carries this through every path. */
+/** Part of every message text. */
 const MARKER = `marker-${randomBytes(8).toString('hex')}`;
 const FAILING = '44770091110002';
 
@@ -39,15 +39,15 @@ describe('logs', () => {
     const { settings } = stage.gateway;
     secrets.set('marker', MARKER);
     secrets.set('API key', stage.customer.key.api_key);
-    secrets.set('sealing key', settings.encryptionKeys);
+    secrets.set('encryption key', settings.encryptionKeys);
     secrets.set('operator token', settings.operatorToken);
     secrets.set('local token', settings.localToken);
-    secrets.set('address of Postgres', settings.databaseUrl);
-    secrets.set('address of Redis', settings.redisUrl);
-    await everyPath();
-    // Parts away: what they say of errors is logged too.
-    await errors();
-    await comesIn();
+    secrets.set('URL of Postgres', settings.databaseUrl);
+    secrets.set('URL of Redis', settings.redisUrl);
+    await coverPaths();
+    // Errors during outages are logged, too.
+    await causeOutages();
+    await receiveMessages();
     lines = [...stage.gateway.logs()].flatMap(([program, texts]) =>
       texts.map((text) => ({ program, text, fields: fieldsOf(text) })),
     );
@@ -62,7 +62,7 @@ describe('logs', () => {
     }
   }
 
-  async function everyPath(): Promise<void> {
+  async function coverPaths(): Promise<void> {
     const { customer, receiver, gateway, instance } = stage;
     const { client } = customer;
     const path = `/hook/${MARKER}`;
@@ -78,19 +78,19 @@ describe('logs', () => {
     await client.sendText(instance.id, testPhone(1), `another ${MARKER}`, key);
     await gateway.network.setRule({ code: 'wa_error' }, toChatId(FAILING));
     await client.acceptedText(instance.id, FAILING, `fails ${MARKER}`);
-    await refused(client);
+    await sendRefusedRequests(client);
     const other = await newKey(gateway, 'logs', 'all', '--name', 'to be revoked');
     secrets.set('revoked key', other.api_key);
     await gateway.gwk('key', 'revoke', other.id);
     const revoked = new GatewayClient(gateway.urls[0]!, other.api_key);
     await until(async () => (await revoked.call('GET', '/v1/instances')).status === 401, {
-      what: 'it is revoked',
+      what: 'the key is revoked',
     });
     revoked.close();
     await settle(stage.witnesses);
   }
 
-  async function refused(client: GatewayClient): Promise<void> {
+  async function sendRefusedRequests(client: GatewayClient): Promise<void> {
     const { instance, gateway } = stage;
     const send = (body: unknown) => client.call('POST', '/v1/messages', { body });
     const good = { instance_id: instance.id, to: testPhone(1), type: 'text', text: { body: MARKER } };
@@ -109,12 +109,12 @@ describe('logs', () => {
     await exchangeRaw(gateway.urls[0]!, `GET /${MARKER} HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n`);
   }
 
-  /** The same sends while each part is away. */
-  async function errors(): Promise<void> {
+  /** Sends during an outage of each part. */
+  async function causeOutages(): Promise<void> {
     const { gateway, customer, instance } = stage;
     const send = (index: number) =>
       customer.client
-        .sendText(instance.id, testPhone(index), `away ${MARKER}`, `away-${index}-${MARKER}`)
+        .sendText(instance.id, testPhone(index), `outage ${MARKER}`, `outage-${index}-${MARKER}`)
         .catch(() => undefined);
     await gateway.redis.kill('SIGKILL');
     await Promise.all([send(2), send(3)]);
@@ -129,8 +129,8 @@ describe('logs', () => {
     await settle(stage.witnesses);
   }
 
-  /** A message of the contact, as an engine passes it on; and what the port refuses to take. */
-  async function comesIn(): Promise<void> {
+  /** Reports an inbound message like an engine, and sends calls that the internal API rejects. */
+  async function receiveMessages(): Promise<void> {
     const { gateway, instance, customer } = stage;
     for (const { pid } of gateway.engines()) {
       secrets.set('token of an engine', readEnvironment(pid).get('GWK_ENGINE_TOKEN')!);
@@ -148,7 +148,7 @@ describe('logs', () => {
       from_me: false,
       at: new Date().toISOString(),
       type: 'text' as const,
-      text: `came in ${MARKER}`,
+      text: `received ${MARKER}`,
       quoted_wa_message_id: null,
     };
     await engine.call('inbound', { ...lease, messages: [message] });
@@ -162,12 +162,12 @@ describe('logs', () => {
     });
     listener.close();
     const received = async () => (await customer.client.events({ type: 'message.received' })).length > 0;
-    await until(received, { what: 'the message has come in' });
+    await until(received, { what: 'the message has been received' });
     await settle(stage.witnesses);
     await gateway.operator.kill('SIGCONT');
   }
 
-  test('no line of any process holds a key, a secret or the text of a message', () => {
+  test('no log line contains a key, a secret or a message text', () => {
     const found = [...secrets].flatMap(([name, secret]) =>
       lines
         .filter(({ text }) => text.includes(secret))
@@ -184,7 +184,7 @@ describe('logs', () => {
     expect([...programs].sort()).toEqual(['api', 'engine', 'operator', 'worker']);
   });
 
-  test('a request is found by its id, and with it the message that it made', () => {
+  test('finds a request by its id, and the message that it created', () => {
     const about = lines.filter(({ fields }) => fields?.['request_id'] === accepted.request);
     expect(about.map(({ fields }) => fields)).toEqual([
       expect.objectContaining({
@@ -199,7 +199,7 @@ describe('logs', () => {
     expect(answered.filter(({ fields }) => typeof fields?.['request_id'] !== 'string')).toEqual([]);
   });
 
-  test('what an engine says names its instance', () => {
+  test('log lines of an engine name its instance', () => {
     const said = lines.filter(
       ({ fields }) => fields?.['program'] === 'engine' && fields['epoch'] !== undefined,
     );

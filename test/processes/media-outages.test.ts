@@ -11,7 +11,7 @@ import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object
 import { testPhone } from '../support/gateway/traffic.js';
 import { realTime, until } from '../support/wait.js';
 
-/** A place for files that fills up, or goes away, or whose program dies while it writes. */
+/** A media store that is full or unavailable, and an API that is killed while it writes. */
 const MB = 1024 * 1024;
 
 function form(size: number): { head: string; tail: string; type: string; length: number } {
@@ -43,7 +43,7 @@ afterAll(() => {
   rmSync(small, { recursive: true, force: true });
 });
 
-describe('a folder of files', () => {
+describe('a folder', () => {
   let gateway: Gateway;
   let customer: Customer;
   let instance: string;
@@ -62,27 +62,27 @@ describe('a folder of files', () => {
 
   const key = () => customer.key.api_key;
   const url = () => gateway.urls[0]!;
-  const goesOn = async (text: string) => {
+  const expectTextSent = async (text: string) => {
     const { id } = await customer.client.acceptedText(instance, testPhone(1), text);
-    await until(() => customer.client.hasLeft(id), { what: `${text}: texts go on` });
+    await until(() => customer.client.hasLeft(id), { what: `${text}: texts are sent` });
   };
 
-  // Of a machine that lets nobody mount, this is left out and counted.
+  // Machines that do not permit mounts skip and count this test.
   (mounted ? test : test.skip)(
-    'full: an upload is refused and leaves nothing behind, texts go on, and there is room again after it',
+    'when full, refuses an upload without leaving files, sends texts, and accepts a smaller upload later',
     async () => {
       expect((await upload(url(), key(), 2 * MB)).status).toBe(201);
       const before = filesIn(folder).length;
       const refused = await upload(url(), key(), 8 * MB);
       expect(refused.status).toBe(500);
-      await until(() => filesIn(folder).length === before, { what: 'nothing of it is left' });
-      await goesOn('on a full disk');
+      await until(() => filesIn(folder).length === before, { what: 'no file of it is left' });
+      await expectTextSent('on a full disk');
       expect((await upload(url(), key(), 2 * MB)).status).toBe(201);
       expect(gateway.apis[0]!.deaths).toEqual([]);
     },
   );
 
-  test('killed while files come in: what was answered is whole, of the rest nothing can be had', async () => {
+  test('when the API is killed during uploads, keeps finished files complete and removes partial ones', async () => {
     const whole = await upload(url(), key(), 64 * 1024);
     expect(whole.status).toBe(201);
     const { head, type, length } = form(2 * MB);
@@ -100,7 +100,7 @@ describe('a folder of files', () => {
       }),
     );
     const parts = () => filesIn(folder).filter((name) => name.endsWith('.part')).length;
-    await until(() => parts() >= 4, { what: 'they are being written' });
+    await until(() => parts() >= 4, { what: 'the files are being written' });
     await gateway.apis[0]!.kill('SIGKILL');
     for (const socket of sockets) socket.destroy();
     await gateway.apis[0]!.ready();
@@ -109,7 +109,7 @@ describe('a folder of files', () => {
     const file = await fetch(body.url!);
     expect([file.status, (await file.arrayBuffer()).byteLength]).toEqual([200, 64 * 1024]);
     expect((await upload(url(), key(), 1024)).status).toBe(201);
-    // The rest has its row among the removals, and goes with it: the hour is over.
+    // Partial files are listed in store_removals, and the test makes their time come.
     await customer.client.acceptedText(instance, testPhone(2), 'after the kill');
     const { default: pg } = await import('pg');
     const client = new pg.Client({ connectionString: gateway.settings.databaseUrl });
@@ -117,7 +117,7 @@ describe('a folder of files', () => {
     const { rowCount } = await client.query('UPDATE store_removals SET due_at = now()');
     await client.end();
     expect(rowCount).toBeGreaterThanOrEqual(4);
-    await until(() => parts() === 0, { what: 'the rest is removed', timeoutMs: realTime(120_000) });
+    await until(() => parts() === 0, { what: 'partial files are removed', timeoutMs: realTime(120_000) });
     expect(existsSync(folder)).toBe(true);
   });
 });
@@ -138,7 +138,7 @@ describe('a folder of files', () => {
     await store?.stop();
   });
 
-  test('away: files answer 500 in time, texts go on, and the programs live', async () => {
+  test('when unavailable, answers 500 for files in time, sends texts, and no program exits', async () => {
     const url = gateway.urls[0]!;
     const { api_key: key } = customer.key;
     const kept = await upload(url, key, 4096);
@@ -154,7 +154,7 @@ describe('a folder of files', () => {
     expect(link).toBe(500);
     expect(performance.now() - began).toBeLessThan(realTime(60_000));
     const { id } = await customer.client.acceptedText(instance.id, testPhone(1), 'without a bucket');
-    await until(() => customer.client.hasLeft(id), { what: 'texts go on' });
+    await until(() => customer.client.hasLeft(id), { what: 'texts are sent' });
     expect(gateway.programs.flatMap(({ deaths }) => deaths)).toEqual([]);
   });
 });

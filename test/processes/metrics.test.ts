@@ -3,7 +3,7 @@ import { openStage, type Stage } from '../support/gateway/stage.js';
 import { testPhone } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
-/** Counts of a gateway that does nothing else. */
+/** Metrics of a gateway without other traffic. */
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage('metrics');
@@ -22,7 +22,7 @@ const scrape = {
   engine: () => Exposition.of(stage.gateway.enginePorts()[0]!.port),
 };
 
-test('a message that is sent, delivered and read is counted at each step, by whichever program saw it', async () => {
+test('counts a message when it is accepted, sent, delivered and read', async () => {
   const { customer, instance } = stage;
   const send = { instance_id: instance.id, to: testPhone(1), type: 'text', text: { body: 'oi' } };
   const headers = { 'idempotency-key': 'once' };
@@ -31,7 +31,9 @@ test('a message that is sent, delivered and read is counted at each step, by whi
     headers,
   });
   await customer.client.expect(202, 'POST', '/v1/messages', { body: send, headers });
-  await until(async () => (await customer.client.message(id)).status === 'read', { what: 'it is read' });
+  await until(async () => (await customer.client.message(id)).status === 'read', {
+    what: 'the message is read',
+  });
   const [api, engine] = [await scrape.api(), await scrape.engine()];
   expect(api.value('gwk_messages_accepted_total', { type: 'text' })).toBe(1);
   for (const status of ['sent', 'delivered', 'read'])
@@ -46,17 +48,17 @@ test('a message that is sent, delivered and read is counted at each step, by whi
   expect(engine.value('process_cpu_seconds_total')).toBeGreaterThan(0);
 });
 
-test('what waits is told by the worker from Postgres, and connections by whoever holds them', async () => {
+test('the worker exports queues, and each program exports its own connections', async () => {
   const worker = await until(
     async () => {
       const seen = await scrape.worker();
-      const looked =
+      const isCurrent =
         seen.value('gwk_instances', { state: 'connected' }) === 1 &&
-        // It may have looked while the message above waited.
+        // The worker may have queried Postgres while the message above was queued.
         seen.value('gwk_send_queue_messages', { state: 'waiting' }) === 0;
-      return looked && seen;
+      return isCurrent && seen;
     },
-    { what: 'the worker has looked anew' },
+    { what: 'the worker has queried Postgres again' },
   );
   expect(worker.value('gwk_instances_down')).toBe(0);
   expect(worker.value('gwk_send_queue_age_seconds')).toBe(0);

@@ -5,14 +5,14 @@ import { openStage, type Stage } from '../support/gateway/stage.js';
 import { openStream } from '../support/sse.js';
 import { realTime, until } from '../support/wait.js';
 
-/** Pairings whose times pass, and those that meet an engine, an operator or an API that is not there. */
+/** Pairings that time out, and pairings without an engine, an operator or an API. */
 let stage: Stage;
 let id: string;
 const IDLE_MS = 2_000;
 
 beforeAll(async () => {
   const operator = { GWK_OPERATOR_IDLE_ENGINE_MS: String(IDLE_MS) };
-  stage = await openStage('numbers', { apis: 2, settings: { operator } });
+  stage = await openStage('pairing', { apis: 2, settings: { operator } });
   id = stage.instance.id;
 });
 afterAll(() => stage?.close());
@@ -24,20 +24,22 @@ const pair = () => post<PairingOut>('pairing');
 const look = async () => (await stage.customer.client.call<PairingOut>('GET', at('pairing'))).body;
 const phone = (event: PhoneEvent) => stage.gateway.network.phone(id, event);
 const stateIs = (state: string) =>
-  until(async () => (await stage.customer.client.instance(id)).state === state, { what: `it is ${state}` });
+  until(async () => (await stage.customer.client.instance(id)).state === state, {
+    what: `the instance is ${state}`,
+  });
 const eventsOf = (type: string) => stage.customer.client.events({ instance_id: id, type });
 const signals = async () => (await stage.gateway.network.signalsOf(id)).map(({ kind }) => kind);
 
-/** Whatever came before: logged out, paired anew, connected. */
-async function pairAnew(): Promise<void> {
+/** Pairs and connects the instance, unless it is connected. */
+async function ensurePaired(): Promise<void> {
   if ((await stage.customer.client.instance(id)).state === 'connected') return;
   expect((await pair()).status).toBe(200);
   await phone({ kind: 'scan' });
   await stateIs('connected');
 }
 
-test('never-paired or logged-out instances idle have no engine; pairing starts it, and answers within 15 s', async () => {
-  await pairAnew();
+test('an idle unpaired instance has no engine, and a pairing starts one and answers within 15 s', async () => {
+  await ensurePaired();
   await post('logout');
   await until(() => stage.gateway.engines().length === 0, { what: 'the idle engine has ended' });
   const before = performance.now();
@@ -48,8 +50,8 @@ test('never-paired or logged-out instances idle have no engine; pairing starts i
   await stateIs('connected');
 });
 
-test('six QRs unread close the session: pending_pair; each was an instance.qr, whose code goes when it expires', async () => {
-  await pairAnew();
+test('six unread QR codes end the session, and the code of each instance.qr event is removed when it expires', async () => {
+  await ensurePaired();
   await post('logout');
   await stage.gateway.network.setPairingTerms(id, { codes: 6, codeMs: 500 });
   const before = (await eventsOf('instance.qr')).length;
@@ -58,17 +60,17 @@ test('six QRs unread close the session: pending_pair; each was an instance.qr, w
   const shown = async () => (await eventsOf('instance.qr')).slice(0, -before || undefined);
   expect(await shown()).toHaveLength(6);
   await until(async () => (await shown()).every(({ data }) => data['code'] === undefined), {
-    what: 'the codes are gone from history',
+    what: 'the codes are removed from the events',
   });
   expect((await shown())[0]!.data).toMatchObject({ expires_in_s: 1 });
-  // Only delivered where it is subscribed to, and this destination takes what comes by itself.
+  // instance.qr is only delivered to endpoints that subscribe to it. This endpoint has the default subscription.
   const deliveries = await stage.customer.client.deliveries(stage.endpointId);
   expect(deliveries.map(({ event_type }) => event_type)).not.toContain('instance.qr');
   await stage.gateway.network.setPairingTerms(id, { codes: 6, codeMs: 20_000 });
 });
 
-test('logout with no engine: 204, the unlinking is done at the next connection', async () => {
-  await pairAnew();
+test('logout without an engine answers 204, and the device is unlinked at the next connection', async () => {
+  await ensurePaired();
   const { operator } = stage.gateway;
   await operator.stop();
   await until(() => stage.gateway.engines().length === 0, { what: 'no engine runs' });
@@ -79,12 +81,12 @@ test('logout with no engine: 204, the unlinking is done at the next connection',
   await until(async () => (await signals()).filter((kind) => kind === 'unlink').length > before, {
     what: 'the device is unlinked',
   });
-  await pairAnew();
+  await ensurePaired();
 });
 
-test('banned for a while: instance.banned with its end, messages fail with not_connected, restart obeys the end', async () => {
-  await pairAnew();
-  // Not over before all of this has been looked at.
+test('a temporary ban reports its end, fails messages with not_connected, and outlasts a restart', async () => {
+  await ensurePaired();
+  // The ban must last until all checks are done.
   const expires_at = new Date(Date.now() + realTime(20_000)).toISOString();
   await phone({ kind: 'ban', code: '402', expires_at });
   await stateIs('banned');
@@ -100,8 +102,8 @@ test('banned for a while: instance.banned with its end, messages fail with not_c
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expires_at));
 });
 
-test('a stopping API ends its streams', async () => {
-  await pairAnew();
+test('a stopping API ends its pairing streams', async () => {
+  await ensurePaired();
   await post('logout');
   await stateIs('pending_pair');
   const watched = openStream(`${stage.gateway.urls[1]!}${at('pairing/stream')}`, stage.customer.key.api_key);
@@ -109,7 +111,7 @@ test('a stopping API ends its streams', async () => {
   const before = performance.now();
   await stage.gateway.apis[1]!.kill('SIGTERM');
   expect(performance.now() - before).toBeLessThan(realTime(8_000));
-  // The end of the process may be seen before that of its connection.
+  // The end of the process may be seen before the end of its connection.
   await until(() => watched.state.ended, { what: 'the stream has ended' });
   await stage.gateway.ready();
 });

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { ROOT } from '../support/program.js';
 
 const PORTS = join(ROOT, 'test/dist/support/ports.js');
-/** So many that two who do not know of each other would pick some of the same. */
+/** Two processes without coordination would pick some ports twice. */
 const PICKS = 500;
 
 const PICKER = `
@@ -13,22 +13,22 @@ const PICKER = `
   console.log(JSON.stringify(await Promise.all(picks)));
   process.stdin.resume();`;
 
-/** A process that picks ports, and keeps them until it is let go. */
-function startPicker(): { picked: Promise<number[]>; letGo: () => void } {
+/** A process that picks ports, and keeps them until `release` is called. */
+function startPicker(): { picked: Promise<number[]>; release: () => void } {
   const child = spawn(process.execPath, ['--input-type=module', '-e', PICKER], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const picked = new Promise<number[]>((resolve, reject) => {
     createInterface(child.stdout).once('line', (line) => resolve(JSON.parse(line) as number[]));
-    child.once('exit', (code) => reject(new Error(`it ended with ${code}`)));
+    child.once('exit', (code) => reject(new Error(`picker exited with ${code}`)));
   });
-  return { picked, letGo: () => child.stdin.end() };
+  return { picked, release: () => child.stdin.end() };
 }
 
-test('no port is picked twice while the process lives that picked it, by itself or by another', async () => {
+test('never picks a port that a living process has picked', async () => {
   const pickers = [startPicker(), startPicker()];
   const picked = (await Promise.all(pickers.map((picker) => picker.picked))).flat();
-  pickers.forEach((picker) => picker.letGo());
+  pickers.forEach((picker) => picker.release());
   expect(picked).toHaveLength(2 * PICKS);
   expect(new Set(picked).size).toBe(2 * PICKS);
 });

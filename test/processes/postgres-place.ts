@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { query } from '../support/servers/database.js';
 import { neededPostgres } from '../support/servers/postgres-programs.js';
 
-/** A server with a database `gwk` that belongs to a role `gwk`, which is no superuser; and an administrator. */
+/** A server with a superuser, and a database `gwk` owned by the role `gwk`, which is not a superuser. */
 export class PostgresPlace {
   readonly folder = mkdtempSync(join(tmpdir(), 'gwk-dump-'));
   readonly programs = neededPostgres();

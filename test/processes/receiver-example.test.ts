@@ -7,7 +7,7 @@ import { pickPort } from '../support/ports.js';
 import { baseEnvironment, ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 
-/** examples/webhook-receiver.js as anybody starts it, called with what the library of Standard Webhooks has signed. */
+/** Starts examples/webhook-receiver.js and calls it with requests signed by the library of Standard Webhooks. */
 const SECRET = generateWebhookSecret();
 const ID = 'evt_0123456789abcdef0123456789abcdef';
 const BODY = JSON.stringify({
@@ -60,26 +60,26 @@ const theirs = () => signed(generateWebhookSecret()).headers['webhook-signature'
 test.each<[string, () => Sent]>([
   ['signed with its secret', () => signed()],
   [
-    'signed with the secret before as well',
+    'also signed with the former secret',
     () => changed(signed(), { 'webhook-signature': `${theirs()} ${ours()}` }),
   ],
   ['four minutes old', () => signed(SECRET, ago(4 * MINUTE))],
-])('a call %s is taken', async (_sentence, make) => {
+])('accepts a call %s', async (_sentence, make) => {
   said = '';
   expect(await post(make())).toBe(200);
-  await until(() => said.includes(`signature ok ${ID} ${BODY}`), { what: 'it is printed' });
+  await until(() => said.includes(`signature ok ${ID} ${BODY}`), { what: 'the event is printed' });
 });
 
 test.each<[string, () => Sent]>([
   ['signed with another secret', () => signed(generateWebhookSecret())],
-  ['whose body was changed', () => ({ ...signed(), body: `${BODY} ` })],
-  ['whose id was changed', () => changed(signed(), { 'webhook-id': 'evt_1' })],
-  ['whose timestamp was changed', () => changed(signed(SECRET, ago(10_000)), { 'webhook-timestamp': signed().headers['webhook-timestamp']! })], // prettier-ignore
+  ['with a changed body', () => ({ ...signed(), body: `${BODY} ` })],
+  ['with a changed id', () => changed(signed(), { 'webhook-id': 'evt_1' })],
+  ['with a changed timestamp', () => changed(signed(SECRET, ago(10_000)), { 'webhook-timestamp': signed().headers['webhook-timestamp']! })], // prettier-ignore
   ['six minutes old', () => signed(SECRET, ago(6 * MINUTE))],
   ['from the future', () => signed(SECRET, ago(-6 * MINUTE))],
   ['without a timestamp', () => changed(signed(), { 'webhook-timestamp': '' })],
   ['without a signature', () => ({ ...signed(), headers: { 'webhook-id': ID } })],
-  ['with a signature of noise', () => changed(signed(), { 'webhook-signature': `v1,${randomBytes(32).toString('base64')}` })], // prettier-ignore
-])('a call %s is refused', async (_sentence, make) => {
+  ['with a random signature', () => changed(signed(), { 'webhook-signature': `v1,${randomBytes(32).toString('base64')}` })], // prettier-ignore
+])('rejects a call %s', async (_sentence, make) => {
   expect(await post(make())).toBe(401);
 });

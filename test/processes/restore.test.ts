@@ -7,7 +7,7 @@ import { openStage, type Stage } from '../support/gateway/stage.js';
 import { toChatId, testPhone } from '../support/gateway/traffic.js';
 import { realTime, until } from '../support/wait.js';
 
-/** docs/operate.md, Backup and restore: as it is written there, on real processes. */
+/** Follows "Backup and restore" of docs/operate.md on real processes. */
 describe('a gateway whose database is lost and restored from a backup', () => {
   let stage: Stage;
   let gateway: Gateway;
@@ -25,29 +25,29 @@ describe('a gateway whose database is lost and restored from a backup', () => {
   };
   const left = (id: string) => stage.customer.client.hasLeft(id);
 
-  test('sends nothing twice, runs one engine for a number, and keeps what the backup has', async () => {
+  test('sends nothing twice, runs one engine per instance, and keeps the rows of the backup', async () => {
     const { client } = stage.customer;
     const before = await send('left before the backup', 1);
     await until(async () => (await client.message(before.id)).status === 'read', {
-      what: 'the first is read',
+      what: 'the first message is read',
     });
 
-    // One of which nobody knows whether it has left, and one that waits behind it.
+    // A message of unknown outcome, and one that waits behind it.
     await gateway.network.setRule({ hold: true }, toChatId(testPhone(2)));
-    const doubtful = await send('in doubt at the backup', 2);
+    const unconfirmed = await send('unconfirmed at the backup', 2);
     const waiting = await send('waiting at the backup', 2);
-    await until(() => arrived('in doubt at the backup'), { what: 'it was given to the network' });
+    await until(() => arrived('unconfirmed at the backup'), { what: 'the network has the message' });
     const folder = join(gateway.folder, 'backup');
     const tables = await takeBackup(gateway.settings.databaseUrl, folder);
 
     await gateway.network.setRule({}, toChatId(testPhone(2)));
     const after = await send('sent after the backup', 3);
-    for (const { id } of [doubtful, waiting, after]) {
-      await until(() => left(id), { what: 'all leave before the loss' });
+    for (const { id } of [unconfirmed, waiting, after]) {
+      await until(() => left(id), { what: 'all messages leave before the loss' });
     }
     const late = await client.connectedInstance('made after the backup');
 
-    // Engines first: then nothing is sent that the restored rows do not know of.
+    // Stops engines first, so that nothing is sent that the restored rows do not contain.
     await gateway.operator.stop();
     for (const program of [...gateway.workers, ...gateway.apis]) await program.stop();
     await until(() => gateway.engines().length === 0, { what: 'no engine runs' });
@@ -60,13 +60,16 @@ describe('a gateway whose database is lost and restored from a backup', () => {
     for (const program of [...gateway.apis, ...gateway.workers, gateway.operator]) await program.start();
 
     await client.untilConnected(stage.instance.id);
-    for (const { id } of [doubtful, waiting]) {
-      await until(() => left(id), { what: 'what was on its way is concluded', timeoutMs: realTime(90_000) });
+    for (const { id } of [unconfirmed, waiting]) {
+      await until(() => left(id), {
+        what: 'messages in progress have an outcome',
+        timeoutMs: realTime(90_000),
+      });
     }
     const fresh = await send('sent after the restore', 2);
     await until(() => left(fresh.id), { what: 'the restored gateway sends' });
 
-    // To the network a repeat under the same id is one message.
+    // The network treats a repeat under the same id as one message.
     const stanzas = await gateway.network.stanzas();
     const ids = Map.groupBy(stanzas, ({ text }) => text);
     for (const [text, some] of ids) {
@@ -75,14 +78,14 @@ describe('a gateway whose database is lost and restored from a backup', () => {
     const inChat = stanzas.filter(({ chat }) => chat === toChatId(testPhone(2))).map(({ text }) => text);
     expect(inChat.at(-1)).toBe('sent after the restore');
     expect([...ids.keys()]).toEqual(
-      expect.arrayContaining(['in doubt at the backup', 'waiting at the backup', 'sent after the backup']),
+      expect.arrayContaining(['unconfirmed at the backup', 'waiting at the backup', 'sent after the backup']),
     );
 
-    // What came after the backup is lost to the database, and the resource that the cluster kept is a number again.
+    // Rows since the backup are lost. The resource that the cluster kept becomes an instance again.
     expect((await client.call('GET', `/v1/messages/${after.id}`)).status).toBe(404);
     await client.untilConnected(late.id);
     expect((await client.message(before.id)).status).toBe('read');
-    await until(() => gateway.engines().length === 2, { what: 'one engine for each number' });
+    await until(() => gateway.engines().length === 2, { what: 'one engine for each instance' });
     const epochs = new Map(stanzas.map(({ instanceId, epoch, n }) => [`${instanceId} ${n}`, epoch]));
     const ours = fromPublicId('instance', stage.instance.id)!;
     expect([...epochs].filter(([key]) => key.startsWith(ours)).length).toBeGreaterThan(4);

@@ -12,8 +12,8 @@ import { openStage, type Stage } from '../support/gateway/stage.js';
 import { testPhone } from '../support/gateway/traffic.js';
 import { realTime, until } from '../support/wait.js';
 
-/** docs/security.md, Rotation: as it is written there, on real processes that serve meanwhile. */
-describe('a running gateway whose secrets are changed', () => {
+/** Follows "Rotation" of docs/security.md on real processes that continue to serve. */
+describe('a running gateway whose secrets are rotated', () => {
   let stage: Stage;
   let gateway: Gateway;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('a running gateway whose secrets are changed', () => {
     const { id } = await client.acceptedText(stage.instance.id, testPhone(1), text);
     await until(() => client.hasLeft(id), { what: `${text}: a message leaves` });
   };
-  /** An account has three sandboxes: it goes again. */
+  /** Deletes the instance again, because an account may have three sandboxes. */
   const connectsAnother = async (name: string) => {
     const { client } = stage.customer;
     const { id } = await client.connectedInstance(name);
@@ -41,16 +41,16 @@ describe('a running gateway whose secrets are changed', () => {
     }
   };
 
-  test("the operator's token: the API takes both, the operator turns to the new one, the old one ends", async () => {
+  test("rotates the operator's token: the API accepts both, the operator changes to the new one, the old one is removed", async () => {
     const old = gateway.settings.operatorToken;
     const token = 'a-new-token-of-the-operator-0123456789';
     await restart('apis', { GWK_OPERATOR_TOKEN: `${old},${token}` });
-    await sends('the API takes both');
+    await sends('the API accepts both');
     await restart('operator', { GWK_OPERATOR_TOKEN: `${token},${old}` });
     await connectsAnother('made with the new token');
     await restart('apis', { GWK_OPERATOR_TOKEN: token });
     await stage.customer.client.untilConnected(stage.instance.id);
-    await sends('the old one is gone');
+    await sends('the old token is removed');
     const refused = gateway.operatorClient();
     await expect(refused.call('observe', { ids: [] })).rejects.toThrow(/unauthorized/);
     refused.close();
@@ -85,10 +85,10 @@ describe('a running gateway whose secrets are changed', () => {
     await everywhere(next);
     for (const { pid } of before) process.kill(pid);
     await until(() => gateway.engines().every(({ pid }) => before.every((other) => other.pid !== pid)), {
-      what: 'engines of before have ended',
+      what: 'the former engines have ended',
     });
     await stage.customer.client.untilConnected(stage.instance.id);
-    await sends('the old key is gone');
+    await sends('the old key is removed');
     await connectsAnother('made without the old key');
   });
 
@@ -111,7 +111,7 @@ describe('a running gateway whose secrets are changed', () => {
     await sends('with the right key');
   });
 
-  test("Postgres's password: a second user takes over and acts as the first, which ends; so does a third", async () => {
+  test('rotates the Postgres user: a second one takes over and the first is disabled, then a third one', async () => {
     const first = new URL(gateway.settings.databaseUrl);
     const administrator = new URL(first);
     administrator.username = 'administrator';
@@ -134,24 +134,24 @@ describe('a running gateway whose secrets are changed', () => {
     const second = await takeOver('gwk_b');
     await query(administrator.href, end!);
     await expect(query(first.href, 'SELECT 1')).rejects.toThrow(/not permitted to log in/);
-    await sends('the first user is gone');
-    // As the worker makes each day, and a migration its tables.
+    await sends('the first user is disabled');
+    // The second user can create partitions, like the worker, and tables, like a migration.
     await query(second, `SELECT gwk_ensure_partitions('messages', current_date + 20, current_date + 20)`);
     await query(second, 'CREATE TABLE of_a_migration ()');
     await connectsAnother('made by the second user');
 
     const third = await takeOver('gwk_c');
-    // Possible only where it owns nothing.
+    // Succeeds only if the role owns nothing.
     await query(administrator.href, 'ALTER ROLE gwk_b NOLOGIN; DROP ROLE gwk_b');
     await query(
       third,
       `SELECT gwk_drop_partition('messages_' || to_char(current_date + 20, 'YYYYMMDD'), 0, 0)`,
     );
     await query(third, 'DROP TABLE of_a_migration');
-    await sends('the second user is gone');
+    await sends('the second user is removed');
   });
 
-  test("Redis's password: both hold, API and worker turn to the new one, the old one ends", async () => {
+  test('rotates the Redis password: both are valid, API and worker change to the new one, the old one is removed', async () => {
     const old = new URL(gateway.settings.redisUrl);
     const next = new URL(old);
     next.password = 'another-password-9876543210';
@@ -169,11 +169,11 @@ describe('a running gateway whose secrets are changed', () => {
       () => undefined,
     );
     await expect(late.connect()).rejects.toThrow(/WRONGPASS/);
-    await sends('the old password is gone');
+    await sends('the old password is removed');
     await connectsAnother('made with the new password');
   });
 
-  test('the authority of the internal port: both hold, the certificate changes unasked, the former one ends', async () => {
+  test('rotates the authority of the internal API: both are trusted, the certificate is reloaded, the former one is removed', async () => {
     const file = (name: string) => join(gateway.folder, name);
     const [former, next] = [makeServerCertificate(['localhost']), makeServerCertificate(['localhost'])];
     const serve = ({ cert, key }: ServerCertificate) => {
@@ -198,22 +198,22 @@ describe('a running gateway whose secrets are changed', () => {
     await sends('under the former authority');
 
     await trust(former, next);
-    await sends('both authorities hold');
+    await sends('both authorities are trusted');
     expect(await trusts(port, former)).toBe(true);
     serve(next);
     await until(() => trusts(port, next), {
-      what: 'the new certificate is shown',
+      what: 'the new certificate is served',
       timeoutMs: realTime(60_000),
     });
     await sends('the certificate has changed');
     await trust(next);
     expect(await trusts(port, former)).toBe(false);
-    await sends('the former authority is gone');
+    await sends('the former authority is removed');
     await connectsAnother('made under the new authority');
   });
 });
 
-/** Whether who trusts this authority alone takes the port for what it says it is. */
+/** Whether a client that trusts only this authority accepts the certificate of the port. */
 function trusts(port: number, { ca }: ServerCertificate): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca }, () => {

@@ -5,8 +5,8 @@ import { createClient } from 'redis';
 import type pg from 'pg';
 
 /**
- * Looks for a word in everything that a gateway keeps. Plain: as text, in hexadecimal, in base64 wherever it begins
- * within its three bytes. Sealed: in what a holder of the keys can open.
+ * Searches for a word in everything a gateway stores. Unencrypted: as text, in hexadecimal, and in base64 at each
+ * of its three offsets. Encrypted: in every value that the keys decrypt.
  */
 export function formsOf(word: string): string[] {
   const bytes = Buffer.from(word);
@@ -14,7 +14,7 @@ export function formsOf(word: string): string[] {
     const text = Buffer.concat([Buffer.alloc(shift), bytes])
       .toString('base64')
       .replaceAll('=', '');
-    // The letters at both ends depend on the neighbours.
+    // The characters at both ends depend on the neighbouring bytes.
     const inner = text.slice(shift === 0 ? 0 : shift + 1, -2);
     return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
@@ -27,7 +27,7 @@ interface Column {
   type: string;
 }
 
-/** Every column of every table; partitions are looked at through their parents. */
+/** Every column of every table. Partitions are searched through their parents. */
 async function columnsOf(client: pg.Client): Promise<Column[]> {
   const { rows } = await client.query<Column>(
     `SELECT c.relname AS table, a.attname AS column, format_type(a.atttypid, a.atttypmod) AS type
@@ -39,7 +39,7 @@ async function columnsOf(client: pg.Client): Promise<Column[]> {
   return rows;
 }
 
-/** The columns (`table.column`) that have the word in the plain. */
+/** The columns (`table.column`) that contain the word unencrypted. */
 export async function plainColumns(client: pg.Client, word: string): Promise<string[]> {
   const found: string[] = [];
   for (const { table, column } of await columnsOf(client)) {
@@ -53,13 +53,13 @@ export async function plainColumns(client: pg.Client, word: string): Promise<str
 }
 
 export interface SealedContent {
-  /** Column -> the words that are in what it seals, in order. */
+  /** The words in the decrypted values of each column, sorted. */
   words: Record<string, string[]>;
-  /** Columns of bytes with a value that is nothing sealed. */
+  /** Columns of bytes with a value that none of the keys decrypts. */
   unsealed: string[];
 }
 
-/** @param pattern of the words; scopes: the ids that rows are sealed for */
+/** @param pattern of the words; scopes: the ids for which rows are encrypted */
 export async function sealedColumns(
   client: pg.Client,
   sealer: Sealer,
@@ -82,7 +82,7 @@ export async function sealedColumns(
   return { words, unsealed };
 }
 
-/** Null where no scope opens it. */
+/** Null if no scope decrypts it. */
 function open(sealer: Sealer, scopes: readonly string[], column: string, value: Buffer): string | null {
   for (const scope of scopes) {
     try {
@@ -94,7 +94,7 @@ function open(sealer: Sealer, scopes: readonly string[], column: string, value: 
   return null;
 }
 
-/** The keys of Redis, streams and all, that have the word in their name or their value. */
+/** The keys of Redis, including streams, that contain the word in their name or value. */
 export async function redisKeys(url: string, word: string): Promise<{ keys: number; found: string[] }> {
   const client = createClient({ url });
   await client.connect();
@@ -139,8 +139,8 @@ async function valueOf(client: Redis, key: string): Promise<string> {
 }
 
 /**
- * The files of a folder that have the word in their name or their bytes. Programs may write there meanwhile: where a
- * file is gone before it is read, it may have got another name, so what is new is looked for again.
+ * The files of a folder that contain the word in their name or content. Programs may write there at the same time:
+ * a file that disappears may have been renamed, so new files are searched again.
  */
 export function filesWith(folder: string, word: string): { files: number; found: string[] } {
   const forms = formsOf(word);
@@ -162,7 +162,7 @@ export function filesWith(folder: string, word: string): { files: number; found:
   return { files: seen.size, found };
 }
 
-/** A folder within this one that goes while it is listed is left out by the next listing. */
+/** Lists again if a subfolder disappears during the listing. */
 function filesOf(folder: string): string[] {
   for (;;)
     try {

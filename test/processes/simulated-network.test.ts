@@ -55,7 +55,7 @@ describe('the commands of docs/own-number.md', () => {
     return new Promise((resolve) => lines.once('line', (line) => resolve(JSON.parse(line) as Whereabouts)));
   }
 
-  test('every command does what it is shown to do', async () => {
+  test('every command prints what the page shows', async () => {
     const steps = readPageSteps('own-number.md');
     expect(steps.length).toBeGreaterThan(5);
     let instance = '';
@@ -77,7 +77,7 @@ describe('the commands of docs/own-number.md', () => {
     expect(png.subarray(1, 4).toString()).toBe('PNG');
   });
 
-  /** What comes over the network may come a little later: the last line is typed again. */
+  /** Repeats the last line until its output matches: messages may arrive later. */
   async function printsSoon(command: string, printed: string, output: string): Promise<void> {
     const look = command.includes('network say')
       ? command.split('\n').slice(1).join('\n')

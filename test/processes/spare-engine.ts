@@ -5,7 +5,7 @@ import { engineEnvironment } from '../support/gateway/gateway-settings.js';
 import { pickPort } from '../support/ports.js';
 import { GWK, Program, type Environment } from '../support/program.js';
 
-/** An engine that the operator knows nothing of: a second one for an instance that has one. */
+/** A second engine for an instance, unknown to the operator. */
 export interface SpareEngine {
   program: Program;
   pod: string;
@@ -29,7 +29,7 @@ export async function startSpareEngine(
       args: [GWK, 'engine'],
       env: { ...engineEnvironment(gateway.settings, lease), ...more },
       logFile: join(gateway.folder, `${pod}.log`),
-      // Without a lease it is not ready, and whether it gets one is what tests ask.
+      // Without a lease the engine is not ready. Tests check whether it gets one.
       ready: () => Promise.resolve(true),
       supervised: false,
     });

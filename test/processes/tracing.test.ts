@@ -45,7 +45,7 @@ describe('traces', () => {
   const sendIn = (trace: { traceId: string; spanId: string }, place: number, flags = '01') =>
     send(place, { traceparent: `00-${trace.traceId}-${trace.spanId}-${flags}` });
   const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => span.name === name);
-  /** Each span as `service name`, below that of its parent. */
+  /** Each span as `service name`, below its parent. */
   const parentage = (spans: CollectedSpan[]): Set<string> => {
     const shown = ({ service, name }: CollectedSpan) => `${service.replace('gwk-', '')} ${name}`;
     const byId = new Map(spans.map((span) => [span.spanId, shown(span)]));
@@ -53,8 +53,8 @@ describe('traces', () => {
   };
   const webhooksOf = (spans: CollectedSpan[], type: string) =>
     named(spans, 'webhook').filter(({ attributes }) => attributes['gwk.event.type'] === type);
-  /** All that is told of has come: each program sends its spans by itself. */
-  const whole = (spans: CollectedSpan[]) => {
+  /** All spans have arrived. Each program exports its spans independently. */
+  const isComplete = (spans: CollectedSpan[]) => {
     const known = new Set(spans.map(({ spanId }) => spanId));
     const orphans = new Set(
       spans.map(({ parentId }) => parentId).filter((id) => id !== '' && !known.has(id)),
@@ -67,12 +67,12 @@ describe('traces', () => {
     );
   };
 
-  test('one trace, that of the caller, leads from POST through Redis and the internal port to the webhooks', async () => {
+  test('the trace of the caller continues from POST through Redis and the internal API to the webhooks', async () => {
     const trace = newTrace();
     const { id } = await sendIn(trace, 1);
     const spans = await collector.trace(
       trace.traceId,
-      (seen) => whole(seen) && named(seen, 'POST /engine/claims').length > 0,
+      (seen) => isComplete(seen) && named(seen, 'POST /engine/claims').length > 0,
     );
     expect(parentage(spans)).toEqual(
       new Set([
@@ -101,13 +101,13 @@ describe('traces', () => {
       'gwk.result': 'sent',
     });
     for (const { start, end } of spans) expect(end).toBeGreaterThanOrEqual(start);
-    const told = (await stage.receiver.calls()).filter(({ data }) => data['message_id'] === id);
-    const given = told.map(({ traceparent }) => traceparent!.split('-').slice(1, 3).join(' '));
+    const calls = (await stage.receiver.calls()).filter(({ data }) => data['message_id'] === id);
+    const given = calls.map(({ traceparent }) => traceparent!.split('-').slice(1, 3).join(' '));
     const attempts = named(spans, 'webhook').map(({ traceId, spanId }) => `${traceId} ${spanId}`);
     expect(given.sort()).toEqual(attempts.sort());
   });
 
-  test('it goes on through an engine that dies with the message claimed, and a webhook that is tried again', async () => {
+  test('a trace continues through an engine that dies after its claim, and a webhook that is retried', async () => {
     const trace = newTrace();
     const { client } = stage.customer;
     const failing = await client.createWebhook(stage.receiver.url('/sent'), {
@@ -120,13 +120,13 @@ describe('traces', () => {
       webhooksOf(seen, 'message.sent').filter(
         ({ attributes }) => attributes['gwk.endpoint.id'] === failing.id,
       );
-    // The engine that died took its own spans with it, so that those below them have lost their parents.
+    // The killed engine did not export its spans, so their child spans have no parent.
     const spans = await collector.trace(
       trace.traceId,
       (seen) =>
         attemptsIn(seen).length === 2 &&
         webhooksOf(seen, 'message.status_updated').length === 2 &&
-        // Each program sends its spans by itself: the last webhook may be told of before the engine has told of the send.
+        // Programs export independently: the last webhook may arrive before the engine's send.
         named(seen, 'accept').length === 1 &&
         named(seen, 'queued').length === 2 &&
         named(seen, 'send').some((span) =>
@@ -136,7 +136,7 @@ describe('traces', () => {
     const accept = named(spans, 'accept')[0]!.spanId;
     expect(stage.gateway.isArmed('engine.after-claim')).toBe(false);
     expect(named(spans, 'queued').map(({ parentId }) => parentId)).toEqual([accept, accept]);
-    // The first engine died before it could tell of its span.
+    // The first engine died before it exported its span.
     expect(named(spans, 'send').map(({ parentId }) => parentId)).toEqual([accept]);
     const send = named(spans, 'send')[0]!.spanId;
     const outcome = named(spans, 'outcome').find(({ parentId }) => parentId === send)!.spanId;
@@ -146,11 +146,11 @@ describe('traces', () => {
     expect((await client.call('DELETE', `/v1/webhook-endpoints/${failing.id}`)).status).toBe(204);
   });
 
-  test('without a trace of the caller, or with a malformed one, it begins one; one that is not kept is left alone', async () => {
-    const unkept = newTrace();
-    const { id } = await sendIn(unkept, 3, '00');
+  test('starts a trace if the caller has none or a malformed one, and exports nothing of an unsampled one', async () => {
+    const unsampled = newTrace();
+    const { id } = await sendIn(unsampled, 3, '00');
     await until(async () => (await stage.customer.client.message(id)).status === 'read', {
-      what: 'it is read',
+      what: 'the message is read',
     });
     const before = new Set(collector.spans.map(({ traceId }) => traceId));
     await send(4);
@@ -160,20 +160,20 @@ describe('traces', () => {
         const sends = collector.spans.filter(({ name, traceId }) => name === 'send' && !before.has(traceId));
         return sends.length === 2 && sends;
       },
-      { what: 'two traces begin' },
+      { what: 'two traces have started' },
     );
     expect(new Set(begun.map(({ traceId }) => traceId)).size).toBe(2);
     for (const { traceId } of begun) {
       const spans = await collector.trace(
         traceId,
-        (seen) => whole(seen) && named(seen, 'POST /v1/messages').length > 0,
+        (seen) => isComplete(seen) && named(seen, 'POST /v1/messages').length > 0,
       );
       expect(named(spans, 'POST /v1/messages')[0]!.parentId).toBe('');
     }
-    expect(collector.spans.filter(({ traceId }) => traceId === unkept.traceId)).toEqual([]);
+    expect(collector.spans.filter(({ traceId }) => traceId === unsampled.traceId)).toEqual([]);
   });
 
-  test('nothing that was sent, no number, address or secret reaches the collector but its own credential', () => {
+  test('the collector receives no text, phone number, URL or secret except its own credential', () => {
     const all = Buffer.concat(collector.bodies).toString('utf8');
     expect(collector.spans.length).toBeGreaterThan(20);
     const { key } = stage.customer;
@@ -195,9 +195,9 @@ describe('traces', () => {
   });
 });
 
-// prom-client brings the interface (@opentelemetry/api), and with it nothing that does anything. Engines load not even
+// prom-client depends on the interface (@opentelemetry/api), which does nothing by itself. Engines do not load even
 // that (engine/import-graph.test.ts).
-test('programs without an address for traces load nothing of OpenTelemetry', () => {
+test('programs without a trace endpoint do not load OpenTelemetry', () => {
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = [];

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { GWK } from '../support/program.js';
 
-test('an error that an engine does not catch is one line of its log', async () => {
+test('an engine logs an uncaught error as one line', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const env = {

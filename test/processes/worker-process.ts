@@ -5,7 +5,7 @@ import type { DeliveryWorld } from '../support/api/deliveries.js';
 import { pickPort } from '../support/ports.js';
 import { baseEnvironment, GWK, Program, type Environment } from '../support/program.js';
 
-/** `gwk worker` as a process of its own on a world of deliveries. It is not started again when it dies. */
+/** `gwk worker` in its own process on a DeliveryWorld. It is not restarted when it exits. */
 export class WorkerProcesses {
   readonly #world: DeliveryWorld;
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-worker-'));
@@ -15,7 +15,7 @@ export class WorkerProcesses {
     this.#world = world;
   }
 
-  /** The one that was started last. */
+  /** The worker that was started last. */
   get last(): Program {
     return this.#programs.at(-1)!;
   }
@@ -42,7 +42,7 @@ export class WorkerProcesses {
     return { program, get };
   }
 
-  /** Ends those that run. */
+  /** Stops the running workers. */
   async stop(): Promise<void> {
     await Promise.all(this.#programs.splice(0).map((program) => program.stop()));
   }

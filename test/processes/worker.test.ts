@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const startProcess = (settings: Environment = {}) => workers.start(settings);
 
-test('says that it lives, that it is ready, and what it does', async () => {
+test('serves liveness, readiness and metrics', async () => {
   const target = await world.startReceiver();
   const { id } = await world.addEndpoint(target.url);
   const { get, program } = await startProcess();
@@ -39,7 +39,7 @@ test('says that it lives, that it is ready, and what it does', async () => {
   expect(program.deaths).toMatchObject([{ code: 0, signal: null }]);
 });
 
-test('what a killed one held is taken over, and the rest is posted once', async () => {
+test('takes over the calls of a killed worker, and posts the rest once', async () => {
   let hold = true;
   const target = await world.startReceiver((res) => {
     if (!hold) res.writeHead(200).end();
@@ -56,7 +56,7 @@ test('what a killed one held is taken over, and the rest is posted once', async 
   hold = false;
   await startProcess();
   await world.finished(id, 40);
-  // What the dead one held is locked until its calls must have ended; that time passes as data.
+  // The claims of the killed worker are locked until its calls must have ended. The test skips that time.
   expect((await world.inQueue(id)).every(({ lockedBy }) => lockedBy !== null)).toBe(true);
   await world.db.webhookQueueEntry.updateMany({ data: { lockedUntil: new Date() } });
   await world.finished(id, 50);
@@ -65,7 +65,7 @@ test('what a killed one held is taken over, and the rest is posted once', async 
   for (const [event, count] of counts) expect(count).toBe(cutOff.has(event) ? 2 : 1);
 });
 
-test('a lock lasts for the time-out and 15 seconds', async () => {
+test('a lock lasts for the webhook timeout and 15 s', async () => {
   const target = await world.startReceiver(() => undefined);
   const { id } = await world.addEndpoint(target.url);
   await startProcess({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: '5000' });
@@ -80,11 +80,11 @@ test('a lock lasts for the time-out and 15 seconds', async () => {
 });
 
 test.each([
-  ['a setting that is wrong', { GWK_WORKER_FORBIDDEN_RANGES: '10.0.0.1' }, 'GWK_WORKER_FORBIDDEN_RANGES'],
-  ['a setting that is unknown', { GWK_WORKER_PROT: '1' }, 'GWK_WORKER_PROT'],
-  ['a policy that is none', { GWK_WORKER_POLICY: '{"active_hours": 1}' }, 'GWK_WORKER_POLICY'],
-  ['a key that this database was not written with', { GWK_ENCRYPTION_KEYS: Buffer.alloc(32).toString('base64') }, 'GWK_ENCRYPTION_KEYS'], // prettier-ignore
-])('%s stops it, with its name', async (_sentence, settings, said) => {
+  ['an invalid setting', { GWK_WORKER_FORBIDDEN_RANGES: '10.0.0.1' }, 'GWK_WORKER_FORBIDDEN_RANGES'],
+  ['an unknown setting', { GWK_WORKER_PROT: '1' }, 'GWK_WORKER_PROT'],
+  ['an invalid policy', { GWK_WORKER_POLICY: '{"active_hours": 1}' }, 'GWK_WORKER_POLICY'],
+  ['an encryption key of another database', { GWK_ENCRYPTION_KEYS: Buffer.alloc(32).toString('base64') }, 'GWK_ENCRYPTION_KEYS'], // prettier-ignore
+])('exits on %s and names the setting', async (_sentence, settings, said) => {
   await startProcess(); // the first one writes the key check
   await expect(startProcess(settings as unknown as Environment)).rejects.toThrow(said);
   expect(workers.last.deaths).toMatchObject([{ code: 2 }]);

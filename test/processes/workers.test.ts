@@ -31,10 +31,10 @@ describe('two workers', () => {
         const query = { instance_id: stage.instance.id, since: startedAt.toISOString(), status: 'read' };
         return (await stage.customer.client.messages(query)).length === count;
       },
-      { what: 'all of it is read', everyMs: 250, timeoutMs: realTime(120_000) },
+      { what: 'all messages are read', everyMs: 250, timeoutMs: realTime(120_000) },
     );
 
-  test('500 events are each posted once', async () => {
+  test('posts each of 510 events once', async () => {
     const sends = await traffic('each once');
     await read(sends);
     await settle(stage.witnesses);
@@ -45,8 +45,8 @@ describe('two workers', () => {
     expect(sums['webhook calls']).toBe(EVENTS);
   });
 
-  test('what a killed worker held is taken over by the other', async () => {
-    // Answers take a while, so that the worker dies with calls in flight.
+  test('takes over the calls of a killed worker', async () => {
+    // Responses are delayed, so that the worker dies with calls in flight.
     await stage.receiver.setRule(stage.witnesses.path, { delayMs: 200 });
     const dying = stage.gateway.workers[0]!;
     const survivor = stage.gateway.workers[1]!;

@@ -8,18 +8,18 @@ beforeAll(async () => {
 });
 afterAll(() => place.drop());
 
-/** Nothing of this process runs meanwhile, as where it has no processor. */
-function standStill(ms: number): void {
+/** Blocks the event loop, like a process without CPU time. */
+function blockProcess(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
 }
 
-test('a transaction begins although the process stands still while it asks for its connection', async () => {
-  const database = openDatabase({ url: place.url, poolSize: 1, program: 'still' });
+test('a transaction starts although the process is blocked while it connects', async () => {
+  const database = openDatabase({ url: place.url, poolSize: 1, program: 'busy' });
   try {
     const done = database.$transaction((tx) => tx.$queryRaw`SELECT 1 AS one`);
     await turn();
-    standStill(2_200);
+    blockProcess(2_200);
     expect(await done).toEqual([{ one: 1 }]);
   } finally {
     await database.$disconnect();

@@ -15,18 +15,18 @@ import { realTime, until } from '../../support/wait.js';
 import { Samples } from '../../support/api/samples.js';
 import { findFfmpeg, isUsable } from '@gwk/api/media/tools/find-ffmpeg';
 import type { ToolAnswer, ToolJob } from '@gwk/api/media/tools/jobs';
-import { ToolNotStarted } from '@gwk/api/media/tools/jobs';
+import { ToolNotStarted } from '@gwk/api/media/tools/refused';
 import { Tools } from '@gwk/api/media/tools/run';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-tools-'));
 const samples = new Samples(folder);
 const ffmpeg = findFfmpeg(undefined);
-const limits = { timeMs: realTime(20_000), memoryMb: 1024, concurrency: 2, ffmpeg };
+const limits = { timeMs: realTime(20_000), memoryMb: 1024, atOnce: 2, ffmpeg };
 const tools = new Tools(limits);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const output = samples.path('output');
-/** Seconds that nobody else sleeps. */
+/** A duration that no other process sleeps. */
 const FOR_LONG = '98765.4321';
 const run = (job: ToolJob, by = tools): Promise<ToolAnswer> =>
   by.run(job, folder, AbortSignal.timeout(realTime(60_000)));
@@ -36,7 +36,7 @@ const outcome = (job: ToolJob, by = tools) =>
     (error: Error) => error.message,
   );
 
-/** (last granule less the pre-skip) / 48000 of Ogg with Opus, read by hand. */
+/** Duration from the Ogg headers: (last granule - pre-skip) / 48000. */
 function secondsOfOgg(bytes: Buffer): number {
   const last = bytes.lastIndexOf('OggS');
   const preSkip = bytes.readUInt16LE(bytes.indexOf('OpusHead') + 10);
@@ -58,10 +58,10 @@ describe('a voice message', () => {
     ['WAV', 'wav', () => samples.sound('a.wav')],
     ['FLAC', 'flac', () => samples.sound('a.flac')],
     ['Ogg', 'ogg', () => samples.sound('a.ogg', 3, ['-c:a', 'libopus'])],
-    ['a film', 'mov', () => samples.film('a.mp4', 3)],
+    ['a video', 'mov', () => samples.film('a.mp4', 3)],
     ['WebM', 'matroska', () => samples.film('a.webm', 3)],
   ])(
-    'of %s is Ogg with Opus, one channel of 48 kHz, with its duration and 64 points',
+    'from %s is mono Ogg Opus at 48 kHz, with its duration and 64 waveform points',
     async (_, kind, make) => {
       const answer = await run(job(make(), kind));
       const bytes = readFileSync(output);
@@ -74,7 +74,7 @@ describe('a voice message', () => {
     },
   );
 
-  test('that becomes louder has points that rise to 100', async () => {
+  test('that becomes louder has waveform points that rise to 100', async () => {
     const { waveform } = await run(job(samples.sound('louder.wav', 6), 'wav'));
     const points = [...Buffer.from(waveform!, 'base64')];
     expect(Math.max(...points)).toBe(100);
@@ -84,7 +84,7 @@ describe('a voice message', () => {
   });
 });
 
-test('a sound that stays as it is, is measured; the sound of a film becomes AAC', async () => {
+test('measures audio that needs no conversion, and converts the audio of a video to AAC', async () => {
   const common = { tool: 'audio', output } as const;
   const stays = { ...common, input: samples.sound('b.mp3', 2), container: 'mp3', to: null };
   expect(await run(stays)).toEqual({ duration_s: 2, converted: false });
@@ -93,7 +93,7 @@ test('a sound that stays as it is, is measured; the sound of a film becomes AAC'
   expect(readFileSync(output).toString('latin1', 4, 8)).toBe('ftyp');
 });
 
-test('a film tells its size and duration, and gives a small picture', async () => {
+test('reports the size and duration of a video, and makes a thumbnail', async () => {
   const thumbnail = samples.path('thumbnail');
   const answer = await run({ tool: 'video', input: samples.film('c.mp4'), container: 'mov', thumbnail });
   expect(answer).toMatchObject({ width: 320, height: 240, duration_s: 2 });
@@ -101,7 +101,7 @@ test('a film tells its size and duration, and gives a small picture', async () =
   expect([picture.format, picture.width]).toEqual(['jpeg', 72]);
 });
 
-test('a picture is checked and made small; one that phones do not show becomes JPEG', async () => {
+test('checks an image and makes a thumbnail, and converts formats that phones do not show to JPEG', async () => {
   const input = await samples.picture('a.jpg', 600, 400);
   const kept = await run({ tool: 'image', input, output, keep: true });
   expect(kept).toEqual({ width: 600, height: 400, thumbnail: expect.any(String) as string });
@@ -113,16 +113,16 @@ test('a picture is checked and made small; one that phones do not show becomes J
 
 test.each([
   [512, 512, '{"width":512,"height":512,"animated":false}'],
-  [511, 512, 'a sticker must have 512x512 pixels'],
-  [512, 513, 'a sticker must have 512x512 pixels'],
-])('a sticker of %ix%i', async (width, height, expected) => {
+  [511, 512, 'a sticker has 512x512 pixels'],
+  [512, 513, 'a sticker has 512x512 pixels'],
+])('decides about a sticker of %ix%i', async (width, height, expected) => {
   const input = await samples.picture(`${width}x${height}.webp`, width, height);
   expect(await outcome({ tool: 'sticker', input })).toBe(expected);
 });
 
-test('a sticker that is no WebP is refused; one that moves is told', async () => {
+test('rejects a sticker that is not WebP, and reports an animated one', async () => {
   const png = await samples.picture('sticker.png', 512, 512);
-  expect(await outcome({ tool: 'sticker', input: png })).toBe('a sticker must be WebP');
+  expect(await outcome({ tool: 'sticker', input: png })).toBe('a sticker is WebP');
   const frame = (color: string) =>
     sharp({ create: { width: 512, height: 512, channels: 4, background: color } })
       .png()
@@ -135,7 +135,7 @@ test('a sticker that is no WebP is refused; one that moves is told', async () =>
   expect(await run({ tool: 'sticker', input })).toMatchObject({ animated: true });
 });
 
-/** A PNG of 30000x30000 in some hundred bytes: 2.7 GB if it were decoded. */
+/** A PNG of 30000x30000 pixels in about 100 bytes. It would decode to 2.7 GB. */
 async function bombOfPixels(): Promise<string> {
   const small = await sharp({ create: { width: 1, height: 1, channels: 3, background: 'black' } })
     .png()
@@ -153,7 +153,7 @@ function write(name: string, content: Buffer | string): string {
   return samples.path(name);
 }
 
-/** (issue: hostile files) None of them makes anything but an answer, and none reads the secret beside it. */
+/** A hostile file must cause nothing but an answer, and must not reveal the secret beside it. */
 describe('a hostile file', () => {
   const secret = write('secret.txt', 'the secret');
   const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://${secret}\n#EXT-X-ENDLIST\n`;
@@ -171,34 +171,26 @@ describe('a hostile file', () => {
   const noPicture = 'the picture cannot be decoded';
 
   test.each<[string, () => ToolJob | Promise<ToolJob>, string]>([
-    ['a playlist that is called a film', () => audio(write('x.mp4', playlist), 'mov'), undecodable],
-    ['a playlist that is called a sound', () => audio(write('x.mp3', playlist), 'mp3'), undecodable],
+    ['a playlist named like a video', () => audio(write('x.mp4', playlist), 'mov'), undecodable],
+    ['a playlist named like audio', () => audio(write('x.mp3', playlist), 'mp3'), undecodable],
     [
-      'a script of files',
+      'an ffconcat script',
       () => audio(write('x.wav', `ffconcat version 1.0\nfile ${secret}\n`), 'wav'),
       undecodable,
     ],
-    ['SVG that is called a picture', () => image(write('x.png', svg)), noPicture],
-    ['a picture of 900 megapixels', async () => image(await bombOfPixels()), noPicture],
+    ['SVG named like an image', () => image(write('x.png', svg)), noPicture],
+    ['an image of 900 megapixels', async () => image(await bombOfPixels()), noPicture],
+    ['a ZIP named like an image', () => image(write('zip.png', Buffer.from('504b0304', 'hex'))), noPicture],
+    ['a video named like audio', () => audio(samples.film('y.webm'), 'mp3'), undecodable],
     [
-      'a ZIP that is called a picture',
-      () => image(write('zip.png', Buffer.from('504b0304', 'hex'))),
-      noPicture,
-    ],
-    ['a film that is called a sound', () => audio(samples.film('y.webm'), 'mp3'), undecodable],
-    [
-      'a picture that is cut off',
+      'a truncated image',
       async () => image(write('cut.jpg', cut(await samples.picture('whole.jpg', 800, 800), 20_000))),
       noPicture,
     ],
-    [
-      'a film that is cut off',
-      () => audio(write('cut.mp4', cut(samples.film('w.mp4'), 900)), 'mov'),
-      undecodable,
-    ],
-    ['nothing at all', () => image(write('empty.png', '')), noPicture],
-    ['a silent film as a sound', () => audio(silent(), 'mov'), undecodable],
-  ])('%s is refused', async (_, make, expected) => {
+    ['a truncated video', () => audio(write('cut.mp4', cut(samples.film('w.mp4'), 900)), 'mov'), undecodable],
+    ['an empty file', () => image(write('empty.png', '')), noPicture],
+    ['a video without audio as audio', () => audio(silent(), 'mov'), undecodable],
+  ])('is refused: %s', async (_, make, expected) => {
     expect(await outcome(await make())).toBe(expected);
   });
 
@@ -209,39 +201,39 @@ describe('a hostile file', () => {
     return path;
   }
 
-  test('that takes too long to decode is ended, with everything it started', async () => {
+  test('that takes too long to decode is killed with its child processes', async () => {
     const slow = samples.path('slow');
     const ran = samples.path('slow-ran');
     writeFileSync(slow, `#!/bin/sh\n: > ${ran}\nexec sleep ${FOR_LONG}\n`, { mode: 0o755 });
-    // In it a tool must have booted and started the decoder, on a machine that is busy with others.
+    // Long enough to start the tool and the decoder on a busy machine.
     const impatient = new Tools({ ...limits, timeMs: realTime(8_000), ffmpeg: slow });
     expect(await outcome(audio(samples.sound('long.mp3'), 'mp3'), impatient)).toBe(
       'decoding the file takes too long',
     );
-    // Else there was nothing to end.
+    // Otherwise the test proves nothing.
     expect(existsSync(ran)).toBe(true);
     await until(() => processesWith(FOR_LONG).length === 0, { what: 'the decoder has ended' });
   });
 
-  test('that needs more memory than it may have is refused', async () => {
-    // It stays until it is ended, however late it is looked at.
+  test('that exceeds its memory limit is refused', async () => {
+    // The process sleeps until it is killed, so a late check still finds it.
     const waits = write('waits', `#!/bin/sh\nexec sleep ${FOR_LONG}\n`);
     chmodSync(waits, 0o755);
-    // Node alone takes more.
+    // Node alone takes more than 20 MB.
     const poor = new Tools({ ...limits, memoryMb: 20, ffmpeg: waits });
     expect(await outcome(audio(samples.sound('much.mp3'), 'mp3'), poor)).toBe(
       'decoding the file takes too much memory',
     );
   });
 
-  test('that crashes the tool is refused, and the next is decoded', async () => {
+  test('that crashes the tool is refused, and the next file is decoded', async () => {
     const broken = new Tools({ ...limits, ffmpeg: '/bin/false' });
     expect(await outcome(audio(samples.sound('z2.mp3'), 'mp3'), broken)).toBe(undecodable);
     expect(await run(image(await samples.picture('next.png', 10, 10)))).toMatchObject({ width: 10 });
   });
 });
 
-test('an ffmpeg that is gone is no fault of the file', async () => {
+test('a missing ffmpeg is not a fault of the file', async () => {
   const absent = new Tools({ ...limits, ffmpeg: samples.path('gone') });
   const job = {
     tool: 'audio',
@@ -266,7 +258,7 @@ function processesWith(argument: string): string[] {
     .filter((command) => command.includes(argument));
 }
 
-test('a decoder is bounded, and sees nothing of the environment of the worker', async () => {
+test('limits a decoder, and hides the environment of the worker from it', async () => {
   process.env['A_SECRET_OF_THE_WORKER'] = 'secret';
   const spy = samples.path('spy');
   writeFileSync(spy, `#!/bin/sh\n(env; ulimit -v; ulimit -c) > ${samples.path('seen')}\nexit 1\n`, {
@@ -281,19 +273,19 @@ test('a decoder is bounded, and sees nothing of the environment of the worker', 
   expect(seen.trimEnd().split('\n').slice(-2)).toEqual([String(1024 * 1024), '0']);
 });
 
-/** What a busy machine does by chance: the end of ffmpeg and the end of what it says are seen in either order. */
+/** The end of ffmpeg and the end of its output may be seen in either order. */
 test.each([
   [
-    'that ends long after its last sound',
+    'that exits long after its last output',
     () => `"${ffmpeg}" "$@"; code=$?; exec 1>&-; sleep 0.3; exit $code`,
   ],
   [
-    'whose last sounds are read long after its end',
+    'whose last output is read long after its exit',
     (path: string) =>
       `case "$*" in *pipe:1) "${ffmpeg}" "$@" > "${path}" || exit; (sleep 0.3; cat "${path}") 2>&- & exit 0 ;; esac
 exec "${ffmpeg}" "$@"`,
   ],
-])('an ffmpeg %s has decoded the file all the same', async (_, text) => {
+])('accepts the output of an ffmpeg %s', async (_, text) => {
   const slow = samples.path('slow-ffmpeg');
   writeFileSync(slow, `#!/bin/sh\n${text(samples.path('pcm'))}\n`, { mode: 0o755 });
   const input = samples.sound('whole.mp3', 3);
@@ -301,14 +293,14 @@ exec "${ffmpeg}" "$@"`,
   expect(await run(job, new Tools({ ...limits, ffmpeg: slow }))).toEqual(await run(job));
 });
 
-test('no more tools run at once than may', async () => {
+test('runs no more tools at once than the limit', async () => {
   const input = await samples.picture('one.png', 100, 100);
-  const one = new Tools({ ...limits, concurrency: 1 });
+  const one = new Tools({ ...limits, atOnce: 1 });
   const answers = await Promise.all([1, 2, 3].map(() => run({ tool: 'thumbnail', input }, one)));
   expect(answers).toHaveLength(3);
 });
 
-test('an ffmpeg that is not there, breaks off or has no libopus is told from one that works', async () => {
+test('recognises an ffmpeg that is missing, fails or has no libopus', async () => {
   const script = (name: string, text: string): string => {
     const path = join(folder, name);
     writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });

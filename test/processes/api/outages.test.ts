@@ -9,7 +9,7 @@ import { migrate } from '@gwk/api/database/migrate';
 import { TestApi, type TestAccount } from '../../support/api/test-api.js';
 import type { ApiClient } from '../../support/api/client.js';
 
-/** With servers of its own, which it stops and freezes. */
+/** Its own servers, which the tests stop and freeze. */
 type Server = Awaited<ReturnType<typeof startTestPostgres>>;
 
 let folder: string;
@@ -31,8 +31,8 @@ beforeAll(async () => {
     body: { name: 'x', kind: 'sandbox' },
   });
   instance = made.body.id;
-  await until(async () => (await readiness()).checks.redis === 'ok', { what: 'Redis is reached' });
-  // The first answer of each kind makes the client read its description, which takes a while.
+  await until(async () => (await readiness()).checks.redis === 'ok', { what: 'Redis is reachable' });
+  // The first response of each kind makes the client read OpenAPI, which takes a while.
   for (const ask of [send, () => client.call('GET', '/v1/messages')]) await ask();
 });
 afterAll(async () => {
@@ -62,44 +62,44 @@ async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
   return [result, performance.now() - before];
 }
 
-/** Whoever waited for a Redis that hangs would do so until its connection is given up: after 3 s of silence. */
+/** A request that waits for a hanging Redis waits 3 s, until the idle connection is closed. */
 const NOT_WAITED_MS = realTime(2_500);
 
 describe.each([
   ['hangs', 'SIGSTOP'],
-  ['is gone', 'SIGKILL'],
+  ['is down', 'SIGKILL'],
 ] as const)('while Redis %s', (_, signal) => {
   beforeAll(() => signalAll(redis, signal));
   afterAll(async () => {
     if (signal === 'SIGSTOP') signalAll(redis, 'SIGCONT');
     await until(async () => signal === 'SIGKILL' || (await readiness()).checks.redis === 'ok', {
-      what: 'Redis is reached again',
+      what: 'Redis is reachable again',
     });
   });
 
-  test('a message is accepted without it, reads work, and the limit goes on counting', async () => {
+  test('accepts messages, serves reads and counts the rate limit', async () => {
     for (let i = 0; i < 3; i++) {
       const [sent, took] = await timed(send);
       expect([sent.status, took < NOT_WAITED_MS]).toEqual([202, true]);
       const [read, tookReading] = await timed(() => client.call('GET', '/v1/messages'));
       expect([read.status, tookReading < NOT_WAITED_MS]).toEqual([200, true]);
       const [first, second] = [sent, read].map(rateOf);
-      // Seconds to the end of the window go up only where a new one has begun: all is free there again.
+      // The remaining seconds increase only in a new window, which starts with the full limit.
       const isSameWindow = second!.reset <= first!.reset;
       expect(second!.remaining).toBeLessThan(isSameWindow ? first!.remaining : 1_000_000);
     }
   });
 
-  test('an instance is shown without live, and readiness stays green', async () => {
+  test('shows an instance without `live`, and stays ready', async () => {
     const [shown, took] = await timed(() => client.call('GET', `/v1/instances/${instance}`));
     expect([shown.status, took < NOT_WAITED_MS, 'live' in shown.body]).toEqual([200, true, false]);
     await until(async () => (await readiness()).checks.redis === 'unreachable', {
-      what: 'the loss of Redis is told',
+      what: 'readiness reports the loss of Redis',
     });
     expect(await readiness()).toMatchObject({ status: 'ok', checks: { postgres: 'ok' } });
   });
 
-  test('a process starts all the same', async () => {
+  test('starts a process', async () => {
     const { port } = await api.addReplica();
     const other = api.client((await api.key(account)).key, port);
     expect((await other.call('GET', '/v1/instances')).status).toBe(200);
@@ -110,10 +110,10 @@ describe('while Postgres hangs', () => {
   beforeAll(() => signalAll(postgres, 'SIGSTOP'));
   afterAll(() => signalAll(postgres, 'SIGCONT'));
 
-  /** Nobody is to wait for more than 5 s; without a limit it would be for as long as Postgres hangs. */
+  /** A request should wait at most 5 s. Without a limit it would wait as long as Postgres hangs. */
   const IN_TIME_MS = realTime(10_000);
 
-  test('every request is answered with 500 in time, and readiness is red', async () => {
+  test('answers every request with 500 in time, and is not ready', async () => {
     const answers = await Promise.all([
       timed(send),
       timed(() => client.call('GET', '/v1/messages')),
@@ -128,19 +128,19 @@ describe('while Postgres hangs', () => {
     expect(await readiness()).toMatchObject({ status: 'unavailable', checks: { postgres: 'unreachable' } });
   });
 
-  test('metrics tell in time that nothing can be served', async () => {
-    const [told, took] = await timed(ready);
-    expect([told, took < IN_TIME_MS]).toEqual(['0', true]);
+  test('reports gwk_ready 0 in time', async () => {
+    const [value, took] = await timed(ready);
+    expect([value, took < IN_TIME_MS]).toEqual(['0', true]);
   });
 });
 
-test('once Postgres goes on, so does everything', async () => {
+test('serves again after Postgres continues', async () => {
   await until(async () => (await send()).status === 202, { what: 'messages are accepted' });
   expect(await readiness()).toMatchObject({ status: 'ok' });
   expect(await ready()).toBe('1');
 });
 
-/** A server may be a family of processes: what started it, what accepts, one for each connection. */
+/** A server may have several processes: a launcher, a listener and one per connection. */
 function signalAll(server: Server, signal: NodeJS.Signals): void {
   const all = listProcesses();
   const family = new Set([server.process.pid]);

@@ -9,16 +9,16 @@ import { redisPrefix, startTestRedis } from '../../support/servers/servers.js';
 import { realTime } from '../../support/wait.js';
 
 const log = createLogger('test', 'error');
-/** Always of the same minute. */
+/** A fixed time, so that all calls are in one minute. */
 const now = () => 1_800_000_010_000;
 
-test('a Redis that hangs holds nobody up for more than 50 ms', async () => {
+test('waits at most 50 ms for a Redis that hangs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-rate-'));
   const server = await startTestRedis(folder);
   const slow = openRedis({ url: server.url, program: 'test', log });
   await new Promise((resolve) => slow.once('ready', resolve));
   const limiter = new RateLimiter(slow, new RedisKeys(redisPrefix()), now);
-  // Half of the limit: further from it nobody would wait for Redis at all.
+  // Half of the limit is used. With less, the limiter would not wait for Redis.
   await Promise.all(Array.from({ length: 10 }, async () => limiter.count('key', 20)));
   await slow.sendCommand(['CLIENT', 'PAUSE', '10000', 'ALL']);
   const took: number[] = [];
@@ -29,7 +29,7 @@ test('a Redis that hangs holds nobody up for more than 50 ms', async () => {
   }
   took.sort((a, b) => a - b);
   expect(took[2]).toBeLessThan(realTime(200));
-  // Its connection is given up after 3 s of silence: whoever waits for it waits for that, and nobody after that.
+  // The idle connection is closed after 3 s. Only calls made before that wait for it.
   expect(took[4]).toBeLessThan(realTime(2_500));
   closeRedis(slow);
   await server.stop();

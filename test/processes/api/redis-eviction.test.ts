@@ -7,7 +7,7 @@ import { until } from '../../support/wait.js';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
 import { watchEviction } from '@gwk/api/platform/redis-eviction';
 
-test('a real Redis that evicts is said, at the first connection and at each later one', async () => {
+test('logs a warning for a Redis that evicts, after each connection', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-evicting-'));
   const store = await ownRedis(folder);
   const lines: string[] = [];
@@ -16,12 +16,12 @@ test('a real Redis that evicts is said, at the first connection and at each late
   const redis = openRedis({ url: store.url, program: 'test', log });
   try {
     watchEviction(redis, log);
-    await until(() => redis.isReady, { what: 'Redis is there' });
+    await until(() => redis.isReady, { what: 'Redis is connected' });
     await redis.ping();
     expect(warnings()).toBe(0);
     await redis.configSet('maxmemory-policy', 'allkeys-lru');
     await redis.sendCommand(['CLIENT', 'KILL', 'SKIPME', 'no', 'TYPE', 'normal']).catch(() => undefined);
-    await until(() => warnings() > 0, { what: 'it is said' });
+    await until(() => warnings() > 0, { what: 'the warning is logged' });
     expect(lines.find((line) => line.includes('may evict'))).toContain('allkeys-lru');
   } finally {
     closeRedis(redis);

@@ -10,26 +10,26 @@ import { InFlight } from '@gwk/api/http/in-flight';
 import { createServer } from '@gwk/api/public-api/server';
 import { StallDetector } from '@gwk/api/http/stall-detector';
 
-/** What a process that stood still (stopped, or without a processor) says to those who were in time. */
+/** Responses of a process that was paused (stopped, or without CPU time) to clients that were in time. */
 const HEADERS_MS = 1_000;
 const verdict = { limit: 1, remaining: 1, resetAt: 0, allowed: true } as never;
 
 let server: Server;
-let standstill: StallDetector;
+let detector: StallDetector;
 let inFlight: InFlight;
 let late: Exchange[];
 beforeEach(async () => {
-  standstill = new StallDetector(processClock);
+  detector = new StallDetector(processClock);
   late = [];
   const giveUp = (req: Exchange, res: Reply): void => {
     late.push(req);
     res.destroy();
   };
-  inFlight = new InFlight(standstill, processClock, giveUp, () => undefined);
+  inFlight = new InFlight(detector, processClock, giveUp, () => undefined);
   const app = express();
   app.use((request, res) => {
     const req = request as Exchange;
-    // Long ago: late as soon as somebody looks.
+    // Started long ago, so the next check finds it late.
     req.arrivedAt = performance.now() - 60_000;
     inFlight.enter(req, res);
     req.resume().on('end', () => {
@@ -41,13 +41,13 @@ beforeEach(async () => {
     app,
     maxConnections: 10,
     headersTimeoutMs: HEADERS_MS,
-    clientError: clientErrorHandler('https://docs.example', () => verdict, standstill),
+    clientError: clientErrorHandler('https://docs.example', () => verdict, detector),
     lastResort: (_, __, res) => res.destroy(),
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(async () => {
-  standstill.stop();
+  detector.stop();
   inFlight.stop();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
@@ -61,42 +61,42 @@ async function connected(): Promise<Socket> {
   return socket;
 }
 
-/** The whole process: neither timers nor sockets. */
-const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+/** Blocks the whole process: timers and sockets. */
+const blockProcess = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 4\r\n';
 
-test('whoever sent a whole request meanwhile is answered', async () => {
+test('answers a request that arrived completely during a pause', async () => {
   const socket = await connected();
   socket.write(`${HEAD}\r\nbody`);
-  standStill(HEADERS_MS * 2.5);
+  blockProcess(HEADERS_MS * 2.5);
   expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*read$/s);
 });
 
-test('whoever sent the rest of a body meanwhile is answered', async () => {
+test('answers a request whose body was completed during a pause', async () => {
   const socket = await connected();
   const begun = new Promise((resolve) => server.once('request', resolve));
   socket.write(`${HEAD}\r\nbo`);
   await begun;
   socket.write('dy');
-  standStill(HEADERS_MS * 2.5);
+  blockProcess(HEADERS_MS * 2.5);
   expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*read$/s);
   expect(late).toEqual([]);
 });
 
-test('whoever sent nothing more is told that it took too long', async () => {
+test('answers 422 timeout to a request that was not completed during a pause', async () => {
   const socket = await connected();
   socket.write(HEAD);
   await until(() => served.bytesRead === HEAD.length, { what: 'the head is read' });
-  standStill(HEADERS_MS * 2.5);
+  blockProcess(HEADERS_MS * 2.5);
   expect(await text(socket)).toMatch(/^HTTP\/1.1 422 .*"timeout"/s);
 });
 
-test('a body that does not come is told off as soon as the process has read what there was', async () => {
+test('rejects an incomplete body as soon as the process has read what arrived', async () => {
   const socket = await connected();
   socket.write(`${HEAD}\r\nbo`);
   await new Promise((resolve) => server.once('request', resolve));
-  standStill(HEADERS_MS * 2.5);
+  blockProcess(HEADERS_MS * 2.5);
   expect(await text(socket)).toBe('');
   expect(late).toHaveLength(1);
 });

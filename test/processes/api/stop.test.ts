@@ -9,7 +9,7 @@ import type { TestApi } from '../../support/api/test-api.js';
 import { noise, upload } from '../../support/api/upload.js';
 import { realTime, until } from '../../support/wait.js';
 
-/** Downloads under way when an API stops, whose clients keep their connections alive. */
+/** Downloads in progress when an API stops. Their clients keep connections alive. */
 let api: TestApi;
 let file: string;
 const SIZE = 20_000_000;
@@ -29,8 +29,8 @@ async function open(port: number, text: string): Promise<Socket> {
   return socket;
 }
 
-/** One that has been answered and says nothing more, so that a stop closes it as soon as it closes any. */
-async function openSilent(port: number): Promise<Socket> {
+/** A connection that received a response and stays idle. A stop closes it first. */
+async function openIdle(port: number): Promise<Socket> {
   const socket = await open(port, 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
   await once(socket, 'data');
   return socket.resume();
@@ -42,7 +42,7 @@ interface Download {
   size: number;
 }
 
-/** Asks for so much of the file and takes nothing of it. The server has written what it can when this resolves. */
+/** Requests `size` bytes of the file and reads nothing. The server has written what it can when this resolves. */
 async function download(port: number, size: number): Promise<Download> {
   const socket = await open(port, '');
   socket.pause();
@@ -60,15 +60,15 @@ async function download(port: number, size: number): Promise<Download> {
     return response.headersSent && written > 0 && written === before;
   };
   await until(() => response.writableFinished || writesNoMore(), {
-    what: 'what can be written',
+    what: 'the server writes no more',
     everyMs: 200,
   });
   return { socket, response, size };
 }
 
 /**
- * An answer that has been written whole, and stands in this process's memory until its client takes what the kernel
- * keeps. How much that is the kernel decides for each connection.
+ * A response that is written completely, but stays in this process's memory until its client reads what the kernel
+ * buffers. The kernel chooses the buffer size of each connection.
  */
 async function writtenWhole(port: number): Promise<Download> {
   const find = async () => {
@@ -80,25 +80,25 @@ async function writtenWhole(port: number): Promise<Download> {
     part.socket.destroy();
     return undefined;
   };
-  return until(find, { what: 'an answer of which the kernel keeps all but its end' });
+  return until(find, { what: 'a response that the kernel buffers except for its end' });
 }
 
-describe('a download that began before a stop ends whole, and its connection holds nobody up', () => {
+describe('a download that started before a stop is completed, and its connection does not delay the stop', () => {
   const states = {
-    'when there is much to read yet': (port: number) => download(port, SIZE),
-    'when nothing but the client is waited for': writtenWhole,
+    'while much is left to read': (port: number) => download(port, SIZE),
+    'while only the client is left to read': writtenWhole,
   };
-  test.each(Object.entries(states))('silent connections are closed %s', async (_, begin) => {
+  test.each(Object.entries(states))('closes idle connections %s', async (_, begin) => {
     const replica = await api.addReplica();
     const { socket, response, size } = await begin(replica.port);
-    const silent = await openSilent(replica.port);
+    const idle = await openIdle(replica.port);
     const stopped = replica.stop();
-    await once(silent, 'close');
+    await once(idle, 'close');
     expect(response.writableFinished).toBe(false);
     const began = performance.now();
     const arrived = buffer(socket);
     await stopped;
-    // Else it is held up until the end of its time, for 25 s.
+    // Otherwise the stop waits for its timeout of 25 s.
     expect(performance.now() - began).toBeLessThan(realTime(20_000));
     const all = await arrived;
     expect(all.length - (all.indexOf('\r\n\r\n') + 4)).toBe(size);

@@ -9,13 +9,13 @@ import {
 } from '../../support/api/internal-api.js';
 import { realTime, until } from '../../support/wait.js';
 
-/** In place of a minute. It is Node's own timer of a socket. */
-const SILENCE_MS = realTime(2_000);
+/** Replaces the limit of 60 s. It is Node's own timer of a socket. */
+const IDLE_MS = realTime(2_000);
 
 let port: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await createInternalApiWorld({ silenceMs: SILENCE_MS });
+  port = await createInternalApiWorld({ silenceMs: IDLE_MS });
   engine = await (await port.addEngine()).acquire();
 });
 afterAll(() => port.close());
@@ -26,7 +26,7 @@ const upload = (of: TestEngine, bytes: Buffer) => {
   return port.clientWith(of.token).upload({ epoch: String(epoch), holder }, Readable.from([bytes]));
 };
 
-/** A message whose file was finished, waiting. */
+/** Accepts a message whose file is prepared. */
 async function finished(bytes: Buffer, to: string): Promise<string> {
   const { media_id: file } = await upload(engine, bytes);
   const id = await port.accept({ instance: engine.instanceId, to });
@@ -41,7 +41,7 @@ async function finished(bytes: Buffer, to: string): Promise<string> {
   return id;
 }
 
-/** Files of the store that this process holds open. */
+/** Files of the media store that this process holds open. */
 const openFiles = () =>
   readdirSync('/proc/self/fd').filter((descriptor) => {
     try {
@@ -51,14 +51,14 @@ const openFiles = () =>
     }
   }).length;
 
-test('an engine that asks for a file and does not read it is let go, and the file is closed', async () => {
-  // More than the kernel keeps for a connection.
+test('closes the connection and the file when an engine does not read a download', async () => {
+  // More than the kernel buffers for a connection.
   const id = await finished(randomBytes(32 * 1024 * 1024), '5511987650001');
   await engine.claim(10);
-  const silent = await port.clientWith(engine.token).download({ ...lease(engine), message_id: id });
-  silent.on('error', () => undefined);
+  const unread = await port.clientWith(engine.token).download({ ...lease(engine), message_id: id });
+  unread.on('error', () => undefined);
   expect(openFiles()).toBe(1);
-  // The client itself has 30 s.
+  // The timeout of the client is 30 s.
   await until(() => openFiles() === 0, { what: 'the file is closed', timeoutMs: realTime(15_000) });
-  silent.destroy();
+  unread.destroy();
 });

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('a worker that stops waits 10 s for its calls, and not for their time-out of a minute', async () => {
+test('a stopping worker waits 10 s for its calls, not for their timeout of 60 s', async () => {
   const target = await world.startReceiver(() => undefined);
   const { id } = await world.addEndpoint(target.url);
   await world.emit(5);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { newUuid } from '@gwk/core/ids';
 import { GWK } from '../../support/program.js';
 
-test('gwk api with wrong settings says all of them and ends with 2', async () => {
+test('gwk api reports all invalid settings and exits with 2', async () => {
   const { PATH = '' } = process.env;
   const env = { PATH, DATABASE_URL: 'mysql://x', GWK_API_PROT: '1', REDIS_URL: newUuid() };
   const child = spawn(process.execPath, [GWK, 'api'], { env, stdio: ['ignore', 'ignore', 'pipe'] });

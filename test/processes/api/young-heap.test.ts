@@ -6,8 +6,11 @@ const YOUNG_HEAP = fileURLToPath(new URL('../../../api/dist/programs/young-heap.
 const run = (args: string[]) =>
   execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Objects of one place outlive several searches of the space for new ones; then how many of a hundred new ones are young. */
-const PILING_UP = `
+/**
+ * Objects of one call site survive several scavenges. Then the script counts how many of 100 new objects are in the
+ * young generation.
+ */
+const LONG_LIVED = `
   import { setFlagsFromString } from 'node:v8';
   import { runInThisContext } from 'node:vm';
   setFlagsFromString('--allow-natives-syntax');
@@ -26,11 +29,11 @@ const PILING_UP = `
   kept = [];
   console.log(youngOnes());
 `;
-/** In one thread: what V8 does then does not hang on how busy the machine is. */
+/** Single-threaded: V8's decisions do not depend on the load of the machine. */
 const youngOnes = (before: string) =>
-  Number(run(['--single-threaded', '--input-type=module', '--eval', `${before}\n${PILING_UP}`]));
+  Number(run(['--single-threaded', '--input-type=module', '--eval', `${before}\n${LONG_LIVED}`]));
 
-test('what comes from a place whose objects lived long once is old for V8, and young as it is told', () => {
+test('V8 pretenures objects of a call site with long-lived objects, unless disablePretenuring() was called', () => {
   expect(youngOnes('')).toBeLessThan(100);
   expect(youngOnes(`import { disablePretenuring } from '${YOUNG_HEAP}'; disablePretenuring();`)).toBe(100);
 });

@@ -30,7 +30,7 @@ function loadedByEngine(): string[] {
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(OBSERVER)}`, GWK, 'engine'],
     {
-      input: '', // the parent is gone at once, so it stops at once
+      input: '', // the parent has already exited, so it stops at once
       encoding: 'utf8',
       env: {
         GWK_EXIT_WITH_PARENT: 'on',

@@ -42,12 +42,12 @@ afterAll(async () => {
 });
 
 describe('gwk network', () => {
-  it('start says where it is, to whoever started it and in a file', () => {
+  it('start reports its address on standard output and in a file', () => {
     expect(JSON.parse(readFileSync(join(folder, 'network.json'), 'utf8'))).toEqual(where);
     expect(readFileSync(where.media_ca, 'utf8')).toContain('BEGIN CERTIFICATE');
   });
 
-  it('say writes to the linked number, inbox shows what it answered', async () => {
+  it('say writes to the linked phone number, inbox shows the answer', async () => {
     const client = new NetworkClient(where.control);
     const phone = await client.phone('5511900000001');
     const stock = new StockClient({ url: where.url, root: Buffer.from(where.root, 'hex') });
@@ -61,7 +61,7 @@ describe('gwk network', () => {
     await stock.stop();
   });
 
-  it('says in a line what is wrong', async () => {
+  it('reports an error in one line', async () => {
     await expect(gwk('say', '5511988887777', 'hello', '--to', '5511900000009')).rejects.toThrow(
       /gwk: write: 5511900000009 is not on the network\n$/,
     );

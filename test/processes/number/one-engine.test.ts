@@ -1,30 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPublicId } from '@gwk/core/ids';
 import { networkEnvironment, openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
-import { Path } from './proxy.js';
+import { CuttableProxy } from './proxy.js';
 import { isRunning } from '../../support/processes.js';
 import { redisUrl } from '../../support/servers/servers.js';
 import { startSpareEngine } from '../spare-engine.js';
 import { until } from '../../support/wait.js';
 
-/** At no time do two engines speak for one number: what the network saw of each connection is the proof. */
-/** An engine closes its socket a ninth of it before its end: a machine that stands still is not to take longer. */
+/**
+ * One phone number never has two engines at once. The stanzas that the network saw on each connection prove it. An
+ * engine closes its socket a ninth of the lease before its end, which must exceed any stall of a busy machine.
+ */
 const LEASE_MS = 18_000;
-/** Sends are accepted faster than an engine can send them: what waits must have left within the test. */
+/** Sends are accepted faster than the engine sends them. The backlog must drain within the test. */
 const EVERY_MS = 25;
 const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_LEASE_RENEW_MS: '1000' };
 
 let stage: InstanceStage;
-/** Between engines and Redis. */
-let toRedis: Path;
+/** Proxy between engines and Redis. */
+let redisProxy: CuttableProxy;
 beforeEach(async () => {
-  toRedis = await Path.to(redisUrl());
-  const settings = { api: { ...api, GWK_API_ENGINE_REDIS_URL: withoutCredentials(toRedis.url(redisUrl())) } };
+  redisProxy = await CuttableProxy.to(redisUrl());
+  const settings = {
+    api: { ...api, GWK_API_ENGINE_REDIS_URL: withoutCredentials(redisProxy.url(redisUrl())) },
+  };
   stage = await openInstanceStage('one engine', { contacts: 4, gateway: { settings } });
 });
 afterEach(async () => {
   await stage?.close();
-  await toRedis.close();
+  await redisProxy.close();
 });
 
 function withoutCredentials(address: string): string {
@@ -38,8 +42,8 @@ const connections = async () => {
   const stanzas = await stage.network.stanzas({ number: stage.phone.number });
   return [...new Set(stanzas.map(({ connection }) => connection))];
 };
-/** What came from the client over this connection and counted. */
-const heard = async (connection: string, after = 0) =>
+/** Stanzas from the client on this connection. */
+const stanzasOn = async (connection: string, after = 0) =>
   (await stage.network.stanzas({ number: stage.phone.number, way: 'in', after })).filter(
     (entry) => entry.connection === connection,
   );
@@ -48,7 +52,7 @@ const lastSeen = async () => (await stage.network.stanzas()).at(-1)?.seq ?? 0;
 const sends = (text: string, to = 0) =>
   stage.customer.client.acceptedText(stage.id, stage.contacts[to]!.number, text);
 
-/** Texts to everybody, as many as an engine sends meanwhile, until told to end; all of them. */
+/** Sends texts to all contacts until `end` is called, which returns the texts. */
 function traffic(name: string): { end: () => Promise<string[]> } {
   let over = false;
   const texts: string[] = [];
@@ -68,7 +72,7 @@ function traffic(name: string): { end: () => Promise<string[]> } {
   };
 }
 
-async function allReadOnce(texts: string[]): Promise<void> {
+async function expectAllReadOnce(texts: string[]): Promise<void> {
   for (const [n, text] of texts.entries())
     await stage.contacts[n % stage.contacts.length]!.receives({ text });
   const { fates, violations } = await stage.network.status();
@@ -79,93 +83,93 @@ async function allReadOnce(texts: string[]): Promise<void> {
 const spare = (pod: string, more: Record<string, string> = {}) =>
   startSpareEngine(stage.gateway, stage.id, pod, { ...networkEnvironment(stage.running, 'ENGINE'), ...more });
 
-/** As if the operator were wrong about the end of the engine that has the number. */
-async function takeAway(): Promise<void> {
+/** Makes the operator report, wrongly, that the engine with the lease has ended. */
+async function takeOver(): Promise<void> {
   const operator = stage.gateway.operatorClient();
   const { pod } = await lease();
   await operator.call('engine-ended', { instance_id: fromPublicId('instance', stage.id)!, pod });
   operator.close();
 }
 
-test('a second engine with the same credentials: from its login on the network hears nothing of the first', async () => {
+test('from the login of a second engine on, the network receives nothing of the first', async () => {
   const { gateway } = stage;
   const first = await gateway.engine();
   const [old] = (await connections()).slice(-1);
   await gateway.operator.kill('SIGSTOP');
   const running = traffic('two engines');
   await spare('second');
-  await takeAway();
-  await until(() => !isRunning(first.pid), { what: 'the first has ended' });
+  await takeOver();
+  await until(() => !isRunning(first.pid), { what: 'the first engine has ended' });
   const fresh = await until(async () => (await connections()).slice(-1).find((one) => one !== old), {
-    what: 'the second is logged in',
+    what: 'the second engine is logged in',
   });
   const texts = await running.end();
-  await allReadOnce(texts);
+  await expectAllReadOnce(texts);
   const login = (await stage.network.stanzas({ number: stage.phone.number })).find(
     ({ connection }) => connection === fresh,
   )!;
-  const later = (await heard(old!, login.seq)).filter(({ ignored }) => !ignored);
+  const later = (await stanzasOn(old!, login.seq)).filter(({ ignored }) => !ignored);
   expect(later).toEqual([]);
   await gateway.operator.kill('SIGCONT');
 });
 
-test('an engine that was stopped past its lease and goes on sends nothing more, and exits', async () => {
+test('an engine paused past its lease sends nothing when it continues, and exits', async () => {
   const { gateway } = stage;
   const first = await gateway.engine();
   const [old] = (await connections()).slice(-1);
   await gateway.operator.kill('SIGSTOP');
-  const running = traffic('a frozen engine');
-  await until(async () => (await stage.contacts[0]!.inbox()).length > 2, { what: 'the first sends' });
+  const running = traffic('a paused engine');
+  await until(async () => (await stage.contacts[0]!.inbox()).length > 2, { what: 'the first engine sends' });
   process.kill(first.pid, 'SIGSTOP');
-  const frozen = await lastSeen();
+  const pausedAt = await lastSeen();
   await spare('successor');
   await until(async () => (await connections()).length > 1 && (await connections()).at(-1) !== old, {
     what: 'the successor is logged in',
   });
   const texts = await running.end();
-  await allReadOnce(texts);
-  const woken = await lastSeen();
+  await expectAllReadOnce(texts);
+  const continuedAt = await lastSeen();
   process.kill(first.pid, 'SIGCONT');
-  await until(() => !isRunning(first.pid), { what: 'the first has ended' });
-  expect(woken).toBeGreaterThan(frozen);
-  expect((await heard(old!, woken)).map(({ stanza }) => stanza.tag)).toEqual([]);
+  await until(() => !isRunning(first.pid), { what: 'the first engine has ended' });
+  expect(continuedAt).toBeGreaterThan(pausedAt);
+  expect((await stanzasOn(old!, continuedAt)).map(({ stanza }) => stanza.tag)).toEqual([]);
   await gateway.operator.kill('SIGCONT');
 });
 
-test('an engine whose path to the gateway is cut closes its socket before its lease ends, and comes back with the path', async () => {
+test('an engine without a connection to the gateway closes its socket before its lease ends, and reconnects later', async () => {
   const { gateway } = stage;
   const first = await gateway.engine();
   await gateway.operator.kill('SIGSTOP');
-  const toPort = await Path.to(gateway.internalUrls[0]!);
-  const { program } = await spare('far away', {
-    GWK_ENGINE_INTERNAL_URL: toPort.url(gateway.internalUrls[0]!),
+  const apiProxy = await CuttableProxy.to(gateway.internalUrls[0]!);
+  const { program } = await spare('remote', {
+    GWK_ENGINE_INTERNAL_URL: apiProxy.url(gateway.internalUrls[0]!),
   });
-  await takeAway();
-  await until(() => !isRunning(first.pid), { what: 'the first has ended' });
+  await takeOver();
+  await until(() => !isRunning(first.pid), { what: 'the first engine has ended' });
   await until(
     async () => (await stage.customer.client.instance(stage.id)).state === 'connected' && online(),
     {
-      what: 'the one far away is connected',
+      what: 'the remote engine is connected',
     },
   );
-  toPort.cut();
-  toRedis.cut();
-  await until(() => !online(), { what: 'its socket is closed' });
-  // By its own clock: when this process, which is the network as well, came to see it says little.
+  apiProxy.cut();
+  redisProxy.cut();
+  await until(() => !online(), { what: 'the socket is closed' });
+  // Uses the time of the engine's log: this process is also the network, and may notice the close late.
   const closedAt = /"time":"([^"]+)"[^\n]*about to end unrenewed/.exec(program.log())![1]!;
   const { expiresAt, pod } = await lease();
-  expect(pod).toBe('far away');
+  expect(pod).toBe('remote');
   expect(Date.parse(closedAt)).toBeLessThan(expiresAt.getTime());
-  toPort.mend();
-  toRedis.mend();
-  await until(online, { what: 'it is connected again' });
+  apiProxy.restore();
+  redisProxy.restore();
+  await until(online, { what: 'the engine is connected again' });
   const { id } = await sends('here again');
   await stage.contacts[0]!.receives('here again');
   await until(async () => (await stage.customer.client.message(id)).status === 'delivered', {
-    what: 'it is delivered',
+    what: 'the message is delivered',
   });
   await gateway.operator.kill('SIGCONT');
-  await toPort.close();
+  await apiProxy.close();
 });
 
 const online = (): boolean =>

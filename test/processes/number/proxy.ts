@@ -1,14 +1,14 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A path to a server that can be cut: connections end, and none can be made until it is mended. */
-export class Path {
+/** A proxy to a server. `cut` closes its connections and refuses new ones until `restore`. */
+export class CuttableProxy {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
-  #whole = true;
+  #connected = true;
 
   private constructor(to: { host: string; port: number }) {
     this.#server = createServer((near) => {
-      if (!this.#whole) return void near.destroy();
+      if (!this.#connected) return void near.destroy();
       const far = connect(to.port, to.host);
       for (const [one, other] of [
         [near, far],
@@ -25,14 +25,14 @@ export class Path {
     });
   }
 
-  static async to(url: string): Promise<Path> {
+  static async to(url: string): Promise<CuttableProxy> {
     const { hostname: host, port } = new URL(url);
-    const path = new Path({ host, port: Number(port) });
-    await new Promise<void>((resolve) => path.#server.listen(0, '127.0.0.1', resolve));
-    return path;
+    const proxy = new CuttableProxy({ host, port: Number(port) });
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
   }
 
-  /** The same address by this path. */
+  /** The same URL through this proxy. */
   url(url: string): string {
     const by = new URL(url);
     by.port = String((this.#server.address() as AddressInfo).port);
@@ -40,12 +40,12 @@ export class Path {
   }
 
   cut(): void {
-    this.#whole = false;
+    this.#connected = false;
     for (const socket of this.#open) socket.destroy();
   }
 
-  mend(): void {
-    this.#whole = true;
+  restore(): void {
+    this.#connected = true;
   }
 
   async close(): Promise<void> {

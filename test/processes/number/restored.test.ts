@@ -3,7 +3,7 @@ import pg from 'pg';
 import { openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
 import { until } from '../../support/wait.js';
 
-/** What going back to a backup does to a number's ratchets, and `gwk after-restore` about it (docs/operate.md). */
+/** Signal ratchets of an instance after the restore of a backup, and `gwk after-restore` (docs/operate.md). */
 let stage: InstanceStage;
 let client: pg.Client;
 beforeAll(async () => {
@@ -18,32 +18,32 @@ afterAll(async () => {
 
 const contact = () => stage.contacts[0]!;
 const shown = async (text: string) => (await contact().inbox({ text })).length > 0;
-const said = async (text: string) => {
+const sends = async (text: string) => {
   await stage.customer.client.acceptedText(stage.id, contact().number, text);
   await until(() => shown(text), { what: `"${text}" is shown` });
 };
-const heard = async (text: string) => {
+const receives = async (text: string) => {
   await contact().writes(text, { to: stage.phone.number });
   await until(
     async () =>
       (await stage.customer.client.events({ type: 'message.received' })).some(
         ({ data }) => data['text'] === text,
       ),
-    { what: `"${text}" is told` },
+    { what: `"${text}" is reported` },
   );
 };
 
-test('ratchets that went back are begun anew, both ways, and the number stays linked', async () => {
+test('starts restored ratchets again, both ways, and the instance stays linked', async () => {
   const { gateway } = stage;
-  await said('before the backup');
-  await heard('an answer');
-  await said('and on');
+  await sends('before the backup');
+  await receives('an answer');
+  await sends('and on');
   const instance = [fromPublicId('instance', stage.id)!];
   await client.query(
     `CREATE TEMP TABLE backup AS SELECT * FROM session_keys WHERE instance_id = '${instance[0]!}'`,
   );
-  for (let i = 0; i < 3; i++) await said(`since the backup ${i}`);
-  await heard('since the backup');
+  for (let i = 0; i < 3; i++) await sends(`since the backup ${i}`);
+  await receives('since the backup');
 
   await gateway.operator.stop();
   await until(() => gateway.engines().length === 0, { what: 'no engine runs' });
@@ -54,7 +54,7 @@ test('ratchets that went back are begun anew, both ways, and the number stays li
   await gateway.operator.start();
   await stage.untilState('connected');
 
-  await said('after the restore');
-  await heard('after the restore');
-  for (let i = 0; i < 3; i++) await said(`later ${i}`);
+  await sends('after the restore');
+  await receives('after the restore');
+  for (let i = 0; i < 3; i++) await sends(`later ${i}`);
 });

@@ -276,7 +276,7 @@ onLinux(`never runs two engines for one instance (SEED=${seed})`, async () => {
     }
     return items.length === 0 && manifests().length === 0;
   };
-  await eventually('all are gone', gone);
+  await eventually('all are deleted', gone);
   expect(deleted.size).toBe(spare);
   expect(engines()).toEqual([]);
   const left = ['pods', 'resources', 'status'].flatMap((kind) =>

@@ -185,7 +185,7 @@ test('follows suspend, resume and removal of the manifest', async () => {
         () => false,
         () => true,
       ),
-    { what: 'it is gone' },
+    { what: 'the instance is deleted' },
   );
   expect(acts()).toBe('start,end,start,end');
 });

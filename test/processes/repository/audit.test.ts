@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../support/program.js';
 
-test('without a registry the command says so, and does not pass', () => {
+test('without a registry, make audit reports it and does not pass', () => {
   const home = mkdtempSync(join(tmpdir(), 'gwk-audit-'));
   const env = {
     PATH: process.env['PATH'] ?? '',

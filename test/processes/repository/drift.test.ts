@@ -21,7 +21,7 @@ function runPrisma(...args: string[]): { status: number | null; text: string } {
   return { status: done.status, text: done.stdout + done.stderr };
 }
 
-/** What Prisma would have to do to the migrated database so that it fits the schema. */
+/** The changes that Prisma would make to the migrated database to match the schema. */
 const difference = () =>
   runPrisma(
     'migrate',
@@ -32,11 +32,11 @@ const difference = () =>
     '--exit-code',
   );
 
-test('Prisma finds nothing to apply where our own runner has been', () => {
+test('Prisma finds no pending migration after our own runner', () => {
   expect(runPrisma('migrate', 'status').text).toContain('Database schema is up to date!');
 });
 
-test('the migrations make what schema.prisma says, and a difference would be seen', async () => {
+test('the migrations match schema.prisma, and the check detects a difference', async () => {
   const before = difference();
   expect(before).toEqual({ status: EMPTY, text: before.text });
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPostgres, type Places } from '../../support/servers/postgres-programs.js';
 
-/** Where the tests of a dump look for a Postgres: what they find decides whether they run, are skipped, or fail. */
-describe('the Postgres for the tests of a dump', () => {
+/** Where the dump tests look for Postgres programs. The result decides whether they run, are skipped or fail. */
+describe('the Postgres programs for dump tests', () => {
   let folder: string;
   let places: Places;
   let fetched: number;
@@ -29,28 +29,28 @@ describe('the Postgres for the tests of a dump', () => {
     return typeof found === 'string' ? found : found.folder;
   };
 
-  test('nothing is installed and nothing can be fetched: a reason, and no error', () => {
+  test('returns a reason if nothing is installed and nothing can be fetched', () => {
     expect(folderFound()).toMatch(/neither installed nor to be had/);
     expect(fetched).toBe(1);
   });
 
-  test('what is in PATH is taken, and nothing is fetched', () => {
+  test('uses programs in PATH without fetching', () => {
     put(places.path);
     expect([folderFound(), fetched]).toEqual([places.path, 0]);
   });
 
-  test('what Debian has installed is found, though its server is not in PATH', () => {
+  test('finds the programs of Debian, whose server is not in PATH', () => {
     const bin = join(places.system, '17/bin');
     put(bin);
     expect([folderFound(), fetched]).toEqual([bin, 0]);
   });
 
-  test('programs of two versions are none', () => {
+  test('ignores programs of different versions', () => {
     put(places.path, { pg_dump: '15.1' });
     expect(folderFound()).toMatch(/neither installed/);
   });
 
-  test('what was fetched is found, also the next time', () => {
+  test('finds fetched programs, also in the next run', () => {
     const bin = join(places.cache, 'root/usr/lib/postgresql/17/bin');
     places.fetch = () => (fetched++, put(bin), true);
     expect([folderFound(), folderFound(), fetched]).toEqual([bin, bin, 1]);

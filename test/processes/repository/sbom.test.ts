@@ -12,7 +12,7 @@ interface Component {
   hashes?: { alg: string; content: string }[];
 }
 
-/** What `make sbom` writes of two images. */
+/** Output of `make sbom` for two images. */
 describe('the bill of materials', () => {
   let folder: string;
   beforeAll(() => {
@@ -37,7 +37,7 @@ describe('the bill of materials', () => {
     for (const { hashes } of packages) expect(hashes![0]!.content).toMatch(/^[0-9a-f]{128}$/);
   });
 
-  test('a licence is an expression of SPDX, also where the package writes it in words of its own', () => {
+  test('converts a licence text of a package to an SPDX expression', () => {
     const busboy = packagesOf('gwk-worker').find(({ name }) => name === 'busboy');
     expect(busboy?.licenses).toEqual([{ expression: 'MIT' }]);
   });

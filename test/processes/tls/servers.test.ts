@@ -9,7 +9,7 @@ import { redisUrl } from '../../support/servers/servers.js';
 import { startTlsProxy, type TlsProxy } from './tls-proxy.js';
 import { until } from '../../support/wait.js';
 
-/** Postgres and Redis behind TLS, by an authority that no machine trusts by itself. */
+/** Postgres and Redis behind TLS with an authority that the machine does not trust by default. */
 const own = makeServerCertificate(['localhost']);
 const other = makeServerCertificate(['localhost']);
 const log = createLogger('test', 'fatal');
@@ -38,11 +38,11 @@ function through(host: string, parameters = ''): string {
 
 describe('Postgres, with its certificate authority in the settings', () => {
   test.each([
-    ['nothing of TLS', ''],
-    ['all of it', '?sslmode=verify-full'],
-    ['less than that', '?sslmode=no-verify'],
-    ['that there be none', '?sslmode=disable'],
-  ])('is spoken to with TLS where the address says %s', async (_case, parameters) => {
+    ['nothing about TLS', ''],
+    ['sslmode=verify-full', '?sslmode=verify-full'],
+    ['sslmode=no-verify', '?sslmode=no-verify'],
+    ['sslmode=disable', '?sslmode=disable'],
+  ])('is connected with TLS when the URL has %s', async (_case, parameters) => {
     const before = postgres.seen.secure;
     const db = openDatabase({
       url: through('localhost', parameters),
@@ -60,10 +60,10 @@ describe('Postgres, with its certificate authority in the settings', () => {
   });
 
   test.each([
-    ['another authority', 'localhost', other.ca, ''],
-    ['another authority, whatever the address allows', 'localhost', other.ca, '?sslmode=no-verify'],
-    ['another name', '127.0.0.1', own.ca, ''],
-  ])('is refused under %s', async (_case, host, ca, parameters) => {
+    ['with another authority', 'localhost', other.ca, ''],
+    ['with another authority, even with sslmode=no-verify', 'localhost', other.ca, '?sslmode=no-verify'],
+    ['with another host name', '127.0.0.1', own.ca, ''],
+  ])('is refused %s', async (_case, host, ca, parameters) => {
     await expect(listPendingMigrations({ url: through(host, parameters), ca })).rejects.toThrow(
       /certificate|altnames|IP/i,
     );
@@ -83,22 +83,22 @@ describe('Redis, with its certificate authority in the settings', () => {
     return `rediss://${url.username}:${url.password}@${host}:${redis.port}`;
   };
 
-  test('is spoken to with TLS by API and worker', async () => {
+  test('is connected with TLS by API and worker', async () => {
     const client = openRedis({ url: address('localhost'), ca: own.ca, program: 'test', log });
     try {
-      await until(() => client.isReady, { what: 'connected' });
+      await until(() => client.isReady, { what: 'Redis is connected' });
       expect(await client.ping()).toBe('PONG');
     } finally {
       closeRedis(client);
     }
   });
 
-  test('is refused by them under another authority', async () => {
+  test('is refused by API and worker with another authority', async () => {
     const failed: string[] = [];
     const client = openRedis({ url: address('localhost'), ca: other.ca, program: 'test', log });
     client.on('error', (error: NodeJS.ErrnoException) => failed.push(String(error.code)));
     try {
-      await until(() => failed.length > 0, { what: 'it is refused' });
+      await until(() => failed.length > 0, { what: 'the connection is refused' });
       expect(client.isReady).toBe(false);
       expect(failed[0]).toMatch(/SIGNATURE/);
     } finally {
@@ -112,7 +112,7 @@ describe('Redis, with its certificate authority in the settings', () => {
     return RedisConnection.open({ url, username: username || null, password: password || null, ca });
   };
 
-  test('is spoken to with TLS by engines', async () => {
+  test('is connected with TLS by engines', async () => {
     const connection = await engine('localhost', own.ca);
     expect(await connection.call(['PING'])).toBe('PONG');
     connection.close();
@@ -121,9 +121,9 @@ describe('Redis, with its certificate authority in the settings', () => {
 
   test.each([
     ['another authority', 'localhost', other.ca],
-    ['the public authorities alone', 'localhost', undefined],
-    ['another name', '127.0.0.1', own.ca],
-  ])('is refused by engines under %s', async (_case, host, ca) => {
+    ['only the public authorities', 'localhost', undefined],
+    ['another host name', '127.0.0.1', own.ca],
+  ])('is refused by engines with %s', async (_case, host, ca) => {
     await expect(engine(host, ca)).rejects.toThrow(/certificate|altnames|signature|IP/i);
   });
 });

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { TLSSocket, createSecureContext } from 'node:tls';
 
-/** TLS in front of a real server that speaks none: of Postgres with the step that it asks for first, or of Redis. */
+/** TLS in front of a real server without TLS: Postgres (after its SSLRequest) or Redis. */
 export interface TlsProxy {
   port: number;
-  /** Connections that came to speak TLS, and those that never asked for it. */
+  /** Connections that completed TLS, and those that did not request it. */
   seen: { secure: number; plain: number };
   close(): Promise<void>;
 }

@@ -7,16 +7,16 @@ import { report } from '../support/gateway/check-traffic.js';
 import { pause, realTime, until } from '../support/wait.js';
 import { WorkerProcesses } from './worker-process.js';
 
-/** So many events, each for every destination, spread over so long. */
+/** Number of events, and the time over which they are spread. Each endpoint receives each event. */
 const EVENTS = 600;
 const OVER_MS = 20_000;
 const GOOD = ['/one', '/two', '/three'];
-/** Of the worker as it comes: a destination may take 15 s to answer. */
+/** Limit with the worker's defaults, where an endpoint may take 15 s to respond. */
 const IN_TIME_MS = realTime(5_000);
-/** A gigabyte that is read does not fit. */
+/** A response of 1 GB that is read into memory would exceed this. */
 const MAX_RSS_KB = 600_000;
 
-describe('five hostile destinations beside three good ones', () => {
+describe('five hostile endpoints beside three good ones', () => {
   let world: DeliveryWorld;
   let workers: WorkerProcesses;
   let hostile: Hostile;
@@ -56,7 +56,7 @@ describe('five hostile destinations beside three good ones', () => {
   const peakMemoryKb = (pid: number): number =>
     Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
 
-  test('the good ones receive everything, once, verified and in time', async () => {
+  test('the good endpoints receive every event once, verified and in time', async () => {
     const { program } = await workers.start();
     await register();
     const events = await emitSteadily();
@@ -65,12 +65,12 @@ describe('five hostile destinations beside three good ones', () => {
         const arrived = await receiver.calls();
         return arrived.length >= EVENTS * GOOD.length && arrived;
       },
-      { what: 'the good ones have everything', everyMs: 100, timeoutMs: realTime(30_000) },
+      { what: 'the good endpoints have every event', everyMs: 100, timeoutMs: realTime(30_000) },
     );
     const waited = latencies(calls);
     const { calls: suffered, bytesSent } = await hostile.calls();
     const peak = peakMemoryKb(program.pid!);
-    report('five hostile destinations, three good ones', {
+    report('five hostile endpoints, three good ones', {
       events: EVENTS,
       delivered: calls.length,
       medianMs: waited[waited.length >> 1]!,

@@ -14,16 +14,16 @@ import { testPhone } from '../support/gateway/traffic.js';
 import { report, settle } from '../support/gateway/check-traffic.js';
 import { until } from '../support/wait.js';
 
-/** In everything that anybody says here, with a word of its own behind it. */
+/** Part of every text of this test. Each text adds a word of its own. */
 const MARKER = `mk${randomBytes(6).toString('hex')}`;
-/** The words, as they stand in what was opened. */
+/** Finds those words in decrypted values. */
 const PATTERN = new RegExp(`${MARKER}-([a-z]+)`, 'g');
-const say = (word: string): string => `${MARKER}-${word}`;
+const marked = (word: string): string => `${MARKER}-${word}`;
 
-/** What is not sealed, and says nothing: digests, and values of others that only their owner can make. */
+/** Columns of bytes that are not encrypted and reveal nothing: digests. */
 const DIGESTS = ['api_keys.hash', 'engine_tokens.hash', 'idempotency_records.body_hash', 'media.sha256'];
 
-describe('what is kept, where, and for how long', () => {
+describe('stored content: place, encryption and retention', () => {
   let stage: Stage;
   let client: pg.Client;
   let files: string;
@@ -33,7 +33,7 @@ describe('what is kept, where, and for how long', () => {
     files = mkdtempSync(join(tmpdir(), 'gwk-files-'));
     mkdirSync(join(files, 'media'));
     const settings = { GWK_LOG_LEVEL: 'debug', GWK_MEDIA_FOLDER: join(files, 'media') };
-    stage = await openStage('kept', {
+    stage = await openStage('stored content', {
       settings: { api: settings, worker: settings, operator: { GWK_LOG_LEVEL: 'debug' } },
       ownPostgres: true,
       ownRedis: true,
@@ -43,7 +43,7 @@ describe('what is kept, where, and for how long', () => {
     figures = {};
   });
   afterAll(async () => {
-    report('where the marker was looked for', figures ?? {});
+    report('searches for the marker', figures ?? {});
     await client?.end();
     await stage?.close();
     rmSync(files, { recursive: true, force: true });
@@ -54,25 +54,28 @@ describe('what is kept, where, and for how long', () => {
       body: { instance_id: stage.instance.id, to: testPhone(phone), ...content },
       headers: { 'idempotency-key': `key-${phone}` },
     });
-  const hear = (phone: number, text: string): Promise<unknown> =>
+  const receiveFrom = (phone: number, text: string): Promise<unknown> =>
     stage.customer.client.expect(200, 'POST', `/v1/instances/${stage.instance.id}/sandbox/inbound`, {
       body: { from: testPhone(phone), text },
     });
 
   async function sendFile(phone: number): Promise<void> {
-    const filename = `${say('filename')}.txt`;
+    const filename = `${marked('filename')}.txt`;
     const form =
       `--b\r\ncontent-disposition: form-data; name="file"; filename="${filename}"\r\n` +
-      `content-type: text/plain\r\n\r\n${`${say('content')}\n`.repeat(1_000)}\r\n--b--\r\n`;
+      `content-type: text/plain\r\n\r\n${`${marked('content')}\n`.repeat(1_000)}\r\n--b--\r\n`;
     const { id } = await stage.customer.client.expect<{ id: string }>(201, 'POST', '/v1/media', {
       body: Buffer.from(form),
       headers: { 'content-type': 'multipart/form-data; boundary=b' },
     });
-    await send(phone, { type: 'document', document: { media: { media_id: id }, caption: say('caption') } });
+    await send(phone, {
+      type: 'document',
+      document: { media: { media_id: id }, caption: marked('caption') },
+    });
   }
 
-  /** Plain nowhere; sealed where the result says. */
-  async function look(when: string): Promise<SealedContent['words']> {
+  /** Fails if the marker is stored unencrypted anywhere. @returns the words of each encrypted column */
+  async function search(when: string): Promise<SealedContent['words']> {
     const { settings, folder } = stage.gateway;
     const account = fromPublicId('account', stage.customer.account.id)!;
     const instance = fromPublicId('instance', stage.instance.id)!;
@@ -94,8 +97,8 @@ describe('what is kept, where, and for how long', () => {
     return sealed.words;
   }
 
-  /** Another word than that of the rest: it stays in the files of Postgres. */
-  test('the search finds what is there, in its forms', async () => {
+  /** Uses another marker, because it stays in the files of Postgres. */
+  test('finds a marker in all its forms', async () => {
     const other = `other${randomBytes(8).toString('hex')}`;
     const { settings, folder } = stage.gateway;
     const redis = createClient({ url: settings.redisUrl });
@@ -113,21 +116,23 @@ describe('what is kept, where, and for how long', () => {
     expect(filesWith(folder, other).found).not.toEqual([]);
   });
 
-  test('accepted: sealed beside the message', async () => {
+  test('encrypts the content of accepted messages beside them', async () => {
     await stage.gateway.network.setRule({ hold: true });
-    await send(1, { type: 'text', text: { body: say('text') } });
+    await send(1, { type: 'text', text: { body: marked('text') } });
     await send(2, {
       type: 'interactive',
-      interactive: { body: say('body'), buttons: [{ type: 'reply', id: 'a', label: say('label') }] },
+      interactive: { body: marked('body'), buttons: [{ type: 'reply', id: 'a', label: marked('label') }] },
     });
     const options = [
-      { id: 'a', label: say('option') },
+      { id: 'a', label: marked('option') },
       { id: 'b', label: 'no' },
     ];
-    await send(3, { type: 'poll', poll: { name: say('question'), options, selectable: 1 } });
+    await send(3, { type: 'poll', poll: { name: marked('question'), options, selectable: 1 } });
     await sendFile(5);
-    await until(async () => (await stage.gateway.network.count()) >= 4, { what: 'four are at the network' });
-    expect(await look('accepted')).toEqual({
+    await until(async () => (await stage.gateway.network.count()) >= 4, {
+      what: 'four messages are at the network',
+    });
+    expect(await search('accepted')).toEqual({
       'media.filename_sealed': ['filename'],
       'menus.options_sealed': ['label', 'option'],
       'message_contents.content_sealed': [
@@ -143,17 +148,17 @@ describe('what is kept, where, and for how long', () => {
     });
   });
 
-  test('sent, and something has come in', async () => {
+  test('encrypts the content of sent and inbound messages', async () => {
     await stage.gateway.network.setRule({});
     await settle(stage.witnesses);
-    await hear(4, say('inbound'));
-    await hear(2, say('label'));
+    await receiveFrom(4, marked('inbound'));
+    await receiveFrom(2, marked('label'));
     const [edited] = await stage.customer.client.messages({ to: testPhone(1) });
     await stage.customer.client.expect(200, 'PATCH', `/v1/messages/${edited!.id}`, {
-      body: { text: say('edited') },
+      body: { text: marked('edited') },
     });
     await settle(stage.witnesses);
-    expect(await look('sent')).toEqual({
+    expect(await search('sent')).toEqual({
       'events.data_sealed': ['edited', 'inbound', 'label'],
       'media.filename_sealed': ['filename'],
       'menus.options_sealed': ['label', 'option'],
@@ -170,7 +175,7 @@ describe('what is kept, where, and for how long', () => {
     });
   });
 
-  test('24 hours later', async () => {
+  test('removes message content after 24 hours', async () => {
     await older(`message_contents SET delete_at = delete_at - interval '24 hours'`);
     await older(`menus SET delete_at = delete_at - interval '25 hours'`);
     await older(`idempotency_records SET expires_at = expires_at - interval '24 hours'`);
@@ -180,19 +185,19 @@ describe('what is kept, where, and for how long', () => {
       await count('idempotency_records'),
       await count('menus'),
     ];
-    // Of the menus the poll stays.
+    // The menu of the poll stays.
     await until(async () => (await left()).join() === '0,0,1', {
-      what: 'the worker has removed what was for a day',
+      what: 'the worker has removed expired rows',
     });
-    // What came in and edits are events, for 90 days; so long count votes. A file is kept for 30.
-    expect(await look('24 h later')).toEqual({
+    // Inbound messages and edits are events for 90 days. Votes count for the same time. A file is kept for 30 days.
+    expect(await search('24 h later')).toEqual({
       'events.data_sealed': ['edited', 'inbound', 'label'],
       'media.filename_sealed': ['filename'],
       'menus.options_sealed': ['option'],
     });
   });
 
-  test('90 days later', async () => {
+  test('removes events, menus and files after 90 days', async () => {
     for (const table of ['events', 'messages', 'webhook_deliveries']) {
       await client.query(`SELECT gwk_ensure_partitions($1, current_date - 92, current_date - 90)`, [table]);
       await older(`${table} SET id = ${shifted('id')}`);
@@ -204,9 +209,9 @@ describe('what is kept, where, and for how long', () => {
     await stage.gateway.workers[0]!.kill('SIGTERM');
     for (const table of ['events', 'menus', 'media', 'messages', 'webhook_deliveries'])
       await until(async () => (await count(table)) === 0, {
-        what: `the worker has dropped what was for 90 days from ${table}`,
+        what: `the worker has dropped expired rows of ${table}`,
       });
-    expect(await look('90 days later')).toEqual({});
+    expect(await search('90 days later')).toEqual({});
     await until(() => filesWith(join(files, 'media'), MARKER).files === 0, { what: 'no file is left' });
   });
 

@@ -7,7 +7,7 @@ import { watchChanges } from '@gwk/operator/http/watch';
 import { realTime } from '../../support/wait.js';
 
 /** Node's socket timeout. Longer than this process may stall between a connection and its request. */
-const SILENCE_MS = realTime(1_000);
+const IDLE_MS = realTime(1_000);
 /** More than the socket buffers of a client that does not read. */
 const LARGE = 64 * 1024 * 1024;
 const listeners: ((change: Change) => void)[] = [];
@@ -37,7 +37,7 @@ beforeAll(async () => {
       },
     ],
     createLogger('operator', 'error'),
-    SILENCE_MS,
+    IDLE_MS,
   );
 });
 afterAll(() => server.close());

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:tls';
 import { until } from '../../support/wait.js';
 
-/** The certificate of the internal listener is renewed under it. */
+/** Renewal of the certificate of the internal API while it listens. */
 const first = makeServerCertificate(['localhost']);
 const second = makeServerCertificate(['localhost']);
 const lines: string[] = [];
@@ -29,7 +29,7 @@ afterEach(() => {
   server.close();
 });
 
-/** Whether a client that pins the authority would go on. */
+/** Whether a client that trusts only this authority accepts the certificate. */
 async function isTrusted(ca: string): Promise<boolean> {
   const { port } = server.address() as AddressInfo;
   const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca });
@@ -38,22 +38,24 @@ async function isTrusted(ca: string): Promise<boolean> {
   }).finally(() => socket.destroy()) as Promise<boolean>;
 }
 
-test('new connections get the new certificate', async () => {
+test('serves the new certificate to new connections', async () => {
   expect(await isTrusted(first.ca)).toBe(true);
   identity = second;
   await until(() => isTrusted(second.ca), { what: 'the new certificate is served' });
   expect(await isTrusted(first.ca)).toBe(false);
 });
 
-test('a certificate whose key has not come yet is not served, and is once it has', async () => {
+test('serves a new certificate only when its key has arrived', async () => {
   identity = { cert: second.cert, key: first.key };
-  await until(() => lines.some((line) => line.includes('not usable')), { what: 'it is seen' });
+  await until(() => lines.some((line) => line.includes('not usable')), {
+    what: 'the mismatch is logged',
+  });
   expect(await isTrusted(first.ca)).toBe(true);
   identity = second;
   await until(() => isTrusted(second.ca), { what: 'the new certificate is served' });
 });
 
-test('one of the two alone is a fault of the settings', () => {
+test('rejects a certificate without a key in the settings', () => {
   expect(() =>
     readIdentity(
       () => 'cert',

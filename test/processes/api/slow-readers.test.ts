@@ -10,8 +10,8 @@ import { createServer } from '@gwk/api/public-api/server';
 import { countConnections, SlowReaders } from '../../support/api/slow-readers.js';
 import { realTime, until } from '../../support/wait.js';
 
-/** Clients that ask and do not take the answer. The limit of silence is Node's own timer of a socket. */
-const SILENCE_MS = realTime(400);
+/** Clients that do not read the response. Node's own timer of the socket measures the idle time. */
+const IDLE_MS = realTime(400);
 const MB = 1024 * 1024;
 const observer: Observer = { answered: () => undefined, closing: false, clock: processClock };
 
@@ -22,7 +22,7 @@ afterEach(() => {
   server.close();
 });
 
-async function serve(handler: RequestHandler, silenceMs = SILENCE_MS): Promise<void> {
+async function serve(handler: RequestHandler, silenceMs = IDLE_MS): Promise<void> {
   server = createServer({
     app: express().use(handler),
     maxConnections: 100,
@@ -36,12 +36,12 @@ async function serve(handler: RequestHandler, silenceMs = SILENCE_MS): Promise<v
 
 const asks = (): Socket => readers.ask(connect((server.address() as AddressInfo).port, '127.0.0.1'));
 
-/** More than the kernel keeps for a connection. */
+/** More than the kernel buffers for a connection. */
 const LARGE = Buffer.alloc(64 * MB);
 const answersLarge: RequestHandler = (req, res) =>
   respond(req as Exchange, res as Reply, { status: 200, body: LARGE, type: 'text/plain' }, observer);
 
-test('closes the connection of a client that reads nothing of an answer', async () => {
+test('closes the connection of a client that reads nothing of a response', async () => {
   await serve(answersLarge);
   const connected = once(server, 'connection');
   asks();
@@ -49,8 +49,8 @@ test('closes the connection of a client that reads nothing of an answer', async 
   await until(async () => (await countConnections(server)) === 0, { what: 'the connection is closed' });
 });
 
-test('a client that reads slowly, longer than the limit, gets the whole answer', async () => {
-  // Longer than this process may stand still with a part of the answer untaken, which is silence to it.
+test('sends the whole response to a client that reads slowly, beyond the limit', async () => {
+  // Longer than this process may be paused: a pause looks idle to the server.
   const silenceMs = realTime(3_000);
   await serve(answersLarge, silenceMs);
   const began = performance.now();
@@ -66,8 +66,8 @@ test('a client that reads slowly, longer than the limit, gets the whole answer',
   expect(performance.now() - began).toBeGreaterThan(2 * silenceMs);
 });
 
-test('a request that is worked on is not silent too early, and the next of its connection has the same time', async () => {
-  await serve((_, res) => void setTimeout(() => res.end('x'), SILENCE_MS / 2));
+test('does not close a connection while it handles a request, and gives the next request the same time', async () => {
+  await serve((_, res) => void setTimeout(() => res.end('x'), IDLE_MS / 2));
   const client = asks();
   const [first] = (await once(client.resume(), 'data')) as [Buffer];
   expect(first.toString()).toContain('200 OK');

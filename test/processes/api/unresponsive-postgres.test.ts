@@ -4,8 +4,8 @@ import { realTime } from '../../support/wait.js';
 import { createTestDatabase, type TestDatabase } from '../../support/servers/database.js';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 
-/** Between a program and Postgres: a host that goes without a word is one through which nothing comes any more. */
-class Wire {
+/** Proxy between a program and Postgres. It simulates a host that disappears without closing its connections. */
+class Proxy {
   readonly #server;
   readonly #sockets = new Set<Socket>();
 
@@ -27,8 +27,8 @@ class Wire {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Connections of now hear nothing any more; those to come reach the next host. */
-  silence(): void {
+  /** Existing connections transfer nothing any more. New connections work. */
+  freeze(): void {
     for (const socket of this.#sockets) socket.unpipe().pause();
   }
 
@@ -42,83 +42,88 @@ class Wire {
 const STATEMENT_TIMEOUT_MS = 300;
 const POOL = 3;
 let place: TestDatabase;
-let wire: Wire;
+let proxy: Proxy;
 let database: Database;
 
 beforeEach(async () => {
   place = await createTestDatabase();
   const url = new URL(place.url);
-  wire = new Wire(new URL(place.url));
-  url.host = await wire.open();
+  proxy = new Proxy(new URL(place.url));
+  url.host = await proxy.open();
   const statementTimeoutMs = STATEMENT_TIMEOUT_MS;
-  database = openDatabase({ url: url.href, poolSize: POOL, program: 'silent', statementTimeoutMs });
+  database = openDatabase({ url: url.href, poolSize: POOL, program: 'test', statementTimeoutMs });
 });
 
 afterEach(async () => {
   await database.$disconnect();
-  await wire.close();
+  await proxy.close();
   await place.drop();
 });
 
 const ask = () => database.callRows('SELECT pg_backend_pid()::text', []);
-const inLine = () => database.callPipelined('SELECT pg_backend_pid()::text', []);
+const pipelined = () => database.callPipelined('SELECT pg_backend_pid()::text', []);
 
-/** All connections are there. */
+/** Opens all connections of the pool. */
 beforeEach(() => Promise.all(Array.from({ length: POOL }, ask)));
 
-const ends = async (call: Promise<unknown>): Promise<number> => {
+const timeToFailure = async (call: Promise<unknown>): Promise<number> => {
   const begun = performance.now();
   await expect(call).rejects.toThrow('Postgres');
   return performance.now() - begun;
 };
 
-async function expectAnother(took: Promise<number[]>): Promise<void> {
+async function expectReconnect(took: Promise<number[]>): Promise<void> {
   for (const ms of await took) {
     expect(ms).toBeGreaterThan(STATEMENT_TIMEOUT_MS);
     expect(ms).toBeLessThan(STATEMENT_TIMEOUT_MS + realTime(8_000));
   }
-  expect(await Promise.all([ask(), inLine()])).toHaveLength(2);
+  expect(await Promise.all([ask(), pipelined()])).toHaveLength(2);
 }
 
-test('where the host is gone without a word, what was asked of it fails, and what comes then finds another', async () => {
-  wire.silence();
-  await expectAnother(Promise.all(Array.from({ length: POOL }, () => ends(ask()))));
+test('statements fail when the host disappears, and later ones reconnect', async () => {
+  proxy.freeze();
+  await expectReconnect(Promise.all(Array.from({ length: POOL }, () => timeToFailure(ask()))));
 });
 
-test('statements in line fail together', async () => {
-  wire.silence();
-  await expectAnother(Promise.all([inLine(), inLine(), ask(), ask()].map(ends)));
+test('pipelined statements fail together', async () => {
+  proxy.freeze();
+  await expectReconnect(Promise.all([pipelined(), pipelined(), ask(), ask()].map(timeToFailure)));
 });
 
-test('a line is given up although statements go on being put behind those that wait', async () => {
-  wire.silence();
-  const first = ends(inLine());
-  const more = setInterval(() => void inLine().catch(() => undefined), 200);
+test('closes a pipelined connection although new statements are added to it', async () => {
+  proxy.freeze();
+  const first = timeToFailure(pipelined());
+  const more = setInterval(() => void pipelined().catch(() => undefined), 200);
   try {
-    await expectAnother(Promise.all([first]));
+    await expectReconnect(Promise.all([first]));
   } finally {
     clearInterval(more);
   }
 });
 
-test('a transaction fails that was under way', async () => {
+test('an open transaction fails', async () => {
   const transaction = database.$transaction(
     async (tx) => {
       await tx.$queryRaw`SELECT 1`;
-      wire.silence();
+      proxy.freeze();
       await tx.$queryRaw`SELECT 1`;
     },
     { timeout: 60_000 },
   );
-  await expectAnother(Promise.all([ends(transaction)]));
+  await expectReconnect(Promise.all([timeToFailure(transaction)]));
 });
 
-test('a statement that takes its time is left alone, and so are those that wait behind it', async () => {
-  const patient = openDatabase({ url: place.url, poolSize: 1, program: 'patient', statementTimeoutMs: 0 });
+test('a slow statement and those behind it are not aborted', async () => {
+  const withoutTimeout = openDatabase({
+    url: place.url,
+    poolSize: 1,
+    program: 'test',
+    statementTimeoutMs: 0,
+  });
   try {
-    const slow = patient.callPipelined('SELECT pg_sleep(7)::text', []);
-    expect(await Promise.all([slow, patient.callPipelined('SELECT 1::text', [])])).toEqual([[''], ['1']]);
+    const slow = withoutTimeout.callPipelined('SELECT pg_sleep(7)::text', []);
+    expect(await Promise.all([slow, withoutTimeout.callPipelined('SELECT 1::text', [])])).toEqual([[''], ['1']]);
   } finally {
-    await patient.$disconnect();
+    await withoutTimeout.$disconnect();
   }
 });

@@ -12,12 +12,10 @@ import type { HostileRequest } from '../support/hostile/hostile-requests.js';
 import { HOSTILE_TEXTS, HOSTILE_VALUES, RAW_BODIES } from '../support/hostile/hostile-values.js';
 
 /**
- * One fault at a time, and every one: each parameter of each operation with each hostile text, and each place within
- * each body that is shown with each hostile value. Random requests come upon such a one by luck.
- *
- * @param ids what is there; operations that are spared are given only what is not
+ * One fault per request, exhaustively: each parameter of each operation with each hostile text, and each field of
+ * each example body with each hostile value. Random requests find such faults only by chance.
  */
-export function hostileSweep(document: OpenApiDocument, ids: Ids): HostileRequest[] {
+export function exhaustiveHostileRequests(document: OpenApiDocument, ids: Ids): HostileRequest[] {
   return describedOperations(document).flatMap((operation) => {
     const given = operation.spared ? absentOf(operation, ids) : ids;
     return [
@@ -57,7 +55,7 @@ function inBody(operation: DescribedOperation, given: Ids, ids: Ids): HostileReq
   const texts = bodies.flatMap((body) =>
     placesOf(body).flatMap((place) => HOSTILE_VALUES.map((value) => jsonOf(put(body, place, value)))),
   );
-  // Bodies that are shown have much in common.
+  // Example bodies have many fields in common.
   return [...new Set(texts)].map((text) => request(operation, path, text));
 }
 
@@ -79,7 +77,7 @@ const jsonOf = (body: unknown): string | undefined => JSON.stringify(body);
 
 type Place = readonly string[];
 
-/** The way to everything within a body, from the whole to its leaves. */
+/** Paths of all values within a body, from the root to the leaves. */
 function placesOf(value: unknown): Place[] {
   if (value === null || typeof value !== 'object') return [[]];
   const within = Object.entries(value).flatMap(([name, part]) =>
