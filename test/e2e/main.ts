@@ -1,5 +1,5 @@
 import { E2eStage } from './stage.js';
-import { people, SCENARIOS, type ScenarioContext } from './scenarios.js';
+import { people, SCENARIOS, type Context } from './scenarios.js';
 import { whyNoNodes } from '../support/kubernetes/nodes/programs.js';
 import { until } from '../support/wait.js';
 
@@ -37,7 +37,7 @@ async function main(): Promise<number> {
 /** @returns the number of failed scenarios */
 async function performAll(stage: E2eStage): Promise<number> {
   const counts = { passed: 0, failed: 0 };
-  const context = { stage, ...(await people(stage)) } as ScenarioContext;
+  const context = { stage, ...(await people(stage)) } as Context;
   for (const [at, [name, run]] of SCENARIOS.entries()) {
     if (interrupted) break;
     if (at >= ALWAYS && only && !only.test(name)) continue;

@@ -8,7 +8,7 @@ import { ENGINE_NODE, MAIN_NODE, NAMESPACE, VERSIONS, type E2eStage, type PodSee
 import { Traffic } from './traffic.js';
 
 /** State that the scenarios share. Each scenario may use what the ones before it prepared. */
-export interface ScenarioContext {
+export interface Context {
   stage: E2eStage;
   phone: Person;
   contacts: Person[];
@@ -16,7 +16,7 @@ export interface ScenarioContext {
   instanceId: string;
 }
 
-export type Scenario = [name: string, run: (context: ScenarioContext) => Promise<string>];
+export type Scenario = [name: string, run: (context: Context) => Promise<string>];
 
 export const NAME = 'shop';
 const CONTACTS = 10;
@@ -47,7 +47,7 @@ export const SCENARIOS: Scenario[] = [
   ['the node of the engine loses its power', underTraffic(losePower)],
 ];
 
-export async function install({ stage }: ScenarioContext): Promise<string> {
+export async function install({ stage }: Context): Promise<string> {
   const took = clock();
   await stage.install(VERSIONS.first);
   const done = took();
@@ -65,7 +65,7 @@ async function apply(stage: E2eStage, name: string, kind: string): Promise<void>
   });
 }
 
-async function createToReady({ stage }: ScenarioContext): Promise<string> {
+async function createToReady({ stage }: Context): Promise<string> {
   return (await timesToReady(stage, 3)).map(seconds).join(', ');
 }
 
@@ -84,7 +84,7 @@ export async function timesToReady(stage: E2eStage, count: number): Promise<numb
 }
 
 /** `gwk pair` prints the QR code as a picture. The phone scans the code of the pairing Secret instead. */
-export async function pairPhone({ stage, phone }: ScenarioContext): Promise<string> {
+export async function pairPhone({ stage, phone }: Context): Promise<string> {
   await apply(stage, NAME, 'web');
   const took = clock();
   const child = spawn(process.execPath, [join(ROOT, 'bin/gwk.js'), 'pair', NAME, '-n', NAMESPACE], {
@@ -104,7 +104,7 @@ export async function pairPhone({ stage, phone }: ScenarioContext): Promise<stri
   return `QR after ${shown}, Ready after ${took()}: ${said.trim().split('\n').at(-1)}`;
 }
 
-export async function firstMessages(context: ScenarioContext): Promise<string> {
+export async function firstMessages(context: Context): Promise<string> {
   const { stage, contacts, phone } = context;
   const [ana] = contacts;
   const instanceId = (await stage.instance(NAME)).status!.id!;
@@ -124,7 +124,7 @@ export async function firstMessages(context: ScenarioContext): Promise<string> {
 
 let scenarioCount = 0;
 
-function newTraffic({ stage, phone, contacts, instanceId }: ScenarioContext): Traffic {
+function newTraffic({ stage, phone, contacts, instanceId }: Context): Traffic {
   const { client } = stage;
   const label = `scenario ${++scenarioCount}`;
   const network = stage.network.client;
@@ -132,9 +132,7 @@ function newTraffic({ stage, phone, contacts, instanceId }: ScenarioContext): Tr
 }
 
 /** Runs an action under traffic. Every message must arrive once and in order, both ways. */
-function underTraffic(
-  action: (context: ScenarioContext) => Promise<string>,
-): (context: ScenarioContext) => Promise<string> {
+function underTraffic(action: (context: Context) => Promise<string>): (context: Context) => Promise<string> {
   return async (context) => {
     const { stage } = context;
     const { client } = stage.network;
@@ -182,7 +180,7 @@ const faultsOf = (sums: BothWays): string[] =>
   );
 
 const reconnects = async (
-  context: ScenarioContext,
+  context: Context,
   action: () => Promise<unknown>,
   timeoutMs: number,
 ): Promise<string> => seconds((await nextLogin(context, action, timeoutMs)).ms);
@@ -192,7 +190,7 @@ const reconnects = async (
  * instance.
  */
 export async function nextLogin(
-  context: ScenarioContext,
+  context: Context,
   action: () => Promise<unknown>,
   timeoutMs: number,
 ): Promise<{ at: number; ms: number }> {
@@ -220,13 +218,13 @@ export async function nextLogin(
   return { at: login.at, ms: login.at - began };
 }
 
-async function enginePod({ stage }: ScenarioContext): Promise<PodSeen> {
+async function enginePod({ stage }: Context): Promise<PodSeen> {
   const pod = await stage.pod(`gwk-${NAME}`);
   if (!pod) throw new Error('the instance has no engine');
   return pod;
 }
 
-async function deleteEngine(context: ScenarioContext): Promise<string> {
+async function deleteEngine(context: Context): Promise<string> {
   const action = () => context.stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false');
   const gently = await reconnects(context, action, 60_000);
   await context.stage.untilReady(NAME);
@@ -240,7 +238,7 @@ async function deleteEngine(context: ScenarioContext): Promise<string> {
   return `connected again after ${gently}; killed by the kernel: ${killed}`;
 }
 
-async function leader({ stage }: ScenarioContext): Promise<{ pod: PodSeen; holder: string }> {
+async function leader({ stage }: Context): Promise<{ pod: PodSeen; holder: string }> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/gwk-operator`;
   type Lease = { spec: { holderIdentity?: string } };
   const { body } = await stage.cluster.admin.get<Lease>(path);
@@ -250,7 +248,7 @@ async function leader({ stage }: ScenarioContext): Promise<{ pod: PodSeen; holde
   return { pod, holder };
 }
 
-async function untilLedBy(context: ScenarioContext, other: string): Promise<void> {
+async function untilLedBy(context: Context, other: string): Promise<void> {
   await until(
     async () => {
       const { holder } = await leader(context);
@@ -260,7 +258,7 @@ async function untilLedBy(context: ScenarioContext, other: string): Promise<void
   );
 }
 
-async function killLeader(context: ScenarioContext): Promise<string> {
+async function killLeader(context: Context): Promise<string> {
   const took = clock();
   const { pod, holder } = await leader(context);
   await context.stage.kubectl(
@@ -281,7 +279,7 @@ async function killLeader(context: ScenarioContext): Promise<string> {
   return `another operator leads after ${led}, and replaces a deleted engine in ${connected}`;
 }
 
-async function changeLeader(context: ScenarioContext): Promise<string> {
+async function changeLeader(context: Context): Promise<string> {
   const engine = (await enginePod(context)).metadata.uid;
   const took = clock();
   const { pod, holder } = await leader(context);
@@ -292,7 +290,7 @@ async function changeLeader(context: ScenarioContext): Promise<string> {
   return `another operator leads after ${led}, and the engine kept running`;
 }
 
-async function scaleApi({ stage }: ScenarioContext): Promise<string> {
+async function scaleApi({ stage }: Context): Promise<string> {
   const took = clock();
   for (const replicas of [1, 3, 1]) {
     await stage.kubectl('scale', 'deploy/gwk-api', `--replicas=${replicas}`);
@@ -308,7 +306,7 @@ async function scaleApi({ stage }: ScenarioContext): Promise<string> {
   return `done in ${done}`;
 }
 
-async function deleteRedis({ stage }: ScenarioContext): Promise<string> {
+async function deleteRedis({ stage }: Context): Promise<string> {
   const took = clock();
   const [pod] = await stage.component('demo-redis');
   await stage.kubectl('delete', 'pod', pod!.metadata.name);
@@ -324,7 +322,7 @@ async function deleteRedis({ stage }: ScenarioContext): Promise<string> {
   return `another, empty Redis after ${took()}`;
 }
 
-async function drainNode(context: ScenarioContext): Promise<string> {
+async function drainNode(context: Context): Promise<string> {
   const { stage } = context;
   const node = (await enginePod(context)).spec.nodeName!;
   if (node !== ENGINE_NODE) throw new Error(`the engine is on ${node}`);
@@ -359,7 +357,7 @@ const untilVersion = (stage: E2eStage, version: string) =>
     { what: `the engine has version ${version}`, timeoutMs: 120_000, everyMs: 100 },
   );
 
-async function upgrade({ stage }: ScenarioContext): Promise<string> {
+async function upgrade({ stage }: Context): Promise<string> {
   const took = clock();
   await stage.install(VERSIONS.next);
   const done = took();
@@ -368,7 +366,7 @@ async function upgrade({ stage }: ScenarioContext): Promise<string> {
 }
 
 /** Installs one version of the engines, and another version of everything else. */
-async function mixed({ stage, traffic }: ScenarioContext, engine: string, rest: string): Promise<string> {
+async function mixed({ stage, traffic }: Context, engine: string, rest: string): Promise<string> {
   await stage.install(rest, '--set', `engine.profiles.default.image=gwk-engine:${engine}`);
   await untilVersion(stage, engine);
   // Pods of the former version continue to serve until they have ended.
@@ -385,16 +383,16 @@ async function mixed({ stage, traffic }: ScenarioContext, engine: string, rest: 
   return `engine ${engine} with API ${rest}`;
 }
 
-function oldEngineNewApi(context: ScenarioContext): Promise<string> {
+function oldEngineNewApi(context: Context): Promise<string> {
   return mixed(context, VERSIONS.first, VERSIONS.next);
 }
 
-function newEngineOldApi(context: ScenarioContext): Promise<string> {
+function newEngineOldApi(context: Context): Promise<string> {
   return mixed(context, VERSIONS.next, VERSIONS.first);
 }
 
 /** Kubernetes calls the node lost. The engine keeps running, and the operator creates no second one. */
-async function stopKubelet(context: ScenarioContext): Promise<string> {
+async function stopKubelet(context: Context): Promise<string> {
   const { stage } = context;
   await moveTo(context, ENGINE_NODE);
   const engine = (await enginePod(context)).metadata.uid;
@@ -420,7 +418,7 @@ async function stopKubelet(context: ScenarioContext): Promise<string> {
   return `the node was lost after ${lost}; the engine kept its lease and continued to send`;
 }
 
-async function losePower(context: ScenarioContext): Promise<string> {
+async function losePower(context: Context): Promise<string> {
   const { stage } = context;
   await moveTo(context, ENGINE_NODE);
   const connected = await reconnects(context, () => stage.cluster.node(ENGINE_NODE).losePower(), 240_000);
@@ -435,7 +433,7 @@ async function losePower(context: ScenarioContext): Promise<string> {
 }
 
 /** Kubernetes does not move the engine back after a drain. */
-export async function moveTo(context: ScenarioContext, node: string): Promise<void> {
+export async function moveTo(context: Context, node: string): Promise<void> {
   await context.stage.untilReady(NAME);
   if ((await enginePod(context)).spec.nodeName === node) return;
   await context.stage.kubectl('delete', 'pod', `gwk-${NAME}`);
@@ -445,7 +443,7 @@ export async function moveTo(context: ScenarioContext, node: string): Promise<vo
   await context.stage.untilReady(NAME);
 }
 
-export async function people(stage: E2eStage): Promise<Pick<ScenarioContext, 'phone' | 'contacts'>> {
+export async function people(stage: E2eStage): Promise<Pick<Context, 'phone' | 'contacts'>> {
   const { client } = stage.network;
   const phone = await client.phone('5511900000001', { name: 'Shop' });
   const numbers = Array.from({ length: CONTACTS }, (_, n) => `55119000001${String(n).padStart(2, '0')}`);

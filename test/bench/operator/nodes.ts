@@ -9,7 +9,7 @@ import {
   people,
   seconds,
   timesToReady,
-  type ScenarioContext,
+  type Context,
 } from '../../e2e/scenarios.js';
 import { whyNoNodes } from '../../support/kubernetes/nodes/programs.js';
 
@@ -30,7 +30,7 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
   const stage = await E2eStage.start(say);
   try {
-    const context = { stage, ...(await people(stage)) } as ScenarioContext;
+    const context = { stage, ...(await people(stage)) } as Context;
     for (const [what, measure] of FIGURES) {
       // Stop in an orderly way, so that nodes, mounts and the bridge are removed.
       if (interrupted) return say('interrupted');
@@ -45,7 +45,7 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
 }
 
 /** Each prepares the next ones. */
-const FIGURES: [string, (context: ScenarioContext) => Promise<string>][] = [
+const FIGURES: [string, (context: Context) => Promise<string>][] = [
   ['installed', install],
   ['a sandbox, created to Ready', async ({ stage }) => formatTimes(await timesToReady(stage, ROUNDS))],
   ['an instance, paired from a terminal', pairPhone],
@@ -54,7 +54,7 @@ const FIGURES: [string, (context: ScenarioContext) => Promise<string>][] = [
   ['node lost, until connected', loseNode],
 ];
 
-async function deleteEngine(context: ScenarioContext): Promise<string> {
+async function deleteEngine(context: Context): Promise<string> {
   const times: number[] = [];
   while (times.length < ROUNDS)
     times.push((await nextLogin(context, () => deletePod(context.stage), RECONNECT_MS)).ms);
@@ -65,7 +65,7 @@ const deletePod = (stage: E2eStage): Promise<string> =>
   stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false');
 
 /** Once only, because the node stays without power. */
-async function loseNode(context: ScenarioContext): Promise<string> {
+async function loseNode(context: Context): Promise<string> {
   const { stage, instanceId } = context;
   await moveTo(context, ENGINE_NODE);
   let leaseEnd = 0;
