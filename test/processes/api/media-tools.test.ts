@@ -113,8 +113,8 @@ test('checks an image and makes a thumbnail, and converts formats that phones do
 
 test.each([
   [512, 512, '{"width":512,"height":512,"animated":false}'],
-  [511, 512, 'a sticker has 512x512 pixels'],
-  [512, 513, 'a sticker has 512x512 pixels'],
+  [511, 512, 'a sticker must have 512x512 pixels'],
+  [512, 513, 'a sticker must have 512x512 pixels'],
 ])('decides about a sticker of %ix%i', async (width, height, expected) => {
   const input = await samples.picture(`${width}x${height}.webp`, width, height);
   expect(await outcome({ tool: 'sticker', input })).toBe(expected);
