@@ -15,13 +15,13 @@ import { realTime, until } from '../../support/wait.js';
 import { Samples } from '../../support/api/samples.js';
 import { findFfmpeg, isUsable } from '@gwk/api/media/tools/find-ffmpeg';
 import type { ToolAnswer, ToolJob } from '@gwk/api/media/tools/jobs';
-import { ToolNotStarted } from '@gwk/api/media/tools/refused';
+import { ToolNotStarted } from '@gwk/api/media/tools/jobs';
 import { Tools } from '@gwk/api/media/tools/run';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-tools-'));
 const samples = new Samples(folder);
 const ffmpeg = findFfmpeg(undefined);
-const limits = { timeMs: realTime(20_000), memoryMb: 1024, atOnce: 2, ffmpeg };
+const limits = { timeMs: realTime(20_000), memoryMb: 1024, concurrency: 2, ffmpeg };
 const tools = new Tools(limits);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -295,7 +295,7 @@ exec "${ffmpeg}" "$@"`,
 
 test('runs no more tools at once than the limit', async () => {
   const input = await samples.picture('one.png', 100, 100);
-  const one = new Tools({ ...limits, atOnce: 1 });
+  const one = new Tools({ ...limits, concurrency: 1 });
   const answers = await Promise.all([1, 2, 3].map(() => run({ tool: 'thumbnail', input }, one)));
   expect(answers).toHaveLength(3);
 });
