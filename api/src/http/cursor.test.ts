@@ -25,18 +25,18 @@ test('ignores the order of the filters', () => {
 });
 
 test.each([
-  ['an empty one', list, ''],
-  ['nonsense', list, 'abc'],
-  ['one that is too long', list, `${issued}A`],
-  ['one of another account', { ...list, accountId: newUuid() }, issued],
-  ['one of another list', { ...list, route: 'GET /v1/events' }, issued],
-  ['one of other filters', { ...list, filters: { status: 'failed' } }, issued],
-  ['one without the filters', { ...list, filters: {} }, issued],
-  ['one with a changed time', list, flip(issued, 3)],
-  ['one with a changed id', list, flip(issued, 20)],
-  ['one with a changed tag', list, flip(issued, 45)],
-])('%s is invalid', (_, of, cursor) => {
-  expect(() => at(DAY).read(of, cursor)).toThrow('invalid-cursor');
+  ['an empty cursor', list, ''],
+  ['a malformed cursor', list, 'abc'],
+  ['a cursor that is too long', list, `${issued}A`],
+  ['a cursor of another account', { ...list, accountId: newUuid() }, issued],
+  ['a cursor of another list', { ...list, route: 'GET /v1/events' }, issued],
+  ['a cursor of other filters', { ...list, filters: { status: 'failed' } }, issued],
+  ['a cursor without the filters', { ...list, filters: {} }, issued],
+  ['a cursor with a changed time', list, flip(issued, 3)],
+  ['a cursor with a changed id', list, flip(issued, 20)],
+  ['a cursor with a changed tag', list, flip(issued, 45)],
+])('rejects %s', (_, identity, cursor) => {
+  expect(() => at(DAY).read(identity, cursor)).toThrow('invalid-cursor');
 });
 
 test('rejects a cursor older than 24 hours and one from the future', () => {

@@ -3,8 +3,8 @@ import { checkIfMatch, formatEtag } from './etag.js';
 test.each([
   ['no header', undefined],
   ['any version', '*'],
-  ['the present version', '"7"'],
-  ['the present version among others', '"3", "7"'],
+  ['the current version', '"7"'],
+  ['the current version among others', '"3", "7"'],
 ])('%s matches version 7', (_, header) => {
   expect(() => checkIfMatch(header, 7)).not.toThrow();
 });

@@ -14,13 +14,13 @@ const MB = 1024 * 1024;
 const observer: Observer = { answered: () => undefined, closing: false, clock: processClock };
 
 test('bounds the data it buffers for a client that does not read', async () => {
-  let most = 0;
+  let maxBuffered = 0;
   let gone: AbortSignal | undefined;
   const produce = async (out: EventStream, res: Reply): Promise<void> => {
     gone = out.signal;
     while (!out.signal.aborted) {
       out.send('much', 'x'.repeat(MB / 4));
-      most = Math.max(most, res.writableLength);
+      maxBuffered = Math.max(maxBuffered, res.writableLength);
       await nextTurn();
     }
   };
@@ -41,7 +41,7 @@ test('bounds the data it buffers for a client that does not read', async () => {
   try {
     readers.ask(connect((server.address() as AddressInfo).port, '127.0.0.1'));
     await until(() => gone?.aborted, { what: 'the stream is ended' });
-    expect(most).toBeLessThan(2 * MB);
+    expect(maxBuffered).toBeLessThan(2 * MB);
   } finally {
     readers.leave();
     server.close();

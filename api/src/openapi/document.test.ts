@@ -18,14 +18,14 @@ interface Media {
   examples?: Record<string, { $ref?: string; value?: unknown }>;
 }
 
-interface Place {
+interface MediaUse {
   at: string;
   type: string;
   media: Media;
 }
 
-/** Every media type of the request and the answers of an operation. */
-function placesOf(operation: unknown): Place[] {
+/** Lists every media type in the request and answers of an operation. */
+function listMedia(operation: unknown): MediaUse[] {
   const { requestBody, responses } = operation as {
     requestBody?: { content: Record<string, Media> };
     responses: Record<string, { content?: Record<string, Media> }>;
@@ -37,13 +37,13 @@ function placesOf(operation: unknown): Place[] {
 }
 
 const described = Object.values(document.paths).flatMap((item) =>
-  Object.values(item).map((operation): [string, Place[]] => [
+  Object.values(item).map((operation): [string, MediaUse[]] => [
     String(operation['operationId']),
-    placesOf(operation),
+    listMedia(operation),
   ]),
 );
 
-function valuesOf({ example, examples }: Media): unknown[] {
+function listExamples({ example, examples }: Media): unknown[] {
   if (!examples) return [example];
   return Object.values(examples).map(({ $ref, value }) =>
     $ref === undefined ? value : document.components['examples']![$ref.split('/').at(-1)!]!['value'],
@@ -60,25 +60,28 @@ function validator(schema: JsonSchema) {
   return (value: unknown) => (validate(value) ? null : ajv.errorsText(validate.errors));
 }
 
-describe('the description of the interface', () => {
-  test('has every operation of the table, each once', () => {
+describe('the OpenAPI document', () => {
+  test('has every operation of the table once', () => {
     expect(described.map(([name]) => name).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
   });
 
-  test.each(described)('the examples of %s are valid', (_name, places) => {
-    for (const { at, type, media } of places) {
+  test.each(described)('the examples of %s are valid', (_name, uses) => {
+    for (const { at, type, media } of uses) {
       if (media.schema['type'] === 'string') continue; // a stream
-      const judge = validator(media.schema);
-      for (const value of valuesOf(media)) expect([at, type, judge(value)]).toEqual([at, type, null]);
+      const validate = validator(media.schema);
+      for (const value of listExamples(media)) expect([at, type, validate(value)]).toEqual([at, type, null]);
     }
   });
 
-  test.each(OPERATIONS.filter(heedsIdempotencyKey))('$name heeds Idempotency-Key', ({ name, idempotent }) => {
-    // That of messages has a way of its own.
-    expect(idempotent || name === 'sendMessage').toBe(true);
-  });
+  test.each(OPERATIONS.filter(heedsIdempotencyKey))(
+    '$name supports Idempotency-Key',
+    ({ name, idempotent }) => {
+      // Messages have their own implementation.
+      expect(idempotent || name === 'sendMessage').toBe(true);
+    },
+  );
 
-  test.each(OPERATIONS)('$name says what it answers', ({ status, result }) => {
+  test.each(OPERATIONS)('$name has a body unless its status is 204', ({ status, result }) => {
     expect(status === 204).toBe(result === undefined);
   });
 });

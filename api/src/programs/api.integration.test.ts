@@ -11,19 +11,19 @@ import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import { upload } from '@gwk/test/support/api/upload';
 
-/** Each test starts and stops replicas of its own beside it. */
+/** A shared API. Each test starts and stops its own replicas beside it. */
 let api: TestApi;
 
 beforeAll(async () => {
   api = await sharedApi();
 });
 
-test('a program with another sealing key does not start', async () => {
+test('refuses to start with another encryption key', async () => {
   const other = { GWK_ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64') };
   await expect(api.addReplica(other)).rejects.toThrow(WrongEncryptionKey);
 });
 
-test('a program whose pool Postgres can never serve does not start', async () => {
+test('refuses to start with a pool larger than Postgres allows', async () => {
   const role = `narrow_${randomBytes(4).toString('hex')}`;
   const url = new URL(api.options.databaseUrl);
   await api.db.$executeRawUnsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'pw' CONNECTION LIMIT 3`);
@@ -36,7 +36,7 @@ test('a program whose pool Postgres can never serve does not start', async () =>
   await api.db.$executeRawUnsafe(`DROP ROLE ${role}`);
 });
 
-test('who holds every connection in silence keeps nobody out for long', async () => {
+test('accepts a new client while idle connections use up the limit', async () => {
   const { key } = await api.key(await api.account());
   const replica = await api.addReplica({ GWK_API_MAX_CONNECTIONS: '10' });
   const idle = Array.from({ length: 10 }, () => connect(replica.port, '127.0.0.1'));
@@ -48,65 +48,68 @@ test('who holds every connection in silence keeps nobody out for long', async ()
     }),
   );
   const client = api.client(key, replica.port);
-  const answer = await until(() => client.call('GET', '/v1/instances'), { what: 'another is served' });
+  const answer = await until(() => client.call('GET', '/v1/instances'), { what: 'a new client is served' });
   expect(answer.status).toBe(200);
   for (const socket of idle) socket.destroy();
 });
 
-test('a port that is taken is said so', async () => {
+test('reports EADDRINUSE for a port in use', async () => {
   await expect(api.addReplica({ GWK_API_PORT: String(api.port) })).rejects.toThrow(/EADDRINUSE/);
 });
 
-describe('a stop of a busy process, which comes to the timers of its steps before it reads again,', () => {
+describe('stopping a busy process, whose stop timers fire before its next read,', () => {
   const STEP_MS = 20;
   const STEPS = { GWK_API_STOP_UNREADY_MS: String(STEP_MS), GWK_API_STOP_IDLE_MS: String(STEP_MS) };
-  /** Nothing is read meanwhile, and timers come due. */
+  /** Blocks the event loop until timers are due. */
   const beBusy = (milliseconds: number) => {
     const end = performance.now() + milliseconds;
     while (performance.now() < end);
   };
-  const ASK = 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n';
+  const REQUEST = 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n';
 
-  function listenTo(socket: Socket): { text: string; closed: Promise<void> } {
-    const heard = { text: '', closed: new Promise<void>((resolve) => socket.on('close', () => resolve())) };
-    socket.on('data', (chunk) => (heard.text += chunk.toString()));
-    socket.on('error', (error) => (heard.text += error.message));
-    return heard;
+  function collectAnswer(socket: Socket): { text: string; closed: Promise<void> } {
+    const received = {
+      text: '',
+      closed: new Promise<void>((resolve) => socket.on('close', () => resolve())),
+    };
+    socket.on('data', (chunk) => (received.text += chunk.toString()));
+    socket.on('error', (error) => (received.text += error.message));
+    return received;
   }
 
-  test('takes who connects when its listening ends', async () => {
+  test('serves a client that connects as listening ends', async () => {
     const replica = await api.addReplica(STEPS);
     const stopped = replica.stop();
     beBusy(3 * STEP_MS);
     const socket = connect(replica.port, '127.0.0.1');
-    const heard = listenTo(socket);
-    socket.write(ASK);
-    await Promise.all([stopped, heard.closed]);
-    expect(heard.text).toMatch(/^HTTP\/1.1 200/);
+    const received = collectAnswer(socket);
+    socket.write(REQUEST);
+    await Promise.all([stopped, received.closed]);
+    expect(received.text).toMatch(/^HTTP\/1.1 200/);
   });
 
-  test('reads what is said when silent connections are closed', async () => {
+  test('serves a request that arrives as idle connections are closed', async () => {
     const replica = await api.addReplica(STEPS);
     const socket = connect(replica.port, '127.0.0.1');
-    const heard = listenTo(socket);
-    socket.write(ASK);
-    await until(() => Promise.resolve(/ok/.test(heard.text)), { what: 'it has said something before' });
-    heard.text = '';
+    const received = collectAnswer(socket);
+    socket.write(REQUEST);
+    await until(() => Promise.resolve(/ok/.test(received.text)), { what: 'the first answer' });
+    received.text = '';
     const stopped = replica.stop();
-    // Timers of one moment and one duration fire together, in their order, and so do the immediates that they make: right
-    // after its listening has ended.
+    // Timers of the same time and duration fire in order, with their immediates: right after listening has
+    // ended.
     await sleep(STEP_MS);
     await new Promise((resolve) => setImmediate(resolve));
     beBusy(3 * STEP_MS);
-    socket.write(ASK);
-    await Promise.all([stopped, heard.closed]);
-    expect(heard.text).toMatch(/^HTTP\/1.1 200/);
+    socket.write(REQUEST);
+    await Promise.all([stopped, received.closed]);
+    expect(received.text).toMatch(/^HTTP\/1.1 200/);
   });
 });
 
-test('a store of files that cannot be written to is told, and takes nothing else away', async () => {
+test('an unwritable media store is reported and affects uploads only', async () => {
   const { key } = await api.key(await api.account());
-  // A file where a folder should be.
+  // A file in place of a folder.
   const GWK_MEDIA_FOLDER = join(api.mediaFolder, 'a-file');
   await writeFile(GWK_MEDIA_FOLDER, '');
   const replica = await api.addReplica({ GWK_MEDIA_FOLDER });

@@ -3,10 +3,10 @@ import { directly } from './direct.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { OPERATIONS } from './operations.js';
 
-const soon = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** What happens to a request, in order. */
-async function happens(req: { method: string; url: string }, steps: RequestHandler[] = []) {
+/** Sends a request and returns the called steps, in order. */
+async function traceSteps(req: { method: string; url: string }, steps: RequestHandler[] = []) {
   const seen: string[] = [];
   const listener = directly(
     {
@@ -18,31 +18,31 @@ async function happens(req: { method: string; url: string }, steps: RequestHandl
     () => void seen.push('others'),
   );
   listener(req as Exchange, {} as Reply, () => undefined);
-  await soon();
+  await nextTurn();
   return seen;
 }
-const hot = { method: 'POST', url: '/v1/messages' };
+const send = { method: 'POST', url: '/v1/messages' };
 
-test('the first operation of the table is the one that is sent most, and has no parameters', () => {
+test('the first operation of the table is the busiest one, and has no parameters', () => {
   expect(OPERATIONS[0]).toMatchObject({ name: 'sendMessage', path: '/v1/messages' });
 });
 
-test('its steps are taken in order, and each waits for the one before it', async () => {
-  let go = () => {};
-  const waits: RequestHandler = (_req, _res, next) => void (go = next);
-  const seen = await happens(hot, [waits]);
+test('runs the steps in order, each after the one before', async () => {
+  let proceed = () => {};
+  const waiting: RequestHandler = (_req, _res, next) => void (proceed = next);
+  const seen = await traceSteps(send, [waiting]);
   expect(seen).toEqual(['first']);
-  go();
+  proceed();
   expect(seen).toEqual(['first', 'last']);
 });
 
 test.each([
-  ['another method', { ...hot, method: 'GET' }],
-  ['a query', { ...hot, url: '/v1/messages?a=1' }],
-  ['a slash at the end', { ...hot, url: '/v1/messages/' }],
-  ['other letters', { ...hot, url: '/v1/Messages' }],
-])('%s goes the common way', async (_name, req) => {
-  expect(await happens(req)).toEqual(['others']);
+  ['another method', { ...send, method: 'GET' }],
+  ['a query', { ...send, url: '/v1/messages?a=1' }],
+  ['a trailing slash', { ...send, url: '/v1/messages/' }],
+  ['other letter case', { ...send, url: '/v1/Messages' }],
+])('routes %s through Express', async (_name, req) => {
+  expect(await traceSteps(req)).toEqual(['others']);
 });
 
 test.each<[string, RequestHandler]>([
@@ -56,6 +56,6 @@ test.each<[string, RequestHandler]>([
   ],
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
   ['rejects', () => Promise.reject('fault')],
-])('nothing follows a step that %s', async (_name, step) => {
-  expect(await happens(hot, [step])).toEqual(['first', 'failed: fault']);
+])('stops after a step that %s', async (_name, step) => {
+  expect(await traceSteps(send, [step])).toEqual(['first', 'failed: fault']);
 });

@@ -9,8 +9,8 @@ import { ABSENT_IDS, buildSample } from '@gwk/test/support/api/contract/requests
 import { OPERATIONS } from './operations.js';
 
 /**
- * A database that lets nobody in: every operation says so, in the form of a problem. The clock stands still, so none
- * waits for its limit.
+ * Every operation answers with a problem while Postgres refuses connections. The clock is fixed, so no
+ * operation waits for its time limit.
  */
 let api: TestApi;
 let client: ApiClient;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-test.each(OPERATIONS)('$method $path: internal-error, to be asked again', async (operation) => {
+test.each(OPERATIONS)('$method $path: internal-error with Retry-After', async (operation) => {
   const { method, path, body, headers } = buildSample(operation, document, ABSENT_IDS);
   const answer = await client.call(method, path, { body, ...(headers && { headers }) });
   expect([answer.status, answer.body.type]).toEqual([

@@ -6,7 +6,7 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient, Answer } from '@gwk/test/support/api/client';
 
-/** The cache of keys ages by this clock. */
+/** The clock of the key cache. */
 const clock = new ManualClock();
 let api: TestApi;
 let account: TestAccount;
@@ -58,7 +58,7 @@ describe('paths', () => {
     '/v1/messages/..%2finstances',
     '/v1/instances/__proto__',
     '/livez/x',
-  ])('%s is unknown, to those with a key and to those without', async (path) => {
+  ])('%s is unknown, with and without a key', async (path) => {
     const known = path.startsWith('/v1/messages/%') || /(msg_1|\.\.|__proto__)/.test(path);
     expectProblem(await client.call('GET', path), 'not-found', path);
     expectProblem(
@@ -87,7 +87,7 @@ describe('keys', () => {
     expectProblem(await api.client(null).call('GET', '/v1/instances', { headers }), 'unauthorized');
   });
 
-  test('a revocation and a suspension hold on every replica within 2 s', async () => {
+  test('revocation and suspension take effect on every replica within 2 s', async () => {
     const replica = await api.addReplica();
     const own = await api.account();
     const { id, key } = await api.key(own);
@@ -109,7 +109,7 @@ describe('keys', () => {
     for (const who of clients) expect((await who.call('GET', '/v1/messages')).status).toBe(200);
 
     await api.db.apiKey.update({ where: { id }, data: { revokedAt: new Date() } });
-    // In use all the while: what is known of it is renewed in the background, never kept for longer.
+    // The key stays in use: its cache entry is renewed in the background, and never kept for longer.
     for (let i = 0; i < 19; i++) {
       clock.advance(100);
       await clients[0]!.call('GET', '/v1/messages');
@@ -119,12 +119,12 @@ describe('keys', () => {
 });
 
 describe('request ids', () => {
-  test.each(['a', 'mine-1', 'with space ~', 'x'.repeat(128)])('%s is kept', async (id) => {
+  test.each(['keeps %s', 'mine-1', 'with space ~', 'x'.repeat(128)])('%s is kept', async (id) => {
     const answer = await client.call('GET', '/v1/nothing', { headers: { 'x-request-id': id } });
     expect([answer.headers['x-request-id'], answer.body.request_id]).toEqual([id.trim(), id.trim()]);
   });
 
-  test.each(['', 'x'.repeat(129), 'é', 'a\tb'])('"%s" is replaced', async (id) => {
+  test.each(['replaces "%s"', 'x'.repeat(129), 'é', 'a\tb'])('"%s" is replaced', async (id) => {
     const { headers } = await client.call('GET', '/v1/instances', { headers: { 'x-request-id': id } });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
@@ -146,23 +146,23 @@ describe('bodies', () => {
     ['a NUL', '{"name":"a\\u0000b"}', {}],
     ['half a surrogate pair', '{"name":"\\ud83d"}', {}],
     ['a name of 81 characters', JSON.stringify({ name: '😀'.repeat(81) }), {}],
-    ['a text for a number', '{"name":1}', {}],
+    ['a string for a number', '{"name":1}', {}],
   ])('%s: validation-error', async (_, body, headers) => {
     expectProblem(await post(body, headers), 'validation-error');
   });
 
-  test('characters are counted, not code units', async () => {
+  test('a name is limited in characters, not code units', async () => {
     expect((await post(JSON.stringify({ name: '😀'.repeat(80), kind: 'sandbox' }))).status).toBe(201);
   });
 
-  test('10 MB, announced: file-too-large, and the next request on a new connection is served', async () => {
+  test('10 MB with its length: file-too-large, and the next request on a new connection succeeds', async () => {
     const answer = await post(JSON.stringify({ name: 'x'.repeat(10_000_000) }));
     expectProblem(answer, 'file-too-large');
     expect(answer.headers.connection).toBe('close');
     expect((await client.call('GET', '/v1/instances')).status).toBe(200);
   });
 
-  test('a body without end, in chunks: file-too-large, and the connection is cut', async () => {
+  test('an endless chunked body: file-too-large, and the connection is closed', async () => {
     const { key } = await api.key(account);
     const text = await new Promise<string>((resolve, reject) => {
       const socket = connect({ host: '127.0.0.1', port: api.port });
@@ -170,9 +170,9 @@ describe('bodies', () => {
       const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
       const more = (): void => void (socket.destroyed || socket.write(chunk, () => setImmediate(more)));
       socket.on('data', (bytes) => (received += bytes.toString()));
-      socket.once('data', passes);
+      socket.once('data', passDropTime);
       socket.on('close', () => resolve(received));
-      // The end of a connection that is written to is a reset.
+      // Writing to a closed connection resets it.
       socket.on('error', () => (received === '' ? reject(new Error('no answer')) : resolve(received)));
       socket.write(
         `POST /v1/instances HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
@@ -184,51 +184,51 @@ describe('bodies', () => {
     expect(text).toContain('/problems/file-too-large"');
   });
 
-  test('a large body is refused by its length alone, and its connection ends', async () => {
+  test('a large body is refused by its length alone, and its connection is closed', async () => {
     const { key } = await api.key(account);
     const raw = await exchangeRaw(
       `POST /v1/instances HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{',
-      passes,
+      passDropTime,
     );
     expect(raw).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test.each([
     ['without a Host', ''],
-    ['with an expectation that is not known', 'Host: x\r\nExpect: miracles\r\n'],
-  ])('a request %s is answered like another', async (_, headers) => {
+    ['with an unknown expectation', 'Host: x\r\nExpect: miracles\r\n'],
+  ])('answers a request %s like any other', async (_, headers) => {
     const raw = await exchangeRaw(`GET /v1/messages HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
     expect(raw).toMatch(/^HTTP\/1\.1 401 [^]*X-Request-ID: [^]*\/problems\/unauthorized"/);
   });
 
-  test('a refusal before the body was read keeps the connection of a small one', async () => {
+  test('keeps the connection when it refuses a small request before reading the body', async () => {
     const answer = await api.client(null).call('POST', '/v1/instances', { body: '{"name":"x"}' });
     expectProblem(answer, 'unauthorized');
     expect(answer.headers.connection).toBe('keep-alive');
   });
 });
 
-/** The time for which the rest of a request is dropped after its answer, before its connection ends. */
-const passes = (): void => clock.advance(2_000);
+/** Passes the time for which the server drops the rest of a request after its answer. */
+const passDropTime = (): void => clock.advance(2_000);
 
-function exchangeRaw(bytes: string, answered: () => void = () => undefined): Promise<string> {
+function exchangeRaw(bytes: string, onAnswer: () => void = () => undefined): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port: api.port });
     let text = '';
     socket.on('data', (chunk) => (text += chunk.toString()));
-    socket.once('data', answered);
+    socket.once('data', onAnswer);
     socket.on('close', () => resolve(text));
     socket.on('error', reject);
     socket.write(bytes);
   });
 }
 
-describe('what is no request', () => {
+describe('malformed requests', () => {
   test.each([
-    ['bytes that are no HTTP', '\u0016\u0003\u0001nothing\r\n\r\n', 422, 'validation-error'],
+    ['bytes that are not HTTP', '\u0016\u0003\u0001nothing\r\n\r\n', 422, 'validation-error'],
     [
-      'headers without end',
+      'endless headers',
       `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'a'.repeat(20_000)}\r\n\r\n`,
       413,
       'file-too-large',
@@ -240,12 +240,12 @@ describe('what is no request', () => {
       'validation-error',
     ],
     [
-      'two framings',
+      'two body framings',
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       422,
       'validation-error',
     ],
-  ])('%s is answered with a problem, and the connection ends', async (_, bytes, status, code) => {
+  ])('answers %s with a problem and closes the connection', async (_, bytes, status, code) => {
     const text = await exchangeRaw(bytes);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(text).toContain('Content-Type: application/problem+json');
@@ -256,7 +256,7 @@ describe('what is no request', () => {
 });
 
 describe('the rate limit', () => {
-  test('counts down, refuses with Retry-After, and is the key’s own', async () => {
+  test('counts down, refuses with Retry-After, and is separate for each key', async () => {
     const own = await api.account({ requestsPerMinute: 3 });
     const limited = await api.clientOf(own);
     const answers: Answer<unknown>[] = [];
@@ -264,7 +264,7 @@ describe('the rate limit', () => {
       answers.push(await limited.call('GET', i === 1 ? '/v1/nothing' : '/v1/instances'));
     const numbers = (name: string) => answers.map(({ headers }) => Number(headers[name]));
     const reset = numbers('ratelimit-reset');
-    // It rises where a new minute has begun in between.
+    // It rises when a new minute begins in between.
     if (reset.every((seconds, i) => i === 0 || seconds <= reset[i - 1]!)) {
       expect(numbers('ratelimit-remaining')).toEqual([2, 1, 0, 0, 0]);
       expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 429, 429]);
@@ -277,7 +277,7 @@ describe('the rate limit', () => {
 });
 
 describe('health', () => {
-  test('needs no key and is not counted', async () => {
+  test('needs no key and has no rate limit', async () => {
     const anonymous = api.client(null);
     const live = await anonymous.call('GET', '/livez');
     expect([live.status, live.headers['ratelimit-limit']]).toEqual([200, undefined]);
@@ -294,7 +294,7 @@ describe('health', () => {
     expect(text).toContain('process_cpu_seconds_total');
   });
 
-  test('metrics have a port of their own unless they are asked for on the public one', async () => {
+  test('serves metrics on a separate port if one is set, otherwise on the public one', async () => {
     const metricsPort = await pickPort();
     const { port } = await api.addReplica({ GWK_API_METRICS_PORT: String(metricsPort) });
     const status = async (at: number, path: string) => (await fetch(`http://127.0.0.1:${at}${path}`)).status;

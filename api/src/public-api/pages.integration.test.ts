@@ -17,7 +17,7 @@ afterAll(() => api.stop());
 
 const get = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${api.port}${path}`, { method });
 
-/** As much of a browser as a script looks at while it loads. */
+/** The parts of a browser that a script uses while it loads. */
 function browserLike(): Record<string, unknown> {
   const element = () => ({
     style: {},
@@ -54,8 +54,8 @@ function browserLike(): Record<string, unknown> {
   return Object.assign(all, { window: all, self: all });
 }
 
-describe('pages that everybody can read', () => {
-  test('GET /openapi.json is the description, with this gateway’s addresses', async () => {
+describe('public pages', () => {
+  test('GET /openapi.json is the OpenAPI document with the addresses of this gateway', async () => {
     const response = await get('/openapi.json');
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
     const document = (await response.json()) as {
@@ -70,7 +70,7 @@ describe('pages that everybody can read', () => {
     expect(JSON.stringify(document)).toContain('https://docs.example.org/problems/not-found');
   });
 
-  test('GET /docs shows it, with all that it loads from here, and may load nothing else', async () => {
+  test('GET /docs shows it with local assets only, and its policy allows no others', async () => {
     const response = await get('/docs');
     const page = await response.text();
     const policy = response.headers.get('content-security-policy')!;
@@ -91,7 +91,7 @@ describe('pages that everybody can read', () => {
     expect(await (await get('/docs/start.js')).text()).toContain("url: 'openapi.json'");
   });
 
-  test('the scripts of GET /docs run under its policy: none in the page, and none made of text', async () => {
+  test('the scripts of GET /docs run under its policy, without inline scripts or eval', async () => {
     const response = await get('/docs');
     const policy = response.headers.get('content-security-policy')!;
     expect(policy).not.toContain('unsafe-eval');
@@ -117,13 +117,13 @@ describe('pages that everybody can read', () => {
     expect(await response.text()).toContain(`<h1><code>${code}</code></h1>`);
   });
 
-  test('GET /problems lists them; one that is none is not found', async () => {
+  test('GET /problems lists all problems; an unknown one is not found', async () => {
     expect(await (await get('/problems')).text()).toContain('href="problems/not-found"');
     expect((await get('/problems/nothing')).status).toBe(404);
     expect((await get('/problems/toString')).status).toBe(404);
   });
 
-  test('they carry the rate limit and a request id as every answer does, and know GET alone', async () => {
+  test('have rate limit headers and a request id, and allow only GET and HEAD', async () => {
     const { headers } = await get('/problems');
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     expect(headers.get('ratelimit-limit')).toBe('1000');
@@ -133,7 +133,7 @@ describe('pages that everybody can read', () => {
   });
 });
 
-test('a page is kept once, whoever holds it', () => {
+test('each page is kept in memory once', () => {
   const pages = pagesOf(OPERATIONS, { baseUrl: 'http://127.0.0.1' } as ApiConfig);
   for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
     const [first, second] = [pages.get(path)!().body, pages.get(path)!().body];

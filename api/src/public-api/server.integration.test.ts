@@ -7,15 +7,15 @@ import type { Exchange, Reply } from '../http/exchange.js';
 import { createServer } from './server.js';
 
 /**
- * For upgrades of Node and Express: requests and responses must be born with Express's prototypes. Should Node make
- * its classes real classes, the constructors here cannot be called any more; should Express stop setting prototypes,
- * they are not needed any more.
+ * Guards upgrades of Node and Express: requests and responses must be created with the prototypes of Express.
+ * If the classes of Node become real classes, the constructors here can no longer be called. If Express stops
+ * setting prototypes, the constructors are unnecessary.
  */
-async function oneRequest<T>(look: (req: Exchange, res: Reply) => T): Promise<T> {
+async function inspectRequest<T>(inspect: (req: Exchange, res: Reply) => T): Promise<T> {
   const app = express();
   let seen: T | undefined;
   app.use((req, res) => {
-    seen = look(req as Exchange, res);
+    seen = inspect(req as Exchange, res);
     res.end();
   });
   const server = createServer({
@@ -31,8 +31,8 @@ async function oneRequest<T>(look: (req: Exchange, res: Reply) => T): Promise<T>
   return seen!;
 }
 
-test('requests and responses are those of Node and of Express at once', async () => {
-  const seen = await oneRequest((req, res) => ({
+test('requests and responses have the prototypes of both Node and Express', async () => {
+  const seen = await inspectRequest((req, res) => ({
     node: [req instanceof http.IncomingMessage, res instanceof http.ServerResponse],
     express: [typeof req.get, typeof res.status],
     prototypes: [
@@ -51,13 +51,13 @@ test('requests and responses are those of Node and of Express at once', async ()
   });
 });
 
-test('neither is a dictionary in the eyes of V8', async () => {
+test('requests and responses have fast properties in V8', async () => {
   setFlagsFromString('--allow-natives-syntax');
   const isFast = runInThisContext('(object) => %HasFastProperties(object)') as (object: object) => boolean;
-  expect(await oneRequest((req, res) => [isFast(req), isFast(res)])).toEqual([true, true]);
+  expect(await inspectRequest((req, res) => [isFast(req), isFast(res)])).toEqual([true, true]);
 });
 
-test('no request gets another prototype on its way', async () => {
+test('no request or response changes its prototype', async () => {
   const original = Object.setPrototypeOf.bind(Object);
   let changed = 0;
   Object.setPrototypeOf = <T>(object: T, prototype: object | null): T => {
@@ -66,15 +66,15 @@ test('no request gets another prototype on its way', async () => {
     return original(object, prototype) as T;
   };
   try {
-    await oneRequest(() => undefined);
+    await inspectRequest(() => undefined);
   } finally {
     Object.setPrototypeOf = original;
   }
   expect(changed).toBe(0);
 });
 
-test('all requests have their fields from birth', async () => {
-  const names = await oneRequest((req) => Object.keys(req));
+test('all requests have their fields from creation', async () => {
+  const names = await inspectRequest((req) => Object.keys(req));
   for (const name of ['requestId', 'caller', 'rate', 'operation', 'workingSince', 'subject', 'refusal']) {
     expect(names).toContain(name);
   }

@@ -5,7 +5,10 @@ import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import { noise, upload } from '@gwk/test/support/api/upload';
 
-/** Connections that are at work when a stop closes the silent ones. Each test stops a replica of its own. */
+/**
+ * Connections with a request under way when a stop closes the idle ones. Each test stops a replica of its
+ * own.
+ */
 let api: TestApi;
 let file: string;
 beforeAll(async () => {
@@ -23,23 +26,23 @@ async function open(port: number, text: string): Promise<Socket> {
   return socket;
 }
 
-/** One that has been answered and says nothing more, so that a stop closes it as soon as it closes any. */
-async function openSilent(port: number): Promise<Socket> {
+/** Opens an idle connection: it was answered once, so a stop closes it at the first opportunity. */
+async function openIdle(port: number): Promise<Socket> {
   const socket = await open(port, 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
   await once(socket, 'data');
   return socket.resume();
 }
 
 test.each(['/readyz', '/livez', 'a download'])(
-  'what is answered late says that its connection ends: %s',
+  'an answer after the stop closes its connection: %s',
   async (path) => {
     const replica = await api.addReplica();
-    const asked = path === 'a download' ? file : path;
-    const socket = await open(replica.port, `GET ${asked} HTTP/1.1\r\nHost: gwk\r\n`);
-    // Its answer comes after what the other one has said until here is read.
-    const silent = await openSilent(replica.port);
+    const target = path === 'a download' ? file : path;
+    const socket = await open(replica.port, `GET ${target} HTTP/1.1\r\nHost: gwk\r\n`);
+    // Once the idle connection was answered, the server has read this first half too.
+    const idle = await openIdle(replica.port);
     const stopped = replica.stop();
-    await once(silent, 'close');
+    await once(idle, 'close');
     socket.write('\r\n');
     const [head] = (await once(socket, 'data')) as [Buffer];
     socket.resume();

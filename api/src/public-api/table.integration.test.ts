@@ -17,8 +17,8 @@ import { OPERATIONS } from './operations.js';
 import { PATH_IDS } from '../http/path-ids.js';
 
 /**
- * What every operation of the table has in common, found by walking it: an operation that is added is tested here
- * without a word. Every answer is held against the description of the interface besides.
+ * Checks common to all operations, by walking the table: a new operation is tested here without a change.
+ * Every answer is also validated against the OpenAPI document.
  */
 let api: TestApi;
 let world: World;
@@ -68,7 +68,7 @@ function expectProblem(answer: Answer<Body>, code: ProblemCode): void {
   ]);
 }
 
-describe('who may call', () => {
+describe('authorization', () => {
   const keyed = only(({ scope }) => scope !== null);
 
   test.each(keyed)('$title without a key: unauthorized', async ({ operation }) => {
@@ -80,17 +80,17 @@ describe('who may call', () => {
 
   test.each(keyed)('$title with every scope but its own: insufficient-scope', async ({ operation }) => {
     const scopes = SCOPES.filter((scope) => scope !== operation.scope && scope !== operation.orScope);
-    const poor = await api.clientOf(account, { scopes });
-    // The shape is not even looked at.
-    const answer = await call(poor, sample(operation), { body: operation.body && '{' });
+    const lacking = await api.clientOf(account, { scopes });
+    // The body is not validated first.
+    const answer = await call(lacking, sample(operation), { body: operation.body && '{' });
     expectProblem(answer, 'insufficient-scope');
     expect(answer.body.required_scope).toBe(operation.scope);
   });
 
-  test.each(keyed)('$title with its scope alone is heard', async ({ operation }) => {
+  test.each(keyed)('$title with its scope alone is allowed', async ({ operation }) => {
     for (const scope of [operation.scope, operation.orScope].filter((one) => one !== undefined)) {
-      const enough = await api.clientOf(account, { scopes: [scope as Scope] });
-      const answer = await call(enough, sample(operation, ABSENT_IDS), { body: operation.body && '{' });
+      const sufficient = await api.clientOf(account, { scopes: [scope as Scope] });
+      const answer = await call(sufficient, sample(operation, ABSENT_IDS), { body: operation.body && '{' });
       expect([401, 403]).not.toContain(answer.status);
     }
   });
@@ -100,7 +100,7 @@ describe('who may call', () => {
   });
 
   test.each(only(({ unrestricted }) => unrestricted === true))(
-    '$title with a key of some instances: forbidden',
+    '$title with a key restricted to instances: forbidden',
     async ({ operation }) => {
       const instances = [fromPublicId('instance', world.ids['instance_id']!)!];
       const restricted = await api.clientOf(account, { instances });
@@ -108,7 +108,7 @@ describe('who may call', () => {
     },
   );
 
-  test.each(rows)('$title beyond the requests of a minute: rate-limited', async ({ operation }) => {
+  test.each(rows)('$title above the requests per minute: rate-limited', async ({ operation }) => {
     const limited = await api.clientOf(await api.account({ requestsPerMinute: 1 }));
     let answer = await call(limited, sample(operation, ABSENT_IDS));
     // A new minute may begin in between.
@@ -118,7 +118,7 @@ describe('who may call', () => {
   });
 });
 
-describe('the shape of a request', () => {
+describe('the form of a request', () => {
   const parametersOf = ({ query }: Operation): string[] =>
     Object.keys((query as unknown as { shape: object }).shape);
   const withJson = only(({ body, bodyType }) => body !== undefined && bodyType === undefined);
@@ -135,7 +135,7 @@ describe('the shape of a request', () => {
   );
 
   test.each(withJson)(
-    '$title with an unknown field: validation-error, which names it',
+    '$title with an unknown field: validation-error that names it',
     async ({ operation }) => {
       const answer = await call(client, sample(operation), { body: { nonsense: 1 } });
       expectProblem(answer, 'validation-error');
@@ -161,7 +161,7 @@ describe('the shape of a request', () => {
   );
 
   test.each(only(({ query }) => query !== undefined))(
-    '$title with NUL in a parameter: validation-error, which names it',
+    '$title with NUL in a parameter: validation-error that names it',
     async ({ operation }) => {
       const { path } = sample(operation);
       for (const name of parametersOf(operation)) {
@@ -174,7 +174,7 @@ describe('the shape of a request', () => {
     },
   );
 
-  test.each(only(hasCursor))('$title judges limit and cursor', async ({ operation }) => {
+  test.each(only(hasCursor))('$title validates limit and cursor', async ({ operation }) => {
     const { method, path } = sample(operation);
     for (const limit of ['0', '201', 'ten', '1.5', '']) {
       expectProblem(await call(client, { method, path: `${path}?limit=${limit}` }), 'validation-error');
@@ -187,35 +187,35 @@ describe('the shape of a request', () => {
     }
   });
 
-  test.each(only(({ path }) => path.includes('{')))(
-    '$title of what does not exist: not-found',
-    async (row) => {
-      const { operation } = row;
-      expectProblem(await call(client, sample(operation, ABSENT_IDS)), 'not-found');
-      const malformed = Object.fromEntries(Object.keys(ABSENT_IDS).map((name) => [name, 'x']));
-      const named = { ...ABSENT_IDS, ...malformed, phone: ABSENT_IDS['phone']!, chat: ABSENT_IDS['chat']! };
-      expectProblem(await call(client, sample(operation, named)), 'not-found');
-    },
-  );
+  test.each(only(({ path }) => path.includes('{')))('$title with an absent id: not-found', async (row) => {
+    const { operation } = row;
+    expectProblem(await call(client, sample(operation, ABSENT_IDS)), 'not-found');
+    const malformed = Object.fromEntries(Object.keys(ABSENT_IDS).map((name) => [name, 'x']));
+    const named = { ...ABSENT_IDS, ...malformed, phone: ABSENT_IDS['phone']!, chat: ABSENT_IDS['chat']! };
+    expectProblem(await call(client, sample(operation, named)), 'not-found');
+  });
 
   test.each(only(({ ifMatch }) => ifMatch === true))(
-    '$title of another version: precondition-failed',
+    '$title with another version: precondition-failed',
     async ({ operation }) => {
       const answer = await call(client, sample(operation), { headers: { 'if-match': '"0"' } });
       expectProblem(answer, 'precondition-failed');
     },
   );
 
-  test.each([...Map.groupBy(OPERATIONS, ({ path }) => path)])('%s tells what it allows', async (_, group) => {
-    const { path } = sample(group[0]!, ABSENT_IDS);
-    for (const method of ['PUT', 'OPTIONS', 'TRACE']) {
-      const answer = await call(client, { method, path });
-      expectProblem(answer, 'method-not-allowed');
-      expect(answer.headers.allow).toBe(allowOf(group));
-    }
-  });
+  test.each([...Map.groupBy(OPERATIONS, ({ path }) => path)])(
+    '%s lists its methods in Allow',
+    async (_, group) => {
+      const { path } = sample(group[0]!, ABSENT_IDS);
+      for (const method of ['PUT', 'OPTIONS', 'TRACE']) {
+        const answer = await call(client, { method, path });
+        expectProblem(answer, 'method-not-allowed');
+        expect(answer.headers.allow).toBe(allowOf(group));
+      }
+    },
+  );
 
-  test('names and routes are told apart', () => {
+  test('names and routes are unique', () => {
     const names = OPERATIONS.map(({ name }) => name);
     const routes = OPERATIONS.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
     expect([new Set(names).size, new Set(routes).size]).toEqual([names.length, routes.length]);
@@ -224,9 +224,9 @@ describe('the shape of a request', () => {
 
 describe('Idempotency-Key', () => {
   const posts = only(heedsIdempotencyKey);
-  const marked = posts.filter(({ operation }) => operation.idempotent);
+  const idempotentPosts = posts.filter(({ operation }) => operation.idempotent);
 
-  test.each(posts)('$title with one of a bad length: invalid-idempotency-key', async ({ operation }) => {
+  test.each(posts)('$title with a key of invalid length: invalid-idempotency-key', async ({ operation }) => {
     for (const key of ['', 'x'.repeat(256)]) {
       const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
       expectProblem(answer, 'invalid-idempotency-key');
@@ -243,15 +243,18 @@ describe('Idempotency-Key', () => {
       instanceId: null,
     });
 
-  test.each(marked)('$title with one of another body: idempotency-key-reused', async ({ operation }) => {
-    const key = `reused-${operation.name}`;
-    await begin(operation, key, 'another body');
-    const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
-    expectProblem(answer, 'idempotency-key-reused');
-  });
+  test.each(idempotentPosts)(
+    '$title with the key of another body: idempotency-key-reused',
+    async ({ operation }) => {
+      const key = `reused-${operation.name}`;
+      await begin(operation, key, 'another body');
+      const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
+      expectProblem(answer, 'idempotency-key-reused');
+    },
+  );
 
-  /** What the operation is given of its path and body: by it a repeat is known. */
-  function givenTo(operation: Operation): unknown {
+  /** The parameters and body by which the operation recognizes a repeat. */
+  function readIdentity(operation: Operation): unknown {
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
     const params = Object.fromEntries(names.map((name) => [name, uuidOrText(name, world.ids[name]!)]));
     const { body } = sample(operation);
@@ -264,10 +267,13 @@ describe('Idempotency-Key', () => {
   const uuidOrText = (name: string, value: string) =>
     name in PATH_IDS ? fromPublicId(PATH_IDS[name]!, value)! : value;
 
-  test.each(marked)('$title while the first is worked on: idempotency-in-progress', async ({ operation }) => {
-    const key = `in-progress-${operation.name}`;
-    await begin(operation, key, givenTo(operation));
-    const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
-    expectProblem(answer, 'idempotency-in-progress');
-  });
+  test.each(idempotentPosts)(
+    '$title while the first request is in progress: idempotency-in-progress',
+    async ({ operation }) => {
+      const key = `in-progress-${operation.name}`;
+      await begin(operation, key, readIdentity(operation));
+      const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
+      expectProblem(answer, 'idempotency-in-progress');
+    },
+  );
 });

@@ -16,14 +16,14 @@ import { OPERATIONS } from './operations.js';
 import { PATH_IDS } from '../http/path-ids.js';
 
 /**
- * What a caller may not see answers exactly as what never existed: for every operation, for every id that it takes
- * in its path, its query or its body, found by walking the table and the schemas.
+ * An invisible object is answered exactly like one that never existed. This checks every operation and every
+ * id in its path, query or body, by walking the table and the schemas.
  */
 let api: TestApi;
-/** Of one account: what its restricted key may use, and what it may not. */
+/** Two worlds of one account: its restricted key may use the first and not the second. */
 let own: World;
 let other: World;
-/** Of another account. */
+/** A world of another account. */
 let foreign: World;
 let restricted: ApiClient;
 
@@ -43,8 +43,11 @@ beforeAll(async () => {
   restricted = await api.clientOf(account, { instances });
 });
 
-/** What of an answer may tell one absent thing from another: all but what names the request itself. */
-async function answerOf(client: ApiClient, request: SampleRequest): Promise<unknown> {
+/**
+ * Returns the parts of an answer that could reveal whether an id exists: all except those that repeat the
+ * request.
+ */
+async function fetchComparable(client: ApiClient, request: SampleRequest): Promise<unknown> {
   const { method, path, body } = request;
   const answer = await client.call<Record<string, unknown> | undefined>(method, path, {
     body,
@@ -54,11 +57,11 @@ async function answerOf(client: ApiClient, request: SampleRequest): Promise<unkn
     answer.headers,
     ...['date', 'x-request-id', 'content-length', 'ratelimit-remaining', 'ratelimit-reset'],
   );
-  return { status: answer.status, said: without(answer.body ?? {}, 'request_id', 'instance'), headers };
+  return { status: answer.status, problem: without(answer.body ?? {}, 'request_id', 'instance'), headers };
 }
 
-/** Everything about the things of a world that its owner can read. */
-async function stateOf({ client, ids }: World): Promise<unknown> {
+/** Reads everything about a world that its owner can read. */
+async function readState({ client, ids }: World): Promise<unknown> {
   const reads = OPERATIONS.filter(
     ({ method, path, resultType }) =>
       method === 'GET' && /\{\w+_id\}$/.test(path) && resultType === undefined,
@@ -83,14 +86,14 @@ interface Shaped {
 
 type Ids = Readonly<Record<string, string>>;
 
-/** Fields of bodies that take an id of ours: which, and how one that never existed is answered. */
+/** Body fields that take one of our ids: which id, and the error for one that never existed. */
 const FIELDS: Readonly<Record<string, { id: string; many?: true; code: string }>> = {
   instance_id: { id: 'instance_id', code: 'not-found' },
   instance_ids: { id: 'instance_id', many: true, code: 'validation-error' },
   media_id: { id: 'media_id', code: 'media-not-found' },
   reply_to: { id: 'message_id', code: 'invalid-reply-to' },
 };
-/** Ids that the network gives, or the consumer: looked for within the instance of the path. */
+/** Ids from the network or the consumer. They are looked up within the instance of the path. */
 const NETWORK_IDS = new Set([
   'option_id',
   'in_reply_to_wa_message_id',
@@ -98,15 +101,15 @@ const NETWORK_IDS = new Set([
   'wa_message_ids',
 ]);
 
-interface Place {
+interface IdField {
   title: string;
   operation: Operation;
   path: string[];
   code: string;
 }
 
-const idPlaces: Place[] = OPERATIONS.flatMap((operation) =>
-  bodyPaths(operation)
+const idFields: IdField[] = OPERATIONS.flatMap((operation) =>
+  listBodyPaths(operation)
     .filter((path) => path.at(-1)! in FIELDS)
     .map((path) => ({
       title: `${operation.method} ${operation.path}: ${path.join('.')}`,
@@ -116,16 +119,16 @@ const idPlaces: Place[] = OPERATIONS.flatMap((operation) =>
     })),
 );
 
-/** Every field of the body of an operation, by the names that lead to it. */
-function bodyPaths({ method, path, body, bodyType }: Operation): string[][] {
+/** Lists the paths of all fields in the body of an operation. */
+function listBodyPaths({ method, path, body, bodyType }: Operation): string[][] {
   if (!body || bodyType !== undefined) return [];
   const described = document.paths[path]![method.toLowerCase()] as unknown as {
     requestBody: { content: { 'application/json': { schema: JsonSchema } } };
   };
-  return fieldsOf(described.requestBody.content['application/json'].schema);
+  return listFields(described.requestBody.content['application/json'].schema);
 }
 
-function fieldsOf(schema: JsonSchema): string[][] {
+function listFields(schema: JsonSchema): string[][] {
   const {
     $ref,
     anyOf = [],
@@ -137,20 +140,20 @@ function fieldsOf(schema: JsonSchema): string[][] {
     items?: JsonSchema;
     properties?: Record<string, JsonSchema>;
   };
-  if ($ref !== undefined) return fieldsOf(document.components['schemas']![$ref.split('/').at(-1)!]!);
-  const parts = [...anyOf, ...(items ? [items] : [])].flatMap(fieldsOf);
+  if ($ref !== undefined) return listFields(document.components['schemas']![$ref.split('/').at(-1)!]!);
+  const parts = [...anyOf, ...(items ? [items] : [])].flatMap(listFields);
   const own = Object.entries(properties).flatMap(([name, part]) => [
     [name],
-    ...fieldsOf(part).map((path) => [name, ...path]),
+    ...listFields(part).map((path) => [name, ...path]),
   ]);
   return [...parts, ...own];
 }
 
-/** A request that names only what its caller may use, but for one place. */
-function requestWith({ operation, path }: Place, visible: Ids, ids: Ids): SampleRequest {
+/** A request whose ids are visible to the caller, except in one field. */
+function buildRequest({ operation, path }: IdField, visible: Ids, ids: Ids): SampleRequest {
   const bodies = listBodies(operation, document) as Record<string, unknown>[];
-  const shown = bodies.find((body) => path.length > 1 && path[0]! in body) ?? bodies[0]!;
-  const body = withIds(shown, visible) as Record<string, unknown>;
+  const chosen = bodies.find((body) => path.length > 1 && path[0]! in body) ?? bodies[0]!;
+  const body = withIds(chosen, visible) as Record<string, unknown>;
   const parent = path.slice(0, -1).reduce((at, name) => (at[name] ??= {}) as Record<string, unknown>, body);
   const name = path.at(-1)!;
   const { id, many } = FIELDS[name]!;
@@ -174,49 +177,55 @@ function withIds(value: unknown, ids: Ids): unknown {
 const without = (value: object, ...names: string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 
-describe.each(CALLERS)('to %s', (_, callerOf, hiddenOf) => {
+describe.each(CALLERS)('to %s', (_, getCaller, getHidden) => {
   const named = OPERATIONS.filter(({ path }) =>
     Object.keys(PATH_IDS).some((name) => path.includes(`{${name}}`)),
   );
 
-  test.each(named)('$method $path answers as for what never existed', async (operation) => {
-    const before = await stateOf(hiddenOf());
-    const absent = await answerOf(callerOf(), buildSample(operation, document, ABSENT_IDS));
-    const hidden = await answerOf(callerOf(), buildSample(operation, document, hiddenOf().ids));
+  test.each(named)('$method $path answers like an id that never existed', async (operation) => {
+    const before = await readState(getHidden());
+    const absent = await fetchComparable(getCaller(), buildSample(operation, document, ABSENT_IDS));
+    const hidden = await fetchComparable(getCaller(), buildSample(operation, document, getHidden().ids));
     expect(hidden).toEqual(absent);
-    expect(absent).toMatchObject({ status: operation.unrestricted && callerOf() === restricted ? 403 : 404 });
-    // Nothing has happened to it either.
-    expect(await stateOf(hiddenOf())).toEqual(before);
+    expect(absent).toMatchObject({
+      status: operation.unrestricted && getCaller() === restricted ? 403 : 404,
+    });
+    // The request changed nothing either.
+    expect(await readState(getHidden())).toEqual(before);
   });
 
   const filtered = OPERATIONS.filter(
     ({ query }) => query && 'instance_id' in (query as unknown as Shaped).shape,
   );
 
-  test.each(filtered)('$method $path?instance_id= answers as for what never existed', async (operation) => {
-    const { path } = buildSample(operation, document, ABSENT_IDS);
-    const asked = (id: string) => answerOf(callerOf(), { method: 'GET', path: `${path}?instance_id=${id}` });
-    const hidden = await asked(hiddenOf().ids['instance_id']!);
-    expect(hidden).toEqual(await asked(ABSENT_IDS['instance_id']!));
-    expect(hidden).toMatchObject({ status: 404 });
-  });
+  test.each(filtered)(
+    '$method $path?instance_id= answers like an id that never existed',
+    async (operation) => {
+      const { path } = buildSample(operation, document, ABSENT_IDS);
+      const ask = (id: string) =>
+        fetchComparable(getCaller(), { method: 'GET', path: `${path}?instance_id=${id}` });
+      const hidden = await ask(getHidden().ids['instance_id']!);
+      expect(hidden).toEqual(await ask(ABSENT_IDS['instance_id']!));
+      expect(hidden).toMatchObject({ status: 404 });
+    },
+  );
 
-  test.each(idPlaces)('$title in the body answers as for what never existed', async (place) => {
-    const visible = (callerOf() === restricted ? own : foreign).ids;
-    const send = (ids: Ids) => answerOf(callerOf(), requestWith(place, visible, ids));
-    const [hidden, absent] = [await send(hiddenOf().ids), await send(ABSENT_IDS)];
+  test.each(idFields)('$title in the body answers like an id that never existed', async (field) => {
+    const visible = (getCaller() === restricted ? own : foreign).ids;
+    const send = (ids: Ids) => fetchComparable(getCaller(), buildRequest(field, visible, ids));
+    const [hidden, absent] = [await send(getHidden().ids), await send(ABSENT_IDS)];
     expect(hidden).toEqual(absent);
-    expect(absent).toMatchObject({ said: { type: expect.stringMatching(`/${place.code}$`) as string } });
+    expect(absent).toMatchObject({ problem: { type: expect.stringMatching(`/${field.code}$`) as string } });
   });
 });
 
-test('every field of a body that takes an id is known here', () => {
+test('every body field that takes an id is listed here', () => {
   const unknown = OPERATIONS.flatMap((operation) =>
-    bodyPaths(operation).filter((path) => {
+    listBodyPaths(operation).filter((path) => {
       const name = path.at(-1)!;
       return /(_id|_ids|^reply_to)$/.test(name) && !(name in FIELDS) && !NETWORK_IDS.has(name);
     }),
   );
   expect(unknown).toEqual([]);
-  expect(idPlaces.map(({ title }) => title)).toContain('POST /v1/messages: image.media.media_id');
+  expect(idFields.map(({ title }) => title)).toContain('POST /v1/messages: image.media.media_id');
 });

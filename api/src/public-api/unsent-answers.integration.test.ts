@@ -8,9 +8,9 @@ import { TEST_CERTIFICATE } from '@gwk/test/support/certificate';
 import { until } from '@gwk/test/support/wait';
 import { countConnections, SlowReaders } from '@gwk/test/support/api/slow-readers';
 
-/** Answers that have been written, and whose clients have not taken them yet. */
+/** Answers that are written while their clients have not read them yet. */
 const { key, cert } = TEST_CERTIFICATE;
-/** More than the kernel keeps for a connection. */
+/** More than the kernel buffers for one connection. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'gwk');
 const SMALL = 'small';
 let server: http.Server;
@@ -42,15 +42,15 @@ async function serve({ make }: Kind): Promise<void> {
 const ask = ({ call }: Kind, path: string): Socket =>
   readers.ask(call((server.address() as AddressInfo).port), path);
 
-/** Answers that Node holds for whole: its handler is through with them. */
-async function answered(path: string): Promise<void> {
+/** Waits until the handler has handed the whole answer to Node. */
+async function untilAnswered(path: string): Promise<void> {
   const [, res] = (await once(server, 'request')) as [http.IncomingMessage, http.ServerResponse];
   expect(res.req.url).toBe(path);
   expect(res.writableEnded).toBe(true);
 }
 
-/** What has come when it is whole, or its connection has ended. */
-async function body(client: Socket, size: number): Promise<Buffer> {
+/** Reads a readBody until it is complete or its connection ends. */
+async function readBody(client: Socket, size: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let missing = Infinity;
   for await (const chunk of client as AsyncIterable<Buffer>) {
@@ -67,35 +67,35 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
   test.each([
     ['idle connections are closed', () => server.closeIdleConnections()],
     ['the server is closed', () => server.close()],
-  ])('an answer that is on its way arrives whole when %s', async (_what, close) => {
+  ])('a partly sent answer arrives whole when %s', async (_label, close) => {
     await serve(kind);
     const client = ask(kind, '/large');
-    await answered('/large');
+    await untilAnswered('/large');
     close();
-    expect((await body(client, LARGE.length)).equals(LARGE)).toBe(true);
+    expect((await readBody(client, LARGE.length)).equals(LARGE)).toBe(true);
   });
 
-  test('a connection whose answer has left is idle', async () => {
+  test('a connection is idle once its answer was sent', async () => {
     await serve(kind);
     const client = ask(kind, '/small');
-    await answered('/small');
+    await untilAnswered('/small');
     await once(client, 'readable');
     server.closeIdleConnections();
-    expect(String(await body(client, Infinity))).toBe(SMALL);
+    expect(String(await readBody(client, Infinity))).toBe(SMALL);
     await until(async () => (await countConnections(server)) === 0, { what: 'the connection is closed' });
   });
 });
 
-test('who finds every place taken takes none from an answer that is on its way', async () => {
+test('a new connection above the limit closes an idle one, not one with a partly sent answer', async () => {
   const kind = KINDS['http']!;
   await serve(kind);
   const slow = ask(kind, '/large');
-  await answered('/large');
+  await untilAnswered('/large');
   const idle = ask(kind, '/small');
-  await answered('/small');
+  await untilAnswered('/small');
   const dropped = once(server, 'drop');
   ask(kind, '/small');
   await dropped;
-  expect(String(await body(idle, Infinity))).toBe(SMALL);
-  expect((await body(slow, LARGE.length)).equals(LARGE)).toBe(true);
+  expect(String(await readBody(idle, Infinity))).toBe(SMALL);
+  expect((await readBody(slow, LARGE.length)).equals(LARGE)).toBe(true);
 });

@@ -6,20 +6,20 @@ import { openDatabase, type Database } from '../../database/database.js';
 import { makeRecordId, type RequestName } from './record-id.js';
 import { hashBody, IdempotencyStore, readIdempotencyKey, type BeginResult, type Mark } from './store.js';
 
-let test_: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 let store: IdempotencyStore;
 const sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);
 const accountId = newUuid();
 
 beforeAll(async () => {
-  test_ = await createTestDatabase();
-  database = openDatabase({ url: test_.url, poolSize: 4, program: 'test' });
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url, poolSize: 4, program: 'test' });
   store = new IdempotencyStore(database, sealer);
 });
 afterAll(async () => {
   await database.$disconnect();
-  await test_.drop();
+  await testDatabase.drop();
 });
 
 const request = (given: { key?: string; body?: unknown; route?: string; account?: string } = {}) => ({
@@ -29,12 +29,12 @@ const request = (given: { key?: string; body?: unknown; route?: string; account?
   bodyHash: hashBody(sealer, given.account ?? accountId, given.body ?? { name: 'one' }),
   instanceId: null,
 });
-function markOf(begun: BeginResult): Mark {
+function readMark(begun: BeginResult): Mark {
   if (begun.kind !== 'fresh' && begun.kind !== 'resumed')
     throw new Error(`expected a mark, got ${begun.kind}`);
   return begun.mark;
 }
-const letTimePass = (request: RequestName, column: 'lockedUntil' | 'expiresAt') =>
+const expire = (request: RequestName, column: 'lockedUntil' | 'expiresAt') =>
   database.idempotencyRecord.update({
     where: { id: makeRecordId(request) },
     data: { [column]: new Date(Date.now() - 1) },
@@ -48,7 +48,7 @@ test('begins the first request and reports repeats as in progress', async () => 
 
 test('replays a stored answer, which is encrypted at rest', async () => {
   const given = request();
-  await store.complete(markOf(await store.begin(given)), {
+  await store.complete(readMark(await store.begin(given)), {
     status: 201,
     body: { id: 'ins_1', secret: 'tulip' },
   });
@@ -62,9 +62,9 @@ test('replays a stored answer, which is encrypted at rest', async () => {
   expect(Buffer.from(row.responseSealed!).includes('tulip')).toBe(false);
 });
 
-test('treats the same JSON in another key order as the same request, another body as another', async () => {
+test('compares bodies regardless of the order of their keys', async () => {
   const key = newUuid();
-  await store.complete(markOf(await store.begin(request({ key, body: { a: 1, b: { c: 2, d: 3 } } }))), {
+  await store.complete(readMark(await store.begin(request({ key, body: { a: 1, b: { c: 2, d: 3 } } }))), {
     status: 201,
     body: null,
   });
@@ -83,14 +83,14 @@ test('keeps keys apart by account and route', async () => {
 
 test('frees the key of a refused request', async () => {
   const given = request();
-  await store.abandon(markOf(await store.begin(given)));
+  await store.abandon(readMark(await store.begin(given)));
   expect(await store.begin({ ...given, bodyHash: Buffer.alloc(32) })).toMatchObject({ kind: 'fresh' });
 });
 
 test('lets a retry resume with the same id after the lock of a dead owner has expired', async () => {
   const given = request();
   const first = await store.begin(given);
-  await letTimePass(given, 'lockedUntil');
+  await expire(given, 'lockedUntil');
   expect(await store.begin({ ...given, bodyHash: Buffer.alloc(32) })).toEqual({ kind: 'reused' });
   expect(await store.begin(given)).toMatchObject({
     kind: 'resumed',
@@ -101,15 +101,15 @@ test('lets a retry resume with the same id after the lock of a dead owner has ex
 
 test('lets a request that failed half-way resume at once', async () => {
   const given = request();
-  await store.release(markOf(await store.begin(given)));
+  await store.release(readMark(await store.begin(given)));
   expect(await store.begin(given)).toMatchObject({ kind: 'resumed' });
 });
 
 test('keeps a late first owner from changing the mark of its successor', async () => {
   const given = request();
-  const slow = markOf(await store.begin(given));
-  await letTimePass(given, 'lockedUntil');
-  const next = markOf(await store.begin(given));
+  const slow = readMark(await store.begin(given));
+  await expire(given, 'lockedUntil');
+  const next = readMark(await store.begin(given));
   await store.abandon(slow);
   await store.release(slow);
   expect(await store.begin(given)).toEqual({ kind: 'in-progress' });
@@ -121,8 +121,8 @@ test('keeps a late first owner from changing the mark of its successor', async (
 test('frees a key after 24 hours for any body', async () => {
   const given = request();
   const first = await store.begin(given);
-  await store.complete(markOf(first), { status: 201, body: 'first' });
-  await letTimePass(given, 'expiresAt');
+  await store.complete(readMark(first), { status: 201, body: 'first' });
+  await expire(given, 'expiresAt');
   const second = await store.begin({ ...given, bodyHash: Buffer.alloc(32) });
   expect(second).toMatchObject({ kind: 'fresh' });
   expect((second as { resourceId: string }).resourceId).not.toBe(
