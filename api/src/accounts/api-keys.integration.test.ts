@@ -6,7 +6,7 @@ import { hashApiKey, KeyDirectory, newApiKey } from './api-keys.js';
 
 let database: TestDatabase;
 let db: Database;
-let questions: number;
+let queries: number;
 let directory: KeyDirectory;
 let now: number;
 let answered: Promise<unknown>;
@@ -21,10 +21,10 @@ beforeAll(async () => {
   await db.apiKey.create({ data: { id: newUuid(), accountId, name: '', hash, scopes: ['events:read'] } });
 });
 beforeEach(() => {
-  questions = 0;
+  queries = 0;
   now = 1_000_000;
   const $queryRaw = ((...args: Parameters<Queryable['$queryRaw']>) => {
-    questions++;
+    queries++;
     return (answered = Promise.resolve(db.$queryRaw(...args)));
   }) as unknown as Queryable['$queryRaw'];
   directory = new KeyDirectory({ $queryRaw } as Queryable, () => now);
@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('a key is its hash in the database, and opens its account', async () => {
+test('stores a key as its hash, and finds its account', async () => {
   expect(known.hash.toString('hex')).toBe(hashApiKey(known.key));
   expect(await directory.find(known.key)).toEqual({
     keyId: expect.any(String) as string,
@@ -47,39 +47,39 @@ test('a key is its hash in the database, and opens its account', async () => {
   });
 });
 
-test('200 requests with one unknown answer ask once, and the next ones not at all', async () => {
+test('200 requests with an uncached key cost one query, and later ones none', async () => {
   const found = await Promise.all(Array.from({ length: 200 }, async () => directory.find(known.key)));
   expect(new Set(found.map((caller) => caller?.accountId))).toEqual(new Set([accountId]));
-  expect(questions).toBe(1);
+  expect(queries).toBe(1);
   expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
 });
 
-test('a flood of invented keys costs a few questions, what is no key none', async () => {
+test('many invented keys cost a few queries, and malformed ones none', async () => {
   const invented = await Promise.all(
     Array.from({ length: 200 }, async () => directory.find(newApiKey().key)),
   );
   expect(invented.every((caller) => caller === null)).toBe(true);
-  expect(questions).toBeLessThanOrEqual(4);
-  const before = questions;
+  expect(queries).toBeLessThanOrEqual(4);
+  const before = queries;
   for (const text of ['', 'gwk_live_', `${known.key}x`, known.key.toUpperCase()]) {
     expect(directory.find(text)).toBeNull();
   }
-  expect(questions).toBe(before);
+  expect(queries).toBe(before);
 });
 
-test('a key in use is asked about in the background, before its time is up', async () => {
+test('a key in use is refreshed in the background before it expires', async () => {
   await directory.find(known.key);
   now += 1_050;
   expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
   await turn();
-  expect(questions).toBe(2);
+  expect(queries).toBe(2);
   await answered;
   await turn();
   now += 1_500;
   expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
 });
 
-test('a key out of use is asked about again after two seconds', async () => {
+test('an unused key is queried again after two seconds', async () => {
   await directory.find(known.key);
   now += 2_000;
   const found = directory.find(known.key);

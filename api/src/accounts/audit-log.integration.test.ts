@@ -28,8 +28,8 @@ afterAll(async () => {
   operator.close();
 });
 
-/** Who did what, oldest first. */
-async function trail(subject: string): Promise<[string, string, unknown][]> {
+/** Returns the entries of a subject, oldest first. */
+async function readEntries(subject: string): Promise<[string, string, unknown][]> {
   const rows = await api.db.auditEntry.findMany({ where: { subject }, orderBy: { id: 'asc' } });
   return rows.map(({ actor, action, detail }) => [actor, action, detail]);
 }
@@ -37,38 +37,38 @@ async function trail(subject: string): Promise<[string, string, unknown][]> {
 const create = async (name: string): Promise<InstanceOut> =>
   (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name, kind: 'sandbox' } })).body;
 
-describe('what a key does to an instance', () => {
-  test('is written with the key and with what changed, from its creation to its end', async () => {
+describe('the audit log of an instance changed with a key', () => {
+  test('records the key and the changed fields, from creation to deletion', async () => {
     const { id } = await create('one');
     const path = `/v1/instances/${id}`;
     await client.call('PATCH', path, { body: { name: 'two', policy: { messages_per_minute: 7 } } });
     await client.call('PATCH', path, { body: { name: 'two' } });
     await client.call('DELETE', path);
     const by = `key:${keyId}`;
-    expect(await trail(fromPublicId('instance', id)!)).toEqual([
+    expect(await readEntries(fromPublicId('instance', id)!)).toEqual([
       [by, 'instance.create', { name: 'one', kind: 'sandbox' }],
       [by, 'instance.update', { name: 'two', policy: { messages_per_minute: 7 } }],
       [by, 'instance.delete', {}],
     ]);
   });
 
-  test('is written once where two ask for the same end at once', async () => {
+  test('records one deletion when several requests delete at once', async () => {
     const { id } = await create('one');
     await Promise.all([1, 2, 3].map(() => client.call('DELETE', `/v1/instances/${id}`)));
-    const ends = (await trail(fromPublicId('instance', id)!)).filter(
+    const ends = (await readEntries(fromPublicId('instance', id)!)).filter(
       ([, action]) => action === 'instance.delete',
     );
     expect(ends).toHaveLength(1);
   });
 
-  test('is not written where it was refused', async () => {
+  test('records no refused change', async () => {
     const { id } = await create('one');
     await client.call('PATCH', `/v1/instances/${id}`, { body: { policy: { messages_per_minute: -1 } } });
-    expect(await trail(fromPublicId('instance', id)!)).toHaveLength(1);
+    expect(await readEntries(fromPublicId('instance', id)!)).toHaveLength(1);
   });
 });
 
-describe('what somebody does with kubectl', () => {
+describe('the audit log of an instance changed with kubectl', () => {
   const resource = (
     spec: Partial<InstanceResource['spec']>,
     generation: number,
@@ -87,7 +87,7 @@ describe('what somebody does with kubectl', () => {
     spec: { account: account.name, kind: 'sandbox', interactiveMode: 'text', suspended: false, ...spec },
   });
 
-  test('is written as done in the cluster, with the resource and what changed', async () => {
+  test('records the cluster as actor, with the resource and the changed fields', async () => {
     const uid = newUuid();
     const first = await operator.call('project', { resource: resource({}, 1, uid) });
     if (!first.accepted) throw new Error(first.reason);
@@ -96,27 +96,27 @@ describe('what somebody does with kubectl', () => {
     await operator.call('remove', { uid });
     await operator.call('remove', { uid });
     const place = { namespace: 'default', resource: `loja-${uid.slice(-12)}` };
-    expect(await trail(first.facts.id)).toEqual([
+    expect(await readEntries(first.facts.id)).toEqual([
       ['cluster', 'instance.create', { ...place, name: place.resource, kind: 'sandbox' }],
       ['cluster', 'instance.update', { ...place, name: 'sul', suspended: true }],
       ['cluster', 'instance.delete', { ...place }],
     ]);
   });
 
-  test('is told from what a key changes of the same instance afterwards', async () => {
+  test('separates a change with kubectl from a later one with a key', async () => {
     const { id } = await create('one');
     const uuid = fromPublicId('instance', id)!;
     api.cluster.edit(id.replace('_', '-'), { suspended: true });
     await client.call('PATCH', `/v1/instances/${id}`, { body: { name: 'two' } });
     const place = { namespace: 'default', resource: id.replace('_', '-') };
-    expect((await trail(uuid)).slice(1)).toEqual([
+    expect((await readEntries(uuid)).slice(1)).toEqual([
       ['cluster', 'instance.update', { ...place, suspended: true }],
       [`key:${keyId}`, 'instance.update', { name: 'two' }],
     ]);
   });
 });
 
-test('neither secrets nor what messages say are in it', async () => {
+test('the audit log contains no secrets and no message content', async () => {
   const { id } = await create('one');
   const made = await client.call<{ id: string; secret: string }>('POST', '/v1/webhook-endpoints', {
     body: { url: 'https://user-token.example.org/hook/s3cret', description: 'd3scription' },

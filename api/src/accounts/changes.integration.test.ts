@@ -7,7 +7,7 @@ import type { ApiClient } from '@gwk/test/support/api/client';
 import { runGwk } from '@gwk/test/support/api/gwk';
 import type { FakeEngine } from '@gwk/test/support/api/fake-engine';
 
-/** Each operation and each command that changes something of the gateway leaves one entry in the trail, and no more. */
+/** Every operation and every command that changes the gateway writes exactly one audit entry. */
 let api: TestApi;
 let client: ApiClient;
 let actor: string;
@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 
 let seen = new Set<string>();
-/** What is new in the trail. */
-async function entries(): Promise<[actor: string, action: string][]> {
+/** Returns the new audit readNewEntries. */
+async function readNewEntries(): Promise<[actor: string, action: string][]> {
   const rows = await api.db.auditEntry.findMany({ orderBy: { id: 'asc' } });
   const fresh = rows.filter(({ id }) => !seen.has(id));
   seen = new Set(rows.map(({ id }) => id));
@@ -47,7 +47,7 @@ async function createEndpoint() {
   endpoint = made.body.id;
   return made;
 }
-/** With an engine that shows a code. */
+/** Pairs with an engine that shows a QR code. */
 async function pair() {
   engine = await api.engine(instance);
   engine.handlers.pair = async ({ session }) => {
@@ -85,25 +85,25 @@ const BY_KEY: [operation: string, action: string, call: () => Promise<{ status: 
   ['deleteInstance', 'instance.delete', () => client.call('DELETE', at())],
 ];
 
-/** Messages and what belongs to them, and deliveries: they are their own record. */
-const OF_MESSAGES = [
+/** Operations on messages, media and deliveries, which keep their own records. */
+const WITHOUT_AUDIT = [
   ...['sendMessage', 'editMessage', 'deleteMessage', 'reactToMessage', 'markRead', 'showPresence'],
   ...['uploadMedia', 'sandboxInbound'],
   ...['testWebhookEndpoint', 'retryWebhookDelivery', 'retryFailedWebhookDeliveries'],
 ];
 
-test('of each operation that changes something it is decided whether the trail tells of it', () => {
+test('every operation that changes something is listed with or without an audit entry', () => {
   const changing = OPERATIONS.filter(({ method }) => method !== 'GET').map(({ name }) => name);
-  expect([...BY_KEY.map(([name]) => name), ...OF_MESSAGES].sort()).toEqual(changing.sort());
+  expect([...BY_KEY.map(([name]) => name), ...WITHOUT_AUDIT].sort()).toEqual(changing.sort());
 });
 
-test.each(BY_KEY)('%s leaves one entry: %s', async (_, action, call) => {
-  await entries();
+test.each(BY_KEY)('%s writes one entry: %s', async (_, action, call) => {
+  await readNewEntries();
   expect((await call()).status).toBeLessThan(300);
-  expect(await entries()).toEqual([[actor, action]]);
+  expect(await readNewEntries()).toEqual([[actor, action]]);
 });
 
-const SEALING_KEYS = () => ({ GWK_ENCRYPTION_KEYS: api.encryptionKeys });
+const ENCRYPTION_KEYS = () => ({ GWK_ENCRYPTION_KEYS: api.encryptionKeys });
 const device = ['--format', 'legacy_list', '--device', 'android', '--status', 'works'];
 let key: string;
 const BY_COMMAND: [action: string, args: () => string[]][] = [
@@ -121,29 +121,31 @@ const BY_COMMAND: [action: string, args: () => string[]][] = [
   ['database.restored', () => ['after-restore']],
 ];
 
-test.each(BY_COMMAND)('a command leaves one entry: %s', async (action, args) => {
-  await entries();
-  const env = { DATABASE_URL: api.options.databaseUrl, GWK_ACTOR: 'ana', ...SEALING_KEYS() };
+test.each(BY_COMMAND)('a command writes one entry: %s', async (action, args) => {
+  await readNewEntries();
+  const env = { DATABASE_URL: api.options.databaseUrl, GWK_ACTOR: 'ana', ...ENCRYPTION_KEYS() };
   const { code, json, error } = await runGwk(args(), env);
   expect([code, error]).toEqual([0, '']);
-  expect(await entries()).toEqual([['cli:ana', action]]);
+  expect(await readNewEntries()).toEqual([['cli:ana', action]]);
   if (action === 'key.create') key = (json as { id: string }).id;
 });
 
-test('who gives a command is told by an option, by a variable, or by the system', async () => {
+test('the actor of a command comes from the option, the variable or the system user', async () => {
   const env = { DATABASE_URL: api.options.databaseUrl };
   const suspend = ['account', 'suspend', account.name];
   const resume = ['account', 'resume', account.name];
-  await entries();
+  await readNewEntries();
   await runGwk(['--actor', 'bia@example.org', ...suspend], { ...env, GWK_ACTOR: 'ana' });
   await runGwk(resume, { ...env, GWK_ACTOR: 'ana' });
   await runGwk(suspend, env);
-  const [first, second, third] = (await entries()).map(([by]) => by);
+  const [first, second, third] = (await readNewEntries()).map(([by]) => by);
   expect([first, second]).toEqual(['cli:bia@example.org', 'cli:ana']);
   expect(third).toMatch(/^cli:(?!ana|bia)./);
   const refused = await runGwk(['--actor', 'two words', ...resume], env);
   expect([refused.code, refused.error]).toEqual([2, expect.stringContaining('GWK_ACTOR')]);
-  expect(await entries()).toEqual([]);
-  const told = await runGwk(['audit', '--by', 'cli:ana', '--account', account.name], env);
-  expect(told.json).toMatchObject([{ action: 'account.resume', subject: toPublicId('account', account.id) }]);
+  expect(await readNewEntries()).toEqual([]);
+  const byAna = await runGwk(['audit', '--by', 'cli:ana', '--account', account.name], env);
+  expect(byAna.json).toMatchObject([
+    { action: 'account.resume', subject: toPublicId('account', account.id) },
+  ]);
 });

@@ -10,7 +10,7 @@ import { optOutsJob } from '../jobs/opt-outs.js';
 import { changeContact, failWaitingFor, lockContact, type Transaction } from './contacts.js';
 import { optOut, release } from './opt-outs.js';
 
-/** Contacts for whom more waits than one transaction fails, and contacts that are held for long. */
+/** Contacts with more queued messages than one transaction fails, and contacts locked for long. */
 let world: World;
 beforeAll(async () => {
   world = await createWorld(2);
@@ -20,7 +20,7 @@ afterAll(() => world.close());
 const MANY = 1_200;
 const deps = () => ({ database: world.database, db: world.database, sealer: world.sealer });
 
-/** Copies of one message that was accepted. */
+/** Copies one accepted message. */
 async function queueMany(to: string): Promise<void> {
   await world.send(world.acceptor(), { to });
   await world.database.$executeRaw`
@@ -29,44 +29,44 @@ async function queueMany(to: string): Promise<void> {
     ), copies AS (
       SELECT (left(one.id::text, 15) || substr(gen_random_uuid()::text, 16))::uuid AS copy_id, n, one.*
       FROM one, generate_series(2, ${MANY}::integer) AS n
-    ), said AS (
+    ), inserted AS (
       INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status,
         wa_message_id, created_at, updated_at)
       SELECT copy_id, account_id, instance_id, conversation_id, direction, "to", type, status, copy_id::text,
         created_at, updated_at FROM copies
-    ), moved AS (
+    ), updated AS (
       UPDATE conversations v SET last_seq = ${MANY}::integer FROM one WHERE v.id = one.conversation_id
     )
     INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, offline_ms_at_start, created_at)
     SELECT copy_id, instance_id, conversation_id, seq + n - 1, 'waiting', 0, created_at FROM copies`;
 }
 
-async function optOutOf(to: string): Promise<string> {
+async function optOutContact(to: string): Promise<string> {
   const contactId = await findContactId(world, to);
   await changeContact(deps(), async (tx) => {
     await lockContact(tx, contactId);
-    await saysNo(tx, contactId);
+    await addOptOut(tx, contactId);
     await failWaitingFor(tx, world.sealer, contactId);
   });
   return contactId;
 }
-const saysNo = (tx: Transaction, contactId: string) => {
+const addOptOut = (tx: Transaction, contactId: string) => {
   const given = { id: newUuid(), contactId, accountId: world.accountId, phone: null } as const;
   return optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
 };
-const failedFor = (to: string) =>
+const countFailed = (to: string) =>
   world.database.message.count({ where: { to, status: 'failed', errorCode: 'opted_out' } });
 
-test('an opt-out fails a part of a long queue at once, and the worker the rest', async () => {
+test('an opt-out fails part of a long queue at once, and the job fails the rest', async () => {
   const to = someone();
   await queueMany(to);
-  await optOutOf(to);
-  const atOnce = await failedFor(to);
+  await optOutContact(to);
+  const atOnce = await countFailed(to);
   expect(atOnce).toBeGreaterThan(0);
   expect(atOnce).toBeLessThan(MANY);
   const job = optOutsJob(deps());
   while ((await job.pass()).more);
-  expect(await failedFor(to)).toBe(MANY);
+  expect(await countFailed(to)).toBe(MANY);
   expect(await world.database.event.count({ where: { type: 'message.failed' } })).toBeGreaterThanOrEqual(
     MANY,
   );
@@ -74,18 +74,18 @@ test('an opt-out fails a part of a long queue at once, and the worker the rest',
   expect(await job.pass()).toEqual({ amount: 0, more: false });
 });
 
-test('nothing that was accepted before an opt-out is left to send after its end', async () => {
+test('removing an opt-out leaves no message queued that was accepted before it', async () => {
   const to = someone();
   await queueMany(to);
-  const contactId = await optOutOf(to);
+  const contactId = await optOutContact(to);
   await changeContact(deps(), async (tx) => {
     await lockContact(tx, contactId);
     expect(await release(tx, world.sealer, contactId)).toBe(true);
   });
-  expect(await failedFor(to)).toBe(MANY);
+  expect(await countFailed(to)).toBe(MANY);
 });
 
-test('whoever sends to others does not wait for a contact that is held for long', async () => {
+test('sends to other contacts do not wait for a contact that is locked for long', async () => {
   const [held, fresh] = [someone(), someone()];
   const acceptor = world.acceptor();
   const others = Array.from({ length: 10 }, someone);
@@ -94,10 +94,10 @@ test('whoever sends to others does not wait for a contact that is held for long'
   let late: Promise<string>[] = [];
   await changeContact(deps(), async (tx) => {
     await tx.$queryRaw`SELECT gwk_lock_contacts(${contacts}::uuid[])::text`;
-    await saysNo(tx, contacts[0]!);
+    await addOptOut(tx, contacts[0]!);
     late = [
       readOutcome(world.send(acceptor, { to: held })),
-      // To this one the other instance has no conversation yet.
+      // The other instance has no conversation with this contact yet.
       readOutcome(world.send(acceptor, { to: fresh, instance: world.instances[1]! })),
     ];
     const sent = await Promise.all(others.map((to) => readOutcome(world.send(acceptor, { to }))));

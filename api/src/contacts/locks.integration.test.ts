@@ -5,7 +5,7 @@ import { until } from '@gwk/test/support/wait';
 import { changeContact, linkNames, lockContact, type Transaction } from './contacts.js';
 import { optOut } from './opt-outs.js';
 
-/** The windows between an opt-out or a merge and what happens beside it, held open. */
+/** Holds open the moments in which an opt-out or a merge overlaps with another transaction. */
 let stage: InboundStage;
 let engine: TestEngine;
 let phone: string;
@@ -19,20 +19,20 @@ beforeEach(async () => {
 afterAll(() => stage.close());
 
 const accept = (to = phone, by = engine) => stage.port.accept({ instance: by.instanceId, to });
-const codeOf = (sent: Promise<unknown>): Promise<string> =>
+const outcomeCode = (sent: Promise<unknown>): Promise<string> =>
   sent.then(
     () => 'accepted',
     (error: { code?: string }) => error.code ?? 'unknown',
   );
-const contactOf = async (name: string) =>
+const findContactId = async (name: string) =>
   (
     await stage.database.contactName.findFirstOrThrow({
       where: { accountId: stage.port.world.accountId, name },
     })
   ).contactId;
 
-/** Runs `beside` while the transaction holds its locks, until it waits for them. */
-async function holding(
+/** Runs `beside` while the transaction holds its locks, until `beside` waits for them. */
+async function whileLocked(
   locked: (tx: Transaction) => Promise<void>,
   beside: () => Promise<string>,
 ): Promise<string> {
@@ -40,12 +40,12 @@ async function holding(
   await changeContact(stage, async (tx) => {
     await locked(tx);
     outcome = beside();
-    await until(() => someoneWaits(), { what: 'somebody waits for the lock' });
+    await until(() => isLockAwaited(), { what: 'a transaction waits for the lock' });
   });
   return outcome!;
 }
 
-async function someoneWaits(): Promise<boolean> {
+async function isLockAwaited(): Promise<boolean> {
   const rows = await stage.database.$queryRaw<unknown[]>`
     SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -58,41 +58,41 @@ const optOutNow = async (tx: Transaction, contactId: string): Promise<void> => {
   await optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
 };
 
-test('an accept in a conversation that is there waits for the opt-out, and is refused', async () => {
+test('an accept in an existing conversation waits for the opt-out, and is refused', async () => {
   await accept();
-  const contact = await contactOf(phone);
+  const contact = await findContactId(phone);
   expect(
-    await holding(
+    await whileLocked(
       (tx) => optOutNow(tx, contact),
-      () => codeOf(accept()),
+      () => outcomeCode(accept()),
     ),
   ).toBe('contact-opted-out');
 });
 
-test('an accept that begins a conversation with a known contact waits for the opt-out, and is refused', async () => {
+test('an accept in a new conversation with a known contact waits for the opt-out, and is refused', async () => {
   await accept();
   const other = await stage.engine();
-  const contact = await contactOf(phone);
-  const outcome = await holding(
+  const contact = await findContactId(phone);
+  const outcome = await whileLocked(
     (tx) => optOutNow(tx, contact),
-    () => codeOf(accept(phone, other)),
+    () => outcomeCode(accept(phone, other)),
   );
   expect(outcome).toBe('contact-opted-out');
   expect(await stage.database.conversation.count({ where: { instanceId: other.instanceId } })).toBe(0);
 });
 
-test('an accept that is to begin a conversation with a contact who is merged away begins it with the other', async () => {
+test('an accept in a new conversation with a merged contact uses the remaining contact', async () => {
   const lid = stage.someLid();
   await accept();
   await accept(lid);
   const other = await stage.engine();
-  const [kept, gone] = [await contactOf(phone), await contactOf(lid)];
-  const outcome = await holding(
+  const [kept, merged] = [await findContactId(phone), await findContactId(lid)];
+  const outcome = await whileLocked(
     async (tx) => {
-      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${gone}]::uuid[])::text`;
-      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${gone}::uuid)::text`;
+      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${merged}]::uuid[])::text`;
+      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${merged}::uuid)::text`;
     },
-    () => codeOf(accept(lid, other)),
+    () => outcomeCode(accept(lid, other)),
   );
   expect(outcome).toBe('accepted');
   const where = { instanceId: other.instanceId };
@@ -101,47 +101,47 @@ test('an accept that is to begin a conversation with a contact who is merged awa
   ]);
 });
 
-test('a message that comes in beside a merge is in the conversation that is left', async () => {
+test('a message received during a merge joins the remaining conversation', async () => {
   const lid = stage.someLid();
   await stage.receive(engine, stage.text(phone, 'oi'), stage.text(lid, 'oi'));
-  const [kept, gone] = [await contactOf(phone), await contactOf(lid)];
-  await holding(
+  const [kept, merged] = [await findContactId(phone), await findContactId(lid)];
+  await whileLocked(
     async (tx) => {
-      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${gone}]::uuid[])::text`;
-      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${gone}::uuid)::text`;
+      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${merged}]::uuid[])::text`;
+      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${merged}::uuid)::text`;
     },
-    () => codeOf(stage.receive(engine, stage.text(lid, 'e agora'))),
+    () => outcomeCode(stage.receive(engine, stage.text(lid, 'e agora'))),
   );
   const rows = await stage.inbound(engine);
   expect(rows).toHaveLength(3);
   expect(new Set(rows.map(({ conversationId }) => conversationId)).size).toBe(1);
 });
 
-test('an outcome beside a merge moves the line on', async () => {
+test('an outcome during a merge advances the conversation', async () => {
   const lid = stage.someLid();
   const [first, second] = [await accept(), await accept()];
-  const hidden = await accept(lid);
+  const toLid = await accept(lid);
   await engine.claim();
-  const [kept, gone] = [await contactOf(phone), await contactOf(lid)];
-  await holding(
+  const [kept, merged] = [await findContactId(phone), await findContactId(lid)];
+  await whileLocked(
     async (tx) => {
-      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${gone}]::uuid[])::text`;
-      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${gone}::uuid)::text`;
+      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${merged}]::uuid[])::text`;
+      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${merged}::uuid)::text`;
     },
-    () => codeOf(engine.sent(hidden)),
+    () => outcomeCode(engine.sent(toLid)),
   );
   await engine.sent(first);
   expect((await engine.claim()).map(({ message_id }) => message_id)).toEqual([second]);
 });
 
-test('a link that names an unknown pair twice at once makes one contact', async () => {
+test('concurrent links of an unknown pair create one contact', async () => {
   const lid = stage.someLid();
   const deps = { database: stage.database, sealer: stage.port.world.sealer };
   const { accountId } = stage.port.world;
   await Promise.all(
     Array.from({ length: 8 }, (_, i) => linkNames(deps, accountId, i % 2 ? [phone, lid] : [lid, phone])),
   );
-  expect(await contactOf(phone)).toBe(await contactOf(lid));
+  expect(await findContactId(phone)).toBe(await findContactId(lid));
   expect(
     await stage.database.contact.count({
       where: { accountId: stage.port.world.accountId, names: { none: {} } },

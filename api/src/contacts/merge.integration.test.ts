@@ -5,7 +5,9 @@ import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 import { linkNames } from './contacts.js';
 
-/** A contact is one row with all its names: what was known under two is one once they are found to be the same. */
+/**
+ * A contact is one row with all its names. Two contacts become one once they are found to be the same person.
+ */
 const DAY = 86_400_000;
 
 let stage: InboundStage;
@@ -23,12 +25,12 @@ beforeEach(async () => {
 afterAll(() => stage.close());
 
 const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...messages);
-const hear = (from: string, text = 'oi', given: Partial<InboundMessage> = {}) =>
+const receiveText = (from: string, text = 'oi', given: Partial<InboundMessage> = {}) =>
   receive(stage.text(from, text, given));
 const accept = (to: string, by = engine) => stage.port.accept({ instance: by.instanceId, to });
 const deps = () => ({ database: stage.database, sealer: stage.port.world.sealer });
 const link = (a = phone, b = lid) => linkNames(deps(), stage.port.world.accountId, [a, b]);
-const contactOf = async (name: string) =>
+const findContactId = async (name: string) =>
   (await stage.database.contactName.findFirst({ where: { accountId: stage.port.world.accountId, name } }))
     ?.contactId;
 const conversations = (by = engine) =>
@@ -36,17 +38,17 @@ const conversations = (by = engine) =>
 const queue = (by = engine) =>
   stage.database.outboxEntry.findMany({ where: { instanceId: by.instanceId }, orderBy: { seq: 'asc' } });
 
-test('a message that tells both names makes one contact of two, with one conversation', async () => {
-  await hear(phone);
-  await hear(lid);
-  expect(await contactOf(phone)).not.toBe(await contactOf(lid));
+test('a message with both names merges two contacts and their conversations', async () => {
+  await receiveText(phone);
+  await receiveText(lid);
+  expect(await findContactId(phone)).not.toBe(await findContactId(lid));
   const rows = await stage.inbound(engine);
 
-  await hear(lid, 'sou eu', { alt: jid(phone) });
-  expect(await contactOf(phone)).toBe(await contactOf(lid));
+  await receiveText(lid, 'sou eu', { alt: jid(phone) });
+  expect(await findContactId(phone)).toBe(await findContactId(lid));
   const [conversation, ...rest] = await conversations();
   expect(rest).toEqual([]);
-  expect(conversation!.contactId).toBe(await contactOf(phone));
+  expect(conversation!.contactId).toBe(await findContactId(phone));
   for (const { id } of await stage.inbound(engine)) {
     expect((await stage.message(id)).conversationId).toBe(conversation!.id);
   }
@@ -55,20 +57,20 @@ test('a message that tells both names makes one contact of two, with one convers
   expect(data).toMatchObject({ chat: { id: lid, phone }, from: { id: lid, phone } });
 });
 
-test('names of which one or none is known become those of one contact', async () => {
-  await hear(lid, 'oi', { alt: jid(phone) });
-  expect(await contactOf(phone)).toBe(await contactOf(lid));
+test('links two names where one or none is known', async () => {
+  await receiveText(lid, 'oi', { alt: jid(phone) });
+  expect(await findContactId(phone)).toBe(await findContactId(lid));
   const other = stage.someone();
   const otherLid = stage.someLid();
-  await hear(other);
-  const known = await contactOf(other);
-  await hear(otherLid, 'oi', { alt: jid(other) });
-  expect([await contactOf(other), await contactOf(otherLid)]).toEqual([known, known]);
+  await receiveText(other);
+  const known = await findContactId(other);
+  await receiveText(otherLid, 'oi', { alt: jid(other) });
+  expect([await findContactId(other), await findContactId(otherLid)]).toEqual([known, known]);
 });
 
-test('days of both are those of the merged conversation', async () => {
-  await hear(phone);
-  await hear(lid);
+test('the merged conversation has the days of both', async () => {
+  await receiveText(phone);
+  await receiveText(lid);
   const [old] = await stage.database.message.findMany({ where: { to: lid } });
   const [young] = await stage.database.message.findMany({ where: { to: phone } });
   const then = lowestUuidAt(parseUuidTime(young!.id) - 3 * DAY).slice(0, 14) + old!.id.slice(14);
@@ -83,40 +85,40 @@ test('days of both are those of the merged conversation', async () => {
   expect(conversation!.days).toEqual([today - 3, today]);
 });
 
-test('a redelivered message is known in the merged conversation', async () => {
+test('a redelivered message is recognized in the merged conversation', async () => {
   const old = stage.text(lid, 'oi');
   await receive(old);
-  await hear(phone);
+  await receiveText(phone);
   await link();
   await receive(old);
   expect(await stage.inbound(engine)).toHaveLength(2);
 });
 
-test('opted out if either was: what waits under the other name fails in the same transaction', async () => {
-  await hear(lid, 'SAIR');
+test('an opt-out under one name fails messages queued under the other in the same transaction', async () => {
+  await receiveText(lid, 'SAIR');
   const waiting = await accept(phone);
-  await hear(lid, 'oi', { alt: jid(phone) });
+  await receiveText(lid, 'oi', { alt: jid(phone) });
   expect(await stage.message(waiting)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
   await expect(accept(phone)).rejects.toMatchObject({ code: 'contact-opted-out' });
   const [optOut, ...rest] = await stage.database.optOut.findMany({
-    where: { contactId: (await contactOf(phone))! },
+    where: { contactId: (await findContactId(phone))! },
   });
   expect(rest).toEqual([]);
-  // Known by its phone from here on.
+  // Known by its phone number from here on.
   expect(optOut).toMatchObject({ phone, source: 'keyword', keyword: 'SAIR' });
   expect(await stage.events(engine, 'message.failed')).toHaveLength(1);
 });
 
-test('both opted out: one opt-out is left, and one VOLTAR frees', async () => {
-  await hear(lid, 'SAIR');
-  await hear(phone, 'PARAR');
+test('two opt-outs merge into one, and one VOLTAR removes it', async () => {
+  await receiveText(lid, 'SAIR');
+  await receiveText(phone, 'PARAR');
   await link();
-  expect(await stage.database.optOut.count({ where: { contactId: (await contactOf(phone))! } })).toBe(1);
-  await hear(lid, 'VOLTAR');
+  expect(await stage.database.optOut.count({ where: { contactId: (await findContactId(phone))! } })).toBe(1);
+  await receiveText(lid, 'VOLTAR');
   await accept(phone);
 });
 
-test('what waits stands in one line by acceptance, behind what is on its way', async () => {
+test('queued messages form one queue in order of acceptance, behind those being sent', async () => {
   const ids: string[] = [];
   for (const to of [lid, phone, phone, lid, phone, lid]) ids.push(await accept(to));
   await link();
@@ -132,13 +134,13 @@ test('what waits stands in one line by acceptance, behind what is on its way', a
     await engine.sent(claimed[0]!.message_id);
   }
   expect(seen).toEqual(ids);
-  // The next one goes behind all.
+  // The next message is queued last.
   const last = await accept(lid);
   expect((await engine.claim()).map(({ message_id }) => message_id)).toEqual([last]);
 });
 
 test.each(['in their order', 'the other way round'])(
-  'two heads that are both on their way finish %s, then the line goes on',
+  'two heads being sent finish %s, then the queue continues',
   async (order) => {
     const [a1, b1, a2, b2] = [await accept(lid), await accept(phone), await accept(lid), await accept(phone)];
     expect((await engine.claim()).map(({ message_id }) => message_id).sort()).toEqual([a1, b1].sort());
@@ -158,7 +160,7 @@ test.each(['in their order', 'the other way round'])(
   },
 );
 
-test('two heads that are given back, or lost with their engine, are granted again one by one', async () => {
+test('two heads that are returned, or lost with their engine, are claimed again one by one', async () => {
   const [a1, b1] = [await accept(lid), await accept(phone)];
   await engine.claim();
   await link();
@@ -176,7 +178,7 @@ test('two heads that are given back, or lost with their engine, are granted agai
   expect(seen).toEqual([a1, b1]);
 });
 
-test('a newer engine is granted both of what an older one had under way', async () => {
+test('a new engine claims both messages that the old one was sending', async () => {
   const [a1, b1] = [await accept(lid), await accept(phone)];
   await engine.claim();
   await engine.build(a1, b1);
@@ -193,32 +195,32 @@ test('a newer engine is granted both of what an older one had under way', async 
   expect(seen.sort()).toEqual([a1, b1].sort());
 });
 
-test('scheduled messages, menus and the 24 hours move along', async () => {
+test('moves scheduled messages, menus and the time of the last message', async () => {
   const menu = await stage.menu(engine, phone);
   const scheduled = await accept(lid);
   await stage.database.outboxEntry.update({
     where: { messageId: scheduled },
     data: { state: 'scheduled', seq: null, head: false, releaseAt: new Date(Date.now() + 60_000) },
   });
-  await hear(lid);
+  await receiveText(lid);
   await link();
   const [conversation] = await conversations();
   expect(conversation!.lastWroteAt).not.toBeNull();
   expect(conversation!.firstSentAt).not.toBeNull();
   const [entry] = await queue();
   expect(entry).toMatchObject({ messageId: scheduled, conversationId: conversation!.id, state: 'scheduled' });
-  await hear(lid, '2');
+  await receiveText(lid, '2');
   const { type, data } = await stage.lastEvent(engine);
   expect(type).toBe('message.interactive_reply');
   expect(data['reply']).toMatchObject({ option_id: 'no', in_reply_to: menu.publicId });
 });
 
-test('conversations with other numbers of the account come along whole', async () => {
+test('merges conversations with other instances of the account', async () => {
   const other = await stage.engine();
-  await hear(lid);
+  await receiveText(lid);
   await stage.receive(other, stage.text(phone, 'oi'));
   await link();
-  const contact = await contactOf(phone);
+  const contact = await findContactId(phone);
   expect((await conversations()).map(({ contactId }) => contactId)).toEqual([contact]);
   expect((await conversations(other)).map(({ contactId }) => contactId)).toEqual([contact]);
   const waiting = await accept(lid, other);
@@ -227,41 +229,41 @@ test('conversations with other numbers of the account come along whole', async (
   ]);
 });
 
-test('a member of a group is linked where one of the names is a contact, and shown by phone in any case', async () => {
+test('links a group member where one name is a contact, and always shows the phone number', async () => {
   const group = '120363000000000066@g.us';
-  await hear(lid, 'oi', { chat: group, alt: jid(phone) });
+  await receiveText(lid, 'oi', { chat: group, alt: jid(phone) });
   expect((await stage.lastEvent(engine)).data['from']).toMatchObject({ id: lid, phone });
-  expect([await contactOf(lid), await contactOf(phone)]).toEqual([undefined, undefined]);
-  await hear(phone);
-  await hear(lid, 'oi', { chat: group, alt: jid(phone) });
-  expect(await contactOf(lid)).toBe(await contactOf(phone));
+  expect([await findContactId(lid), await findContactId(phone)]).toEqual([undefined, undefined]);
+  await receiveText(phone);
+  await receiveText(lid, 'oi', { chat: group, alt: jid(phone) });
+  expect(await findContactId(lid)).toBe(await findContactId(phone));
 });
 
-test('linking, accepting, hearing and opting out at once leave one contact and a whole line', async () => {
+test('concurrent links, accepts, receives and opt-outs leave one contact and one complete queue', async () => {
   for (let round = 0; round < 5; round++) {
     const [a, b] = [stage.someone(), stage.someLid()];
-    const number = await stage.engine();
-    await accept(a, number);
-    await accept(b, number);
+    const instance = await stage.engine();
+    await accept(a, instance);
+    await accept(b, instance);
     await Promise.all([
-      ...Array.from({ length: 20 }, (_, i) => accept(i % 2 ? a : b, number)),
-      ...Array.from({ length: 10 }, (_, i) => stage.receive(number, stage.text(i % 2 ? a : b, `oi ${i}`))),
+      ...Array.from({ length: 20 }, (_, i) => accept(i % 2 ? a : b, instance)),
+      ...Array.from({ length: 10 }, (_, i) => stage.receive(instance, stage.text(i % 2 ? a : b, `oi ${i}`))),
       link(a, b),
       link(b, a),
-      stage.receive(number, stage.text(b, 'e eu', { alt: jid(a) })),
+      stage.receive(instance, stage.text(b, 'e eu', { alt: jid(a) })),
     ]);
-    expect(await contactOf(a)).toBe(await contactOf(b));
-    const entries = await queue(number);
+    expect(await findContactId(a)).toBe(await findContactId(b));
+    const entries = await queue(instance);
     expect(entries).toHaveLength(22);
     expect(new Set(entries.map(({ conversationId }) => conversationId)).size).toBe(1);
     expect(new Set(entries.map(({ seq }) => seq)).size).toBe(22);
     expect(entries.map(({ head }) => head)).toEqual([true, ...Array.from({ length: 21 }, () => false)]);
-    expect(await stage.inbound(number)).toHaveLength(11);
-    await stage.receive(number, stage.text(a, 'SAIR'));
-    expect(await queue(number)).toEqual([]);
+    expect(await stage.inbound(instance)).toHaveLength(11);
+    await stage.receive(instance, stage.text(a, 'SAIR'));
+    expect(await queue(instance)).toEqual([]);
   }
 });
 
-test('each conversation knows the days of its messages, whatever happened above', async () => {
+test('each conversation records the days of all its messages', async () => {
   expect(await messagesOnUnknownDays(stage.database)).toEqual([]);
 });

@@ -37,11 +37,11 @@ const send = (to = ANA) =>
   client.call<MessageOut>('POST', '/v1/messages', {
     body: { instance_id: sandbox, to, type: 'text', text: { body: newUuid() } },
   });
-const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
-const hear = (text: string, from = ANA) =>
+const problemCode = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const receiveText = (text: string, from = ANA) =>
   client.call('POST', `/v1/instances/${sandbox}/sandbox/inbound`, { body: { from, text } });
 
-test('201 for a new one, 200 with the first one afterwards, and sends are refused until it is removed', async () => {
+test('201 for a new opt-out, 200 with the first one afterwards; sends are refused until it is removed', async () => {
   const first = await add();
   expect(first.status).toBe(201);
   expect(first.body).toEqual({
@@ -55,24 +55,24 @@ test('201 for a new one, 200 with the first one afterwards, and sends are refuse
   const again = await add();
   expect([again.status, again.body]).toEqual([200, first.body]);
   const refused = await send();
-  expect([refused.status, codeOf(refused)]).toEqual([422, 'contact-opted-out']);
+  expect([refused.status, problemCode(refused)]).toEqual([422, 'contact-opted-out']);
   expect((await remove(ANA)).status).toBe(204);
   expect((await send()).status).toBe(202);
 });
 
-test('one that the contact made by a word stays as it was when it is registered by hand', async () => {
-  await hear('PARAR');
+test('registering an opt-out by API keeps one that the contact made by keyword', async () => {
+  await receiveText('PARAR');
   const { status, body } = await add();
   expect(status).toBe(200);
   expect(body).toMatchObject({ source: 'keyword', keyword: 'PARAR', instance_id: sandbox });
 });
 
-test('with and without the ninth digit it is one opt-out, whichever form is used where', async () => {
+test('matches a Brazilian number with and without the ninth digit', async () => {
   const without = '551187654321';
   expect((await add(without)).status).toBe(201);
   expect((await add(ANA)).status).toBe(200);
-  expect(codeOf(await send(ANA))).toBe('contact-opted-out');
-  expect(codeOf(await send(without))).toBe('contact-opted-out');
+  expect(problemCode(await send(ANA))).toBe('contact-opted-out');
+  expect(problemCode(await send(without))).toBe('contact-opted-out');
   expect(await phones('87654321')).toEqual([without]);
   expect(await phones('11987')).toEqual([without]);
   expect((await remove(ANA)).status).toBe(204);
@@ -82,14 +82,14 @@ test('with and without the ninth digit it is one opt-out, whichever form is used
 test.each([
   ['Mexico', '5215512345678', '525512345678'],
   ['Argentina', '5491123456789', '541123456789'],
-])('%s: the form that was not given is found as well', async (_, long, short) => {
+])('%s: matches the other form of the number', async (_, long, short) => {
   await add(long);
   expect((await add(short)).status).toBe(200);
   expect(await phones(short)).toEqual([long]);
   expect(await phones(long)).toEqual([long]);
 });
 
-test('messages that wait fail with their events; opted out by hand is no event of the contact', async () => {
+test('fails queued messages with events, and emits no event of the contact', async () => {
   const { body: message } = await send();
   await add();
   const failed = await client.call<MessageOut>('GET', `/v1/messages/${message.id}`);
@@ -99,7 +99,7 @@ test('messages that wait fail with their events; opted out by hand is no event o
   expect(events.body.data[0]!.data).toMatchObject({ message_id: message.id, error: { code: 'opted_out' } });
 });
 
-test('the list is newest first, in pages, and filters by a part of the number', async () => {
+test('lists newest first, in pages, filtered by a part of the phone number', async () => {
   const made = ['5521911110001', '5521911110002', '5531922220003'];
   for (const phone of made) await add(phone);
   expect((await list()).data.map(({ phone }) => phone)).toEqual([...made].reverse());
@@ -113,8 +113,8 @@ test('the list is newest first, in pages, and filters by a part of the number', 
   expect((await list({ phone: '' })).data).toHaveLength(3);
 });
 
-test('a contact by word is listed with the network id; another account sees nothing of it', async () => {
-  await hear('SAIR', '5541933330001');
+test('lists an opt-out by keyword with its contact id, to its own account only', async () => {
+  await receiveText('SAIR', '5541933330001');
   expect((await list()).data).toMatchObject([
     {
       phone: '5541933330001',
@@ -129,7 +129,7 @@ test('a contact by word is listed with the network id; another account sees noth
   expect((await list()).data).toHaveLength(1);
 });
 
-test('a repeat with the same Idempotency-Key is answered as the first', async () => {
+test('answers a repeat with the same Idempotency-Key like the first request', async () => {
   const headers = { 'idempotency-key': 'k' };
   expect((await add(ANA, client, headers)).status).toBe(201);
   await remove(ANA);
@@ -148,35 +148,35 @@ describe('restricted keys', () => {
     expect((await add(ANA, restricted)).status).toBe(201);
   });
 
-  test('are not told by which other instance, or which word, a contact had opted out', async () => {
-    await hear('SAIR');
+  test('do not learn which other instance or keyword made an opt-out', async () => {
+    await receiveText('SAIR');
     const { status, body } = await add(ANA, restricted);
     expect(status).toBe(200);
     expect(body).toMatchObject({ source: 'keyword', keyword: null, instance_id: null });
   });
 
-  test('nor by an answer that was kept for another key', async () => {
-    await hear('SAIR');
+  test('do not get an idempotent answer of another key', async () => {
+    await receiveText('SAIR');
     const headers = { 'idempotency-key': 'shared' };
     expect((await add(ANA, client, headers)).body.instance_id).toBe(sandbox);
-    expect(codeOf(await add(ANA, restricted, headers))).toBe('not-found');
+    expect(problemCode(await add(ANA, restricted, headers))).toBe('not-found');
   });
 
-  test('neither list nor remove: 403 forbidden', async () => {
+  test('may neither list nor remove: 403 forbidden', async () => {
     await add();
     for (const answer of [await restricted.call('GET', PATH), await remove(ANA, restricted)]) {
-      expect([answer.status, codeOf(answer)]).toEqual([403, 'forbidden']);
+      expect([answer.status, problemCode(answer)]).toEqual([403, 'forbidden']);
     }
     expect((await list()).data).toHaveLength(1);
   });
 });
 
 describe('refusals', () => {
-  test('DELETE of an absent one, known contact or not: 404 not-found', async () => {
-    await hear('oi');
+  test('DELETE of an absent opt-out, contact known or not: 404 not-found', async () => {
+    await receiveText('oi');
     for (const phone of [ANA, '5511900000009']) {
       const answer = await remove(phone);
-      expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
+      expect([answer.status, problemCode(answer)]).toEqual([404, 'not-found']);
     }
     expect(await api.db.contactName.count({ where: { accountId: account.id, name: '5511900000009' } })).toBe(
       0,
@@ -187,41 +187,41 @@ describe('refusals', () => {
     'phone %s: validation-error',
     async (phone) => {
       const answer = await add<{ errors: { path: string }[] }>(phone);
-      expect([answer.status, codeOf(answer)]).toEqual([422, 'validation-error']);
+      expect([answer.status, problemCode(answer)]).toEqual([422, 'validation-error']);
       expect(answer.body.errors.map(({ path }) => path)).toEqual(['phone']);
     },
   );
 
-  test('10 and 15 digits are accepted, an unknown field is not', async () => {
+  test('accepts 10 and 15 digits, and rejects an unknown field', async () => {
     expect((await add('1234567890')).status).toBe(201);
     expect((await add('123456789012345')).status).toBe(201);
     const body = { phone: ANA, reason: 'x' };
-    expect(codeOf(await client.call('POST', PATH, { body }))).toBe('validation-error');
+    expect(problemCode(await client.call('POST', PATH, { body }))).toBe('validation-error');
   });
 
-  test('DELETE of what is no phone, a filter of 16 characters: validation-error', async () => {
-    expect(codeOf(await remove('123456789'))).toBe('validation-error');
-    expect(codeOf(await remove('ana'))).toBe('validation-error');
+  test('DELETE of an invalid phone number, a filter of 16 characters: validation-error', async () => {
+    expect(problemCode(await remove('123456789'))).toBe('validation-error');
+    expect(problemCode(await remove('ana'))).toBe('validation-error');
     const query = { phone: '1234567890123456' };
-    expect(codeOf(await client.call('GET', PATH, { query }))).toBe('validation-error');
+    expect(problemCode(await client.call('GET', PATH, { query }))).toBe('validation-error');
   });
 
-  test('scopes: reading is messages:read, writing messages:send', async () => {
+  test('reading needs messages:read, writing needs messages:send', async () => {
     const reader = await api.clientOf(account, { scopes: ['messages:read'] });
     const sender = await api.clientOf(account, { scopes: ['messages:send'] });
     expect((await reader.call('GET', PATH)).status).toBe(200);
-    expect(codeOf(await add(ANA, reader))).toBe('insufficient-scope');
-    expect(codeOf(await remove(ANA, reader))).toBe('insufficient-scope');
+    expect(problemCode(await add(ANA, reader))).toBe('insufficient-scope');
+    expect(problemCode(await remove(ANA, reader))).toBe('insufficient-scope');
     expect((await add(ANA, sender)).status).toBe(201);
-    expect(codeOf(await sender.call('GET', PATH))).toBe('insufficient-scope');
+    expect(problemCode(await sender.call('GET', PATH))).toBe('insufficient-scope');
     expect((await remove(ANA, sender)).status).toBe(204);
   });
 
-  test('a cursor of other filters: invalid-cursor', async () => {
+  test('a cursor of another filter: invalid-cursor', async () => {
     await add('5521911110001');
     await add('5521911110002');
     const { next_cursor: cursor } = await list({ limit: '1' });
     const query = { cursor: cursor!, phone: '55' };
-    expect(codeOf(await client.call('GET', PATH, { query }))).toBe('invalid-cursor');
+    expect(problemCode(await client.call('GET', PATH, { query }))).toBe('invalid-cursor');
   });
 });

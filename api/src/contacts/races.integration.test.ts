@@ -6,7 +6,7 @@ import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient, Answer } from '@gwk/test/support/api/client';
 
-/** Opt-outs and limits against accepts of the same moment, at two replicas of the API. */
+/** Opt-outs and limits concurrent with accepts, at two replicas of the API. */
 let api: TestApi;
 let account: TestAccount;
 let clients: [ApiClient, ApiClient];
@@ -17,7 +17,7 @@ let otherPort: number;
 beforeAll(async () => {
   otherPort = (await api.addReplica()).port;
 });
-/** An account has no more than three sandboxes. */
+/** A new account each round, because an account has at most three sandboxes. */
 async function newAccount(): Promise<void> {
   account = await api.account();
   const { key } = await api.key(account);
@@ -37,12 +37,12 @@ const send = (by: ApiClient, instance: string, to: string) =>
   by.call<MessageOut>('POST', '/v1/messages', {
     body: { instance_id: instance, to, type: 'text', text: { body: newUuid() } },
   });
-const outcomeOf = ({ status, body }: Answer<unknown>) =>
+const readOutcome = ({ status, body }: Answer<unknown>) =>
   status === 202 ? 'accepted' : ((body as { type?: string }).type?.split('/').at(-1) ?? String(status));
 const NO_LIMITS = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
 
-/** Everything that was accepted for the contact has failed, and nothing of it waits. */
-async function expectNothingWaits(phone: string): Promise<void> {
+/** Expects that every accepted message to the contact has failed and none is queued. */
+async function expectAllFailed(phone: string): Promise<void> {
   const { contactId } = await api.db.contactName.findFirstOrThrow({
     where: { accountId: account.id, name: phone },
   });
@@ -59,26 +59,26 @@ async function expectNothingWaits(phone: string): Promise<void> {
   expect(failed).toBe(rows.length);
 }
 
-test('an accept that runs beside an opt-out by API is refused, or fails with it', async () => {
+test('an accept concurrent with an opt-out by API is refused, or fails with the opt-out', async () => {
   for (let round = 0; round < 8; round++) {
     await newAccount();
     const instances = [await newSandbox(NO_LIMITS), await newSandbox(NO_LIMITS), await newSandbox(NO_LIMITS)];
     const phone = someone();
-    // Odd rounds: the contact is known, and to some of the numbers has no conversation yet.
+    // Odd rounds: the contact is known, but has no conversation with some of the instances yet.
     if (round % 2) await send(clients[0], instances[0]!, phone);
     const sends = Array.from({ length: 45 }, (_, i) => send(clients[i % 2]!, instances[i % 3]!, phone));
     const optOut = clients[1].call('POST', '/v1/opt-outs', { body: { phone } });
-    const outcomes = (await Promise.all(sends)).map(outcomeOf);
+    const outcomes = (await Promise.all(sends)).map(readOutcome);
     expect((await optOut).status).toBe(201);
     expect(new Set([...outcomes, 'accepted', 'contact-opted-out'])).toEqual(
       new Set(['accepted', 'contact-opted-out']),
     );
-    await expectNothingWaits(phone);
-    expect(outcomeOf(await send(clients[0], instances[0]!, phone))).toBe('contact-opted-out');
+    await expectAllFailed(phone);
+    expect(readOutcome(await send(clients[0], instances[0]!, phone))).toBe('contact-opted-out');
   }
 });
 
-test('and so beside one by word, with two numbers of the account hearing it at once', async () => {
+test('an accept concurrent with an opt-out by keyword on two instances is refused, or fails with it', async () => {
   for (let round = 0; round < 6; round++) {
     await newAccount();
     const instances = [await newSandbox(NO_LIMITS), await newSandbox(NO_LIMITS)];
@@ -91,14 +91,14 @@ test('and so beside one by word, with two numbers of the account hearing it at o
         body: { from: phone, text: 'SAIR' },
       }),
     );
-    const outcomes = (await Promise.all(sends)).map(outcomeOf);
+    const outcomes = (await Promise.all(sends)).map(readOutcome);
     expect((await Promise.all(words)).map(({ status }) => status)).toEqual([200, 200]);
     expect(outcomes.filter((outcome) => !['accepted', 'contact-opted-out'].includes(outcome))).toEqual([]);
-    await expectNothingWaits(phone);
+    await expectAllFailed(phone);
   }
 });
 
-test('opt-outs and removals of one contact at once, at both replicas: one opt-out or none', async () => {
+test('concurrent opt-outs and removals at two replicas leave one opt-out or none', async () => {
   const phone = someone();
   const calls = Array.from({ length: 40 }, (_, i) =>
     i % 2
@@ -113,10 +113,10 @@ test('opt-outs and removals of one contact at once, at both replicas: one opt-ou
   expect(await api.db.contactName.count({ where: { accountId: account.id } })).toBe(1);
 });
 
-test('300 parallel sends to new contacts at two replicas never pass the limit by one', async () => {
+test('300 concurrent sends to new contacts at two replicas accept exactly the daily limit', async () => {
   const instance = await newSandbox({ new_contacts_per_day: 73, mass_block: { max_contacts: 10_000 } });
   const outcomes = await Promise.all(
-    people(300).map((to, i) => send(clients[i % 2]!, instance, to).then(outcomeOf)),
+    people(300).map((to, i) => send(clients[i % 2]!, instance, to).then(readOutcome)),
   );
   const tally = Object.groupBy(outcomes, (outcome) => outcome);
   expect(Object.keys(tally).sort()).toEqual(['accepted', 'policy-new-contacts-limit']);

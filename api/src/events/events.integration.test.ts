@@ -7,7 +7,7 @@ import type { TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { emit } from './emit.js';
 
-/** GET /v1/events and GET /v1/events/{event_id} (spec: Events; Limits: page size, event history). */
+/** GET /v1/events and GET /v1/events/{event_id}. */
 let stage: WebhookStage;
 let account: TestAccount;
 let client: ApiClient;
@@ -31,19 +31,22 @@ async function newInstance(who = client): Promise<string> {
   )!;
 }
 
-interface Given {
+interface EventOptions {
   type?: EventType;
   instanceId?: string | null;
   accountId?: string;
 }
 
-/** When the last event happened, in the past: each has a millisecond of its own. */
+/** The time of the last event, in the past: each event has its own millisecond. */
 let moment = Date.now() - 60_000;
-/** As one made at that time, but for its random part. */
+/** An id of that time with a random part. */
 const uuidAt = (time: number) => lowestUuidAt(time).slice(0, 14) + newUuid().slice(14);
 
-/** Public ids, in the order given: each of its own transaction and millisecond. */
-async function happened(...events: Given[]): Promise<string[]> {
+/**
+ * Creates events in the given order, each in its own transaction and millisecond, and returns their public
+ * ids.
+ */
+async function createEvents(...events: EventOptions[]): Promise<string[]> {
   const ids: string[] = [];
   for (const { type = 'message.sent', instanceId = instance, accountId = account.id } of events) {
     moment += 1;
@@ -57,19 +60,23 @@ async function happened(...events: Given[]): Promise<string[]> {
 
 const list = (query: Record<string, string> = {}, who = client) =>
   who.call<Page<EventOut>>('GET', '/v1/events', { query });
-const idsOf = async (query: Record<string, string> = {}, who = client) =>
+const listIds = async (query: Record<string, string> = {}, who = client) =>
   (await list(query, who)).body.data.map(({ id }) => id);
-const publicInstance = (uuid: string) => toPublicId('instance', uuid);
+const toInstanceId = (uuid: string) => toPublicId('instance', uuid);
 
-test('most recent first, each as it was told to webhooks', async () => {
-  const ids = await happened({}, { type: 'instance.connected' }, { type: 'webhook.test', instanceId: null });
+test('lists newest first, each event as webhooks receive it', async () => {
+  const ids = await createEvents(
+    {},
+    { type: 'instance.connected' },
+    { type: 'webhook.test', instanceId: null },
+  );
   const { body } = await list();
   expect(body.data.map(({ id }) => id)).toEqual([...ids].reverse());
   expect(body.next_cursor).toBeNull();
   expect(body.data.at(-1)).toEqual({
     id: ids[0],
     type: 'message.sent',
-    instance_id: publicInstance(instance),
+    instance_id: toInstanceId(instance),
     timestamp: expect.any(String) as string,
     data: { number: 0 },
   });
@@ -78,62 +85,62 @@ test('most recent first, each as it was told to webhooks', async () => {
 });
 
 describe('filters', () => {
-  test('type: every one of the list finds its own', async () => {
-    const ids = await happened(...EVENT_TYPES.map((type) => ({ type })));
+  test('type: each filterable type finds its events', async () => {
+    const ids = await createEvents(...EVENT_TYPES.map((type) => ({ type })));
     for (const type of FILTERABLE_EVENT_TYPES) {
-      expect([type, await idsOf({ type })]).toEqual([type, [ids[EVENT_TYPES.indexOf(type)]]]);
+      expect([type, await listIds({ type })]).toEqual([type, [ids[EVENT_TYPES.indexOf(type)]]]);
     }
   });
 
-  test('contact events are in the list without a filter, and are no filter', async () => {
+  test('contact events are listed without a filter, and are no filter', async () => {
     const others = EVENT_TYPES.filter((type) => !EVENTS[type].filterable);
-    const ids = await happened(...others.map((type) => ({ type })));
-    expect(await idsOf()).toEqual([...ids].reverse());
+    const ids = await createEvents(...others.map((type) => ({ type })));
+    expect(await listIds()).toEqual([...ids].reverse());
     expect(others).toEqual(['contact.opted_out', 'contact.opted_in']);
     for (const type of others) expect(problemCode(await list({ type }))).toBe('validation-error');
   });
 
-  test('instance_id: its own events, those of a deleted one too', async () => {
+  test('instance_id: finds the events of the instance, also once it is deleted', async () => {
     const other = await newInstance();
-    const [mine] = await happened({}, { instanceId: other }, { instanceId: null });
-    const query = { instance_id: publicInstance(instance) };
-    expect(await idsOf(query)).toEqual([mine]);
-    await client.call('DELETE', `/v1/instances/${publicInstance(instance)}`);
-    expect(await idsOf(query)).toContain(mine);
+    const [mine] = await createEvents({}, { instanceId: other }, { instanceId: null });
+    const query = { instance_id: toInstanceId(instance) };
+    expect(await listIds(query)).toEqual([mine]);
+    await client.call('DELETE', `/v1/instances/${toInstanceId(instance)}`);
+    expect(await listIds(query)).toContain(mine);
   });
 
-  test('instance_id of another account, of nobody, and no id at all: not-found', async () => {
+  test('instance_id of another account, absent or malformed: not-found', async () => {
     const stranger = await stage.api.clientOf(await stage.api.account());
-    const foreign = publicInstance(await newInstance(stranger));
+    const foreign = toInstanceId(await newInstance(stranger));
     for (const id of [foreign, `ins_${'0'.repeat(32)}`, 'ins_1', 'nonsense']) {
       const answer = await list({ instance_id: id });
       expect([id, answer.status, problemCode(answer)]).toEqual([id, 404, 'not-found']);
     }
   });
 
-  test('since: the event of that very millisecond is in', async () => {
-    const ids = await happened({}, {}, {});
+  test('since: includes events of that millisecond', async () => {
+    const ids = await createEvents({}, {}, {});
     const times = (await list()).body.data.map(({ timestamp }) => timestamp);
-    expect(await idsOf({ since: times[1]! })).toEqual([ids[2], ids[1]]);
+    expect(await listIds({ since: times[1]! })).toEqual([ids[2], ids[1]]);
     const shifted = new Date(Date.parse(times[1]!) + 3 * 3_600_000).toISOString().replace('Z', '+03:00');
-    expect(await idsOf({ since: shifted })).toEqual([ids[2], ids[1]]);
-    expect(await idsOf({ since: '2999-01-01T00:00:00Z' })).toEqual([]);
-    expect(await idsOf({ since: '0000-01-01T00:00:00+14:00' })).toHaveLength(3);
+    expect(await listIds({ since: shifted })).toEqual([ids[2], ids[1]]);
+    expect(await listIds({ since: '2999-01-01T00:00:00Z' })).toEqual([]);
+    expect(await listIds({ since: '0000-01-01T00:00:00+14:00' })).toHaveLength(3);
   });
 
-  test('together', async () => {
+  test('type and instance_id combine', async () => {
     const other = await newInstance();
-    const ids = await happened({}, { type: 'message.failed' }, { instanceId: other }, {});
-    const query = { instance_id: publicInstance(instance), type: 'message.sent' };
-    expect(await idsOf(query)).toEqual([ids[3], ids[0]]);
+    const ids = await createEvents({}, { type: 'message.failed' }, { instanceId: other }, {});
+    const query = { instance_id: toInstanceId(instance), type: 'message.sent' };
+    expect(await listIds(query)).toEqual([ids[3], ids[0]]);
   });
 
   test.each([
-    ['a type that is none', { type: 'message.lost' }],
-    ['a time that is none', { since: 'yesterday' }],
-    ['a page of 0 (Limits: page size)', { limit: '0' }],
-    ['a page of 201 (Limits: page size)', { limit: '201' }],
-    ['a page that is no number', { limit: 'many' }],
+    ['an unknown type', { type: 'message.lost' }],
+    ['a malformed time', { since: 'yesterday' }],
+    ['a page of 0', { limit: '0' }],
+    ['a page of 201', { limit: '201' }],
+    ['a page size that is not a number', { limit: 'many' }],
   ])('%s: validation-error', async (_label, query: Record<string, string>) => {
     const answer = await list(query);
     expect([answer.status, problemCode(answer)]).toEqual([422, 'validation-error']);
@@ -153,21 +160,22 @@ describe('pages', () => {
     return seen;
   }
 
-  test('of 200 (Limits: page size), and of 50 where nothing is said', async () => {
+  test('have at most 200 events, and 50 by default', async () => {
     const drafts = Array.from({ length: 201 }, (_, number) => ({
       ...{ accountId: account.id, instanceId: instance, type: 'message.sent' as const },
       ...{ at: new Date(), data: { number } },
     }));
     await stage.world.db.$transaction((tx) => emit(tx, stage.world.sealer, drafts));
-    expect(await idsOf({ limit: '200' })).toHaveLength(200);
-    expect(await idsOf()).toHaveLength(50);
+    expect(await listIds({ limit: '200' })).toHaveLength(200);
+    expect(await listIds()).toHaveLength(50);
     const all = await walk({ limit: '200' }, () => Promise.resolve());
     expect(new Set(all).size).toBe(201);
   });
 
-  test('go on where they were while events arrive: each event that was there once, newest first', async () => {
-    const before = await happened(...Array.from({ length: 40 }, () => ({})));
-    const arrive = () => Promise.all([happened({}), happened({}, {}), happened({ type: 'message.failed' })]);
+  test('continue while events arrive: each earlier event once, newest first', async () => {
+    const before = await createEvents(...Array.from({ length: 40 }, () => ({})));
+    const arrive = () =>
+      Promise.all([createEvents({}), createEvents({}, {}), createEvents({ type: 'message.failed' })]);
     const writers = Promise.all([arrive(), arrive()]);
     const seen = await walk({ limit: '7' }, arrive);
     await writers;
@@ -179,8 +187,8 @@ describe('pages', () => {
     expect(new Set(filtered).size).toBe(filtered.length);
   });
 
-  test('belong to their filters, their account and their list', async () => {
-    await happened({}, {}, {});
+  test('reject cursors of other filters, accounts and lists', async () => {
+    await createEvents({}, {}, {});
     const cursor = (await list({ limit: '1', type: 'message.sent' })).body.next_cursor!;
     const stranger = await stage.api.clientOf(await stage.api.account());
     const answers = [
@@ -194,26 +202,26 @@ describe('pages', () => {
     expect(answers.map((answer) => [answer.status, problemCode(answer)])).toEqual(
       answers.map(() => [400, 'invalid-cursor']),
     );
-    // The size of a page may change.
-    expect(await idsOf({ limit: '2', cursor, type: 'message.sent' })).toHaveLength(2);
+    // The page size may change.
+    expect(await listIds({ limit: '2', cursor, type: 'message.sent' })).toHaveLength(2);
   });
 });
 
 describe('a restricted key', () => {
-  test('sees what concerns its instances, and nothing of the account as a whole', async () => {
+  test('sees the events of its instances, and none of the account as a whole', async () => {
     const other = await newInstance();
-    const ids = await happened({}, { instanceId: other }, { type: 'webhook.test', instanceId: null });
+    const ids = await createEvents({}, { instanceId: other }, { type: 'webhook.test', instanceId: null });
     const restricted = await stage.api.clientOf(account, { instances: [instance] });
-    expect(await idsOf({}, restricted)).toEqual([ids[0]]);
-    expect(problemCode(await list({ instance_id: publicInstance(other) }, restricted))).toBe('not-found');
+    expect(await listIds({}, restricted)).toEqual([ids[0]]);
+    expect(problemCode(await list({ instance_id: toInstanceId(other) }, restricted))).toBe('not-found');
     const answers = await Promise.all(ids.map((id) => restricted.call('GET', `/v1/events/${id}`)));
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 404]);
   });
 });
 
-test('an event of another account, of nobody, and an id that is none: not-found', async () => {
+test('an event of another account, absent or malformed: not-found', async () => {
   const stranger = await stage.api.account();
-  const [foreign] = await happened({ accountId: stranger.id, instanceId: null });
+  const [foreign] = await createEvents({ accountId: stranger.id, instanceId: null });
   for (const id of [foreign!, `evt_${'0'.repeat(32)}`, 'evt_1', `msg_${foreign!.slice(4)}`]) {
     const answer = await client.call('GET', `/v1/events/${id}`);
     expect([id, answer.status, problemCode(answer)]).toEqual([id, 404, 'not-found']);
