@@ -14,16 +14,16 @@ beforeAll(async () => {
 });
 afterAll(() => port.close());
 
-const again = (engine: TestEngine) =>
+const acquireAgain = (engine: TestEngine) =>
   new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token).acquire();
 const renew = (engine: TestEngine) => engine.call('renew', { connected: true });
-const ended = (engine: TestEngine) =>
+const endEngine = (engine: TestEngine) =>
   port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
-const facts = async (instanceId: string) =>
+const readFacts = async (instanceId: string) =>
   (await port.operator.call('observe', { ids: [instanceId] })).instances[0]!;
 
 describe('a lease', () => {
-  test('gives the terms of the instance', async () => {
+  test('has the terms of the instance', async () => {
     const engine = await (await port.addEngine({ policy: { messages_per_minute: 7 } })).acquire();
     expect(engine.terms).toMatchObject({
       epoch: 1,
@@ -39,14 +39,14 @@ describe('a lease', () => {
       pairing: null,
       unlink: null,
     });
-    expect((await facts(engine.instanceId)).lease).toMatchObject({ pod: engine.pod, epoch: 1 });
+    expect((await readFacts(engine.instanceId)).lease).toMatchObject({ pod: engine.pod, epoch: 1 });
   });
 
-  test('is held against the same process started again, and against a newer pod, and says for how long', async () => {
+  test('is refused to a restarted process and to a newer pod, with the time until it expires', async () => {
     const acquiredAfter = Date.now();
     const engine = await (await port.addEngine()).acquire();
     const newer = await port.addPod(engine.instanceId, 'pod-2');
-    for (const attempt of [() => again(engine), () => newer.acquire()]) {
+    for (const attempt of [() => acquireAgain(engine), () => newer.acquire()]) {
       const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(InternalApiRefusal);
       const { refusal, retryAfterMs } = error as InternalApiRefusal;
@@ -57,17 +57,17 @@ describe('a lease', () => {
     await renew(engine);
   });
 
-  test('passes on at once when the operator has seen the engine end, and fences it', async () => {
+  test('passes to the next engine once the operator has seen its engine end, and fences the old one', async () => {
     const engine = await (await port.addEngine()).acquire();
-    await ended(engine);
-    expect((await facts(engine.instanceId)).lease).toEqual({ pod: null, epoch: 1, expires_at: null });
-    const next = await again(engine);
+    await endEngine(engine);
+    expect((await readFacts(engine.instanceId)).lease).toEqual({ pod: null, epoch: 1, expires_at: null });
+    const next = await acquireAgain(engine);
     expect(next.lease.epoch).toBe(2);
     expect(await readRefusal(renew(engine))).toBe('fenced');
     expect(await readRefusal(renew(next))).toBe('answered');
   });
 
-  test('is told again to the holder who has not heard of it, and to nobody else', async () => {
+  test('is returned again to its holder after a lost answer, and to no other', async () => {
     const engine = await port.addEngine();
     const ask = (holder: string) =>
       engine.client.call('acquire', { pod: engine.pod, version: 'test', holder });
@@ -76,25 +76,28 @@ describe('a lease', () => {
     expect(answers.map(({ epoch }) => epoch)).toEqual([1, 1, 1]);
     expect(new Set(answers.map(({ redis }) => redis.password)).size).toBe(1);
     expect(await readRefusal(ask(crypto.randomUUID()))).toBe('lease-held');
-    await ended(engine);
+    await endEngine(engine);
     expect((await ask(holder)).epoch).toBe(2);
   });
 
-  test('of another pod is not released by the end of one', async () => {
+  test('is not released by the end of another pod', async () => {
     const engine = await (await port.addEngine()).acquire();
-    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: 'pod-of-another-time' });
+    await port.operator.call('engine-ended', {
+      instance_id: engine.instanceId,
+      pod: 'pod-of-another-time',
+    });
     await renew(engine);
   });
 
-  test('passes on after it was released, and the one who released it writes no more', async () => {
+  test('passes on after a release, and fences the releaser', async () => {
     const engine = await (await port.addEngine()).acquire();
     await engine.call('release', {});
     expect(await readRefusal(renew(engine))).toBe('fenced');
     expect(await readRefusal(engine.call('release', {}))).toBe('fenced');
-    expect((await again(engine)).lease.epoch).toBe(2);
+    expect((await acquireAgain(engine)).lease.epoch).toBe(2);
   });
 
-  test('passes on when it ends unrenewed; until then a late renewal still holds it', async () => {
+  test('passes on when it expires, but a late renewal before that keeps it', async () => {
     const engine = await (await port.addEngine()).acquire();
     const runOut = () =>
       port.world.database.instanceLease.update({
@@ -103,9 +106,9 @@ describe('a lease', () => {
       });
     await runOut();
     await renew(engine);
-    expect(await readRefusal(again(engine))).toBe('lease-held');
+    expect(await readRefusal(acquireAgain(engine))).toBe('lease-held');
     await runOut();
-    const next = await again(engine);
+    const next = await acquireAgain(engine);
     expect(next.lease.epoch).toBe(2);
     expect(await readRefusal(renew(engine))).toBe('fenced');
   });
@@ -125,12 +128,12 @@ describe('a lease', () => {
     return engine;
   };
 
-  test('that passes on ends what a silent engine left: connected until its last renewal, connecting since', async () => {
+  test('that passes on ends the state of an unresponsive engine: connected until its last renewal, connecting since', async () => {
     const engine = await connectedEngine();
     const { instanceId } = engine;
     const lease = { renewedAt: new Date(Date.now() - 60_000), expiresAt: new Date(Date.now() - 15_000) };
     await port.world.database.instanceLease.update({ where: { instanceId }, data: lease });
-    const next = await again(engine);
+    const next = await acquireAgain(engine);
     expect(await intervals(instanceId)).toEqual([
       { state: 'connected', reason: null, since, endedAt: lease.renewedAt },
       { state: 'connecting', reason: 'engine_silent', since: lease.renewedAt, endedAt: null },
@@ -138,19 +141,19 @@ describe('a lease', () => {
     expect(next.terms!.instance.state).toBe('connecting');
   });
 
-  test('that was given back for an ended process ends it there', async () => {
+  test('that was released for an ended process ends the state at that time', async () => {
     const engine = await connectedEngine();
     const { instanceId } = engine;
-    await ended(engine);
+    await endEngine(engine);
     const lease = await port.world.database.instanceLease.findUniqueOrThrow({ where: { instanceId } });
-    await again(engine);
+    await acquireAgain(engine);
     expect(await intervals(instanceId)).toMatchObject([
       { state: 'connected', endedAt: lease.expiresAt },
       { state: 'connecting', reason: 'engine_silent', since: lease.expiresAt },
     ]);
   });
 
-  test('told again to the holder who has not heard of it ends nothing', async () => {
+  test('returned again to its holder ends no state', async () => {
     const engine = await port.addEngine({ state: 'connected', stateChangedAt: since });
     const holder = crypto.randomUUID();
     const ask = () => engine.client.call('acquire', { pod: engine.pod, version: 'test', holder });
@@ -158,20 +161,20 @@ describe('a lease', () => {
     expect((await ask()).instance.state).toBe('connected');
   });
 
-  test('is had by one of many who ask at once', async () => {
+  test('goes to one of many concurrent callers', async () => {
     const engine = await port.addEngine();
-    const asked = await Promise.all(Array.from({ length: 20 }, () => readRefusal(again(engine))));
-    expect(asked.filter((answer) => answer === 'answered')).toHaveLength(1);
-    expect(asked.filter((answer) => answer === 'lease-held')).toHaveLength(19);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => readRefusal(acquireAgain(engine))));
+    expect(answers.filter((answer) => answer === 'answered')).toHaveLength(1);
+    expect(answers.filter((answer) => answer === 'lease-held')).toHaveLength(19);
   });
 
-  test('of the same epoch number and another holder is not the present one', async () => {
+  test('with the same epoch and another holder is fenced', async () => {
     const engine = await (await port.addEngine()).acquire();
     engine.lease = { ...engine.lease, holder: crypto.randomUUID() };
     expect(await readRefusal(renew(engine))).toBe('fenced');
   });
 
-  test('of a deleted instance is neither given nor renewed, and can be released', async () => {
+  test('of a deleted instance is neither granted nor renewed, but can be released', async () => {
     const engine = await (await port.addEngine()).acquire();
     await port.world.database.instance.update({
       where: { id: engine.instanceId },
@@ -179,7 +182,7 @@ describe('a lease', () => {
     });
     expect(await readRefusal(renew(engine))).toBe('gone');
     await engine.call('release', {});
-    expect(await readRefusal(again(engine))).toBe('gone');
+    expect(await readRefusal(acquireAgain(engine))).toBe('gone');
     const token = port.operator.call('issue-token', { instance_id: engine.instanceId, pod: 'pod-9' });
     expect(await readRefusal(token)).toBe('gone');
     expect((await port.operator.call('observe', { ids: [engine.instanceId] })).instances).toEqual([]);
@@ -187,7 +190,7 @@ describe('a lease', () => {
 });
 
 describe('a token', () => {
-  test('acquires until a newer one has, on this replica and within two seconds on others', async () => {
+  test('acquires until a newer one has acquired; other replicas refuse it within 2 s', async () => {
     const old = await (await port.addEngine()).acquire();
     let now = 0;
     const replica = await port.addReplica({}, () => now);
@@ -197,18 +200,18 @@ describe('a token', () => {
     await renew(onReplica);
     const newer = await port.addPod(old.instanceId, 'pod-2');
     await renew(old);
-    await ended(old);
+    await endEngine(old);
     await newer.acquire();
     expect(await readRefusal(renew(old))).toBe('unauthorized');
-    // What another replica still remembers of the token opens nothing: the lease has another holder.
+    // Another replica may still cache the token, but the lease has another holder.
     expect(await readRefusal(renew(onReplica))).toBe('fenced');
     now += 2_000;
     expect(await readRefusal(renew(onReplica))).toBe('unauthorized');
-    expect(await readRefusal(again(old))).toBe('unauthorized');
+    expect(await readRefusal(acquireAgain(old))).toBe('unauthorized');
     elsewhere.close();
   });
 
-  test('that is older than that of the lease cannot acquire, even where it was not revoked', async () => {
+  test('older than that of the lease cannot acquire, even if it is not revoked', async () => {
     const old = await port.addEngine();
     const newer = await (await port.addPod(old.instanceId, 'pod-2')).acquire();
     await newer.call('release', {});
@@ -217,7 +220,7 @@ describe('a token', () => {
       data: { revokedAt: null },
     });
     expect(await readRefusal(old.acquire())).toBe('unauthorized');
-    expect((await again(newer)).lease.epoch).toBe(2);
+    expect((await acquireAgain(newer)).lease.epoch).toBe(2);
   });
 
   test('is bound to its pod', async () => {
@@ -226,7 +229,7 @@ describe('a token', () => {
     expect(await readRefusal(stranger.acquire())).toBe('unauthorized');
   });
 
-  test('of the operator opens no engine route, and that of an engine no operator route', async () => {
+  test('of the operator is refused on engine routes, and that of an engine on operator routes', async () => {
     const engine = await (await port.addEngine()).acquire();
     const operatorAsEngine = port.clientWith(OPERATOR_TOKEN);
     const { epoch, holder } = engine.lease;
@@ -247,7 +250,7 @@ describe('a token', () => {
     }
   });
 
-  test('is kept as a digest only', async () => {
+  test('is stored as a digest only', async () => {
     const engine = await port.addEngine();
     const rows = await port.world.database.engineToken.findMany({ where: { instanceId: engine.instanceId } });
     const digest = await crypto.subtle.digest('SHA-256', Buffer.from(engine.token));

@@ -14,7 +14,7 @@ import { MessageCache } from './message-cache.js';
 import { Outcomes } from './outcomes.js';
 
 const INSTANCE = newUuid();
-const rowOf = (values: Partial<FactsRow> = {}): FactsRow =>
+const createRow = (values: Partial<FactsRow> = {}): FactsRow =>
   ({
     message_id: newUuid(),
     instance_id: INSTANCE,
@@ -23,51 +23,52 @@ const rowOf = (values: Partial<FactsRow> = {}): FactsRow =>
     ...values,
   }) as FactsRow;
 
-describe('a message that was remembered', () => {
+describe('a cached message', () => {
   const clock = { now: 0 };
-  let known: MessageCache;
-  beforeEach(() => (known = new MessageCache(() => clock.now)));
+  let cache: MessageCache;
+  beforeEach(() => (cache = new MessageCache(() => clock.now)));
 
-  test('is known by our id and by the network’s, as it was last', () => {
-    const row = rowOf({ version: 1 });
-    known.remember(row);
-    known.remember({ ...row, version: 2 });
-    expect(known.recall(INSTANCE, { message_id: row.message_id })).toMatchObject({ version: 2 });
-    expect(known.recall(INSTANCE, { wa_message_id: row.wa_message_id! })).toMatchObject({ version: 2 });
+  test('is found by both ids, in its last version', () => {
+    const row = createRow({ version: 1 });
+    cache.remember(row);
+    cache.remember({ ...row, version: 2 });
+    expect(cache.recall(INSTANCE, { message_id: row.message_id })).toMatchObject({ version: 2 });
+    expect(cache.recall(INSTANCE, { wa_message_id: row.wa_message_id! })).toMatchObject({ version: 2 });
   });
 
-  test('is not known to another instance, under either name', () => {
-    const row = rowOf();
-    known.remember(row);
-    expect(known.recall(newUuid(), { message_id: row.message_id })).toBeUndefined();
-    expect(known.recall(newUuid(), { wa_message_id: row.wa_message_id! })).toBeUndefined();
+  test('is not found by another instance', () => {
+    const row = createRow();
+    cache.remember(row);
+    expect(cache.recall(newUuid(), { message_id: row.message_id })).toBeUndefined();
+    expect(cache.recall(newUuid(), { wa_message_id: row.wa_message_id! })).toBeUndefined();
   });
 
-  test('is known for fifteen seconds, in which its time goes on', () => {
-    const row = rowOf();
-    known.remember(row);
+  test('expires after fifteen seconds, and its clock advances until then', () => {
+    const row = createRow();
+    cache.remember(row);
     clock.now += 14_999;
-    expect(known.recall(INSTANCE, row as { message_id: string })!.now).toEqual(new Date(14_999));
+    expect(cache.recall(INSTANCE, row as { message_id: string })!.now).toEqual(new Date(14_999));
     clock.now += 1;
-    expect(known.recall(INSTANCE, row as { message_id: string })).toBeUndefined();
+    expect(cache.recall(INSTANCE, row as { message_id: string })).toBeUndefined();
   });
 
-  test('is forgotten when it is told, or when there are too many', () => {
-    const rows = Array.from({ length: 20_001 }, () => rowOf());
-    for (const row of rows) known.remember(row);
-    const recalled = (row: FactsRow) => known.recall(INSTANCE, { wa_message_id: row.wa_message_id! });
+  test('is removed on request, or when the cache is full', () => {
+    const rows = Array.from({ length: 20_001 }, () => createRow());
+    for (const row of rows) cache.remember(row);
+    const recalled = (row: FactsRow) => cache.recall(INSTANCE, { wa_message_id: row.wa_message_id! });
     expect(recalled(rows[0]!)).toBeUndefined();
     expect(recalled(rows[1]!)).toBeDefined();
-    known.forget(rows[1]!.message_id);
+    cache.forget(rows[1]!.message_id);
     expect(recalled(rows[1]!)).toBeUndefined();
   });
 });
 
-describe('outcomes of messages that this process gave to their engine', () => {
+describe('outcomes of cached messages', () => {
   let port: InternalApiWorld;
   let engine: TestEngine;
   beforeAll(async () => {
-    // Of its own: it makes messages of days that their conversations do not know.
+    // A database of its own, because these tests create messages on days that their conversations do not
+    // record.
     port = await createInternalApiWorld();
   });
   afterAll(() => port.close());
@@ -101,8 +102,8 @@ describe('outcomes of messages that this process gave to their engine', () => {
       },
     });
     const deps = { database, sealer: port.world.sealer, log: createLogger('test', 'fatal') } as InternalDeps;
-    const known = new MessageCache();
-    const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
+    const cache = new MessageCache();
+    const [claims, outcomes] = [new Claims(deps, cache), new Outcomes(deps, cache)];
     const { lease } = engine;
     const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
     const id = await accept();
@@ -123,7 +124,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
     expect(await types()).toEqual(['message.sent', 'message.status_updated', 'message.status_updated']);
   });
 
-  test('are decided on what has become of one since', async () => {
+  test('are decided on the current row after other changes', async () => {
     const id = await accept();
     const [claimed] = await engine.claim();
     await port.world.database.$executeRaw`
@@ -138,7 +139,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
     expect(await types()).toEqual(['message.sent', 'message.status_updated']);
   });
 
-  test('may be told to several processes in turn', async () => {
+  test('may be reported to several processes in turn', async () => {
     const elsewhere = await atReplica(port, engine);
     const id = await accept();
     const [claimed] = await engine.claim();
@@ -150,7 +151,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
     expect(await types()).toEqual(['message.sent', 'message.status_updated', 'message.status_updated']);
   });
 
-  test('are found though they are old, by a process that knows nothing of them', async () => {
+  test('are found for old messages that are not cached', async () => {
     const id = await accept();
     const [claimed] = await engine.claim();
     await engine.report(sent(id));
@@ -172,46 +173,43 @@ describe('outcomes of messages that this process gave to their engine', () => {
   });
 
   test.each([
-    ['before', true],
-    ['after', false],
-  ])(
-    'of a fenced engine take nothing from those of the one that has the lease, told just %s them',
-    async (_, isFirst) => {
-      const deps = { ...port.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
-      const known = new MessageCache();
-      const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
-      const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
-      const [first, second] = [await accept(), await accept()];
-      const { lease: former } = engine;
-      const { messages } = await claims.claim(caller, {
-        ...former,
-        number: 1,
-        repeated: false,
-        claim_id: newUuid(),
-        limit: 5,
+    ['just before', true],
+    ['just after', false],
+  ])('of a fenced engine do not affect those of the lease holder, reported %s', async (_, isFirst) => {
+    const deps = { ...port.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
+    const cache = new MessageCache();
+    const [claims, outcomes] = [new Claims(deps, cache), new Outcomes(deps, cache)];
+    const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
+    const [first, second] = [await accept(), await accept()];
+    const { lease: former } = engine;
+    const { messages } = await claims.claim(caller, {
+      ...former,
+      number: 1,
+      repeated: false,
+      claim_id: newUuid(),
+      limit: 5,
+    });
+    await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
+    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+    const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+    await restarted.acquire();
+    const report = (lease: typeof former, id: string, at: number) =>
+      outcomes.record(caller, {
+        ...lease,
+        outcomes: [receipt(messages[at]!.wa_message_id, 'read'), sent(id)],
       });
-      await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
-      await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
-      const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
-      await restarted.acquire();
-      const told = (lease: typeof former, id: string, at: number) =>
-        outcomes.record(caller, {
-          ...lease,
-          outcomes: [receipt(messages[at]!.wa_message_id, 'read'), sent(id)],
-        });
-      // While the first is written, the others gather: one group.
-      const [, ...answers] = await Promise.allSettled([
-        told(restarted.lease, second, 1),
-        told(isFirst ? former : restarted.lease, first, 0),
-        told(isFirst ? restarted.lease : former, first, 0),
-      ]);
-      const statuses = answers.map(({ status }) => status);
-      expect(isFirst ? statuses : statuses.reverse()).toEqual(['rejected', 'fulfilled']);
-      expect(await message(first)).toMatchObject({ status: 'read' });
-    },
-  );
+    // While the first is written, the others gather in one batch.
+    const [, ...answers] = await Promise.allSettled([
+      report(restarted.lease, second, 1),
+      report(isFirst ? former : restarted.lease, first, 0),
+      report(isFirst ? restarted.lease : former, first, 0),
+    ]);
+    const statuses = answers.map(({ status }) => status);
+    expect(isFirst ? statuses : statuses.reverse()).toEqual(['rejected', 'fulfilled']);
+    expect(await message(first)).toMatchObject({ status: 'read' });
+  });
 
-  test('of a fenced engine are not remembered either: what the next one tells again is stored', async () => {
+  test('of a fenced engine are not cached: the next engine reports them again', async () => {
     const id = await accept();
     const [claimed] = await engine.claim();
     await engine.report(sent(id));

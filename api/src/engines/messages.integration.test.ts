@@ -36,20 +36,20 @@ const events = async (by = engine) => {
 };
 const types = async (by = engine) => (await events(by)).map(({ type }) => type);
 
-/** The lease passes to another pod, as after a crash. */
+/** Passes the lease to another pod, as after a crash. */
 async function takeOver(from: TestEngine): Promise<TestEngine> {
   await port.operator.call('engine-ended', { instance_id: from.instanceId, pod: from.pod });
   return (await port.addPod(from.instanceId, `${from.pod}x`)).acquire();
 }
 
-/** The process starts again in its pod: the token stays, the lease is a new one. */
+/** Restarts the process in its pod: the token stays, the lease is new. */
 async function restart(before: TestEngine): Promise<TestEngine> {
   await port.operator.call('engine-ended', { instance_id: before.instanceId, pod: before.pod });
   return new TestEngine(before.client, before.instanceId, before.pod, before.token).acquire();
 }
 
 describe('claims', () => {
-  test('give the first message of each conversation, opened, and the next once it has left', async () => {
+  test('return the first message of each conversation, decrypted, and the next once that was sent', async () => {
     const to = someone();
     const first = await accept(to);
     const second = await accept(to);
@@ -82,7 +82,7 @@ describe('claims', () => {
     expect(await entry(first)).toBeNull();
   });
 
-  test('asked again under the same id give the same, and take no more', async () => {
+  test('return the same messages again under the same id, and take no others', async () => {
     const first = await accept();
     const claimId = newUuid();
     expect(ids(await engine.claim(1, claimId))).toEqual([first]);
@@ -93,32 +93,32 @@ describe('claims', () => {
     expect(ids(await engine.claim(100, newUuid()))).toEqual([]);
   });
 
-  test('asked many times at once under one id give every one the same', async () => {
+  test('return the same messages to concurrent calls with one id', async () => {
     const accepted = new Set(await Promise.all(Array.from({ length: 20 }, () => accept())));
     const claim = [100, newUuid(), ++engine.number] as const;
     const answers = await Promise.all(Array.from({ length: 8 }, () => engine.claim(...claim)));
     for (const answer of answers) expect(new Set(ids(answer))).toEqual(accepted);
   });
 
-  test('at once under different ids give no message twice', async () => {
+  test('return no message twice under different ids', async () => {
     const accepted = await Promise.all(Array.from({ length: 40 }, () => accept()));
     const answers = await Promise.all(Array.from({ length: 10 }, () => engine.claim(7)));
     answers.push(await engine.claim());
     expect(answers.flatMap(ids).sort()).toEqual(accepted.sort());
   });
 
-  test('go in turns: a conversation that has just sent goes behind those that wait', async () => {
+  test('serve conversations in turn: one that has just sent goes behind those that wait', async () => {
     const busy = someone();
     const one = await accept(busy);
     const two = await accept(busy);
-    const quiet = await accept();
+    const waiting = await accept();
     expect(ids(await engine.claim(1))).toEqual([one]);
     await engine.sent(one);
-    expect(ids(await engine.claim(1))).toEqual([quiet]);
+    expect(ids(await engine.claim(1))).toEqual([waiting]);
     expect(ids(await engine.claim(1))).toEqual([two]);
   });
 
-  test('of a new epoch begin with what the older one held, with its bytes and its doubt', async () => {
+  test('of a new epoch start with the messages of the old one, with their bytes and attempts', async () => {
     const to = someone();
     const held = await accept(to);
     await engine.claim();
@@ -135,7 +135,7 @@ describe('claims', () => {
     expect(ids(await next.claim())).toEqual([behind]);
   });
 
-  test('leave out what is not prepared, and it keeps its place', async () => {
+  test('skip a message that is not prepared, and keep its place', async () => {
     const to = someone();
     const first = await accept(to);
     await accept(to);
@@ -145,19 +145,19 @@ describe('claims', () => {
     expect(ids(await engine.claim())).toEqual([first]);
   });
 
-  test('of a suspended account take nothing new, and give back what was never attempted', async () => {
+  test('of a suspended account take no new message, and return those never attempted', async () => {
     const suspend = (suspendedAt: Date | null) =>
       port.world.database.account.update({ where: { id: port.world.accountId }, data: { suspendedAt } });
-    const doubted = await accept();
+    const unconfirmed = await accept();
     const unsent = await accept();
     const waiting = await accept();
-    expect(ids(await engine.claim(2))).toEqual([doubted, unsent]);
-    await engine.build(doubted);
+    expect(ids(await engine.claim(2))).toEqual([unconfirmed, unsent]);
+    await engine.build(unconfirmed);
     await suspend(new Date());
     try {
       const next = await takeOver(engine);
-      expect(ids(await next.claim())).toEqual([doubted]);
-      expect(await Promise.all([doubted, unsent, waiting].map(status))).toEqual([
+      expect(ids(await next.claim())).toEqual([unconfirmed]);
+      expect(await Promise.all([unconfirmed, unsent, waiting].map(status))).toEqual([
         'sending',
         'queued',
         'queued',
@@ -169,7 +169,7 @@ describe('claims', () => {
     }
   });
 
-  test('fail what a contact has opted out of meanwhile, and the next of the conversation is no exception', async () => {
+  test('fail the messages of a conversation whose contact has opted out meanwhile', async () => {
     const to = someone();
     const first = await accept(to);
     const second = await accept(to);
@@ -187,7 +187,7 @@ describe('claims', () => {
     await port.world.database.optOut.delete({ where: { contactId } });
   });
 
-  test('fail a message that cannot be opened, and let the next go', async () => {
+  test('fail a message that cannot be decrypted, and release the next', async () => {
     const to = someone();
     const broken = await accept(to);
     const next = await accept(to);
@@ -209,7 +209,7 @@ describe('claims', () => {
 });
 
 describe('built messages', () => {
-  test('are kept once: other bytes are not stored, the same are', async () => {
+  test('are stored once: other bytes are not stored', async () => {
     const id = await accept();
     await engine.claim();
     expect(await engine.build(id)).toEqual([id]);
@@ -220,7 +220,7 @@ describe('built messages', () => {
     expect(again!.built).toBe(Buffer.from(`built ${id}`).toString('base64'));
   });
 
-  test('mark the attempt and the rendering', async () => {
+  test('record the attempt and the rendering', async () => {
     const id = await accept();
     await engine.claim();
     const messages = [{ message_id: id, built: 'AAAA', rendered_as: 'text_menu' as const }];
@@ -231,8 +231,8 @@ describe('built messages', () => {
 
   test('are stored for the holder of the claim only', async () => {
     const unclaimed = await accept();
-    const gone = newUuid();
-    expect(await engine.build(unclaimed, gone)).toEqual([]);
+    const unknown = newUuid();
+    expect(await engine.build(unclaimed, unknown)).toEqual([]);
     const stranger = await (await port.addEngine()).acquire();
     await engine.claim();
     expect(await stranger.build(unclaimed)).toEqual([]);
@@ -241,7 +241,7 @@ describe('built messages', () => {
 });
 
 describe('outcomes', () => {
-  test('told again change nothing and emit nothing', async () => {
+  test('reported again change nothing and emit nothing', async () => {
     const begun = Date.now();
     const id = await accept();
     await engine.claim();
@@ -258,7 +258,7 @@ describe('outcomes', () => {
     expect(endedAt).toBeLessThanOrEqual(Date.now());
   });
 
-  test('of receipts are found by the network id, and imply what was missed', async () => {
+  test('of receipts match by network id, and imply skipped steps', async () => {
     const id = await accept();
     const [claimed] = await engine.claim();
     await engine.build(id);
@@ -273,24 +273,23 @@ describe('outcomes', () => {
     expect(await entry(id)).toBeNull();
   });
 
-  test('are answered by whether the instance has something to claim: another engine’s messages are none', async () => {
+  test('return whether this instance has messages to claim', async () => {
     const to = someone();
     const ids = [await accept(to), await accept(to)];
     await engine.claim();
     const stranger = await (await port.addEngine()).acquire();
     await accept(someone(), stranger);
     const sent = (id: string) => ({ kind: 'sent' as const, message_id: id, at: now(), rendered_as: null });
-    const told = (by: TestEngine, ...outcomes: ReturnType<typeof sent>[]) =>
+    const reportOutcomes = (by: TestEngine, ...outcomes: ReturnType<typeof sent>[]) =>
       by.call('outcomes', { outcomes });
-    expect(await told(engine, sent(ids[0]!))).toEqual({ waiting: true });
+    expect(await reportOutcomes(engine, sent(ids[0]!))).toEqual({ waiting: true });
     await engine.claim();
-    expect(await Promise.all([told(engine, sent(ids[1]!)), told(stranger, sent(ids[0]!))])).toEqual([
-      { waiting: false },
-      { waiting: true },
-    ]);
+    expect(
+      await Promise.all([reportOutcomes(engine, sent(ids[1]!)), reportOutcomes(stranger, sent(ids[0]!))]),
+    ).toEqual([{ waiting: false }, { waiting: true }]);
   });
 
-  test('of messages that are nobody’s are taken and change nothing', async () => {
+  test('of unknown messages are accepted and change nothing', async () => {
     const receipt = {
       kind: 'receipt' as const,
       wa_message_id: 'unknown',
@@ -301,7 +300,7 @@ describe('outcomes', () => {
     expect(await types()).toEqual([]);
   });
 
-  test('correct a timeout, late', async () => {
+  test('correct a timeout when they arrive late', async () => {
     const id = await accept();
     await engine.claim();
     await engine.build(id);
@@ -314,7 +313,7 @@ describe('outcomes', () => {
     expect(await types()).toEqual(['message.failed', 'message.sent']);
   });
 
-  test('of a failure let the conversation go on', async () => {
+  test('with a failure release the next message of the conversation', async () => {
     const to = someone();
     const first = await accept(to);
     const second = await accept(to);
@@ -326,7 +325,7 @@ describe('outcomes', () => {
     expect(failed!.data).toMatchObject({ error, wa_message_id: null });
   });
 
-  test('that give a message back let it be claimed again at its place', async () => {
+  test('that return a message let it be claimed again at its place', async () => {
     const to = someone();
     const first = await accept(to);
     await accept(to);
@@ -347,7 +346,7 @@ describe('outcomes', () => {
     expect(unsent).toMatchObject({ message_id: first, built, attempted_at: null });
   });
 
-  test('of one call may concern one message several times', async () => {
+  test('of one call may concern the same message several times', async () => {
     const id = await accept();
     const [claimed] = await engine.claim();
     const receipt = { kind: 'receipt' as const, wa_message_id: claimed!.wa_message_id, at: now() };
@@ -357,7 +356,7 @@ describe('outcomes', () => {
     expect(await types()).toEqual(['message.sent', 'message.status_updated', 'message.status_updated']);
   });
 
-  test('of a deleted instance still tell what has left', async () => {
+  test('of a deleted instance still record sent messages', async () => {
     const id = await accept();
     await engine.claim();
     await engine.build(id);
@@ -367,7 +366,7 @@ describe('outcomes', () => {
     expect(await status(id)).toBe('sent');
   });
 
-  test('make the deliveries that destinations want, in the same transaction', async () => {
+  test('create the deliveries of matching endpoints in the same transaction', async () => {
     const id = newUuid();
     const { accountId, database } = port.world;
     await database.webhookEndpoint.create({
@@ -391,8 +390,8 @@ describe('outcomes', () => {
   });
 });
 
-describe('a group', () => {
-  test('in which some are fenced harms no other', async () => {
+describe('a batch', () => {
+  test('with fenced engines affects no other', async () => {
     const engines = await Promise.all(
       Array.from({ length: 12 }, async () => (await port.addEngine()).acquire()),
     );
@@ -414,18 +413,18 @@ describe('a group', () => {
     );
   });
 
-  test('with the old and the new engine of one instance hears the new one', async () => {
+  test('with the old and the new engine of one instance accepts the new one', async () => {
     const id = await accept();
     await engine.claim();
     await engine.build(id);
     const next = await restart(engine);
     await next.claim();
     const error = { code: 'wa_error' as const, message: null };
-    const [old, news] = await Promise.all([
+    const [old, current] = await Promise.all([
       readRefusal(engine.report({ kind: 'failed', message_id: id, at: now(), error })),
       readRefusal(next.sent(id)),
     ]);
-    expect([old, news]).toEqual(['fenced', 'answered']);
+    expect([old, current]).toEqual(['fenced', 'answered']);
     expect(await status(id)).toBe('sent');
   });
 });

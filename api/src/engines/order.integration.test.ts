@@ -9,14 +9,15 @@ import {
 import { failMessages } from '../messages/apply-status.js';
 
 /**
- * Random engines that claim, send, fail, return, crash and are taken over, while messages are accepted and canceled.
- * Whatever happens, each conversation's messages reach the network in the order of acceptance, and each ends once.
+ * Random engines claim, send, fail, return, crash and are replaced, while messages are accepted and canceled.
+ * The messages of each conversation must reach the network in the order of acceptance, and each must end
+ * once.
  */
 const SEEDS = [1, 2, 3, 4];
 const CONVERSATIONS = 5;
 const MESSAGES = 24;
-/** The attempt at which every run crashes, whatever chance brings beside it. */
-const SURE_CRASH = 20;
+/** Every run crashes at this attempt, so that each has at least one crash. */
+const CERTAIN_CRASH = 20;
 
 let port: InternalApiWorld;
 beforeAll(async () => {
@@ -25,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => port.close());
 
 /** Mulberry32. */
-function randomFrom(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed * 0x9e3779b9;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -39,9 +40,9 @@ class Crash extends Error {}
 
 class Run {
   readonly random: () => number;
-  /** By conversation, in the order of acceptance. */
+  /** Message ids by conversation, in the order of acceptance. */
   readonly accepted = new Map<string, string[]>();
-  /** By conversation, as the network saw them. */
+  /** Message ids by conversation, in the order of arrival at the network. */
   readonly arrived = new Map<string, string[]>();
   accepting = true;
   crashes = 0;
@@ -51,14 +52,14 @@ class Run {
     seed: number,
     readonly instanceId: string,
   ) {
-    this.random = randomFrom(seed);
+    this.random = createRandom(seed);
   }
 
   chance(probability: number): boolean {
     return this.random() < probability;
   }
 
-  /** Lets others go first, for a few turns of the event loop. */
+  /** Lets other tasks run for a few turns of the event loop. */
   async pause(): Promise<void> {
     for (let turns = Math.floor(this.random() * 8); turns > 0; turns--) await nextTurn();
   }
@@ -79,7 +80,7 @@ class Run {
     await failMessages(port.world, [one], { code: 'canceled', message: null });
   }
 
-  /** Engines follow each other until nothing is left to send. */
+  /** Replaces crashed engines until no message is left to send. */
   async serve(first: TestEngine): Promise<void> {
     for (let engine = first; ;) {
       const crashed = await this.runEngine(engine);
@@ -93,25 +94,29 @@ class Run {
     }
   }
 
-  /** Whether the engine crashed. */
+  /** Runs an engine and returns whether it crashed. */
   private async runEngine(engine: TestEngine): Promise<boolean> {
     const socket = { open: true };
     while (this.accepting || (await this.waiting()) > 0) {
       const claimed = await engine.claim(1 + Math.floor(this.random() * 6));
       if (claimed.length === 0) await this.pause();
-      const lanes = await Promise.allSettled(claimed.map((message) => this.lane(engine, message, socket)));
-      const failures = lanes.flatMap((lane) => (lane.status === 'rejected' ? [lane.reason as Error] : []));
+      const sends = await Promise.allSettled(claimed.map((message) => this.deliver(engine, message, socket)));
+      const failures = sends.flatMap((send) => (send.status === 'rejected' ? [send.reason as Error] : []));
       for (const failure of failures) if (!(failure instanceof Crash)) throw failure;
       if (failures.length > 0) return true;
     }
     return false;
   }
 
-  private async lane(engine: TestEngine, message: ClaimedMessage, socket: { open: boolean }): Promise<void> {
+  private async deliver(
+    engine: TestEngine,
+    message: ClaimedMessage,
+    socket: { open: boolean },
+  ): Promise<void> {
     const id = message.message_id;
-    const surely = ++this.attempts === SURE_CRASH;
+    const isCertain = ++this.attempts === CERTAIN_CRASH;
     const crashAt = (place: number): void => {
-      if (surely || this.chance(0.01)) socket.open = false;
+      if (isCertain || this.chance(0.01)) socket.open = false;
       if (!socket.open) throw new Crash(`at ${place}`);
     };
     crashAt(1);
@@ -144,7 +149,7 @@ class Run {
   }
 }
 
-test.each(SEEDS)('order holds and each message ends once (seed %d)', async (seed) => {
+test.each(SEEDS)('keeps the order, and ends each message once (seed %d)', async (seed) => {
   const engine = await (await port.addEngine()).acquire();
   const run = new Run(seed, engine.instanceId);
   const accepts = Array.from({ length: CONVERSATIONS }, (_, i) =>

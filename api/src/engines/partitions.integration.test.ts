@@ -6,7 +6,10 @@ import {
 } from '@gwk/test/support/api/internal-api';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 
-/** What a message costs must not grow with the days that are kept: each statement of its functions opens its day's alone. */
+/**
+ * The cost of a message must not grow with the days kept: each statement of its functions opens only the
+ * partition of its day.
+ */
 let port: InternalApiWorld;
 let engine: TestEngine;
 let opened: OpenedPartitions;
@@ -21,17 +24,17 @@ afterAll(async () => {
   await port.close();
 });
 
-const openedBy = async (calls: Record<string, [call: string, values: unknown[]]>) => {
+const listOpened = async (calls: Record<string, [call: string, values: unknown[]]>) => {
   const found: Record<string, string[]> = {};
   for (const [name, [call, values]] of Object.entries(calls)) found[name] = await opened.by(call, values);
   return found;
 };
-const dayOf = (id: string): string => partitionAt(parseUuidTime(id));
+const findPartition = (id: string): string => partitionAt(parseUuidTime(id));
 
-test('a claim, what is built, what is known and what changes of a message open its day only', async () => {
+test('claim, build, lookup and outcome of a message open only the partition of its day', async () => {
   const { instanceId, lease } = engine;
   const id = await port.accept({ instance: instanceId, to: '5511900000001' });
-  const day = dayOf(id);
+  const day = findPartition(id);
   const caller = [[instanceId], [lease.epoch], [lease.holder]];
   const change = {
     place: 1,
@@ -54,15 +57,15 @@ test('a claim, what is built, what is known and what changes of a message open i
     facts: ['SELECT gwk_message_facts($1)', [[id]]],
     outcome: [`SELECT gwk_record_outcomes($1, $2, $3, $4, '[]')`, [...caller, JSON.stringify([change])]],
   };
-  expect(await openedBy(calls)).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
+  expect(await listOpened(calls)).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
   expect(await port.world.database.message.findUnique({ where: { id } })).toMatchObject({ status: 'sent' });
 });
 
-test('a quote, a schedule that moves and what a contact sends or deletes open its day only, or none', async () => {
+test('quote, rescheduling, receive and delete open only the partition of the day, or none', async () => {
   const { instanceId, lease } = engine;
   const { database } = port.world;
   const id = await port.accept({ instance: instanceId, to: '5511900000002' });
-  const day = dayOf(id);
+  const day = findPartition(id);
   await database.$executeRaw`
     UPDATE outbox SET state = 'scheduled', release_at = now(), seq = NULL, head = false WHERE message_id = ${id}::uuid`;
   const { accountId, conversationId } = await database.message.findUniqueOrThrow({ where: { id } });
@@ -94,7 +97,7 @@ test('a quote, a schedule that moves and what a contact sends or deletes open it
     received: receive(null),
     deleted: receive(id),
   };
-  expect(await openedBy(calls)).toEqual({ quote: [day], moved: [day], received: [], deleted: [day] });
+  expect(await listOpened(calls)).toEqual({ quote: [day], moved: [day], received: [], deleted: [day] });
   expect(await database.message.findUnique({ where: { id } })).toMatchObject({
     deletedForAll: true,
     scheduledFor: expect.any(Date) as Date,

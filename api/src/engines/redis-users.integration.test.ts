@@ -42,7 +42,7 @@ const user = (engine: TestEngine) => port.world.keys.engineUser(engine.instanceI
 const admin = (...command: string[]) => port.world.redis.sendCommand(command);
 const denied = (promise: Promise<unknown>) => expect(promise).rejects.toThrow(/NOPERM|no permissions/i);
 
-test('an engine can do in Redis what engines do', async () => {
+test('an engine may run its own commands in Redis', async () => {
   const engine = await acquired();
   const client = await connect(engine);
   const { keys } = port.world;
@@ -72,7 +72,7 @@ test('an engine can do in Redis what engines do', async () => {
   expect(await client.sendCommand(['PING'])).toBe('PONG');
 });
 
-test('an engine reaches nothing of another, nor anything beyond its commands', async () => {
+test('an engine may neither reach the keys of another nor run other commands', async () => {
   const engine = await acquired();
   const other = await acquired();
   const client = await connect(engine);
@@ -126,7 +126,7 @@ test('an engine reaches nothing of another, nor anything beyond its commands', a
   for (const command of forbidden) await denied(client.sendCommand(command));
 });
 
-test('a newer lease cuts the connections of the older, whose password is worth nothing more', async () => {
+test('a newer lease closes the connections of the older one and invalidates its password', async () => {
   const engine = await acquired();
   const client = await connect(engine);
   const closed = new Promise<void>((resolve) => client.once('error', () => resolve()));
@@ -140,7 +140,7 @@ test('a newer lease cuts the connections of the older, whose password is worth n
   await connect(engine);
 });
 
-test('a user that Redis forgot is made again as it was, for the present lease alone', async () => {
+test('restores a user that Redis lost, for the current lease only', async () => {
   const engine = await acquired();
   await admin('ACL', 'DELUSER', user(engine));
   await expect(connect(engine)).rejects.toThrow(/WRONGPASS/);
@@ -150,7 +150,7 @@ test('a user that Redis forgot is made again as it was, for the present lease al
   expect(await readRefusal(engine.client.call('redis-user', stale))).toBe('fenced');
 });
 
-test('a user that is made again while keys are rotated takes the password that its engine has', async () => {
+test('restores a user with the password of its engine during a key rotation', async () => {
   const engine = await acquired();
   const { database: db, redis, sealer, keys } = port.world;
   const prefix = keys.instance('').replace(/i::$/, '');
@@ -166,14 +166,14 @@ test('a user that is made again while keys are rotated takes the password that i
   await connect(engine);
 });
 
-test('a lease is given while Redis is away, which nobody asks', async () => {
-  const away = { isReady: false, sendCommand: jest.fn() };
-  const alone = await createInternalApiWorld({ redis: away });
+test('grants a lease without Redis while Redis is unavailable', async () => {
+  const unavailableRedis = { isReady: false, sendCommand: jest.fn() };
+  const alone = await createInternalApiWorld({ redis: unavailableRedis });
   const engine = await alone.addEngine();
   await engine.acquire();
   expect(engine.terms!.redis.username).toBe(alone.world.keys.engineUser(engine.instanceId));
   await expect(engine.call('redis-user', {})).rejects.toThrow(/503/);
-  expect(away.sendCommand).not.toHaveBeenCalled();
+  expect(unavailableRedis.sendCommand).not.toHaveBeenCalled();
   await alone.close();
 });
 

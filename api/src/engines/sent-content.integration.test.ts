@@ -18,16 +18,16 @@ afterAll(() => port.close());
 const accept = () => port.accept({ instance: engine.instanceId, to: '5511977770001' });
 const message = (id: string) => port.world.database.message.findUniqueOrThrow({ where: { id } });
 
-/** The lease passes to another pod, as after a crash. */
+/** Passes the lease to another pod, as after a crash. */
 async function takeOver(from: TestEngine): Promise<TestEngine> {
   await port.operator.call('engine-ended', { instance_id: from.instanceId, pod: from.pod });
   return (await port.addPod(from.instanceId, `${from.pod}x`)).acquire();
 }
 
-describe('what was sent', () => {
-  const sentAs = (wa_message_id: string, by = engine) => by.call('sent', { wa_message_id });
+describe('the content of a sent message', () => {
+  const readSent = (wa_message_id: string, by = engine) => by.call('sent', { wa_message_id });
 
-  test('is read as it was built, by the next engine too, and by nobody else', async () => {
+  test('is returned as built, also to the next engine, and to no other', async () => {
     const id = await accept();
     await engine.claim();
     await engine.call('built', { messages: [{ message_id: id, built: 'YnVpbHQ=', rendered_as: null }] });
@@ -40,16 +40,16 @@ describe('what was sent', () => {
     await engine.call('outcomes', { outcomes: [outcome] });
     const { waMessageId } = await message(id);
     const next = await takeOver(engine);
-    expect(await sentAs(waMessageId!, next)).toEqual({ built: 'YnVpbHQ=' });
-    expect(await readRefusal(sentAs(waMessageId!))).toBe('unauthorized');
+    expect(await readSent(waMessageId!, next)).toEqual({ built: 'YnVpbHQ=' });
+    expect(await readRefusal(readSent(waMessageId!))).toBe('unauthorized');
     const stranger = await (await port.addEngine()).acquire();
-    expect(await sentAs(waMessageId!, stranger)).toEqual({ built: null });
+    expect(await readSent(waMessageId!, stranger)).toEqual({ built: null });
   });
 
-  test('is nothing where it is not known, or not yet built', async () => {
+  test('is null for an unknown message and for one not yet built', async () => {
     const id = await accept();
     const { waMessageId } = await message(id);
-    expect(await sentAs(waMessageId!)).toEqual({ built: null });
-    expect(await sentAs('3EB0NEVER')).toEqual({ built: null });
+    expect(await readSent(waMessageId!)).toEqual({ built: null });
+    expect(await readSent('3EB0NEVER')).toEqual({ built: null });
   });
 });

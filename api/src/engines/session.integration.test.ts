@@ -35,7 +35,7 @@ const read = async (...wanted: [string, string[] | null][]) => {
   );
 };
 
-test('keys are read by type, by name, and not at all', async () => {
+test('reads keys by type and by name', async () => {
   await write(['creds', 'me', 'c'], ['session', 'a', '1'], ['session', 'b', '2'], ['pre-key', 'a', '3']);
   expect(await read(['session', null])).toEqual({ 'session/a': '1', 'session/b': '2' });
   expect(await read(['session', ['b', 'none']], ['pre-key', ['a', 'b']])).toEqual({
@@ -47,13 +47,13 @@ test('keys are read by type, by name, and not at all', async () => {
   expect(await read()).toEqual({});
 });
 
-test('a write replaces, removes and adds at once; the last value of a key is the one', async () => {
+test('a write replaces, removes and adds keys together; the last value of a key wins', async () => {
   await write(['session', 'a', '1'], ['session', 'b', '2']);
   await write(['session', 'a', null], ['session', 'b', '3'], ['session', 'c', '4'], ['session', 'b', '5']);
   expect(await read(['session', null])).toEqual({ 'session/b': '5', 'session/c': '4' });
 });
 
-test('a write that comes through after what followed it puts no key back, and brings none back', async () => {
+test('a write that arrives after later ones neither replaces nor restores a key', async () => {
   const first = { entries: [{ type: 'session', key: 'a', value: bytes('1') }] };
   await engine.call('session-write', first);
   const { number } = engine;
@@ -65,7 +65,7 @@ test('a write that comes through after what followed it puts no key back, and br
   expect(await read(['session', null])).toEqual({});
 });
 
-test('the keys of a first pairing are one write', async () => {
+test('stores the keys of a first pairing in one write', async () => {
   const entries = Array.from({ length: 812 }, (_, i): [string, string, string] => [
     'pre-key',
     String(i),
@@ -75,7 +75,7 @@ test('the keys of a first pairing are one write', async () => {
   expect(Object.keys(await read(['pre-key', null]))).toHaveLength(812);
 });
 
-test('writes at once that share keys all end', async () => {
+test('concurrent writes that share keys all finish', async () => {
   const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
   const shuffled = () => [...keys].sort(() => Math.random() - 0.5);
   await Promise.all(
@@ -86,7 +86,7 @@ test('writes at once that share keys all end', async () => {
   expect(new Set(Object.values(await read(['s', null])))).toEqual(new Set(['19']));
 });
 
-test('what is stored is sealed for the instance', async () => {
+test('stores session keys encrypted for their instance', async () => {
   await write(['creds', 'me', 'secret of the number']);
   const [row] = await port.world.database.sessionKey.findMany({ where: { instanceId: engine.instanceId } });
   expect(Buffer.from(row!.valueSealed).toString('latin1')).not.toContain('secret');

@@ -63,7 +63,7 @@ test('a sandbox that connects is paired, then connected, in one transaction with
   ]);
 });
 
-test('the same call again changes nothing and emits nothing, nor does the same change in a new one', async () => {
+test('neither a repeated call nor the same change again changes or emits anything', async () => {
   const engine = await sandbox();
   const changes = [
     { state: 'connected' as const, at: minutesAgo(1).toISOString(), reason: null, paired: PAIRED },
@@ -78,7 +78,7 @@ test('the same call again changes nothing and emits nothing, nor does the same c
   expect({ ...(await instance(engine)), updatedAt: null }).toEqual({ ...row, updatedAt: null });
 });
 
-test('a change from before the present state is placed at its beginning, in the order it came', async () => {
+test('a change dated before the current state is placed at its start, in order of arrival', async () => {
   const engine = await sandbox();
   const at = (minutes: number) => minutesAgo(minutes).toISOString();
   await engine.call('state', { changes: [{ state: 'connected', at: at(3), reason: null }] });
@@ -95,7 +95,7 @@ test('a change from before the present state is placed at its beginning, in the 
   expect(await instance(engine)).toMatchObject({ state: 'connecting', reconnectCount: 1 });
 });
 
-test('a change that cannot be written leaves nothing behind', async () => {
+test('a change that cannot be written leaves no other change of its call', async () => {
   const engine = await sandbox();
   const before = await instance(engine);
   const at = new Date().toISOString();
@@ -112,29 +112,33 @@ test('a change that cannot be written leaves nothing behind', async () => {
   expect(await intervals(engine)).toHaveLength(1);
 });
 
-test('calls at once are one after the other, and what was told last is the last', async () => {
+test('applies concurrent calls one by one, and keeps the last reported state', async () => {
   const engine = await sandbox();
   const at = new Date().toISOString();
   const states = ['connected', 'disconnected', 'connected', 'disconnected', 'connecting'] as const;
   await Promise.all(states.map((state) => engine.call('state', { changes: [{ state, at, reason: null }] })));
   const rows = await intervals(engine);
   expect(rows.filter(({ endedAt }) => endedAt === null)).toHaveLength(1);
-  const told = (await events(engine)).length;
-  expect(told).toBe(rows.filter(({ state }) => state !== 'connecting').length);
+  const emitted = (await events(engine)).length;
+  expect(emitted).toBe(rows.filter(({ state }) => state !== 'connecting').length);
   expect((await instance(engine)).state).toBe('connecting');
 });
 
-describe('a call whose answer was late, and which comes through after its repeat and what followed', () => {
-  const fallen = { state: 'disconnected' as const, at: minutesAgo(4).toISOString(), reason: 'timed_out' };
-  // The same state once more makes no interval of its own.
-  const closed = { ...fallen, at: minutesAgo(3.5).toISOString(), reason: 'connection_closed' };
-  const trying = { state: 'connecting' as const, at: minutesAgo(3).toISOString(), reason: null };
-  const back = { state: 'connected' as const, at: minutesAgo(2).toISOString(), reason: null };
+describe('a call that arrives after its repeat and later calls', () => {
+  const disconnected = {
+    state: 'disconnected' as const,
+    at: minutesAgo(4).toISOString(),
+    reason: 'timed_out',
+  };
+  // The same state again creates no interval.
+  const closed = { ...disconnected, at: minutesAgo(3.5).toISOString(), reason: 'connection_closed' };
+  const connecting = { state: 'connecting' as const, at: minutesAgo(3).toISOString(), reason: null };
+  const reconnected = { state: 'connected' as const, at: minutesAgo(2).toISOString(), reason: null };
 
-  test.each<[string, (typeof fallen | typeof trying | typeof back)[][]]>([
-    ['of a change', [[fallen], [trying, back]]],
-    ['of one that made no interval', [[fallen, closed], [closed], [trying, back]]],
-    ['of all that there was', [[fallen, closed, trying, back]]],
+  test.each<[string, (typeof disconnected | typeof connecting | typeof reconnected)[][]]>([
+    ['with a change', [[disconnected], [connecting, reconnected]]],
+    ['with a change without an interval', [[disconnected, closed], [closed], [connecting, reconnected]]],
+    ['with all changes', [[disconnected, closed, connecting, reconnected]]],
   ])('changes nothing: %s', async (_name, calls) => {
     const engine = await sandbox();
     const since = minutesAgo(9).toISOString();
@@ -154,14 +158,14 @@ describe('a call whose answer was late, and which comes through after its repeat
     await engine.call('state', {
       changes: [{ state: 'connected', at: since, reason: null, paired: PAIRED }],
     });
-    await engine.call('state', { changes: [fallen] });
-    await engine.call('state', { changes: [trying, back] });
-    await engine.repeat('state', { changes: [fallen] }, 2);
+    await engine.call('state', { changes: [disconnected] });
+    await engine.call('state', { changes: [connecting, reconnected] });
+    await engine.repeat('state', { changes: [disconnected] }, 2);
     expect((await instance(engine)).state).toBe('connected');
   });
 });
 
-test('what was told of a link that was to go is left out for good, when the device has gone too', async () => {
+test('ignores a report about a link that is to be unlinked, also when repeated after the unlink', async () => {
   const engine = await sandbox();
   const { database } = port.world;
   const where = { id: engine.instanceId };
@@ -174,7 +178,7 @@ test('what was told of a link that was to go is left out for good, when the devi
   expect(await instance(engine)).toEqual(before);
 });
 
-test('the numbers of a lease are its own: the next one begins anew', async () => {
+test('numbers calls by lease: the next lease starts again', async () => {
   const engine = await sandbox();
   const at = () => new Date().toISOString();
   await engine.call('state', { changes: [{ state: 'connected', at: at(), reason: null, paired: PAIRED }] });
@@ -185,33 +189,33 @@ test('the numbers of a lease are its own: the next one begins anew', async () =>
   expect((await instance(engine)).state).toBe('connected');
 });
 
-test('a call that failed was not the last: it is made when it is repeated', async () => {
+test('a failed call is applied when it is repeated', async () => {
   const engine = await sandbox();
   const { database } = port.world;
   const changes = [{ state: 'connected' as const, at: new Date().toISOString(), reason: null }];
-  await database.$executeRaw`ALTER TABLE instances ADD CONSTRAINT away CHECK (state <> 'connected') NOT VALID`;
+  await database.$executeRaw`ALTER TABLE instances ADD CONSTRAINT refuses CHECK (state <> 'connected') NOT VALID`;
   try {
     await expect(engine.call('state', { changes })).rejects.toThrow(/503/);
   } finally {
-    await database.$executeRaw`ALTER TABLE instances DROP CONSTRAINT away`;
+    await database.$executeRaw`ALTER TABLE instances DROP CONSTRAINT refuses`;
   }
   await engine.repeat('state', { changes }, engine.number);
   expect((await instance(engine)).state).toBe('connected');
 });
 
-test('a restriction of the network is kept with its end, and lifted', async () => {
+test('stores a network restriction with its end, and lifts it', async () => {
   const engine = await (await port.addEngine()).acquire();
-  const kept = async () => {
+  const readRestriction = async () => {
     const { instanceId: id } = engine;
     return (await port.world.database.instance.findUniqueOrThrow({ where: { id } })).restrictedUntil;
   };
   const until = new Date(Date.now() + 3_600_000);
   await engine.call('restricted', { until: until.toISOString() });
   const first = engine.number;
-  expect(await kept()).toEqual(until);
+  expect(await readRestriction()).toEqual(until);
   await engine.call('restricted', { until: null });
-  expect(await kept()).toBeNull();
-  // The first call, whose answer was late, comes through at last.
+  expect(await readRestriction()).toBeNull();
+  // The first call, whose answer was late, arrives now.
   await engine.repeat('restricted', { until: until.toISOString() }, first);
-  expect(await kept()).toBeNull();
+  expect(await readRestriction()).toBeNull();
 });

@@ -7,7 +7,7 @@ import {
 import type { Database } from '../database/database.js';
 import { Authentication } from './auth.js';
 
-const REMEMBERED_MS = 1_500;
+const CACHED_MS = 1_500;
 
 let port: InternalApiWorld;
 const engines: TestEngine[] = [];
@@ -17,61 +17,61 @@ beforeAll(async () => {
 });
 afterAll(() => port.close());
 
-/** With a clock that is set by hand, and told of each look at the tokens. */
-function authentication(looking: () => Promise<void> = () => Promise.resolve()) {
+/** With a manual clock, and a callback after each query of tokens. */
+function authentication(onQuery: () => Promise<void> = () => Promise.resolve()) {
   let now = 0;
-  let looks = 0;
+  let queries = 0;
   const { database } = port.world;
-  const watched = {
+  const counting = {
     $queryRaw: async (...query: Parameters<Database['$queryRaw']>) => {
-      looks += 1;
+      queries += 1;
       const rows = await database.$queryRaw(...query);
-      await looking();
+      await onQuery();
       return rows;
     },
   } as Pick<Database, '$queryRaw'>;
-  const auth = new Authentication(watched, OPERATOR_TOKEN, () => now);
+  const auth = new Authentication(counting, OPERATOR_TOKEN, () => now);
   return {
     auth,
-    looks: () => looks,
+    queries: () => queries,
     pass: (ms: number) => (now += ms),
-    of: ({ token }: Pick<TestEngine, 'token'>) => auth.engine(`Bearer ${token}`),
+    authenticate: ({ token }: Pick<TestEngine, 'token'>) => auth.engine(`Bearer ${token}`),
   };
 }
 
-test('many engines that call at once, each several times, cost one statement', async () => {
-  const { of, looks } = authentication();
-  const callers = await Promise.all([...engines, ...engines].map(of));
+test('authenticates concurrent calls of many engines with one query', async () => {
+  const { authenticate, queries } = authentication();
+  const callers = await Promise.all([...engines, ...engines].map(authenticate));
   expect(callers.map(({ instanceId }) => instanceId)).toEqual(
     [...engines, ...engines].map(({ instanceId }) => instanceId),
   );
-  expect(looks()).toBe(1);
+  expect(queries()).toBe(1);
 });
 
-test('an engine that is looked up again takes along those that were heard of', async () => {
-  const { of, looks, pass } = authentication();
-  await Promise.all(engines.map(of));
-  pass(REMEMBERED_MS - 1);
-  await Promise.all(engines.map(of));
+test('renews the tokens in use together with an expired one', async () => {
+  const { authenticate, queries, pass } = authentication();
+  await Promise.all(engines.map(authenticate));
+  pass(CACHED_MS - 1);
+  await Promise.all(engines.map(authenticate));
   pass(1);
-  await of(engines[0]!);
-  pass(REMEMBERED_MS - 1);
-  await Promise.all(engines.map(of));
-  expect(looks()).toBe(2);
+  await authenticate(engines[0]!);
+  pass(CACHED_MS - 1);
+  await Promise.all(engines.map(authenticate));
+  expect(queries()).toBe(2);
 });
 
-test('an engine that was not heard of is forgotten in its time', async () => {
-  const { of, looks, pass } = authentication();
-  await Promise.all(engines.map(of));
-  pass(REMEMBERED_MS);
-  await of(engines[0]!);
-  await of(engines[1]!);
-  expect(looks()).toBe(3);
+test('forgets an engine that did not call for the cache time', async () => {
+  const { authenticate, queries, pass } = authentication();
+  await Promise.all(engines.map(authenticate));
+  pass(CACHED_MS);
+  await authenticate(engines[0]!);
+  await authenticate(engines[1]!);
+  expect(queries()).toBe(3);
 });
 
-test('an unknown token is refused among known ones', async () => {
-  const { of } = authentication();
-  const callers = [engines[0]!, { token: 'nobody' }, engines[1]!].map(of);
+test('refuses an unknown token among known ones', async () => {
+  const { authenticate } = authentication();
+  const callers = [engines[0]!, { token: 'nobody' }, engines[1]!].map(authenticate);
   expect((await Promise.allSettled(callers)).map(({ status }) => status)).toEqual([
     'fulfilled',
     'rejected',
@@ -80,10 +80,10 @@ test('an unknown token is refused among known ones', async () => {
   await expect(callers[1]).rejects.toMatchObject({ refusal: 'unauthorized' });
 });
 
-test('a token that is revoked while it is looked up is not remembered from before', async () => {
+test('does not cache a token that is revoked during its query', async () => {
   const engine = await port.addEngine();
   let revoke = true;
-  const { auth, of, looks } = authentication(async () => {
+  const { auth, authenticate, queries } = authentication(async () => {
     if (!revoke) return;
     revoke = false;
     await port.world.database.engineToken.updateMany({
@@ -92,7 +92,7 @@ test('a token that is revoked while it is looked up is not remembered from befor
     });
     auth.forget(engine.instanceId);
   });
-  await of(engine);
-  await expect(of(engine)).rejects.toMatchObject({ refusal: 'unauthorized' });
-  expect(looks()).toBe(2);
+  await authenticate(engine);
+  await expect(authenticate(engine)).rejects.toMatchObject({ refusal: 'unauthorized' });
+  expect(queries()).toBe(2);
 });

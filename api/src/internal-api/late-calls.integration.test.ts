@@ -7,7 +7,7 @@ import {
 import { until } from '@gwk/test/support/wait';
 import { Prisma } from '../generated/prisma/client.js';
 
-/** Calls about messages that come through after their repeat, and after what followed. */
+/** Calls about messages that arrive after their repeat, and after later calls. */
 let port: InternalApiWorld;
 beforeAll(async () => {
   port = await sharedInternalApi();
@@ -26,7 +26,7 @@ const ids = (messages: { message_id: string }[]) => messages.map((one) => one.me
 const status = async (id: string) =>
   (await port.world.database.message.findUniqueOrThrow({ where: { id } })).status;
 
-test('claims take nothing then: nobody waits for what they would get', async () => {
+test('a claim that arrives after its repeat takes nothing, because no caller awaits its messages', async () => {
   const claimId = newUuid();
   const late = [100, claimId, ++engine.number] as const;
   expect(await engine.claim(100, claimId, ++engine.number, true)).toEqual([]);
@@ -36,7 +36,7 @@ test('claims take nothing then: nobody waits for what they would get', async () 
   expect(ids(await engine.claim())).toEqual([message]);
 });
 
-test('a claim that was repeated once takes nothing when the claim after it has been answered, either', async () => {
+test('a claim repeated once takes nothing after a later claim was answered', async () => {
   const late = [100, newUuid(), ++engine.number] as const;
   await engine.claim(100, late[1], ++engine.number, true);
   await engine.claim();
@@ -45,7 +45,7 @@ test('a claim that was repeated once takes nothing when the claim after it has b
   expect(await status(message)).toBe('queued');
 });
 
-test('what the first attempt took, its repeat is given', async () => {
+test('a repeated claim returns the messages of the first attempt', async () => {
   const message = await accept();
   const claimId = newUuid();
   expect(ids(await engine.claim(100, claimId))).toEqual([message]);
@@ -54,7 +54,7 @@ test('what the first attempt took, its repeat is given', async () => {
   expect(await status(message)).toBe('sending');
 });
 
-test('a repeat waits for an attempt that is under way, and is given what that one takes at last', async () => {
+test('a repeated claim waits for an attempt under way, and returns the messages that it takes', async () => {
   const { database } = port.world;
   const claimId = newUuid();
   const { epoch, holder } = engine.lease;
@@ -74,7 +74,7 @@ test('a repeat waits for an attempt that is under way, and is given what that on
   expect(ids(await repeat!)).toEqual([message]);
 });
 
-test('a repeat waits for no other call of its number', async () => {
+test('a repeated claim waits for no other call of its instance', async () => {
   const { epoch, holder } = engine.lease;
   await port.world.database.$transaction(async (tx) => {
     await tx.$queryRaw`
@@ -90,7 +90,7 @@ async function claimWaits(): Promise<boolean> {
   return waiting.length > 0;
 }
 
-test('a look that finds nothing writes nothing', async () => {
+test('a claim that finds nothing writes nothing', async () => {
   const { database } = port.world;
   const where = { instanceId: engine.instanceId };
   await engine.claim();
@@ -101,7 +101,7 @@ test('a look that finds nothing writes nothing', async () => {
   expect(await database.engineCall.findMany({ where })).toMatchObject([{ route: 'claims', number: 2n }]);
 });
 
-test('of claims at once each is answered by its own number', async () => {
+test('concurrent claims are answered by their own numbers', async () => {
   const accepted = await Promise.all(Array.from({ length: 5 }, () => accept()));
   const other = await (await port.addEngine()).acquire();
   const theirs = await port.accept({ instance: other.instanceId, to: someone() });
@@ -118,7 +118,7 @@ test('of claims at once each is answered by its own number', async () => {
   expect([last, others]).toEqual([all, [theirs]]);
 });
 
-test('what gives an earlier claim back leaves the present one alone', async () => {
+test('a return of an earlier claim does not affect the current one', async () => {
   const message = await accept();
   const claimId = newUuid();
   await engine.claim(1, claimId);

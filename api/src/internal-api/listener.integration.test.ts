@@ -25,12 +25,12 @@ beforeAll(async () => {
 });
 afterAll(() => port.close());
 
-interface Given {
+interface CallOptions {
   method?: string;
   token?: string;
   body?: string | Uint8Array<ArrayBuffer>;
 }
-async function call(path: string, { method = 'POST', token = engine.token, body = '{}' }: Given = {}) {
+async function call(path: string, { method = 'POST', token = engine.token, body = '{}' }: CallOptions = {}) {
   const response = await fetch(new URL(path, port.url), {
     method,
     headers: { authorization: `Bearer ${token}` },
@@ -41,7 +41,7 @@ async function call(path: string, { method = 'POST', token = engine.token, body 
 const lease = () => engine.lease;
 
 describe('a call', () => {
-  test('to an unknown route, or by another method, is 404', async () => {
+  test('to an unknown route or with another method is 404', async () => {
     for (const path of [
       '/',
       '/engine/none',
@@ -56,13 +56,13 @@ describe('a call', () => {
     expect((await call('/engine/renew', { method: 'PUT' })).status).toBe(404);
   });
 
-  test('that says what Postgres cannot keep is invalid, and so is given up, not repeated for ever', async () => {
+  test('with values that Postgres cannot store is 422, so that it is not repeated for ever', async () => {
     const at = '0000-01-01T00:00:00Z';
     const now = new Date().toISOString();
     const outcome = { kind: 'receipt', wa_message_id: 'x', status: 'read', at };
     const ban = { state: 'banned', at: now, reason: null, ban: { code: '402', expires_at: at } };
     const dropped = { state: 'disconnected', at: now, reason: null, reconnect: { count: 2 ** 31, at: null } };
-    for (const [route, said] of [
+    for (const [route, fields] of [
       ['outcomes', { outcomes: [outcome] }],
       ['state', { number: 1, changes: [ban] }],
       ['state', { number: 1, changes: [dropped] }],
@@ -71,7 +71,7 @@ describe('a call', () => {
       ['renew', { epoch: 2 ** 31 }],
     ] as const) {
       const { status, body } = await call(`/engine/${route}`, {
-        body: JSON.stringify({ ...lease(), ...said }),
+        body: JSON.stringify({ ...lease(), ...fields }),
       });
       expect([route, status, body['error']]).toEqual([route, 422, 'invalid']);
     }
@@ -90,12 +90,12 @@ describe('a call', () => {
 
   test.each([
     ['malformed JSON', '{"epoch": 1'],
-    ['no object', '[]'],
+    ['an array', '[]'],
     ['unknown fields', JSON.stringify({ epoch: 1, holder: randomUUID(), connected: true, more: 1 })],
     ['a missing field', JSON.stringify({ epoch: 1, holder: randomUUID() })],
     ['a wrong type', JSON.stringify({ epoch: 'one', holder: randomUUID(), connected: true })],
     ['bytes that are not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
-    ['nothing', ''],
+    ['an empty body', ''],
   ])('with %s is 422', async (_, body) => {
     const answer = await call('/engine/renew', { body });
     expect(answer.status).toBe(422);
@@ -103,7 +103,7 @@ describe('a call', () => {
     expect(answer.body['issues']).not.toHaveLength(0);
   });
 
-  test('with a body that is too large is 422, and the listener goes on', async () => {
+  test('with a body that is too large is 422, and the next call succeeds', async () => {
     const body = JSON.stringify({ ...lease(), connected: true, more: 'x'.repeat(200_000) });
     expect((await call('/engine/renew', { body })).status).toBe(422);
     expect(
@@ -111,27 +111,27 @@ describe('a call', () => {
     ).toBe(200);
   });
 
-  test('that stops half-way harms no other', async () => {
+  test('that stops half-way affects no other', async () => {
     const request = httpRequest(new URL('/engine/renew', port.url), {
       method: 'POST',
       headers: { authorization: `Bearer ${engine.token}`, 'content-length': 100 },
     });
     request.on('error', () => undefined);
     const { promise: begun, resolve } = Promise.withResolvers<void>();
-    const seen = (message: unknown) => {
+    const onStart = (message: unknown) => {
       const { headers } = (message as { request: IncomingMessage }).request;
       if (headers['content-length'] === '100') resolve();
     };
-    subscribe('http.server.request.start', seen);
+    subscribe('http.server.request.start', onStart);
     request.write('{"epoch":');
-    await begun.finally(() => unsubscribe('http.server.request.start', seen));
+    await begun.finally(() => unsubscribe('http.server.request.start', onStart));
     request.destroy();
     expect(
       (await call('/engine/renew', { body: JSON.stringify({ ...lease(), connected: true }) })).status,
     ).toBe(200);
   });
 
-  test('may hold NUL, which is left out', async () => {
+  test('may contain NUL, which is removed', async () => {
     const entry = { type: 'creds', key: 'a\u0000b', value: 'AAAA' };
     await engine.call('session-write', { entries: [entry] });
     const read = await engine.call('session-read', { wanted: [{ type: 'creds', keys: ['ab'] }] });
@@ -139,7 +139,7 @@ describe('a call', () => {
   });
 });
 
-test('what a call says and shows reaches no log', async () => {
+test('logs contain nothing of the bodies and tokens of calls', async () => {
   const marker = `marker-${randomUUID()}`;
   const to = '5511966660001';
   await port.accept({ instance: engine.instanceId, to, text: marker });
@@ -158,7 +158,7 @@ test('what a call says and shows reaches no log', async () => {
   for (const secret of secrets) expect(lines.join('\n')).not.toContain(secret);
 });
 
-test('while Postgres is away a call is 503, not refused', async () => {
+test('a call is 503 while Postgres is unavailable', async () => {
   const database = openDatabase({ url: 'postgresql://gwk@127.0.0.1:1/none', poolSize: 2, program: 'test' });
   const { world } = port;
   const listener = await startInternalListener({
@@ -199,7 +199,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
   await database.$disconnect();
 });
 
-test('a listener that closes answers what is under way', async () => {
+test('a closing listener answers calls under way', async () => {
   const own = await createInternalApiWorld();
   const engines = await Promise.all(Array.from({ length: 5 }, async () => (await own.addEngine()).acquire()));
   const calls = engines.map((one) => one.call('renew', { connected: true }));

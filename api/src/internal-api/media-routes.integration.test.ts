@@ -18,21 +18,21 @@ beforeAll(async () => {
 });
 afterAll(() => port.close());
 
-const lease = (of: TestEngine) => ({ epoch: of.lease.epoch, holder: of.lease.holder });
-const upload = (of: TestEngine, bytes: Buffer, named: Record<string, string> = {}) => {
-  const { epoch, holder } = lease(of);
-  return port.clientWith(of.token).upload({ epoch: String(epoch), holder, ...named }, Readable.from([bytes]));
+const lease = (by: TestEngine) => ({ epoch: by.lease.epoch, holder: by.lease.holder });
+const upload = (by: TestEngine, bytes: Buffer, named: Record<string, string> = {}) => {
+  const { epoch, holder } = lease(by);
+  return port.clientWith(by.token).upload({ epoch: String(epoch), holder, ...named }, Readable.from([bytes]));
 };
-const download = async (of: TestEngine, messageId: string) =>
-  buffer(await port.clientWith(of.token).download({ ...lease(of), message_id: messageId }));
+const download = async (by: TestEngine, messageId: string) =>
+  buffer(await port.clientWith(by.token).download({ ...lease(by), message_id: messageId }));
 const outcome = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
     (error: Error) => error.message,
   );
 
-/** A message whose file was finished, waiting. */
-async function finished(bytes: Buffer, to = '5511987650000'): Promise<string> {
+/** A queued message whose file was prepared. */
+async function acceptPrepared(bytes: Buffer, to = '5511987650000'): Promise<string> {
   const { media_id: file } = await upload(engine, bytes);
   const id = await port.accept({ instance: engine.instanceId, to });
   const { database, sealer } = port.world;
@@ -46,7 +46,7 @@ async function finished(bytes: Buffer, to = '5511987650000'): Promise<string> {
   return id;
 }
 
-test('what an engine received is kept for its instance, and told by its content', async () => {
+test('stores a received file for its instance, with the type of its content', async () => {
   const bytes = Buffer.from('%PDF-1.7\n');
   const answer = await upload(engine, bytes, { mimetype: 'image/png', filename: 'a.pdf' });
   expect(answer).toEqual({
@@ -66,15 +66,15 @@ test.each([
   ['invoice\u202efdp.exe', 'invoicefdp.exe'],
   ['Relatório (março).pdf', 'Relatório (março).pdf'],
   ['../..', null],
-])('a stranger calls a file %j: it is %j', async (given, expected) => {
+])('sanitizes a file name %j to %j', async (given, expected) => {
   const { media_id: id } = await upload(engine, Buffer.from('a'), { filename: given });
   const row = await filesIn('', port.world.database, port.world.sealer).find(id);
   expect(row!.filename).toBe(expected);
 });
 
-test('an engine gets the finished file of a message once it has claimed it, and only then', async () => {
+test('an engine downloads the prepared file of a message only after it has claimed the message', async () => {
   const bytes = randomBytes(300_000);
-  const id = await finished(bytes);
+  const id = await acceptPrepared(bytes);
   expect(await outcome(download(engine, id))).toBe('the internal API refused the call: invalid');
   await engine.claim(10);
   expect((await download(engine, id)).equals(bytes)).toBe(true);
@@ -82,7 +82,7 @@ test('an engine gets the finished file of a message once it has claimed it, and 
   expect(await outcome(download(other, id))).toBe('the internal API refused the call: invalid');
 });
 
-test('a lease that is over gives and takes nothing', async () => {
+test('an ended lease can neither download nor upload', async () => {
   const stale = { ...engine, lease: { ...lease(engine), holder: newUuid() } } as TestEngine;
   expect(await outcome(download(stale, newUuid()))).toBe('the internal API refused the call: fenced');
   expect(await outcome(upload(stale, Buffer.from('a')))).toBe('the internal API refused the call: fenced');

@@ -27,7 +27,7 @@ const project = async (given: InstanceResource) => {
   return projection.facts;
 };
 
-test('a resource becomes a row, whose engine can be given a token and acquire', async () => {
+test('projects a resource as a row whose engine gets a token and acquires a lease', async () => {
   const began = Date.now();
   const given = resource('first');
   const facts = await project(given);
@@ -47,14 +47,14 @@ test('a resource becomes a row, whose engine can be given a token and acquire', 
   });
 });
 
-test('a resource that is refused says why', async () => {
+test('refuses a resource with a reason', async () => {
   const given = resource('second');
   const foreign = { ...given, spec: { ...given.spec, account: 'nobody' } };
   const projection = await port.operator.call('project', { resource: foreign });
   expect(projection).toMatchObject({ accepted: false, reason: 'AccountNotAllowed' });
 });
 
-test('removal cancels what waits, refuses the engine, and cleans up Redis once the engine has ended', async () => {
+test('removal cancels queued messages, refuses the engine, and cleans up Redis once the engine has ended', async () => {
   const given = resource('third');
   const { id } = await project(given);
   const began = Date.now();
@@ -83,11 +83,11 @@ test('removal cancels what waits, refuses the engine, and cleans up Redis once t
   expect(await port.world.redis.exists(port.world.keys.sends(id))).toBe(0);
 });
 
-test('removal of what was never there is done', async () => {
+test('removal of an unknown resource succeeds', async () => {
   expect(await port.operator.call('remove', { uid: newUuid() })).toEqual({ lease_expires_at: null });
 });
 
-test('many are observed at once; those that are not there are missing', async () => {
+test('observes many instances at once, and omits unknown ones', async () => {
   const known = await Promise.all(
     ['fourth', 'fifth'].map((name) => project(resource(name)).catch(() => null)),
   );
@@ -96,7 +96,7 @@ test('many are observed at once; those that are not there are missing', async ()
   expect(instances.map(({ id }) => id).sort()).toEqual([...ids].sort());
 });
 
-test('tokens revoked long ago are result away when a new one is issued', async () => {
+test('issuing a token deletes tokens revoked long ago', async () => {
   const engine = await port.addEngine();
   const where = { instanceId: engine.instanceId };
   const yesterday = new Date(Date.now() - 25 * 3_600_000);
@@ -105,19 +105,19 @@ test('tokens revoked long ago are result away when a new one is issued', async (
   expect(await port.world.database.engineToken.count({ where })).toBe(1);
 });
 
-describe('pairing with the credentials of the cluster', () => {
+describe('pairing from the cluster', () => {
   const web = async (name: string) => {
     const given = resource(name);
     return project({ ...given, spec: { ...given.spec, kind: 'web' } });
   };
-  const wanted = { method: 'qr', phone: null } as const;
-  const pair = (id: string, open: { method: 'qr' | 'code'; phone: string | null } | null) =>
-    port.operator.call('pair', { instance_id: id, open });
+  const open = { method: 'qr', phone: null } as const;
+  const pair = (id: string, request: { method: 'qr' | 'code'; phone: string | null } | null) =>
+    port.operator.call('pair', { instance_id: id, open: request });
 
-  test('opens a session, in which an engine is wanted, and shows what its engine shows', async () => {
+  test('opens a session, requests an engine, and returns the code that the engine shows', async () => {
     const { id } = await web('pair-one');
     expect(await pair(id, null)).toMatchObject({ state: 'pending_pair', open: false, code: null });
-    expect(await pair(id, wanted)).toMatchObject({ open: true, code: null, error: null });
+    expect(await pair(id, open)).toMatchObject({ open: true, code: null, error: null });
     const [seen] = (await port.operator.call('observe', { ids: [id] })).instances;
     expect(seen!.pairing).toBe(true);
 
@@ -129,33 +129,33 @@ describe('pairing with the credentials of the cluster', () => {
     const shown = await pair(id, null);
     expect(shown).toMatchObject({ open: true, code: '2@shown' });
     expect(Date.parse(shown.code_expires_at!)).toBeGreaterThanOrEqual(began + 120_000);
-    expect(await pair(id, wanted)).toMatchObject({ code: '2@shown' });
+    expect(await pair(id, open)).toMatchObject({ code: '2@shown' });
 
-    // The one before it, whose answer was late, comes through at last.
+    // The earlier update, whose answer was late, arrives now.
     const older = { kind: 'qr' as const, code: '2@older', expires_in_ms: 20_000 };
     expect(await engine.repeat('pairing', { session, news: older }, engine.number)).toEqual({ open: true });
     expect(await pair(id, null)).toMatchObject({ code: '2@shown' });
 
     await engine.call('pairing', { session, news: { kind: 'failed', reason: 'timeout' } });
     expect(await pair(id, null)).toMatchObject({ open: false, code: null, error: 'timeout' });
-    expect(await pair(id, wanted)).toMatchObject({ open: true, code: null, error: null });
+    expect(await pair(id, open)).toMatchObject({ open: true, code: null, error: null });
   });
 
-  test('is written into the log of the account', async () => {
+  test('writes an audit entry', async () => {
     const { id } = await web('pair-two');
     await pair(id, { method: 'code', phone: '5511999990000' });
     const entries = await port.world.database.auditEntry.findMany({ where: { subject: id } });
     expect(entries).toContainEqual(expect.objectContaining({ action: 'instance.pair', actor: 'cluster' }));
   });
 
-  test('opens nothing for a number that is paired', async () => {
+  test('opens no session for an instance that is paired', async () => {
     const id = await port.world.addInstance({ state: 'connecting' });
-    expect(await pair(id, wanted)).toMatchObject({ state: 'connecting', open: false });
+    expect(await pair(id, open)).toMatchObject({ state: 'connecting', open: false });
     expect(await port.world.database.pairingSession.count({ where: { instanceId: id } })).toBe(0);
   });
 
-  test('of an instance that is gone is refused', async () => {
-    expect(await readRefusal(pair(newUuid(), wanted))).toBe('gone');
+  test('is refused for a deleted instance', async () => {
+    expect(await readRefusal(pair(newUuid(), open))).toBe('gone');
     expect(await readRefusal(pair(newUuid(), null))).toBe('gone');
   });
 });

@@ -8,7 +8,7 @@ import {
   type InternalApiWorld,
 } from '@gwk/test/support/api/internal-api';
 
-/** Every engine route, walked with wrong tokens, wrong leases and the ids of another instance. */
+/** Walks every engine route with wrong tokens, wrong leases and the ids of another instance. */
 let port: InternalApiWorld;
 beforeAll(async () => {
   port = await sharedInternalApi();
@@ -17,7 +17,7 @@ afterAll(() => port.close());
 
 const now = () => new Date().toISOString();
 
-/** What somebody else would need to know. */
+/** The ids that an intruder would need. */
 interface Ids {
   messageId: string;
   waMessageId: string;
@@ -25,7 +25,7 @@ interface Ids {
   unlinkId: string;
 }
 
-/** Bodies that concern what has those ids, of whoever has it. */
+/** Bodies that refer to the given ids, also those of another instance. */
 const bodies = ({
   messageId,
   waMessageId,
@@ -83,8 +83,8 @@ async function call(
   return readRefusal(engine.client.call(route, named as never));
 }
 
-/** All that is stored of an instance and its messages. */
-async function stored(instanceId: string): Promise<string> {
+/** Reads everything readStored about an instance and its messages. */
+async function readStored(instanceId: string): Promise<string> {
   const { database } = port.world;
   const where = { instanceId };
   const rows = [
@@ -103,12 +103,14 @@ async function stored(instanceId: string): Promise<string> {
   return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-/** An instance with a claimed message in doubt, a waiting one, a session, an open pairing and an unlinking to do. */
-async function victim() {
+/**
+ * An instance with an unconfirmed send, a queued message, a session, an open pairing and a requested unlink.
+ */
+async function createVictim() {
   const engine = await (await port.addEngine()).acquire();
-  const inDoubt = await port.accept({ instance: engine.instanceId, to: '5511977770001' });
+  const unconfirmed = await port.accept({ instance: engine.instanceId, to: '5511977770001' });
   const [claimed] = await engine.claim();
-  await engine.build(inDoubt);
+  await engine.build(unconfirmed);
   await port.accept({ instance: engine.instanceId, to: '5511977770002' });
   await engine.call('session-write', { entries: [{ type: 'creds', key: 'me', value: 'c2VjcmV0' }] });
   const { database } = port.world;
@@ -118,26 +120,26 @@ async function victim() {
     data: { instanceId, id: pairingId, method: 'qr', state: 'pairing' },
   });
   await database.instance.update({ where: { id: instanceId }, data: { unlinkId } });
-  return { engine, messageId: inDoubt, waMessageId: claimed!.wa_message_id, pairingId, unlinkId };
+  return { engine, messageId: unconfirmed, waMessageId: claimed!.wa_message_id, pairingId, unlinkId };
 }
 
-describe('an engine with another instance’s ids', () => {
+describe('an engine with the ids of another instance', () => {
   let engine: TestEngine;
   let ids: Ids;
   let before: string;
   beforeAll(async () => {
-    ({ engine, ...ids } = await victim());
-    before = await stored(engine.instanceId);
+    ({ engine, ...ids } = await createVictim());
+    before = await readStored(engine.instanceId);
   });
 
   test.each(ROUTES)('changes nothing of it on %s', async (route) => {
     const stranger = await (await port.addEngine()).acquire();
     const body = bodies(ids)[route];
-    // Their lease with its own token, then its own lease.
+    // First the other lease with its own token, then its own lease.
     const expected = route === 'acquire' ? 'lease-held' : 'fenced';
     expect(await call(route, stranger, body, engine.lease)).toBe(expected);
     await call(route, stranger, body);
-    expect(await stored(engine.instanceId)).toBe(before);
+    expect(await readStored(engine.instanceId)).toBe(before);
   });
 
   test('reads nothing of it', async () => {
@@ -162,10 +164,10 @@ type Intruder = [
 ];
 const INTRUDERS: Intruder[] = [
   ['an older epoch', 'fenced', (owner) => withLease(owner, { epoch: owner.lease.epoch - 1 })],
-  ['an epoch of the future', 'fenced', (owner) => withLease(owner, { epoch: owner.lease.epoch + 1 })],
+  ['a later epoch', 'fenced', (owner) => withLease(owner, { epoch: owner.lease.epoch + 1 })],
   ['another holder of the same epoch', 'fenced', (owner) => withLease(owner, { holder: newUuid() })],
   [
-    'the lease that was before',
+    'a released lease',
     'fenced',
     async (owner) => {
       const copy = withLease(owner, {});
@@ -175,7 +177,7 @@ const INTRUDERS: Intruder[] = [
     },
   ],
   [
-    'a token that was revoked',
+    'a revoked token',
     'unauthorized',
     async (owner) => {
       await owner.call('release', {});
@@ -184,7 +186,7 @@ const INTRUDERS: Intruder[] = [
     },
   ],
   [
-    'a token that is none',
+    'an unknown token',
     'unauthorized',
     (owner) => {
       const client = port.clientWith(`gwk_engine_${'x'.repeat(43)}`);
@@ -193,19 +195,19 @@ const INTRUDERS: Intruder[] = [
   ],
 ];
 
-describe.each(INTRUDERS)('with %s', (_what, refusal, make) => {
+describe.each(INTRUDERS)('with %s', (_label, refusal, make) => {
   let intruder: TestEngine;
   let ids: Ids;
   let before: string;
   beforeAll(async () => {
-    const { engine, ...theirs } = await victim();
+    const { engine, ...theirs } = await createVictim();
     ids = theirs;
     intruder = await make(engine);
-    before = await stored(engine.instanceId);
+    before = await readStored(engine.instanceId);
   });
 
   test.each(LEASED)('%s is refused and changes nothing', async (route) => {
     expect(await call(route, intruder, bodies(ids)[route])).toBe(refusal);
-    expect(await stored(intruder.instanceId)).toBe(before);
+    expect(await readStored(intruder.instanceId)).toBe(before);
   });
 });

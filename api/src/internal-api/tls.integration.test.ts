@@ -1,7 +1,7 @@
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { sharedInternalApi, TestEngine } from '@gwk/test/support/api/internal-api';
 
-// Made for these tests, for 127.0.0.1, valid for a hundred years.
+// A certificate for 127.0.0.1, made for these tests and valid for a hundred years.
 const CERT = `-----BEGIN CERTIFICATE-----
 MIIBjjCCATSgAwIBAgIUV4fLrWL3MEYi+3XAiK+p0MVZWMAwCgYIKoZIzj0EAwIw
 EzERMA8GA1UEAwwIZ3drLXRlc3QwIBcNMjYxMTIxMTIyMjU1WhgPMjEyNjEwMjgx
@@ -19,7 +19,7 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgak4owkRd6pqjZ0I6
 VlL9SSogoT85PLEpv/2llcrfCGHcZAtx/iiEjlasGjJViLMy4hZ+MoiA
 -----END PRIVATE KEY-----`;
 
-test('with a certificate the listener speaks TLS, to those who pin it', async () => {
+test('serves TLS with a certificate, to clients that pin it', async () => {
   const plain = await sharedInternalApi();
   const engine = await plain.addEngine();
   const url = await plain.addReplica({ internalTlsCert: () => CERT, internalTlsKey: () => KEY });
@@ -35,7 +35,7 @@ test('with a certificate the listener speaks TLS, to those who pin it', async ()
   await plain.close();
 });
 
-test('half of what TLS needs stops the listener', async () => {
+test('refuses to start with a certificate and no key', async () => {
   const plain = await sharedInternalApi();
   await expect(plain.addReplica({ internalTlsCert: () => CERT })).rejects.toThrow(/GWK_API_INTERNAL_TLS_KEY/);
   await plain.close();
