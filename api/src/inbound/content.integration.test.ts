@@ -18,66 +18,66 @@ afterAll(() => stage.close());
 const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...messages);
 const publicId = (id: string) => `msg_${id.replaceAll('-', '')}`;
 
-describe('what a message brings (message.received, present as applicable)', () => {
-  const dataOf = async (given: Partial<InboundMessage>) => {
+describe('the event of a received message', () => {
+  const receiveData = async (given: Partial<InboundMessage>) => {
     await receive(stage.text(ana, '', { text: null, ...given }));
     return (await stage.lastEvent(engine)).data;
   };
 
-  test('a location', async () => {
+  test('has a location', async () => {
     const location = { latitude: -23.55, longitude: -46.63, name: 'Loja', address: 'Rua 1' };
-    const data = await dataOf({ type: 'location', location });
+    const data = await receiveData({ type: 'location', location });
     expect(data).toMatchObject({ type: 'location', location });
     expect(data).not.toHaveProperty('text');
   });
 
-  test('contacts', async () => {
+  test('has contacts', async () => {
     const contacts = [{ name: 'Bia', phones: ['5511999990000'] }];
-    expect(await dataOf({ type: 'contact', contacts })).toMatchObject({ type: 'contact', contacts });
+    expect(await receiveData({ type: 'contact', contacts })).toMatchObject({ type: 'contact', contacts });
   });
 
-  test('mentions, as a send takes them', async () => {
+  test('has mentions in the form that a send accepts', async () => {
     const mentions = ['5511988887777@s.whatsapp.net', '5511988887777:3@s.whatsapp.net', '99887766554433@lid'];
-    const data = await dataOf({ text: 'oi @bia', mentions });
+    const data = await receiveData({ text: 'oi @bia', mentions });
     expect(data['mentions']).toEqual(['5511988887777', '5511988887777', '99887766554433@lid']);
   });
 
-  test('that it was forwarded, and what it quotes', async () => {
-    const data = await dataOf({ text: 'veja', is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
+  test('has the forwarded flag and the quoted message', async () => {
+    const data = await receiveData({ text: 'veja', is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
     expect(data).toMatchObject({ is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
   });
 
-  const upload = async (of: TestEngine, bytes: Buffer) => {
-    const { epoch, holder } = of.lease;
+  const upload = async (by: TestEngine, bytes: Buffer) => {
+    const { epoch, holder } = by.lease;
     const named = { epoch: String(epoch), holder };
-    return stage.port.clientWith(of.token).upload(named, Readable.from([bytes]));
+    return stage.port.clientWith(by.token).upload(named, Readable.from([bytes]));
   };
 
-  test('a file, by its id and what it is', async () => {
+  test('has a file with its id and properties', async () => {
     const bytes = Buffer.from('%PDF-1.7\n');
     const { media_id, ...file } = await upload(engine, bytes);
-    const data = await dataOf({ type: 'document', text: 'segue', media: { media_id } });
+    const data = await receiveData({ type: 'document', text: 'segue', media: { media_id } });
     expect(data['media']).toEqual({ media_id: `med_${media_id.replaceAll('-', '')}`, ...file });
     expect(data['text']).toBe('segue');
-    const voice = await dataOf({ type: 'audio', media: { media_id, voice: true, duration_s: 3.5 } });
+    const voice = await receiveData({ type: 'audio', media: { media_id, voice: true, duration_s: 3.5 } });
     expect(voice['media']).toMatchObject({ ...file, voice: true, duration_s: 3.5 });
   });
 
-  test('why there is no file, where the network did not give it', async () => {
-    expect(await dataOf({ type: 'image', media: { error: 'expired' } })).toMatchObject({
+  test('has the reason for a missing file', async () => {
+    expect(await receiveData({ type: 'image', media: { error: 'expired' } })).toMatchObject({
       media: { error: 'expired' },
     });
   });
 
-  test('no file that another number received', async () => {
+  test('has no file that another instance received', async () => {
     const other = await stage.engine();
     const { media_id } = await upload(other, Buffer.from('%PDF-1.7\n'));
-    const data = await dataOf({ type: 'document', media: { media_id } });
+    const data = await receiveData({ type: 'document', media: { media_id } });
     expect(data['media']).toEqual({ error: 'unavailable' });
   });
 
-  test('nothing that it does not have', async () => {
-    const data = await dataOf({ text: 'oi', mentions: [], is_forwarded: false });
+  test('has no absent fields', async () => {
+    const data = await receiveData({ text: 'oi', mentions: [], is_forwarded: false });
     for (const absent of [
       'location',
       'contacts',
@@ -92,22 +92,26 @@ describe('what a message brings (message.received, present as applicable)', () =
   });
 
   test.each(['image', 'video', 'audio', 'document', 'sticker', 'poll', 'interactive', 'other'] as const)(
-    'its type: %s',
+    'has the type %s',
     async (type) => {
-      expect(await dataOf({ type })).toMatchObject({ type });
+      expect(await receiveData({ type })).toMatchObject({ type });
       expect((await stage.inbound(engine))[0]).toMatchObject({ type, status: 'delivered' });
     },
   );
 
-  test('the same from a device of the number, without an id of ours', async () => {
-    const data = await dataOf({ type: 'location', from_me: true, location: { latitude: 1, longitude: 2 } });
+  test('has no message id of the gateway when the message came from a device', async () => {
+    const data = await receiveData({
+      type: 'location',
+      from_me: true,
+      location: { latitude: 1, longitude: 2 },
+    });
     expect((await stage.lastEvent(engine)).type).toBe('message.sent_from_device');
     expect(data).toMatchObject({ from_me: true, location: { latitude: 1, longitude: 2 } });
     expect(data).not.toHaveProperty('message_id');
   });
 });
 
-describe('changes of messages that come in', () => {
+describe('inbound edits, deletions and reactions', () => {
   const change = (given: InboundMessage['change'], more: Partial<InboundMessage> = {}) =>
     stage.text(ana, '', { text: null, type: 'other', change: given!, ...more });
   const received = async (text = 'oi') => {
@@ -116,7 +120,7 @@ describe('changes of messages that come in', () => {
     return (await stage.inbound(engine)).at(-1)!;
   };
 
-  test('an edit has the new text and makes no message', async () => {
+  test('an edit emits the new text and creates no message', async () => {
     const row = await received();
     const wroteAt = await lastWroteAt(row.conversationId);
     await receive(change({ kind: 'edit', wa_message_id: row.waMessageId!, text: 'olá' }));
@@ -134,7 +138,7 @@ describe('changes of messages that come in', () => {
     expect(await lastWroteAt(row.conversationId)).toEqual(wroteAt);
   });
 
-  test('a deletion is told and marked; the record stays', async () => {
+  test('a deletion emits an event, marks the message and keeps its record', async () => {
     const row = await received();
     await receive(change({ kind: 'delete', wa_message_id: row.waMessageId! }));
     const { type, data } = await stage.lastEvent(engine);
@@ -142,7 +146,7 @@ describe('changes of messages that come in', () => {
     expect(await stage.message(row.id)).toMatchObject({ deletedForAll: true, status: 'delivered' });
   });
 
-  test('a reaction to what we sent, and its removal', async () => {
+  test('a reaction to a sent message and its removal emit events', async () => {
     const sent = await stage.sent(engine, ana);
     await receive(change({ kind: 'reaction', wa_message_id: sent.waMessageId!, emoji: '👍' }));
     await receive(change({ kind: 'reaction', wa_message_id: sent.waMessageId!, emoji: '' }));
@@ -153,7 +157,7 @@ describe('changes of messages that come in', () => {
     ]);
   });
 
-  test('from a device of the number concern what it sent', async () => {
+  test('changes from a device of the instance apply to its sent messages', async () => {
     const sent = await stage.sent(engine, ana);
     await receive(
       change({ kind: 'edit', wa_message_id: sent.waMessageId!, text: 'novo' }, { from_me: true }),
@@ -167,7 +171,7 @@ describe('changes of messages that come in', () => {
     expect((await stage.message(sent.id)).deletedForAll).toBe(true);
   });
 
-  test('by who did not write the message are told of no message of ours', async () => {
+  test('changes by another author match no message', async () => {
     const sent = await stage.sent(engine, ana);
     await receive(
       change({ kind: 'edit', wa_message_id: sent.waMessageId!, text: 'falso' }),
@@ -179,7 +183,7 @@ describe('changes of messages that come in', () => {
     expect((await stage.message(sent.id)).deletedForAll).toBe(false);
   });
 
-  test('of another conversation reach no message of this one', async () => {
+  test('changes from another conversation match no message', async () => {
     const row = await received();
     const other = stage.someone();
     await receive(stage.text(other, '', { change: { kind: 'delete', wa_message_id: row.waMessageId! } }));
@@ -187,7 +191,7 @@ describe('changes of messages that come in', () => {
     expect((await stage.message(row.id)).deletedForAll).toBe(false);
   });
 
-  test('in a group: a member edits what they wrote, an admin deletes what others wrote', async () => {
+  test('in a group, a member edits its own message and an admin deletes those of others', async () => {
     const group = '120363000000000088@g.us';
     const bia = stage.someone();
     await receive(stage.text(ana, 'oi', { chat: group }));
@@ -199,12 +203,12 @@ describe('changes of messages that come in', () => {
       stage.text(bia, '', { chat: group, change: { kind: 'edit', ...target, text: 'falso' } }),
       stage.text(bia, '', { chat: group, change: { kind: 'delete', ...target } }),
     );
-    const [own, false_] = await stage.events(engine, 'message.edited');
-    expect([own!.data['message_id'], false_!.data['message_id']]).toEqual([publicId(row!.id), undefined]);
+    const [own, forged] = await stage.events(engine, 'message.edited');
+    expect([own!.data['message_id'], forged!.data['message_id']]).toEqual([publicId(row!.id), undefined]);
     expect((await stage.message(row!.id)).deletedForAll).toBe(true);
   });
 
-  test('that come twice are one', async () => {
+  test('a redelivered change emits one event', async () => {
     const row = await received();
     const given = change({ kind: 'reaction', wa_message_id: row.waMessageId!, emoji: '❤️' });
     await Promise.all([receive(given, given), receive(given)]);

@@ -14,14 +14,14 @@ afterAll(() => port.close());
 const CONTACTS = 1_500;
 const ROLLED_BACK = 'rolled back';
 
-/** Rows of names that were looked at in this transaction. */
-async function lookedAt(tx: Queryable): Promise<number> {
+/** Counts the rows of names fetched in this transaction. */
+async function countFetched(tx: Queryable): Promise<number> {
   const [row] = await tx.$queryRaw<{ fetched: number }[]>`
     SELECT idx_tup_fetch::integer AS fetched FROM pg_stat_xact_user_tables WHERE relname = 'contact_names'`;
   return row!.fetched;
 }
 
-test('what a message costs does not grow with the contacts of its account, in a table that was small at first', async () => {
+test('the cost of a message does not grow with the contacts of its account, with the plan of a small table', async () => {
   const { instanceId } = await port.addEngine();
   const { database, sealer } = port.world;
   const { accountId } = await database.instance.findUniqueOrThrow({ where: { id: instanceId } });
@@ -34,7 +34,7 @@ test('what a message costs does not grow with the contacts of its account, in a 
     };
     return parseArrival({ instanceId, lease: null, message }, place + 1)!;
   });
-  let looked: number | undefined;
+  let fetchedRows: number | undefined;
   const transaction = database.$transaction(
     async (tx) => {
       await gather(tx, sealer, arrivals);
@@ -43,16 +43,16 @@ test('what a message costs does not grow with the contacts of its account, in a 
       await tx.contactName.createMany({
         data: phones.map((name, n) => ({ accountId, name, contactId: ids[n]! })),
       });
-      const before = await lookedAt(tx);
+      const before = await countFetched(tx);
       const known = await gather(tx, sealer, arrivals);
       expect(known.every(({ contactId }) => contactId !== null)).toBe(true);
-      looked = (await lookedAt(tx)) - before;
-      // No statistics are made of what is not committed: the plan is that of the small table.
+      fetchedRows = (await countFetched(tx)) - before;
+      // Uncommitted rows have no statistics, so the plan is that of a small table.
       throw new Error(ROLLED_BACK);
     },
     { timeout: 600_000 },
   );
   await expect(transaction).rejects.toThrow(ROLLED_BACK);
-  // Each name, and all names of each contact that it leads to.
-  expect(looked).toBeLessThanOrEqual(4 * arrivals.length);
+  // Each name, and all names of its contact.
+  expect(fetchedRows).toBeLessThanOrEqual(4 * arrivals.length);
 });

@@ -19,11 +19,11 @@ class Work {
   }
 }
 
-test('the same key takes turns, another one does not wait for it', async () => {
-  const [turns, work] = [new KeyedQueue(2), new Work()];
-  const first = turns.take('ana', () => work.start('a1'));
-  const second = turns.take('ana', () => work.start('a2'));
-  const other = turns.take('bia', () => work.start('b1'));
+test('work of one key runs in turn, and work of another key does not wait for it', async () => {
+  const [queue, work] = [new KeyedQueue(2), new Work()];
+  const first = queue.take('ana', () => work.start('a1'));
+  const second = queue.take('ana', () => work.start('a2'));
+  const other = queue.take('bia', () => work.start('b1'));
   await settle();
   expect(work.begun).toEqual(['a1', 'b1']);
   await work.end('a1');
@@ -33,9 +33,9 @@ test('the same key takes turns, another one does not wait for it', async () => {
   expect(await Promise.all([first, second, other])).toEqual(['a1', 'a2', 'b1']);
 });
 
-test('no more run than there is room for, those who wait come in their order', async () => {
-  const [turns, work] = [new KeyedQueue(1), new Work()];
-  const all = ['one', 'two', 'three'].map((name) => turns.take(name, () => work.start(name)));
+test('runs at most as many tasks as the limit, and starts waiting ones in order', async () => {
+  const [queue, work] = [new KeyedQueue(1), new Work()];
+  const all = ['one', 'two', 'three'].map((name) => queue.take(name, () => work.start(name)));
   await settle();
   expect(work.begun).toEqual(['one']);
   await work.end('one');
@@ -45,10 +45,10 @@ test('no more run than there is room for, those who wait come in their order', a
   expect(await Promise.all(all)).toEqual(['one', 'two', 'three']);
 });
 
-test('one that fails is a failure of its own', async () => {
-  const [turns, work] = [new KeyedQueue(1), new Work()];
-  const bad = turns.take('ana', () => work.start('bad')).catch((error: Error) => error.message);
-  const good = turns.take('ana', () => work.start('good'));
+test('a failed task rejects its own promise only', async () => {
+  const [queue, work] = [new KeyedQueue(1), new Work()];
+  const bad = queue.take('ana', () => work.start('bad')).catch((error: Error) => error.message);
+  const good = queue.take('ana', () => work.start('good'));
   await settle();
   await work.end('bad');
   await work.end('good');

@@ -48,13 +48,13 @@ const events = async (by = engine) => {
     data: openEventData(port.world.sealer, row.accountId, row.dataSealed),
   }));
 };
-const contactOf = (name: string) =>
+const findContact = (name: string) =>
   port.world.database.contactName.findFirst({
     where: { accountId: port.world.accountId, name },
     include: { contact: true },
   });
 
-test('a message makes its contact, conversation, row and event', async () => {
+test('a message creates its contact, conversation, row and event', async () => {
   const phone = someone();
   const given = message(phone, { quoted_wa_message_id: '3EB0' });
   await receive([given]);
@@ -68,7 +68,7 @@ test('a message makes its contact, conversation, row and event', async () => {
     participant: null,
   });
   expect(row!.sentAt!.toISOString()).toBe(given.at);
-  expect(await contactOf(phone)).toMatchObject({ contact: { name: 'Ana' } });
+  expect(await findContact(phone)).toMatchObject({ contact: { name: 'Ana' } });
   const conversation = await port.world.database.conversation.findUniqueOrThrow({
     where: { id: row!.conversationId },
   });
@@ -92,7 +92,7 @@ test('a message makes its contact, conversation, row and event', async () => {
   ]);
 });
 
-test('a message that comes again is one message, at once and later', async () => {
+test('a redelivered message is stored once, concurrently or later', async () => {
   const given = message(someone());
   await Promise.all(Array.from({ length: 10 }, () => receive([given, given])));
   await receive([given]);
@@ -100,7 +100,7 @@ test('a message that comes again is one message, at once and later', async () =>
   expect(await events()).toHaveLength(1);
 });
 
-test('the same network id from another chat, or another member of the group, is another message', async () => {
+test('the same network id from another chat or another group member is another message', async () => {
   const id = '3EB0SAME';
   const group = '120363000000000001@g.us';
   const [one, two] = [someone(), someone()];
@@ -121,7 +121,7 @@ test('the same network id from another chat, or another member of the group, is 
   ]);
 });
 
-test('a group has a conversation without a contact, and the phone of the one who wrote', async () => {
+test('a group has a conversation without a contact, and its events have the phone of the author', async () => {
   const phone = someone();
   const group = '120363000000000002@g.us';
   await receive([message(phone, { chat: group, from: `${phone}:7@s.whatsapp.net` })]);
@@ -131,14 +131,14 @@ test('a group has a conversation without a contact, and the phone of the one who
     from: { id: jid(phone), phone, name: 'Ana' },
   });
   expect(event!.data['chat']).not.toHaveProperty('phone');
-  expect(await contactOf(phone)).toBeNull();
+  expect(await findContact(phone)).toBeNull();
 });
 
-test('a hidden number has no phone, until its contact is known by one', async () => {
+test('a LID has no phone until its contact has a known one', async () => {
   const lid = `${10_000_000_000 + Math.floor(Math.random() * 1e9)}@lid`;
   const phone = someone();
   await receive([message('', { chat: lid, from: lid })]);
-  const name = (await contactOf(lid))!;
+  const name = (await findContact(lid))!;
   await port.world.database.contactName.create({
     data: { accountId: name.accountId, name: phone, contactId: name.contactId },
   });
@@ -150,7 +150,7 @@ test('a hidden number has no phone, until its contact is known by one', async ()
   expect((await rows()).map(({ to }) => to)).toEqual([lid, phone]);
 });
 
-test('forms of one phone meet in one conversation, also with what was sent', async () => {
+test('all forms of a phone number share one conversation, also with sent messages', async () => {
   const digits = String(90_000_000 + people++).slice(-8);
   const [withNinth, without] = [`55119${digits}`, `5511${digits}`];
   const sent = await port.accept({ instance: engine.instanceId, to: withNinth });
@@ -160,7 +160,7 @@ test('forms of one phone meet in one conversation, also with what was sent', asy
   expect(row!.conversationId).toBe(outbound.conversationId);
 });
 
-test('what was sent from the phone itself is an event without a row, and nobody has written', async () => {
+test('a message sent from the phone emits an event without a row, and does not count as written by the contact', async () => {
   const phone = someone();
   await receive([message(phone, { from_me: true, from: '5511900000000@s.whatsapp.net' })]);
   expect(await rows()).toEqual([]);
@@ -168,7 +168,7 @@ test('what was sent from the phone itself is an event without a row, and nobody 
   expect(event!.type).toBe('message.sent_from_device');
   expect(event!.data).not.toHaveProperty('message_id');
   expect(event!.data).toMatchObject({ from_me: true, chat: { id: jid(phone), phone } });
-  const { contact } = (await contactOf(phone))!;
+  const { contact } = (await findContact(phone))!;
   expect(contact.name).toBeNull();
   const conversation = await port.world.database.conversation.findFirstOrThrow({
     where: { contactId: contact.id, instanceId: engine.instanceId },
@@ -176,28 +176,28 @@ test('what was sent from the phone itself is an event without a row, and nobody 
   expect(conversation.lastWroteAt).toBeNull();
 });
 
-test('messages of no conversation are taken and dropped', async () => {
+test('accepts and drops messages outside conversations', async () => {
   await receive([message('', { chat: 'status@broadcast' }), message('', { chat: '123@newsletter' })]);
   expect(await rows()).toEqual([]);
 });
 
-test('text with characters that Postgres cannot keep comes in all the same', async () => {
+test('stores text with characters that Postgres cannot store', async () => {
   await receive([message(someone(), { from_name: 'A\u0000na \ud800', text: 'nul \u0000 and half \ud800' })]);
   expect(await rows()).toHaveLength(1);
 });
 
-test('the newest message decides the name, and when the contact last wrote', async () => {
+test('the newest message sets the name of the contact and its time', async () => {
   const phone = someone();
   const at = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
   await receive([
     message(phone, { at: at(10), from_name: 'Ana Maria' }),
     message(phone, { at: at(20), from_name: 'Ana' }),
   ]);
-  const { contact } = (await contactOf(phone))!;
+  const { contact } = (await findContact(phone))!;
   expect(contact.name).toBe('Ana Maria');
 });
 
-test('strangers who write at once to many numbers of an account become one contact each', async () => {
+test('strangers who write to many instances at once become one contact each', async () => {
   const engines = await Promise.all(
     Array.from({ length: 6 }, async () => (await port.addEngine()).acquire()),
   );
@@ -227,18 +227,18 @@ test('strangers who write at once to many numbers of an account become one conta
   for (const one of engines) expect(await rows(one)).toHaveLength(phones.length);
 });
 
-test('a fenced member of a group harms no other', async () => {
+test('a fenced engine affects no other in its batch', async () => {
   const other = await (await port.addEngine()).acquire();
   engine.lease = { ...engine.lease, holder: newUuid() };
-  const [fenced, heard] = await Promise.all([
+  const [fenced, accepted] = await Promise.all([
     readRefusal(receive([message(someone())])),
     readRefusal(receive([message(someone())], other)),
   ]);
-  expect([fenced, heard]).toEqual(['fenced', 'answered']);
+  expect([fenced, accepted]).toEqual(['fenced', 'answered']);
   expect(await rows()).toEqual([]);
   expect(await rows(other)).toHaveLength(1);
 });
 
-test('each conversation knows the days of its messages, whatever happened above', async () => {
+test('each conversation records the days of all its messages', async () => {
   expect(await messagesOnUnknownDays(port.world.database)).toEqual([]);
 });

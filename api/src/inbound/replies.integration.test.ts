@@ -17,25 +17,25 @@ beforeEach(async () => {
 afterAll(() => stage.close());
 
 const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...messages);
-const typed = (text: string, given: Partial<InboundMessage> = {}) => stage.text(ana, text, given);
-const incoming = async (): Promise<SeenEvent[]> =>
+const typedMessage = (text: string, given: Partial<InboundMessage> = {}) => stage.text(ana, text, given);
+const inboundEvents = async (): Promise<SeenEvent[]> =>
   (await stage.events(engine)).filter(({ type }) => type !== 'message.sent');
-const replyOf = ({ data }: SeenEvent) => data['reply'] as Record<string, unknown>;
-const choices = async () =>
-  (await incoming()).map(({ type, data }) =>
-    type === 'message.interactive_reply' ? replyOf({ type, data })['option_id'] : type,
+const readReply = ({ data }: SeenEvent) => data['reply'] as Record<string, unknown>;
+const readChoices = async () =>
+  (await inboundEvents()).map(({ type, data }) =>
+    type === 'message.interactive_reply' ? readReply({ type, data })['option_id'] : type,
   );
 
 describe('a click', () => {
   test.each(['native_flow', 'button', 'template_button', 'list'] as const)(
-    'of a %s names its option and the menu, and is one event',
+    'on a %s names its option and menu in one event',
     async (source) => {
       const menu = await stage.menu(engine, ana);
       const click = { option_id: 'no', label: 'Não', source, in_reply_to_wa_message_id: menu.waMessageId };
-      const given = typed('Não', { type: 'interactive', click });
+      const given = typedMessage('Não', { type: 'interactive', click });
       await receive(given);
       const [row] = await stage.inbound(engine);
-      const [event, ...rest] = await incoming();
+      const [event, ...rest] = await inboundEvents();
       expect(rest).toEqual([]);
       expect(event!.type).toBe('message.interactive_reply');
       expect(event!.data).toMatchObject({
@@ -47,7 +47,7 @@ describe('a click', () => {
         type: 'interactive',
         text: 'Não',
       });
-      expect(replyOf(event!)).toEqual({
+      expect(readReply(event!)).toEqual({
         option_id: 'no',
         label: 'Não',
         source,
@@ -57,22 +57,22 @@ describe('a click', () => {
     },
   );
 
-  test('has the label of the menu where the network tells the id alone', async () => {
+  test('takes the label from the menu if the network sends only the id', async () => {
     const { waMessageId } = await stage.menu(engine, ana);
     const click = { option_id: 'yes', label: null, source: 'native_flow' as const };
     await receive(
-      typed('', {
+      typedMessage('', {
         text: null,
         type: 'interactive',
         click: { ...click, in_reply_to_wa_message_id: waMessageId },
       }),
     );
-    const [event] = await incoming();
-    expect(replyOf(event!)).toMatchObject({ option_id: 'yes', label: 'Sim' });
+    const [event] = await inboundEvents();
+    expect(readReply(event!)).toMatchObject({ option_id: 'yes', label: 'Sim' });
     expect(event!.data['text']).toBe('Sim');
   });
 
-  test('counts on an old menu, on one that was answered, and on one that is not kept any more', async () => {
+  test('is accepted on an old menu, an answered one and one no longer stored', async () => {
     const old = await stage.menu(engine, ana, { sentAt: new Date(Date.now() - 80 * 86_400_000) });
     const click = (id: string) => ({
       option_id: 'yes',
@@ -80,12 +80,12 @@ describe('a click', () => {
       source: 'button' as const,
       in_reply_to_wa_message_id: id,
     });
-    await receive(typed('Sim', { type: 'interactive', click: click(old.waMessageId) }));
-    await receive(typed('Sim', { type: 'interactive', click: click(old.waMessageId) }));
+    await receive(typedMessage('Sim', { type: 'interactive', click: click(old.waMessageId) }));
+    await receive(typedMessage('Sim', { type: 'interactive', click: click(old.waMessageId) }));
     await stage.database.menu.delete({ where: { messageId: old.messageId } });
-    await receive(typed('Sim', { type: 'interactive', click: click(old.waMessageId) }));
-    await receive(typed('Sim', { type: 'interactive', click: click('3EB0UNKNOWN') }));
-    const replies = (await incoming()).map(replyOf);
+    await receive(typedMessage('Sim', { type: 'interactive', click: click(old.waMessageId) }));
+    await receive(typedMessage('Sim', { type: 'interactive', click: click('3EB0UNKNOWN') }));
+    const replies = (await inboundEvents()).map(readReply);
     expect(replies.map((reply) => reply['in_reply_to'])).toEqual([
       ...[old.publicId, old.publicId, old.publicId],
       null,
@@ -93,18 +93,18 @@ describe('a click', () => {
     expect(replies[3]).toMatchObject({ in_reply_to_wa_message_id: '3EB0UNKNOWN' });
   });
 
-  test('on the menu of another conversation answers nothing there', async () => {
+  test('on the menu of another conversation does not answer that menu', async () => {
     const menu = await stage.menu(engine, ana);
     const target = { in_reply_to_wa_message_id: menu.waMessageId };
     const click = { option_id: 'no', label: 'Não', source: 'button' as const, ...target };
     await receive(stage.text(stage.someone(), 'Não', { type: 'interactive', click }));
-    await receive(typed('1'));
-    const [forged, own] = (await incoming()).map(replyOf);
+    await receive(typedMessage('1'));
+    const [forged, own] = (await inboundEvents()).map(readReply);
     expect(forged).toMatchObject({ in_reply_to: null, in_reply_to_wa_message_id: menu.waMessageId });
     expect(own).toMatchObject({ option_id: 'yes', in_reply_to: menu.publicId, source: 'text' });
   });
 
-  test('counts as writing', async () => {
+  test('counts as a message written by the contact', async () => {
     const menu = await stage.menu(engine, ana);
     const click = {
       option_id: 'no',
@@ -112,7 +112,7 @@ describe('a click', () => {
       source: 'list' as const,
       in_reply_to_wa_message_id: menu.waMessageId,
     };
-    await receive(typed('Não', { type: 'interactive', click }));
+    await receive(typedMessage('Não', { type: 'interactive', click }));
     const { conversationId } = await stage.message(menu.messageId);
     const conversation = await stage.database.conversation.findUniqueOrThrow({
       where: { id: conversationId },
@@ -121,38 +121,38 @@ describe('a click', () => {
   });
 });
 
-describe('a typed reply (the five rules)', () => {
-  test('by number and by name is one interactive_reply with source text, and no message.received', async () => {
+describe('a typedMessage reply', () => {
+  test('by number or name emits one interactive reply with source text, and no message.received', async () => {
     const first = await stage.menu(engine, ana);
-    await receive(typed('2.'));
+    await receive(typedMessage('2.'));
     const second = await stage.menu(engine, ana);
-    await receive(typed('NAO'));
-    const [one, two, ...rest] = await incoming();
+    await receive(typedMessage('NAO'));
+    const [one, two, ...rest] = await inboundEvents();
     expect(rest).toEqual([]);
     expect(one!.data).toMatchObject({ type: 'text', text: '2.' });
-    expect(replyOf(one!)).toEqual({
+    expect(readReply(one!)).toEqual({
       option_id: 'no',
       label: 'Não',
       source: 'text',
       in_reply_to: first.publicId,
       in_reply_to_wa_message_id: first.waMessageId,
     });
-    expect(replyOf(two!)).toMatchObject({ option_id: 'no', in_reply_to: second.publicId });
+    expect(readReply(two!)).toMatchObject({ option_id: 'no', in_reply_to: second.publicId });
   });
 
-  test('counts for the newest menu, or the one that was quoted', async () => {
+  test('answers the newest menu, or the quoted one', async () => {
     const older = await stage.menu(engine, ana, {
       options: [{ id: 'old-1', label: 'Antiga', number: 1 }],
       sentAt: new Date(Date.now() - 60_000),
     });
     await stage.menu(engine, ana);
-    await receive(typed('antiga'));
-    await receive(typed('1', { quoted_wa_message_id: older.waMessageId }));
-    await receive(typed('1'));
-    expect(await choices()).toEqual(['message.received', 'old-1', 'yes']);
+    await receive(typedMessage('antiga'));
+    await receive(typedMessage('1', { quoted_wa_message_id: older.waMessageId }));
+    await receive(typedMessage('1'));
+    expect(await readChoices()).toEqual(['message.received', 'old-1', 'yes']);
   });
 
-  test('counts within the hours of the policy in force', async () => {
+  test('is accepted within the menu_ttl_hours of the current policy', async () => {
     await stage.menu(engine, ana, { sentAt: new Date(Date.now() - 3 * 3_600_000) });
     const policy = (hours: number) =>
       stage.database.instance.update({
@@ -160,23 +160,23 @@ describe('a typed reply (the five rules)', () => {
         data: { policy: { menu_ttl_hours: hours } },
       });
     await policy(2);
-    await receive(typed('1'));
+    await receive(typedMessage('1'));
     await policy(4);
-    await receive(typed('1'));
-    expect(await choices()).toEqual(['message.received', 'yes']);
+    await receive(typedMessage('1'));
+    expect(await readChoices()).toEqual(['message.received', 'yes']);
   });
 
-  test('in mode native a number is a message, a name an answer', async () => {
+  test('in native mode answers by name, not by number', async () => {
     await stage.menu(engine, ana, { mode: 'native' });
-    await receive(typed('2'));
-    await receive(typed('não'));
-    expect(await choices()).toEqual(['message.received', 'no']);
+    await receive(typedMessage('2'));
+    await receive(typedMessage('não'));
+    expect(await readChoices()).toEqual(['message.received', 'no']);
   });
 
-  test('after an answer, typed or clicked, a number and a name are messages', async () => {
+  test('after an answer, typedMessage or clicked, is an ordinary message', async () => {
     await stage.menu(engine, ana);
-    await receive(typed('1'), typed('2'));
-    await receive(typed('sim'));
+    await receive(typedMessage('1'), typedMessage('2'));
+    await receive(typedMessage('sim'));
     const clicked = await stage.menu(engine, ana);
     const click = {
       option_id: 'yes',
@@ -184,9 +184,9 @@ describe('a typed reply (the five rules)', () => {
       source: 'button' as const,
       in_reply_to_wa_message_id: clicked.waMessageId,
     };
-    await receive(typed('Sim', { type: 'interactive', click }));
-    await receive(typed('2'));
-    expect(await choices()).toEqual([
+    await receive(typedMessage('Sim', { type: 'interactive', click }));
+    await receive(typedMessage('2'));
+    expect(await readChoices()).toEqual([
       'yes',
       'message.received',
       'message.received',
@@ -195,23 +195,23 @@ describe('a typed reply (the five rules)', () => {
     ]);
   });
 
-  test("is nobody else's answer, no caption, and nothing that the number itself wrote", async () => {
+  test('is not taken from another contact, from a caption or from the instance itself', async () => {
     await stage.menu(engine, ana);
     await receive(stage.text(stage.someone(), '1'));
-    await receive(typed('1', { type: 'image' }));
-    await receive(typed('1', { from_me: true }));
-    expect(await choices()).toEqual(['message.received', 'message.received', 'message.sent_from_device']);
+    await receive(typedMessage('1', { type: 'image' }));
+    await receive(typedMessage('1', { from_me: true }));
+    expect(await readChoices()).toEqual(['message.received', 'message.received', 'message.sent_from_device']);
   });
 
-  test('of many at once, one is the answer', async () => {
+  test('answers once if many arrive at once', async () => {
     await stage.menu(engine, ana);
-    await Promise.all(Array.from({ length: 12 }, (_, i) => receive(typed(String((i % 2) + 1)))));
-    const seen = await choices();
+    await Promise.all(Array.from({ length: 12 }, (_, i) => receive(typedMessage(String((i % 2) + 1)))));
+    const seen = await readChoices();
     expect(seen.filter((choice) => choice !== 'message.received')).toHaveLength(1);
     expect(seen).toHaveLength(12);
   });
 
-  test('that is decided while another menu leaves is decided again', async () => {
+  test('is decided again if another menu is sent meanwhile', async () => {
     const menu = await stage.menu(engine, ana);
     const { conversationId } = await stage.message(menu.messageId);
     const options = [{ id: 'other', label: 'Outra', number: 1 }];
@@ -219,65 +219,65 @@ describe('a typed reply (the five rules)', () => {
     let reply: Promise<void> | undefined;
     await stage.database.$transaction(async (tx) => {
       await tx.$queryRaw`SELECT 1 FROM conversations WHERE id = ${conversationId}::uuid FOR UPDATE`;
-      reply = receive(typed('1'));
+      reply = receive(typedMessage('1'));
       await until(
         async () => {
           const waiting = await tx.$queryRaw<unknown[]>`
             SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
           return waiting.length > 0;
         },
-        { what: 'the reply waits' },
+        { what: 'the reply waits for the lock' },
       );
-      // Until now it was the older of the two.
+      // Until now it was the older menu.
       await tx.menu.update({
         where: { messageId: next.messageId },
         data: { sentAt: new Date(Date.now() + 1_000) },
       });
     });
     await reply;
-    expect(await choices()).toEqual(['other']);
+    expect(await readChoices()).toEqual(['other']);
   });
 
-  test('that is delivered twice is one answer', async () => {
+  test('delivered twice answers once', async () => {
     await stage.menu(engine, ana);
-    const given = typed('1');
+    const given = typedMessage('1');
     await Promise.all([receive(given), receive(given), receive(given, given)]);
-    expect(await choices()).toEqual(['yes']);
+    expect(await readChoices()).toEqual(['yes']);
   });
 });
 
-describe('a vote', () => {
+describe('a poll vote', () => {
   const COLOURS = ['Azul', 'Verde', 'Roxo'].map((label) => ({ id: label[0]!, label, number: null }));
   const vote = (poll: string, ...labels: string[]) => {
     const chosen = labels.map((label) => createHash('sha256').update(label).digest('hex'));
-    return typed('', { text: null, type: 'poll', vote: { poll_wa_message_id: poll, chosen } });
+    return typedMessage('', { text: null, type: 'poll', vote: { poll_wa_message_id: poll, chosen } });
   };
   const poll = (selectable = 1) =>
     stage.menu(engine, ana, { kind: 'poll', mode: 'native', options: COLOURS, selectable });
   const votes = async () =>
-    (await incoming()).map((event) => {
-      const { option_id, vote_removed } = replyOf(event);
+    (await inboundEvents()).map((event) => {
+      const { option_id, vote_removed } = readReply(event);
       return vote_removed ? `-${String(option_id)}` : option_id;
     });
 
-  test('is a reply with the option; withdrawn, one that says so', async () => {
+  test('emits a reply with the option, and another when it is withdrawn', async () => {
     const { waMessageId, publicId } = await poll();
     await receive(vote(waMessageId, 'Verde'));
     await receive(vote(waMessageId));
-    const [chosen, withdrawn] = await incoming();
+    const [chosen, withdrawn] = await inboundEvents();
     expect(chosen!.data).toMatchObject({ type: 'poll', text: 'Verde' });
-    expect(replyOf(chosen!)).toEqual({
+    expect(readReply(chosen!)).toEqual({
       option_id: 'V',
       label: 'Verde',
       source: 'poll',
       in_reply_to: publicId,
       in_reply_to_wa_message_id: waMessageId,
     });
-    expect(replyOf(withdrawn!)).toMatchObject({ option_id: 'V', vote_removed: true });
+    expect(readReply(withdrawn!)).toMatchObject({ option_id: 'V', vote_removed: true });
     expect(await stage.inbound(engine)).toHaveLength(2);
   });
 
-  test('that moves, or marks several, is told option by option', async () => {
+  test('that changes or has several options emits one event an option', async () => {
     const { waMessageId } = await poll(3);
     await receive(vote(waMessageId, 'Azul'));
     await receive(vote(waMessageId, 'Azul', 'Roxo'));
@@ -285,13 +285,13 @@ describe('a vote', () => {
     expect(await votes()).toEqual(['A', 'R', 'V', '-A', '-R']);
   });
 
-  test('that comes in a group with others by the same voter takes its turn', async () => {
+  test('in one batch with others of the same voter is applied in order', async () => {
     const { waMessageId } = await poll();
     await receive(vote(waMessageId, 'Azul'), vote(waMessageId, 'Verde'), vote(waMessageId));
     expect(await votes()).toEqual(['A', 'V', '-A', '-V']);
   });
 
-  test('of each member of a group is their own', async () => {
+  test('of each group member is separate', async () => {
     const group = '120363000000000077@g.us';
     const [bia, caio] = [stage.someone(), stage.someone()];
     const { waMessageId } = await stage.menu(engine, group, {
@@ -306,8 +306,8 @@ describe('a vote', () => {
     });
     await receive(by(bia, 'Azul'), by(caio, 'Azul'));
     await receive(by(bia));
-    const seen = (await incoming()).map((event) => {
-      const { option_id, vote_removed = false } = replyOf(event);
+    const seen = (await inboundEvents()).map((event) => {
+      const { option_id, vote_removed = false } = readReply(event);
       return [(event.data['from'] as { phone: string }).phone, option_id, vote_removed];
     });
     expect(seen).toEqual([
@@ -317,7 +317,7 @@ describe('a vote', () => {
     ]);
   });
 
-  test('told a second time changes nothing, and one in a poll that is not known is nothing', async () => {
+  test('delivered twice changes nothing, and one in an unknown poll is ignored', async () => {
     const { waMessageId } = await poll();
     const given = vote(waMessageId, 'Azul');
     await Promise.all([receive(given), receive(given)]);
@@ -327,20 +327,20 @@ describe('a vote', () => {
     expect(await stage.inbound(engine)).toHaveLength(1);
   });
 
-  test("in the poll of another conversation is nothing, and takes nobody's vote away", async () => {
+  test('in the poll of another conversation is ignored, and removes no vote', async () => {
     const { waMessageId, messageId } = await poll();
     await receive(vote(waMessageId, 'Verde'));
     const stranger = jid(stage.someone());
     await receive({ ...vote(waMessageId), chat: stranger, from: stranger });
-    expect(await incoming()).toHaveLength(1);
+    expect(await inboundEvents()).toHaveLength(1);
     const votes = await stage.database.pollVote.findMany({ where: { messageId } });
     expect(votes.map(({ chosen }) => chosen)).toEqual([[1]]);
   });
 
-  test('can be typed by name, not by number', async () => {
+  test('can be typedMessage by name, not by number', async () => {
     await poll();
-    await receive(typed('1'));
-    await receive(typed('roxo'));
-    expect(await choices()).toEqual(['message.received', 'R']);
+    await receive(typedMessage('1'));
+    await receive(typedMessage('roxo'));
+    expect(await readChoices()).toEqual(['message.received', 'R']);
   });
 });

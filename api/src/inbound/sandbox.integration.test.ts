@@ -28,15 +28,15 @@ const newInstance = async (kind: string) => {
   const body = { name: newUuid(), kind };
   return (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
 };
-const pathOf = (instance: string) => `/v1/instances/${instance}/sandbox/inbound`;
+const inboundPath = (instance: string) => `/v1/instances/${instance}/sandbox/inbound`;
 const post = <T = SandboxInboundOut>(body: object, by = client, headers: Record<string, string> = {}) =>
-  by.call<T>('POST', pathOf(sandbox), { body: { from: ANA, text: 'oi', ...body }, headers });
-const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
-const eventOf = async ({ event_id }: SandboxInboundOut) =>
+  by.call<T>('POST', inboundPath(sandbox), { body: { from: ANA, text: 'oi', ...body }, headers });
+const problemCode = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const readEvent = async ({ event_id }: SandboxInboundOut) =>
   (await client.call<EventOut>('GET', `/v1/events/${event_id}`)).body;
-const uuidOf = (id: string) => fromPublicId('instance', id)!;
+const toUuid = (id: string) => fromPublicId('instance', id)!;
 
-test('a text is received as a real one is: message, event, 24 hours', async () => {
+test('receives a text like a real one: message, event and time of the last message', async () => {
   const { status, body } = await post({ text: 'bom dia', quoted_wa_message_id: '3EB0Q' });
   expect(status).toBe(200);
   expect(body).toEqual({
@@ -54,7 +54,7 @@ test('a text is received as a real one is: message, event, 24 hours', async () =
     wa_message_id: body.wa_message_id,
     error: null,
   });
-  expect(await eventOf(body)).toMatchObject({
+  expect(await readEvent(body)).toMatchObject({
     type: 'message.received',
     instance_id: sandbox,
     data: {
@@ -70,12 +70,12 @@ test('a text is received as a real one is: message, event, 24 hours', async () =
   });
 });
 
-test('a phone without the ninth digit is the same contact', async () => {
+test('matches a phone number without the ninth digit to the same contact', async () => {
   const { body } = await post({ from: '551187654321' });
   expect((await client.call<MessageOut>('GET', `/v1/messages/${body.message_id}`)).body.to).toBe(ANA);
 });
 
-test('the opt-out word opts out, and the event is that of the message', async () => {
+test('opts out by keyword, and returns the event of the message', async () => {
   const { body } = await post({ text: 'SAIR' });
   expect(body.event_type).toBe('message.received');
   const optOuts = await client.call<{ data: object[] }>('GET', '/v1/opt-outs');
@@ -92,27 +92,27 @@ test('the opt-out word opts out, and the event is that of the message', async ()
 });
 
 test.each(['connecting', 'disconnected', 'pending_pair', 'banned'])(
-  'it needs no engine: of a sandbox that is %s all the same',
+  'needs no engine: accepts for a sandbox that is %s',
   async (state) => {
-    await api.db.instance.update({ where: { id: uuidOf(sandbox) }, data: { state } });
+    await api.db.instance.update({ where: { id: toUuid(sandbox) }, data: { state } });
     expect((await post({})).status).toBe(200);
   },
 );
 
-describe('answers to menus', () => {
+describe('replies to menus', () => {
   const menu = async (given: { kind?: string; selectable?: number | null } = {}) => {
     const { kind = 'interactive', selectable = null } = given;
-    // The contact's conversation is there once they have written.
+    // The conversation exists once the contact has written.
     await post({});
     const conversation = await api.db.conversation.findFirstOrThrow({
-      where: { instanceId: uuidOf(sandbox) },
+      where: { instanceId: toUuid(sandbox) },
     });
     const [messageId, waMessageId] = [newUuid(), `3EB0${newUuid()}`];
     const options = [
       { id: 'a', label: 'Azul', number: kind === 'poll' ? null : 1 },
       { id: 'b', label: 'Bege', number: kind === 'poll' ? null : 2 },
     ];
-    const sealed = sealMenu(new Sealer(parseEncryptionKeys(api.encryptionKeys)), uuidOf(sandbox), {
+    const sealed = sealMenu(new Sealer(parseEncryptionKeys(api.encryptionKeys)), toUuid(sandbox), {
       options,
       selectable,
     });
@@ -121,7 +121,7 @@ describe('answers to menus', () => {
         messageId,
         waMessageId,
         conversationId: conversation.id,
-        instanceId: uuidOf(sandbox),
+        instanceId: toUuid(sandbox),
         kind,
         mode: 'native+text',
         optionsSealed: new Uint8Array(sealed),
@@ -131,14 +131,14 @@ describe('answers to menus', () => {
     });
     return { messageId: `msg_${messageId.replaceAll('-', '')}`, waMessageId };
   };
-  const reply = async (body: SandboxInboundOut) => (await eventOf(body)).data['reply'];
+  const reply = async (body: SandboxInboundOut) => (await readEvent(body)).data['reply'];
 
-  test.each(['native_flow', 'button', 'list'])('a click of a %s', async (source) => {
+  test.each(['a click on a %s', 'button', 'list'])('a click of a %s', async (source) => {
     const { messageId, waMessageId } = await menu();
     const click = { option_id: 'b', label: 'Bege', source, in_reply_to_wa_message_id: waMessageId };
     const { body } = await post({ text: 'Bege', reply: click });
     expect(body.event_type).toBe('message.interactive_reply');
-    expect(await eventOf(body)).toMatchObject({ data: { type: 'interactive', text: 'Bege' } });
+    expect(await readEvent(body)).toMatchObject({ data: { type: 'interactive', text: 'Bege' } });
     expect(await reply(body)).toEqual({
       option_id: 'b',
       label: 'Bege',
@@ -148,7 +148,7 @@ describe('answers to menus', () => {
     });
   });
 
-  test('a click that names no menu is one on the newest', async () => {
+  test('a click without a menu answers the newest', async () => {
     const { messageId, waMessageId } = await menu();
     const { body } = await post({ text: 'Azul', reply: { option_id: 'a', source: 'button' } });
     expect(await reply(body)).toMatchObject({
@@ -158,7 +158,7 @@ describe('answers to menus', () => {
     });
   });
 
-  test('a click on what is not known here says what it was given', async () => {
+  test('a click on an unknown menu keeps the given values', async () => {
     const { body } = await post({
       text: 'Sim',
       reply: { option_id: 'y', label: 'Sim', source: 'list', in_reply_to_wa_message_id: '3EB0OLD' },
@@ -181,7 +181,7 @@ describe('answers to menus', () => {
     ]);
   });
 
-  test('a vote; the same again takes it back', async () => {
+  test('a vote, and its withdrawal by the same vote again', async () => {
     const { waMessageId } = await menu({ kind: 'poll', selectable: 1 });
     const vote = async (option_id: string, named = true) => {
       const target = named ? { in_reply_to_wa_message_id: waMessageId } : {};
@@ -194,47 +194,47 @@ describe('answers to menus', () => {
     expect(await vote('a')).toMatchObject({ option_id: 'a', source: 'poll' });
     expect(await vote('a', false)).toMatchObject({ option_id: 'a', source: 'poll', vote_removed: true });
     expect(await vote('a')).not.toHaveProperty('vote_removed');
-    // Moved: the option chosen is the one that is answered.
+    // The vote moved, so the new option is returned.
     expect(await vote('b')).toMatchObject({ option_id: 'b' });
     expect(await vote('none')).toMatchObject({ option_id: 'none', source: 'poll' });
   });
 });
 
-test('a repeat with the same Idempotency-Key receives nothing twice', async () => {
+test('a repeat with the same Idempotency-Key receives the message once', async () => {
   const headers = { 'idempotency-key': 'one' };
   const first = await post({}, client, headers);
   const again = await post({}, client, headers);
   expect(again.body).toEqual(first.body);
   expect(again.headers['idempotent-replayed']).toBe('true');
-  expect(await api.db.message.count({ where: { instanceId: uuidOf(sandbox) } })).toBe(1);
-  expect(codeOf(await post({ text: 'outro' }, client, headers))).toBe('idempotency-key-reused');
+  expect(await api.db.message.count({ where: { instanceId: toUuid(sandbox) } })).toBe(1);
+  expect(problemCode(await post({ text: 'outro' }, client, headers))).toBe('idempotency-key-reused');
 });
 
-test('a repeat of a request whose process died finds what it made', async () => {
+test('a repeat of a request whose process died returns the same result', async () => {
   const first = await post({ text: 'SAIR' }, client, { 'idempotency-key': 'dead' });
-  // As if the answer had never been kept.
+  // Simulates an answer that was never stored.
   await api.db.idempotencyRecord.updateMany({
     where: { accountId: account.id },
     data: { status: null, responseSealed: null, lockedUntil: new Date(0) },
   });
   const again = await post({ text: 'SAIR' }, client, { 'idempotency-key': 'dead' });
   expect(again.body).toEqual(first.body);
-  expect(await api.db.event.count({ where: { instanceId: uuidOf(sandbox) } })).toBe(2);
+  expect(await api.db.event.count({ where: { instanceId: toUuid(sandbox) } })).toBe(2);
 });
 
 describe('refusals', () => {
   test('a web instance: 409 not-sandbox', async () => {
     const web = await newInstance('web');
-    const answer = await client.call('POST', pathOf(web), { body: { from: ANA, text: 'oi' } });
-    expect([answer.status, codeOf(answer)]).toEqual([409, 'not-sandbox']);
+    const answer = await client.call('POST', inboundPath(web), { body: { from: ANA, text: 'oi' } });
+    expect([answer.status, problemCode(answer)]).toEqual([409, 'not-sandbox']);
   });
 
-  test('an instance that is foreign, hidden, or never was: 404', async () => {
+  test('an instance of another account, invisible or deleted: 404', async () => {
     const foreign = await api.clientOf(await api.account());
-    const restricted = await api.clientOf(account, { instances: [uuidOf(await newInstance('web'))] });
+    const restricted = await api.clientOf(account, { instances: [toUuid(await newInstance('web'))] });
     for (const by of [foreign, restricted]) {
       const answer = await post({}, by);
-      expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
+      expect([answer.status, problemCode(answer)]).toEqual([404, 'not-found']);
     }
     const deleted = await client.call('DELETE', `/v1/instances/${sandbox}`);
     expect(deleted.status).toBe(204);
@@ -244,14 +244,14 @@ describe('refusals', () => {
   test('a key without messages:send: 403 insufficient-scope', async () => {
     const reader = await api.clientOf(account, { scopes: ['messages:read', 'instances:write'] });
     const answer = await post({}, reader);
-    expect([answer.status, codeOf(answer)]).toEqual([403, 'insufficient-scope']);
+    expect([answer.status, problemCode(answer)]).toEqual([403, 'insufficient-scope']);
   });
 
   test.each(['+5511987654321', '1234567', '1234567890123456', 'ana', '5511987654321@s.whatsapp.net', ''])(
     'from %s: invalid-phone',
     async (from) => {
       const answer = await post({ from });
-      expect([answer.status, codeOf(answer)]).toEqual([422, 'invalid-phone']);
+      expect([answer.status, problemCode(answer)]).toEqual([422, 'invalid-phone']);
     },
   );
 
@@ -265,16 +265,16 @@ describe('refusals', () => {
     ['an unknown field', { to: ANA }, 'to'],
   ])('%s: validation-error', async (_, body, path) => {
     const answer = await post<{ errors: { path: string }[] }>(body);
-    expect([answer.status, codeOf(answer)]).toEqual([422, 'validation-error']);
+    expect([answer.status, problemCode(answer)]).toEqual([422, 'validation-error']);
     expect(answer.body.errors.map((error) => error.path)).toEqual([path]);
   });
 
-  test('a text of 65,536 characters is received', async () => {
+  test('accepts a text of 65,536 characters', async () => {
     expect((await post({ text: '😀'.repeat(65_536) })).status).toBe(200);
   });
 });
 
-test('what is received is nowhere in plain text', async () => {
+test('stores no received text unencrypted', async () => {
   const marker = createHash('sha256').update(newUuid()).digest('hex');
   await post({ text: marker });
   const tables = await api.db.$queryRaw<{ found: bigint }[]>`

@@ -15,7 +15,8 @@ beforeEach(async () => {
 afterAll(() => stage.close());
 
 const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...messages);
-const say = (text: string, given: Partial<InboundMessage> = {}) => receive(stage.text(ana, text, given));
+const receiveText = (text: string, given: Partial<InboundMessage> = {}) =>
+  receive(stage.text(ana, text, given));
 const accept = (to = ana, instance = engine.instanceId) => stage.port.accept({ instance, to });
 const optOuts = (phone = ana) =>
   stage.database.optOut.findMany({
@@ -24,7 +25,7 @@ const optOuts = (phone = ana) =>
 const setPolicy = (policy: object) =>
   stage.database.instance.update({ where: { id: engine.instanceId }, data: { policy } });
 
-test('SAIR opts out: the message comes in as well, and all that waits fails in the same moment', async () => {
+test('SAIR opts out, stores the message, and fails all queued messages in the same transaction', async () => {
   const other = await stage.engine();
   await receive(stage.text(ana, 'oi', { from_name: 'Ana' }));
   const queued = [await accept(), await accept(), await accept(ana, other.instanceId)];
@@ -77,32 +78,32 @@ test('SAIR opts out: the message comes in as well, and all that waits fails in t
   await expect(accept()).rejects.toMatchObject({ code: 'contact-opted-out' });
 });
 
-test('what an engine has claimed and not attempted fails; what it has attempted goes its way', async () => {
+test('fails messages that are claimed but not attempted, and leaves attempted ones', async () => {
   const [first, second] = [await accept(), await accept()];
   await engine.claim();
   await engine.build(first);
   const bia = stage.someone();
   const unattempted = await accept(bia);
   await engine.claim();
-  await say('SAIR');
+  await receiveText('SAIR');
   await receive(stage.text(bia, 'SAIR'));
   expect((await stage.message(first)).status).toBe('sending');
   expect(await stage.message(second)).toMatchObject({ errorCode: 'opted_out' });
   expect(await stage.message(unattempted)).toMatchObject({ errorCode: 'opted_out' });
-  // The engine learns it before the first stanza.
+  // The engine is informed before it sends the first stanza.
   expect(await engine.build(unattempted)).toEqual([]);
   await engine.sent(first);
   expect((await stage.message(first)).status).toBe('sent');
 });
 
-test('VOLTAR frees, also an opt-out made by API; without one it is an ordinary word', async () => {
-  await say('VOLTAR');
+test('VOLTAR removes an opt-out, also one made by API; without one it is an ordinary message', async () => {
+  await receiveText('VOLTAR');
   expect(await stage.types(engine)).toEqual(['message.received']);
-  await say('SAIR');
-  await say('voltar.');
+  await receiveText('SAIR');
+  await receiveText('voltar.');
   expect(await optOuts()).toEqual([]);
-  const [freed] = await stage.events(engine, 'contact.opted_in');
-  expect(freed!.data).toMatchObject({ contact: { phone: ana }, keyword: 'voltar.' });
+  const [optedIn] = await stage.events(engine, 'contact.opted_in');
+  expect(optedIn!.data).toMatchObject({ contact: { phone: ana }, keyword: 'voltar.' });
   await accept();
 
   const { contactId } = await stage.database.contactName.findFirstOrThrow({
@@ -112,35 +113,35 @@ test('VOLTAR frees, also an opt-out made by API; without one it is an ordinary w
   await stage.database.optOut.create({
     data: { id: crypto.randomUUID(), contactId, accountId: instance.accountId, source: 'api' },
   });
-  await say('START');
+  await receiveText('START');
   expect(await optOuts()).toEqual([]);
   expect(await stage.events(engine, 'contact.opted_in')).toHaveLength(2);
 });
 
-test('a stranger whose first word is SAIR is a contact who opted out', async () => {
-  await say('SAIR');
+test('a stranger whose first message is SAIR is an opted-out contact', async () => {
+  await receiveText('SAIR');
   expect(await optOuts()).toHaveLength(1);
   expect((await stage.types(engine)).sort()).toEqual(['contact.opted_out', 'message.received']);
 });
 
-test('a second SAIR is told again and leaves the first opt-out as it was', async () => {
-  await say('SAIR');
+test('a second SAIR emits an event and keeps the first opt-out', async () => {
+  await receiveText('SAIR');
   const [first] = await optOuts();
-  await say('parar');
+  await receiveText('parar');
   expect(await optOuts()).toEqual([first]);
   expect(await stage.events(engine, 'contact.opted_out')).toHaveLength(2);
 });
 
-test('an old SAIR that is delivered a second time undoes no VOLTAR', async () => {
+test('an old SAIR delivered again does not undo VOLTAR', async () => {
   const old = stage.text(ana, 'SAIR');
   await receive(old);
-  await say('VOLTAR');
+  await receiveText('VOLTAR');
   await receive(old);
   expect(await optOuts()).toEqual([]);
   expect(await stage.events(engine, 'contact.opted_out')).toHaveLength(1);
 });
 
-test('words in one delivery count in their order', async () => {
+test('applies keywords of one batch in order', async () => {
   await receive(stage.text(ana, 'SAIR'), stage.text(ana, 'oi'), stage.text(ana, 'VOLTAR'));
   expect(await optOuts()).toEqual([]);
   await receive(stage.text(ana, 'VOLTAR'), stage.text(ana, 'SAIR'));
@@ -148,10 +149,10 @@ test('words in one delivery count in their order', async () => {
 });
 
 test.each<[string, string, Partial<InboundMessage>]>([
-  ['a word among others', 'quero sair', {}],
+  ['a keyword among other words', 'quero sair', {}],
   ['a caption', 'SAIR', { type: 'image' }],
-  ['what the number itself wrote', 'SAIR', { from_me: true }],
-  ['a word in a group', 'SAIR', { chat: '120363000000000099@g.us' }],
+  ['a message of the instance itself', 'SAIR', { from_me: true }],
+  ['a keyword in a group', 'SAIR', { chat: '120363000000000099@g.us' }],
   [
     'a click',
     'SAIR',
@@ -160,53 +161,53 @@ test.each<[string, string, Partial<InboundMessage>]>([
       click: { option_id: 'x', label: 'SAIR', source: 'button', in_reply_to_wa_message_id: null },
     },
   ],
-])('%s is no opt-out', async (_, text, given) => {
-  await say(text, given);
+])('does not opt out by %s', async (_, text, given) => {
+  await receiveText(text, given);
   expect(await optOuts()).toEqual([]);
   expect(await stage.events(engine, 'contact.opted_out')).toEqual([]);
 });
 
-test('the words are those of the policy in force', async () => {
+test('uses the keywords of the current policy', async () => {
   await setPolicy({ opt_out: { keywords: ['chega'], resume_keywords: ['volta aí'] } });
-  await say('SAIR');
+  await receiveText('SAIR');
   expect(await optOuts()).toEqual([]);
-  await say('Chega.');
+  await receiveText('Chega.');
   expect(await optOuts()).toHaveLength(1);
-  await say('VOLTA AI');
+  await receiveText('VOLTA AI');
   expect(await optOuts()).toEqual([]);
 });
 
-test('`enabled: false` stops recognition, not refusals', async () => {
-  await say('SAIR');
+test('`enabled: false` stops recognition, but still refuses sends', async () => {
+  await receiveText('SAIR');
   await setPolicy({ opt_out: { enabled: false } });
   await expect(accept()).rejects.toMatchObject({ code: 'contact-opted-out' });
-  await say('VOLTAR');
+  await receiveText('VOLTAR');
   expect(await optOuts()).toHaveLength(1);
   const bia = stage.someone();
   await receive(stage.text(bia, 'SAIR'));
   expect(await optOuts(bia)).toEqual([]);
 });
 
-test('an option with an opt-out word, typed: the opt-out wins and the reply is sent too', async () => {
+test('a typed menu option that is an opt-out keyword opts out and emits the reply too', async () => {
   const options = [{ id: 'leave', label: 'Sair', number: 1 }];
   await stage.menu(engine, ana, { options });
-  await say('sair');
+  await receiveText('sair');
   const types = (await stage.types(engine)).filter((type) => type !== 'message.sent');
   expect(types.sort()).toEqual(['contact.opted_out', 'message.interactive_reply']);
   expect(await optOuts()).toHaveLength(1);
 });
 
-test('forms of one phone are one contact: SAIR without the ninth digit stops sends with it', async () => {
+test('SAIR from a number without the ninth digit also stops sends with it', async () => {
   const without = `${ana.slice(0, 4)}${ana.slice(5)}`;
   await receive(stage.text(without, 'SAIR'));
   await expect(accept(ana)).rejects.toMatchObject({ code: 'contact-opted-out' });
   await expect(accept(without)).rejects.toMatchObject({ code: 'contact-opted-out' });
 });
 
-test('a fenced engine opts nobody out', async () => {
+test('a fenced engine opts no contact out', async () => {
   const { lease } = engine;
   engine.lease = { ...lease, epoch: lease.epoch + 1 };
-  expect(await readRefusal(say('SAIR'))).toBe('fenced');
+  expect(await readRefusal(receiveText('SAIR'))).toBe('fenced');
   expect(await optOuts()).toEqual([]);
   expect(await stage.types(engine)).toEqual([]);
 });
