@@ -27,14 +27,14 @@ const create = (name: string, fields: Record<string, unknown> = {}, headers: Rec
 const get = (id: string) => client.call<InstanceOut>('GET', `/v1/instances/${id}`);
 const patch = (id: string, body: unknown, headers: Record<string, string> = {}) =>
   client.call<InstanceOut>('PATCH', `/v1/instances/${id}`, { body, headers });
-const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
-const uuidOf = (id: string) => fromPublicId('instance', id)!;
+const problemCode = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const toUuid = (id: string) => fromPublicId('instance', id)!;
 
-/** More than one process has connections to Postgres. */
+/** More requests than one process has connections to Postgres. */
 const HANGING = 20;
 
 describe('creating', () => {
-  test('a web instance waits to be paired; its resource, row, counters, lease and state are there', async () => {
+  test('a web instance is pending_pair, with its resource, row, counters, lease and state', async () => {
     const { status, body, headers } = await create('loja 1');
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -56,66 +56,66 @@ describe('creating', () => {
       spec: { account: account.name, displayName: 'loja 1', kind: 'web' },
     });
     const row = await api.db.instance.findUnique({
-      where: { id: uuidOf(body.id) },
+      where: { id: toUuid(body.id) },
       include: { lease: true, counters: true, states: true },
     });
     expect(row).toMatchObject({
       resourceUid: resource!.metadata.uid,
       lease: { epoch: 0 },
-      counters: { instanceId: uuidOf(body.id) },
+      counters: { instanceId: toUuid(body.id) },
       states: [{ state: 'pending_pair', endedAt: null }],
     });
   });
 
-  test('a sandbox connects by itself', async () => {
+  test('a sandbox is connecting', async () => {
     const { body } = await create('teste', { kind: 'sandbox', interactive_mode: 'text' });
     expect(body).toMatchObject({ kind: 'sandbox', state: 'connecting', interactive_mode: 'text' });
   });
 
-  test('of many requests with one name at once, one gets it, and no resource is left of the others', async () => {
+  test('of concurrent requests with one name, one succeeds and the others leave no resource', async () => {
     const before = api.cluster.resources.size;
     const answers = await Promise.all(Array.from({ length: 8 }, () => create('a mesma')));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
-    expect(new Set(answers.filter(({ status }) => status === 409).map(codeOf))).toEqual(
+    expect(new Set(answers.filter(({ status }) => status === 409).map(problemCode))).toEqual(
       new Set(['instance-name-taken']),
     );
     expect(api.cluster.resources.size).toBe(before + 1);
   });
 
-  test('the plan holds under parallel requests', async () => {
+  test('concurrent requests do not exceed the plan', async () => {
     account = await api.account({ maxInstances: 3 });
     client = await api.clientOf(account);
     const answers = await Promise.all(Array.from({ length: 6 }, (_, index) => create(`web ${index}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409]);
-    expect(codeOf(answers.find(({ status }) => status === 409)!)).toBe('instance-limit-reached');
+    expect(problemCode(answers.find(({ status }) => status === 409)!)).toBe('instance-limit-reached');
   });
 
-  test('three sandboxes beside a full plan, and no fourth', async () => {
+  test('allows three sandboxes beside a full plan, and no fourth', async () => {
     account = await api.account({ maxInstances: 0 });
     client = await api.clientOf(account);
-    expect(codeOf(await create('web'))).toBe('instance-limit-reached');
+    expect(problemCode(await create('web'))).toBe('instance-limit-reached');
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, index) => create(`sandbox ${index}`, { kind: 'sandbox' })),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409]);
-    expect(codeOf(answers.find(({ status }) => status === 409)!)).toBe('sandbox-limit-reached');
+    expect(problemCode(answers.find(({ status }) => status === 409)!)).toBe('sandbox-limit-reached');
   });
 
-  test('the name of another account is free', async () => {
+  test('allows a name that another account uses', async () => {
     expect((await create('igual')).status).toBe(201);
     client = await api.clientOf(await api.account());
     expect((await create('igual')).status).toBe(201);
   });
 
-  test('with the cluster away: engine-unavailable, and nothing is left', async () => {
+  test('engine-unavailable while the cluster is unavailable, and no row or resource is left', async () => {
     api.cluster.mood = 'fails';
     const answer = await create('nova');
-    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect([answer.status, problemCode(answer)]).toEqual([503, 'engine-unavailable']);
     expect(answer.headers['retry-after']).toBe('2');
     expect(await api.db.instance.count({ where: { accountId: account.id } })).toBe(0);
   });
 
-  test('a hanging cluster takes neither connections nor time from reads', async () => {
+  test('a hanging cluster holds no database connections and does not delay reads', async () => {
     account = await api.account({ maxInstances: HANGING });
     client = await api.clientOf(account);
     api.cluster.mood = 'hangs';
@@ -128,12 +128,12 @@ describe('creating', () => {
       create(`h ${index}`).finally(() => answered++),
     );
     const hanging = Promise.all(creates);
-    await until(() => api.cluster.hanging > 0, { what: 'it hangs', everyMs: 1 });
+    await until(() => api.cluster.hanging > 0, { what: 'the cluster hangs', everyMs: 1 });
     expect((await client.call('GET', '/v1/messages')).status).toBe(200);
-    // Whoever waited for a connection would have waited until one of them gives up.
+    // A read that waited for a connection would wait until one of the requests fails.
     expect(answered).toBe(0);
     expect(timeout.mock.calls).toContainEqual([2_500]);
-    // What removes the resources of those is refused at once.
+    // The removal of their resources is refused at once.
     api.cluster.mood = 'fails';
     timeouts.abort(new DOMException('', 'TimeoutError'));
     timeout.mockRestore();
@@ -142,16 +142,16 @@ describe('creating', () => {
 
   test('a restricted key may not create: forbidden', async () => {
     const { body } = await create('dela');
-    const restricted = await api.clientOf(account, { instances: [uuidOf(body.id)] });
+    const restricted = await api.clientOf(account, { instances: [toUuid(body.id)] });
     const answer = await restricted.call('POST', '/v1/instances', { body: { name: 'outra' } });
-    expect([answer.status, codeOf(answer)]).toEqual([403, 'forbidden']);
+    expect([answer.status, problemCode(answer)]).toEqual([403, 'forbidden']);
   });
 });
 
 describe('repeating a creation', () => {
   const key = (value: string) => ({ 'idempotency-key': value });
 
-  test('the same answer, marked as repeated', async () => {
+  test('returns the same answer, marked as replayed', async () => {
     const first = await create('uma', {}, key('k1'));
     const again = await create('uma', {}, key('k1'));
     expect([again.status, again.body]).toEqual([201, first.body]);
@@ -160,39 +160,39 @@ describe('repeating a creation', () => {
     expect(first.headers['idempotent-replayed']).toBeUndefined();
   });
 
-  test('another body: idempotency-key-reused', async () => {
+  test('with another body: idempotency-key-reused', async () => {
     await create('uma', {}, key('k2'));
-    expect(codeOf(await create('outra', {}, key('k2')))).toBe('idempotency-key-reused');
+    expect(problemCode(await create('outra', {}, key('k2')))).toBe('idempotency-key-reused');
   });
 
-  test('many at once make one', async () => {
+  test('concurrently creates one instance', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => create('só uma', {}, key('k3'))));
     const made = answers.filter(({ status }) => status === 201);
     expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
-    const rest = answers.filter(({ status }) => status !== 201).map(codeOf);
+    const rest = answers.filter(({ status }) => status !== 201).map(problemCode);
     expect(new Set(rest.length === 0 ? ['idempotency-in-progress'] : rest)).toEqual(
       new Set(['idempotency-in-progress']),
     );
   });
 
-  test('a refusal does not use up the key', async () => {
+  test('after a refusal may use the key again', async () => {
     await create('tomada');
-    expect(codeOf(await create('tomada', {}, key('k4')))).toBe('instance-name-taken');
+    expect(problemCode(await create('tomada', {}, key('k4')))).toBe('instance-name-taken');
     expect((await create('livre', {}, key('k4'))).status).toBe(201);
   });
 
-  test('after a failure half-way the repeat makes the same instance', async () => {
+  test('after a failure half-way creates the same instance', async () => {
     api.cluster.mood = 'fails';
     expect((await create('meio', {}, key('k5'))).status).toBe(503);
     const [record] = await api.db.idempotencyRecord.findMany({ where: { accountId: account.id } });
     api.cluster.mood = 'well';
     const { status, body } = await create('meio', {}, key('k5'));
-    expect([status, uuidOf(body.id)]).toEqual([201, record!.resourceId]);
+    expect([status, toUuid(body.id)]).toEqual([201, record!.resourceId]);
   });
 
-  test('what a dead process made is found, not made twice', async () => {
+  test('after a crash returns the instance that was created', async () => {
     const first = await create('feita', {}, key('k6'));
-    // As if the process had died between the commit and keeping the answer.
+    // Simulates a crash between the commit and storing the answer.
     await api.db.idempotencyRecord.updateMany({
       where: { accountId: account.id },
       data: { status: null, responseSealed: null, lockedUntil: new Date(Date.now() - 1000) },
@@ -203,7 +203,7 @@ describe('repeating a creation', () => {
 });
 
 describe('reading', () => {
-  test('pages are newest first and stay in place while new ones arrive', async () => {
+  test('pages are newest first and stable while new instances arrive', async () => {
     for (const name of ['1', '2', '3', '4', '5']) await create(name);
     const list = async (query: Record<string, string>) =>
       (await client.call<Page<InstanceOut>>('GET', '/v1/instances', { query })).body;
@@ -216,11 +216,11 @@ describe('reading', () => {
     expect(third.next_cursor).toBeNull();
   });
 
-  test('what is foreign, hidden, deleted or never was: the same not-found', async () => {
+  test('instances of other accounts, invisible, deleted and absent ones: the same not-found', async () => {
     const { body: mine } = await create('minha');
     const { body: other } = await create('outra');
     const stranger = await api.clientOf(await api.account());
-    const restricted = await api.clientOf(account, { instances: [uuidOf(other.id)] });
+    const restricted = await api.clientOf(account, { instances: [toUuid(other.id)] });
     await client.call('DELETE', `/v1/instances/${(await create('apagada')).body.id}`);
     for (const [who, id] of [
       [stranger, mine.id],
@@ -230,21 +230,21 @@ describe('reading', () => {
       [client, '%20'],
     ] as const) {
       const answer = await who.call('GET', `/v1/instances/${id}`);
-      expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
+      expect([answer.status, problemCode(answer)]).toEqual([404, 'not-found']);
     }
     expect((await restricted.call('GET', `/v1/instances/${other.id}`)).status).toBe(200);
     const list = await restricted.call<Page<InstanceOut>>('GET', '/v1/instances');
     expect(list.body.data.map(({ id }) => id)).toEqual([other.id]);
   });
 
-  test('live is absent when no engine holds the number', async () => {
+  test('omits live if no engine has the lease', async () => {
     const { body } = await create('quieta');
     expect((await get(body.id)).body).not.toHaveProperty('live');
   });
 });
 
-describe('changing', () => {
-  test('name, mode and policy; the resource follows, and the ETag moves', async () => {
+describe('updating', () => {
+  test('changes name, mode and policy, together with the resource and the ETag', async () => {
     const { body, headers } = await create('antes');
     const changed = await patch(body.id, {
       name: 'depois',
@@ -258,21 +258,21 @@ describe('changing', () => {
       interactiveMode: 'text',
       policy: { messages_per_minute: 10 },
     });
-    const row = await api.db.instance.findUnique({ where: { id: uuidOf(body.id) } });
+    const row = await api.db.instance.findUnique({ where: { id: toUuid(body.id) } });
     expect(row).toMatchObject({ policy: { messages_per_minute: 10 } });
   });
 
-  test('null leaves things as they are, but resets the policy', async () => {
+  test('null keeps name and mode, and resets the policy', async () => {
     const { body } = await create('n');
     await patch(body.id, { policy: { menu_ttl_hours: 2 } });
     const { body: after } = await patch(body.id, { name: null, interactive_mode: null, policy: null });
     expect(after).toMatchObject({ name: 'n', interactive_mode: 'native+text' });
-    expect(await api.db.instance.findUnique({ where: { id: uuidOf(body.id) } })).toMatchObject({
+    expect(await api.db.instance.findUnique({ where: { id: toUuid(body.id) } })).toMatchObject({
       policy: {},
     });
   });
 
-  test('If-Match lets one of two writers through', async () => {
+  test('If-Match accepts one of two concurrent writers', async () => {
     const { body, headers } = await create('disputada');
     const match = { 'if-match': headers.etag! };
     const answers = await Promise.all([
@@ -281,10 +281,12 @@ describe('changing', () => {
     ]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
     expect((await patch(body.id, { name: 'c' }, { 'if-match': '*' })).status).toBe(200);
-    expect(codeOf(await patch(body.id, { name: 'd' }, { 'if-match': 'W/"3"' }))).toBe('precondition-failed');
+    expect(problemCode(await patch(body.id, { name: 'd' }, { 'if-match': 'W/"3"' }))).toBe(
+      'precondition-failed',
+    );
   });
 
-  test('what kubectl changed meanwhile makes If-Match fail', async () => {
+  test('a change with kubectl makes If-Match fail', async () => {
     const { body, headers } = await create('de dois');
     api.cluster.edit(toResourceName(body.id), { interactiveMode: 'native' });
     const answer = await patch(body.id, { name: 'x' }, { 'if-match': headers.etag! });
@@ -292,7 +294,7 @@ describe('changing', () => {
     expect((await get(body.id)).body.interactive_mode).toBe('native+text');
   });
 
-  test('what kubectl changes between our reading and our writing is kept', async () => {
+  test('keeps a change with kubectl made between read and write', async () => {
     const { body } = await create('de três');
     api.cluster.beforeApply = () => {
       api.cluster.edit(toResourceName(body.id), { interactiveMode: 'native' });
@@ -310,27 +312,27 @@ describe('changing', () => {
     ['a negative policy value', { policy: { messages_per_minute: -1 } }, 'invalid-policy'],
     ['a bad time', { policy: { active_hours: { start: '25:00' } } }, 'invalid-policy'],
     [
-      'an unknown zone',
+      'an unknown time zone',
       { policy: { active_hours: { start: '08:00', end: '18:00', timezone: 'Mars/Base' } } },
       'invalid-timezone',
     ],
-  ])('%s is refused before anything is looked up', async (_, body, code) => {
+  ])('refuses %s before it looks up anything', async (_, body, code) => {
     const answer = await patch(`ins_${'0'.repeat(32)}`, body);
-    expect([answer.status, codeOf(answer)]).toEqual([422, code]);
+    expect([answer.status, problemCode(answer)]).toEqual([422, code]);
   });
 
-  test('a name that another instance has: instance-name-taken', async () => {
+  test('a name of another instance: instance-name-taken', async () => {
     await create('um');
     const { body } = await create('dois');
-    expect(codeOf(await patch(body.id, { name: 'um' }))).toBe('instance-name-taken');
+    expect(problemCode(await patch(body.id, { name: 'um' }))).toBe('instance-name-taken');
     expect(api.cluster.resources.get(`default/${toResourceName(body.id)}`)!.spec.displayName).toBe('dois');
   });
 });
 
 describe('deleting', () => {
-  test('404 from then on, the name is free, the resource and the session keys are gone', async () => {
+  test('deletes the resource and the session keys, frees the name, and answers 404 from then on', async () => {
     const { body } = await create('adeus');
-    const id = uuidOf(body.id);
+    const id = toUuid(body.id);
     await api.db.sessionKey.create({
       data: { instanceId: id, type: 't', key: 'k', valueSealed: new Uint8Array([1]) },
     });
@@ -344,16 +346,16 @@ describe('deleting', () => {
     expect(trace.map(({ action }) => action)).toEqual(['instance.create', 'instance.delete']);
   });
 
-  test('with the cluster away it is deleted all the same: its resource is refused from then on', async () => {
+  test('deletes while the cluster is unavailable, and refuses the resource from then on', async () => {
     const { body } = await create('sozinha');
     api.cluster.mood = 'fails';
     expect((await client.call('DELETE', `/v1/instances/${body.id}`)).status).toBe(204);
     expect((await get(body.id)).status).toBe(404);
   });
 
-  test('what waited is canceled, with its events', async () => {
+  test('cancels queued messages, with events', async () => {
     const { body } = await create('com fila');
-    await api.db.instance.update({ where: { id: uuidOf(body.id) }, data: { state: 'connected' } });
+    await api.db.instance.update({ where: { id: toUuid(body.id) }, data: { state: 'connected' } });
     const sent = await client.call<{ id: string }>('POST', '/v1/messages', {
       body: { instance_id: body.id, to: '5511987654321', type: 'text', text: { body: 'oi' } },
     });

@@ -20,10 +20,10 @@ afterAll(() => api.stop());
 
 const create = async (kind: string): Promise<string> =>
   (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: kind, kind } })).body.id;
-const policyOf = async (id: string) => client.call<PolicyOut>('GET', `/v1/instances/${id}/policy`);
+const readPolicy = async (id: string) => client.call<PolicyOut>('GET', `/v1/instances/${id}/policy`);
 
-test('policy defaults: no window, 30 contacts in 60 minutes, the words, 50 new contacts while warming up', async () => {
-  const { status, body } = await policyOf(await create('sandbox'));
+test('has the default policy, with the limit of new contacts while warming up', async () => {
+  const { status, body } = await readPolicy(await create('sandbox'));
   expect(status).toBe(200);
   expect(body).toEqual({
     active_hours: null,
@@ -47,7 +47,7 @@ test('policy defaults: no window, 30 contacts in 60 minutes, the words, 50 new c
   });
 });
 
-test('each value comes whole from the highest level that sets it, and the sources say which', async () => {
+test('merges the levels value by value, and names the source of each', async () => {
   const id = await create('web');
   await api.db.account.update({
     where: { id: account.id },
@@ -55,7 +55,7 @@ test('each value comes whole from the highest level that sets it, and the source
   });
   const policy = { mass_block: { window_minutes: 10 }, new_contacts_per_day: 0 };
   await client.call('PATCH', `/v1/instances/${id}`, { body: { policy } });
-  const { body } = await policyOf(id);
+  const { body } = await readPolicy(id);
   expect(body).toMatchObject({
     mass_block: { max_contacts: 30, window_minutes: 10 },
     menu_ttl_hours: 12,
@@ -71,11 +71,11 @@ test('each value comes whole from the highest level that sets it, and the source
   });
 });
 
-test('an empty object returns the instance to the account default', async () => {
+test('an empty policy resets the instance to the account default', async () => {
   const id = await create('web');
   await client.call('PATCH', `/v1/instances/${id}`, { body: { policy: { menu_ttl_hours: 1 } } });
   await client.call('PATCH', `/v1/instances/${id}`, { body: { policy: {} } });
-  const { body } = await policyOf(id);
+  const { body } = await readPolicy(id);
   expect([body.menu_ttl_hours, body.sources.menu_ttl_hours]).toEqual([48, 'environment']);
 });
 
@@ -83,10 +83,10 @@ test('the warm-up ends 14 days after the first pairing', async () => {
   const id = await create('web');
   const firstPairedAt = new Date(Date.now() - 15 * 86_400_000);
   await api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { firstPairedAt } });
-  expect((await policyOf(id)).body.new_contacts_per_day).toBe(250);
+  expect((await readPolicy(id)).body.new_contacts_per_day).toBe(250);
 });
 
-test('a key without instances:read does not see it, and a foreign instance is not there', async () => {
+test('needs instances:read, and answers 404 to other accounts', async () => {
   const id = await create('web');
   const other = await api.clientOf(account, { scopes: ['messages:send'] });
   expect((await other.call('GET', `/v1/instances/${id}/policy`)).status).toBe(403);

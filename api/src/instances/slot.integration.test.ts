@@ -20,7 +20,7 @@ const create = async (kind = 'web'): Promise<string> =>
   (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja', kind } })).body.id;
 const remove = async (id: string): Promise<number> =>
   (await client.call('DELETE', `/v1/instances/${id}`)).status;
-const told = async (id: string) => {
+const readReasons = async (id: string) => {
   const query = { instance_id: id, type: 'instance.logged_out' };
   const { body } = await client.call<Page<EventOut>>('GET', '/v1/events', { query });
   return body.data.map(({ data }) => data['reason']);
@@ -28,59 +28,59 @@ const told = async (id: string) => {
 const unlinkId = async (id: string) =>
   (await api.db.instance.findUniqueOrThrow({ where: { id: fromPublicId('instance', id)! } })).unlinkId;
 
-describe('DELETE: where unlinking failed, an event says that the slot is still taken', () => {
-  test('the engine has unlinked the device: nothing to say', async () => {
+describe('DELETE emits an event if the device remains linked', () => {
+  test('not if the engine has unlinked the device', async () => {
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
     engine.handlers.logout = () => ({ unlinked: true });
     expect(await remove(id)).toBe(204);
-    expect(await told(id)).toEqual([]);
+    expect(await readReasons(id)).toEqual([]);
   });
 
-  test('an engine that found out by itself says so as its last word, though the instance is gone', async () => {
+  test('not if the engine has found the device unlinked, and records that after the deletion', async () => {
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
     engine.handlers.logout = async () => void (await engine.call('unlinked', { id: null }));
     expect(await remove(id)).toBe(204);
-    expect(await told(id)).toEqual([]);
+    expect(await readReasons(id)).toEqual([]);
     expect(await unlinkId(id)).toBeNull();
   });
 
-  test('the network has not unlinked it', async () => {
+  test('if the network has not unlinked it', async () => {
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
     engine.handlers.logout = () => ({ unlinked: false });
     expect(await remove(id)).toBe(204);
-    expect(await told(id)).toEqual(['device_still_linked']);
+    expect(await readReasons(id)).toEqual(['device_still_linked']);
   });
 
-  test('no engine', async () => {
+  test('if there is no engine', async () => {
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
     await engine.stop();
     expect(await remove(id)).toBe(204);
-    expect(await told(id)).toEqual(['device_still_linked']);
+    expect(await readReasons(id)).toEqual(['device_still_linked']);
   });
 
-  test('logged out and not unlinked yet', async () => {
+  test('if it is logged out but not unlinked yet', async () => {
     const id = await create();
     const engine = await api.engine(id);
     await engine.connect();
     await engine.stop();
     await client.call('POST', `/v1/instances/${id}/logout`);
     expect(await remove(id)).toBe(204);
-    expect(await told(id)).toEqual(['device_still_linked']);
+    expect(await readReasons(id)).toEqual(['device_still_linked']);
   });
 
-  test('never paired, and a sandbox: no phone has a slot to give back', async () => {
+  test('not for an unpaired instance or a sandbox, which have no linked device', async () => {
     for (const kind of ['web', 'sandbox']) {
       const id = await create(kind);
       expect(await remove(id)).toBe(204);
-      expect(await told(id)).toEqual([]);
+      expect(await readReasons(id)).toEqual([]);
     }
   });
 });

@@ -31,7 +31,7 @@ const row = (fields: Partial<KnownInstance> = {}): KnownInstance => ({
   ...fields,
 });
 
-const seen = (fields: Partial<Observed> = {}): Observed => ({
+const createObserved = (fields: Partial<Observed> = {}): Observed => ({
   account: { id: 'acme-id', namespaces: [], maxInstances: 10 },
   apiNamespace: 'gwk',
   own: null,
@@ -45,129 +45,141 @@ const seen = (fields: Partial<Observed> = {}): Observed => ({
 const own = (name: string) => ({ name, labels: { [ID_LABEL]: ID } });
 
 test.each<[string, InstanceResource, Observed, object]>([
-  ['a new resource gets a row', resource(), seen(), { do: 'create', id: null }],
+  ['creates a row for a new resource', resource(), createObserved(), { do: 'create', id: null }],
   [
-    'one made by the API keeps the id of its label',
+    'keeps the id in the label of a resource made by the API',
     resource({}, own(`ins-${'a'.repeat(32)}`)),
-    seen(),
+    createObserved(),
     { do: 'create', id: UUID },
   ],
   [
-    'a label whose name says otherwise is not believed',
+    'ignores a label that does not match the name',
     resource({}, own('one')),
-    seen(),
+    createObserved(),
     { do: 'create', id: null },
   ],
   [
-    'a label elsewhere is not believed',
+    'ignores a label in another namespace',
     resource({}, { ...own(`ins-${'a'.repeat(32)}`), namespace: 'shop' }),
-    seen({ account: { id: 'acme-id', namespaces: ['shop'], maxInstances: 10 } }),
+    createObserved({ account: { id: 'acme-id', namespaces: ['shop'], maxInstances: 10 } }),
     { do: 'create', id: null },
   ],
-  ['a newer generation changes its row', resource(), seen({ own: row() }), { do: 'update', id: UUID }],
   [
-    'the same generation changes nothing',
+    'updates the row for a newer generation',
     resource(),
-    seen({ own: row({ generation: 2n }) }),
-    { do: 'nothing', id: UUID },
-  ],
-  [
-    'an older generation changes nothing',
-    resource(),
-    seen({ own: row({ generation: 9n }) }),
-    { do: 'nothing', id: UUID },
-  ],
-  [
-    'a cluster restored from its manifests finds its rows',
-    resource({}, { generation: 1 }),
-    seen({ namesake: row({ generation: 40n }) }),
+    createObserved({ own: row() }),
     { do: 'update', id: UUID },
   ],
   [
-    'a deleted instance does not come back',
+    'ignores the same generation',
     resource(),
-    seen({ own: row({ deleted: true }) }),
+    createObserved({ own: row({ generation: 2n }) }),
+    { do: 'nothing', id: UUID },
+  ],
+  [
+    'ignores an older generation',
+    resource(),
+    createObserved({ own: row({ generation: 9n }) }),
+    { do: 'nothing', id: UUID },
+  ],
+  [
+    'finds the rows of a cluster restored from its manifests',
+    resource({}, { generation: 1 }),
+    createObserved({ namesake: row({ generation: 40n }) }),
+    { do: 'update', id: UUID },
+  ],
+  [
+    'does not restore a deleted instance',
+    resource(),
+    createObserved({ own: row({ deleted: true }) }),
     { do: 'reject', reason: 'Deleted' },
   ],
   [
-    'nor does it under a new uid',
+    'does not restore a deleted instance under a new uid',
     resource({}, own(`ins-${'a'.repeat(32)}`)),
-    seen({ labelled: row({ deleted: true }) }),
+    createObserved({ labelled: row({ deleted: true }) }),
     { do: 'reject', reason: 'Deleted' },
   ],
-  ['an unknown account', resource(), seen({ account: null }), { do: 'reject', reason: 'AccountNotAllowed' }],
   [
-    'an account closed to the namespace',
-    resource({}, { namespace: 'shop' }),
-    seen(),
+    'rejects an unknown account',
+    resource(),
+    createObserved({ account: null }),
     { do: 'reject', reason: 'AccountNotAllowed' },
   ],
   [
-    'another account than before',
+    'rejects an account closed to the namespace',
+    resource({}, { namespace: 'shop' }),
+    createObserved(),
+    { do: 'reject', reason: 'AccountNotAllowed' },
+  ],
+  [
+    'rejects a change of account',
     resource(),
-    seen({ own: row({ accountId: 'x' }) }),
+    createObserved({ own: row({ accountId: 'x' }) }),
     { do: 'reject', reason: 'InvalidSpec', id: UUID },
   ],
   [
-    'another kind than before',
+    'rejects a change of kind',
     resource({ kind: 'sandbox' }),
-    seen({ own: row() }),
+    createObserved({ own: row() }),
     { do: 'reject', reason: 'InvalidSpec', id: UUID },
   ],
   [
-    'a name that is taken',
+    'rejects a new resource with a name that is taken',
     resource(),
-    seen({ nameTaken: true }),
+    createObserved({ nameTaken: true }),
     { do: 'reject', reason: 'NameTaken', id: null },
   ],
   [
-    'a new name that is taken',
+    'rejects a change to a name that is taken',
     resource(),
-    seen({ own: row(), nameTaken: true }),
+    createObserved({ own: row(), nameTaken: true }),
     { do: 'reject', reason: 'NameTaken', id: UUID },
   ],
   [
-    'the resource name of a foreign row',
+    'rejects the resource name of a row of another account',
     resource(),
-    seen({ namesake: row({ accountId: 'x' }) }),
+    createObserved({ namesake: row({ accountId: 'x' }) }),
     { do: 'reject', reason: 'NameTaken' },
   ],
   [
-    'a full plan',
+    'rejects an instance above the plan',
     resource(),
-    seen({ counts: { web: 10, sandbox: 0 } }),
+    createObserved({ counts: { web: 10, sandbox: 0 } }),
     { do: 'reject', reason: 'InstanceLimitReached' },
   ],
   [
-    'a full plan leaves room for a sandbox',
+    'accepts a sandbox beside a full plan',
     resource({ kind: 'sandbox' }),
-    seen({ counts: { web: 10, sandbox: 2 } }),
+    createObserved({ counts: { web: 10, sandbox: 2 } }),
     { do: 'create' },
   ],
   [
-    'a fourth sandbox',
+    'rejects a fourth sandbox',
     resource({ kind: 'sandbox' }),
-    seen({ counts: { web: 0, sandbox: 3 } }),
+    createObserved({ counts: { web: 0, sandbox: 3 } }),
     { do: 'reject', reason: 'InstanceLimitReached' },
   ],
   [
-    'a full plan does not stop changes',
+    'accepts changes with a full plan',
     resource(),
-    seen({ own: row(), counts: { web: 10, sandbox: 0 } }),
+    createObserved({ own: row(), counts: { web: 10, sandbox: 0 } }),
     { do: 'update' },
   ],
   [
-    'a policy that is none',
+    'rejects an invalid policy',
     resource({ policy: { colour: 1 } }),
-    seen(),
+    createObserved(),
     { do: 'reject', reason: 'InvalidSpec' },
   ],
-])('%s', (_, given, observed, verdict) => {
-  expect(validateResource(given, observed)).toMatchObject(verdict);
+])('%s', (_, given, observed, expected) => {
+  expect(validateResource(given, observed)).toMatchObject(expected);
 });
 
-test('an account that does not exist and one that is closed are told in the same words', () => {
+test('rejects an absent account and a closed one with the same text', () => {
   const shop = resource({}, { namespace: 'shop' });
-  const words = [seen(), seen({ account: null })].map((observed) => validateResource(shop, observed));
+  const words = [createObserved(), createObserved({ account: null })].map((observed) =>
+    validateResource(shop, observed),
+  );
   expect(words[0]).toEqual(words[1]);
 });

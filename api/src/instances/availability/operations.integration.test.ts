@@ -18,11 +18,11 @@ beforeEach(async () => {
   instanceId = body.id;
 });
 
-const ask = (query: Record<string, string> = {}) =>
+const readAvailability = (query: Record<string, string> = {}) =>
   client.call<AvailabilityOut>('GET', `/v1/instances/${instanceId}/availability`, { query });
-const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const problemCode = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
 
-/** States of the past; the last one goes on. */
+/** Records past states; the last one is open. */
 async function record(...states: [since: string, state: string, reason?: string][]): Promise<void> {
   const id = fromPublicId('instance', instanceId)!;
   await api.db.instanceState.deleteMany({ where: { instanceId: id } });
@@ -44,14 +44,14 @@ async function record(...states: [since: string, state: string, reason?: string]
   await api.db.instance.update({ where: { id }, data: { firstConnectedAt } });
 }
 
-test('a month of the past, in the zone that was asked for', async () => {
+test('returns a past month in the given time zone', async () => {
   await record(
     ['2026-08-20T00:00:00Z', 'connected'],
     ['2026-09-10T12:00:00Z', 'disconnected', 'connection_lost'],
     ['2026-09-10T12:00:30Z', 'connecting'],
     ['2026-09-10T12:01:00Z', 'connected'],
   );
-  const { status, body } = await ask({ month: '2026-09', timezone: 'America/Sao_Paulo' });
+  const { status, body } = await readAvailability({ month: '2026-09', timezone: 'America/Sao_Paulo' });
   expect(status).toBe(200);
   expect(body).toMatchObject({
     instance_id: instanceId,
@@ -75,20 +75,20 @@ test('a month of the past, in the zone that was asked for', async () => {
   expect(body.days[9]).toEqual({ date: '2026-09-10', uptime: 99.93 });
 });
 
-test('an outage that began long before the month bears the state that opened it', async () => {
+test('an outage that began before the month has the state that opened it', async () => {
   await record(
     ['2026-05-01T00:00:00Z', 'connected'],
     ['2026-06-01T00:00:00Z', 'disconnected', 'connection_lost'],
     ['2026-06-02T00:00:00Z', 'logged_out', 'device_removed'],
   );
-  const { body } = await ask({ month: '2026-09' });
+  const { body } = await readAvailability({ month: '2026-09' });
   expect(body).toMatchObject({
     uptime: 0,
     incidents: [{ state: 'disconnected', reason: 'connection_lost' }],
   });
 });
 
-test('the present month in São Paulo by default, up to now; what is down is still down', async () => {
+test('returns the current month in São Paulo by default, up to now, with an open incident', async () => {
   const hourAgo = new Date(Date.now() - 3_600_000);
   const minuteAgo = new Date(Date.now() - 60_000);
   await record(
@@ -96,16 +96,16 @@ test('the present month in São Paulo by default, up to now; what is down is sti
     [minuteAgo.toISOString(), 'disconnected', 'connection_lost'],
   );
   const asked = Date.now();
-  const { body } = await ask();
+  const { body } = await readAvailability();
   expect(body.timezone).toBe('America/Sao_Paulo');
-  // In whole seconds.
+  // The period ends at a whole second.
   expect(Date.parse(body.period_end)).toBeGreaterThan(asked - 1_000);
   expect(Date.parse(body.period_end)).toBeLessThanOrEqual(Date.now());
   expect(body.incidents.at(-1)).toMatchObject({ end: null, state: 'disconnected' });
 });
 
-test('an instance that never connected has nothing measured', async () => {
-  const { body } = await ask();
+test('an instance that never connected has no uptime', async () => {
+  const { body } = await readAvailability();
   expect(body).toMatchObject({ uptime: null, up_seconds: 0, tracked_seconds: 0, incidents: [] });
   expect(body.days.every(({ uptime }) => uptime === null)).toBe(true);
 });
@@ -119,28 +119,28 @@ test('time suspended by the resource is not measured', async () => {
   await api.db.instanceSuspension.create({
     data: { id: newUuid(), instanceId: id, since: new Date('2026-09-10T00:00:00Z') },
   });
-  const { body } = await ask({ month: '2026-09', timezone: 'UTC' });
+  const { body } = await readAvailability({ month: '2026-09', timezone: 'UTC' });
   expect(body).toMatchObject({ uptime: 100, tracked_seconds: 9 * 86_400, incidents: [] });
 });
 
 describe('refusals', () => {
   test.each(['2026-13', '2026', 'hoje', '2026-1', ''])('invalid-month: %j', async (month) => {
-    const answer = await ask({ month });
-    expect([answer.status, codeOf(answer)]).toEqual([422, 'invalid-month']);
+    const answer = await readAvailability({ month });
+    expect([answer.status, problemCode(answer)]).toEqual([422, 'invalid-month']);
   });
 
   test.each(['Mars/Olympus', '+03:00', 'America', ''])('invalid-timezone: %j', async (timezone) => {
-    const answer = await ask({ timezone });
-    expect([answer.status, codeOf(answer)]).toEqual([422, 'invalid-timezone']);
+    const answer = await readAvailability({ timezone });
+    expect([answer.status, problemCode(answer)]).toEqual([422, 'invalid-timezone']);
   });
 
-  test('validation-error: a zone of 65 characters', async () => {
-    const answer = await ask({ timezone: 'a'.repeat(65) });
-    expect([answer.status, codeOf(answer)]).toEqual([422, 'validation-error']);
+  test('validation-error: a time zone of 65 characters', async () => {
+    const answer = await readAvailability({ timezone: 'a'.repeat(65) });
+    expect([answer.status, problemCode(answer)]).toEqual([422, 'validation-error']);
   });
 
-  test('not-found: an instance of nobody', async () => {
+  test('not-found: an absent instance', async () => {
     instanceId = `ins_${'0'.repeat(32)}`;
-    expect((await ask()).status).toBe(404);
+    expect((await readAvailability()).status).toBe(404);
   });
 });

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { PrometheusLiveness, livenessQuery } from './prometheus-liveness.js';
 import type { Suspect } from './liveness-source.js';
 
-// The query itself is judged by a real Prometheus (test/monitoring/availability.test.ts).
+// A real Prometheus runs the query itself (test/monitoring/availability.test.ts).
 
 const NOW = Date.parse('2026-05-04T12:00:00Z');
 const suspect = (secondsAgo = 60): Suspect => ({
@@ -14,15 +14,15 @@ const suspect = (secondsAgo = 60): Suspect => ({
   renewedAt: new Date(NOW - secondsAgo * 1000),
 });
 
-describe('what is asked', () => {
+describe('the query', () => {
   test.each<[string, Suspect[], string]>([
-    ['it looks back to the oldest renewal, and a minute more', [suspect(20), suspect(60)], '[120s:2s]'],
-    ['at most for an hour, in a hundred looks', [suspect(86_400)], '[3600s:36s]'],
+    ['covers the time since the oldest renewal and one more minute', [suspect(20), suspect(60)], '[120s:2s]'],
+    ['covers at most one hour, in a hundred steps', [suspect(86_400)], '[3600s:36s]'],
   ])('%s', (_label, suspects, window) => {
     expect(livenessQuery(suspects, NOW)).toContain(window);
   });
 
-  test('few are named, of many all are asked', () => {
+  test('names a few instances, and selects all instead of many', () => {
     const [one, two] = [suspect(), suspect()];
     const names = [one, two].map(({ instanceId }) => toPublicId('instance', instanceId)).join('|');
     expect(livenessQuery([one, two], NOW)).toContain(`gwk_instance_connected{instance_id=~"${names}"}`);
@@ -31,7 +31,7 @@ describe('what is asked', () => {
   });
 });
 
-describe('what is answered', () => {
+describe('the answer', () => {
   let server: Server;
   let base: string;
   let answer: { status: number; body: string; headers?: Record<string, string> };
@@ -56,7 +56,7 @@ describe('what is answered', () => {
     value: [NOW / 1000, value],
   });
 
-  test('the times of samples; an address may have a path and credentials', async () => {
+  test('is read as times; the address may have a path and credentials', async () => {
     const [connected, alive] = [suspect(), suspect()];
     answer = {
       status: 200,
@@ -68,11 +68,11 @@ describe('what is answered', () => {
         { metric: { sign: 'alive' }, value: [1, '1'] },
       ),
     };
-    const signs = await new PrometheusLiveness(`http://us%20er:pass@${base}/prometheus`).read([
+    const liveness = await new PrometheusLiveness(`http://us%20er:pass@${base}/prometheus`).read([
       connected,
       alive,
     ]);
-    expect(Object.fromEntries(signs)).toEqual({
+    expect(Object.fromEntries(liveness)).toEqual({
       [connected.instanceId]: { alive: new Date(1_777_896_003_000), connected: new Date(1_777_896_001_500) },
       [alive.instanceId]: { alive: new Date(1_777_896_004_000), connected: null },
     });
@@ -81,17 +81,17 @@ describe('what is answered', () => {
   });
 
   test.each([
-    ['it is overloaded', { status: 503, body: '' }],
-    ['it does not understand', { status: 400, body: '{"status":"error","errorType":"bad_data"}' }],
-    ['it is something else', { status: 200, body: '<html>' }],
-    ['it says something else', { status: 200, body: '{"status":"success","data":{"resultType":"matrix"}}' }],
-    ['it sends elsewhere', { status: 302, body: '', headers: { location: 'http://127.0.0.1:1/' } }],
-  ])('no signs are taken from it where %s', async (_label, given) => {
+    ['a server error', { status: 503, body: '' }],
+    ['a rejected query', { status: 400, body: '{"status":"error","errorType":"bad_data"}' }],
+    ['something other than JSON', { status: 200, body: '<html>' }],
+    ['another result type', { status: 200, body: '{"status":"success","data":{"resultType":"matrix"}}' }],
+    ['a redirect', { status: 302, body: '', headers: { location: 'http://127.0.0.1:1/' } }],
+  ])('is an error if it is %s', async (_label, given) => {
     answer = given;
     await expect(new PrometheusLiveness(`http://${base}`).read([suspect()])).rejects.toThrow();
   });
 
-  test('it is not asked about nobody', async () => {
+  test('is not requested without suspects', async () => {
     const before = asked.length;
     expect((await new PrometheusLiveness(`http://${base}`).read([])).size).toBe(0);
     expect(asked.length).toBe(before);

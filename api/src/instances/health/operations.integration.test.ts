@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** An id of that time. */
+/** An id of the given time. */
 const uuidAt = (time: number): string => lowestUuidAt(time).slice(0, 14) + newUuid().slice(14);
 const ago = (ms: number): Date => new Date(Date.now() - ms);
 
@@ -40,17 +40,17 @@ async function factors(): Promise<Record<string, { status: string; value: number
   return Object.fromEntries((await health()).factors.map((factor) => [factor.key, factor]));
 }
 
-interface Written {
+interface MessageValues {
   status: string;
   errorCode?: string;
   at?: Date;
   direction?: string;
 }
 
-/** Contacts, each with the messages that went to it. */
-async function write(
+/** Creates contacts with one message each. */
+async function addMessages(
   count: number,
-  message: Written,
+  message: MessageValues,
   conversation: Record<string, unknown> = {},
 ): Promise<void> {
   for (let index = 0; index < count; index++) {
@@ -80,20 +80,20 @@ async function write(
   }
 }
 
-test('a number without traffic: no ratio says anything, and an old number loses nothing', async () => {
+test('an old instance without traffic has no ratios and loses no points', async () => {
   const body = await health();
   expect(body).toMatchObject({ instance_id: publicId, score: 100, risk: 'low', warming_up: false });
   expect(body.factors.filter(({ status }) => status === 'info')).toHaveLength(5);
 });
 
-test('deliveries, reads and failures are counted over 7 days; inbound and neutral failures are not', async () => {
-  await write(10, { status: 'read' });
-  await write(8, { status: 'delivered' });
-  await write(7, { status: 'sent' });
-  await write(5, { status: 'failed', errorCode: 'wa_error' });
-  await write(6, { status: 'failed', errorCode: 'expired' });
-  await write(4, { status: 'delivered', direction: 'inbound' });
-  await write(9, { status: 'sent', at: ago(8 * DAY) });
+test('counts deliveries, reads and failures over 7 days, without inbound messages and neutral failures', async () => {
+  await addMessages(10, { status: 'read' });
+  await addMessages(8, { status: 'delivered' });
+  await addMessages(7, { status: 'sent' });
+  await addMessages(5, { status: 'failed', errorCode: 'wa_error' });
+  await addMessages(6, { status: 'failed', errorCode: 'expired' });
+  await addMessages(4, { status: 'delivered', direction: 'inbound' });
+  await addMessages(9, { status: 'sent', at: ago(8 * DAY) });
   expect(await factors()).toMatchObject({
     delivery_ratio: { value: 0.72, status: 'attention', penalty: 10 },
     failure_ratio: { value: 0.1667, status: 'bad', penalty: 15 },
@@ -101,27 +101,27 @@ test('deliveries, reads and failures are counted over 7 days; inbound and neutra
   });
 });
 
-test('what was sent or delivered just now is not held against the number', async () => {
-  await write(20, { status: 'read' });
-  await write(20, { status: 'delivered', at: ago(0) });
-  await write(20, { status: 'sent', at: ago(0) });
+test('does not count messages sent or delivered just now against the instance', async () => {
+  await addMessages(20, { status: 'read' });
+  await addMessages(20, { status: 'delivered', at: ago(0) });
+  await addMessages(20, { status: 'sent', at: ago(0) });
   expect(await factors()).toMatchObject({ delivery_ratio: { value: 1 }, read_ratio: { value: 1 } });
 });
 
-test('new contacts: who answered of those of 7 days, and how many of 24 hours against the limit', async () => {
-  await write(20, { status: 'read' }, { firstSentAt: ago(3 * DAY) });
-  await write(5, { status: 'read' }, { firstSentAt: ago(3 * DAY), lastWroteAt: ago(2 * DAY) });
+test('counts replies of new contacts over 7 days, and new contacts of 24 hours against the limit', async () => {
+  await addMessages(20, { status: 'read' }, { firstSentAt: ago(3 * DAY) });
+  await addMessages(5, { status: 'read' }, { firstSentAt: ago(3 * DAY), lastWroteAt: ago(2 * DAY) });
   const policy = { new_contacts_per_day: 10 };
   await api.db.instance.update({ where: { id: instance }, data: { policy } });
-  await write(9, { status: 'read' }, { firstSentAt: ago(HOUR) });
+  await addMessages(9, { status: 'read' }, { firstSentAt: ago(HOUR) });
   expect(await factors()).toMatchObject({
     reply_ratio: { value: 0.2, status: 'ok' },
     new_contacts: { value: 0.9, status: 'attention' },
   });
 });
 
-test('opt-outs by word count, those made by hand do not', async () => {
-  await write(25, { status: 'read' });
+test('counts opt-outs by keyword, not those by API', async () => {
+  await addMessages(25, { status: 'read' });
   const contacts = await api.db.contact.findMany({ where: { accountId: account.id }, take: 3 });
   for (const [index, { id: contactId }] of contacts.entries()) {
     const source = index < 2 ? 'keyword' : 'api';
@@ -131,7 +131,7 @@ test('opt-outs by word count, those made by hand do not', async () => {
   expect(await factors()).toMatchObject({ opt_out_ratio: { value: 0.08, status: 'bad' } });
 });
 
-test('lost connections count, orderly ends do not; a ban of late is remembered', async () => {
+test('counts lost connections but not orderly ends, and recent bans', async () => {
   const states = [
     ...Array.from({ length: 6 }, () => ({ state: 'disconnected', reason: 'connection_lost' })),
     { state: 'disconnected', reason: 'engine_stopped' },
@@ -151,14 +151,14 @@ test('lost connections count, orderly ends do not; a ban of late is remembered',
   });
 });
 
-test('banned: no points, high risk, and what to do', async () => {
+test('banned: score 0, high risk and a recommendation', async () => {
   await api.db.instance.update({ where: { id: instance }, data: { state: 'banned' } });
   const body = await health();
   expect(body).toMatchObject({ score: 0, risk: 'high' });
   expect(body.recommendations[0]).toMatch(/bloqueado/);
 });
 
-test('a sandbox warms up from its creation, a number from its first pairing', async () => {
+test('a sandbox warms up from its creation, another instance from its first pairing', async () => {
   const { body } = await client.call<InstanceOut>('POST', '/v1/instances', {
     body: { name: 'areia', kind: 'sandbox' },
   });

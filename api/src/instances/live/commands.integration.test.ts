@@ -22,7 +22,7 @@ let keys: RedisKeys;
 let redis: Redis;
 let engine: Redis;
 let live: LiveCommands;
-/** Deadlines pass when a test says so. */
+/** Deadlines pass when a test advances this clock. */
 let clock: ManualClock;
 
 beforeEach(async () => {
@@ -41,7 +41,7 @@ afterEach(() => {
 
 const ready = (client: Redis) => new Promise((resolve) => client.once('ready', resolve));
 
-/** The next command that arrives, as an engine reads it. */
+/** Reads the next command as an engine does. */
 async function nextCommand(): Promise<Command> {
   const next = async () => (await engine.xRange(keys.commands(id), '-', '+'))?.[0];
   const entry = await until(next, { what: 'a command arrives', everyMs: 5 });
@@ -51,15 +51,15 @@ async function nextCommand(): Promise<Command> {
 const answer = ({ id: command, requester }: Command, reply: Record<string, unknown>) =>
   engine.publish(keys.replies(id, requester), JSON.stringify({ id: command, ...reply }));
 
-test('the answer of the engine comes back, and the command is sealed with the key of its instance', async () => {
-  const asked = live.ask(target, 'live', { a: 1 }, DEADLINE_MS);
+test('returns the answer of the engine, and signs the command with the key of its instance', async () => {
+  const answered = live.ask(target, 'live', { a: 1 }, DEADLINE_MS);
   const command = await nextCommand();
   expect(command).toMatchObject({ name: 'live', args: '{"a":1}' });
   await answer(command, { ok: true, result: { state: 'connected' } });
-  expect(await asked).toEqual({ id: command.id, ok: true, result: { state: 'connected' } });
+  expect(await answered).toEqual({ id: command.id, ok: true, result: { state: 'connected' } });
 });
 
-test('answers find those who asked', async () => {
+test('matches answers to their callers', async () => {
   const first = live.ask(target, 'live', {}, DEADLINE_MS);
   const one = await nextCommand();
   const second = live.ask(target, 'live', {}, DEADLINE_MS);
@@ -69,33 +69,33 @@ test('answers find those who asked', async () => {
   expect([await first, await second]).toMatchObject([{ result: 1 }, { result: 2 }]);
 });
 
-test('the deadline is told in the time of Redis, and nobody waits beyond it', async () => {
+test('gives the deadline in the time of Redis, and answers null after it', async () => {
   const time = async () => {
     const [seconds, microseconds] = await engine.time();
     return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
   };
   const before = await time();
-  const asked = live.ask(target, 'live', {}, DEADLINE_MS);
+  const answered = live.ask(target, 'live', {}, DEADLINE_MS);
   const command = await nextCommand();
   expect(command.deadline).toBeGreaterThanOrEqual(before + DEADLINE_MS);
   expect(command.deadline).toBeLessThanOrEqual((await time()) + DEADLINE_MS);
-  // Nobody answers: without a deadline it would be for ever.
+  // No answer comes, so only the deadline ends the call.
   clock.advance(DEADLINE_MS);
-  expect(await asked).toBeNull();
+  expect(await answered).toBeNull();
   await answer(command, { ok: true, result: 'too late' });
 });
 
-test('what is no answer disturbs nobody', async () => {
-  const asked = live.ask(target, 'live', {}, DEADLINE_MS);
+test('ignores invalid answers', async () => {
+  const answered = live.ask(target, 'live', {}, DEADLINE_MS);
   const command = await nextCommand();
   const channel = keys.replies(id, command.requester);
   for (const text of ['', 'nonsense', 'null', '1', '{}', '{"id":"x"}']) await engine.publish(channel, text);
   await answer(command, { ok: false, code: 'busy', message: '' });
-  expect(await asked).toMatchObject({ ok: false, code: 'busy' });
+  expect(await answered).toMatchObject({ ok: false, code: 'busy' });
 });
 
-test('with Redis away there is no answer, at once', async () => {
+test('answers null at once while Redis is unavailable', async () => {
   closeRedis(redis);
-  // The clock does not move: a call that waited for its deadline would hang.
+  // The clock does not advance, so a call that waited for its deadline would hang.
   expect(await live.ask(target, 'live', {}, DEADLINE_MS)).toBeNull();
 });

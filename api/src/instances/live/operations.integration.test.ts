@@ -13,7 +13,7 @@ import type { ApiClient } from '@gwk/test/support/api/client';
 import { DEADLINES } from './ask-engine.js';
 import { CommandRefusal, type FakeEngine } from '@gwk/test/support/api/fake-engine';
 
-/** Requests wait for engines by it. */
+/** Requests wait for engines on this clock. */
 const clock = new ManualClock();
 let api: TestApi;
 let account: TestAccount;
@@ -33,75 +33,75 @@ afterAll(() => api.stop());
 
 const at = (rest: string): string => `/v1/instances/${id}/${rest}`;
 const post = (rest: string, body?: unknown) => client.call<InstanceOut>('POST', at(rest), { body });
-const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const problemCode = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
 const uuid = () => fromPublicId('instance', id)!;
 const row = () => api.db.instance.findUniqueOrThrow({ where: { id: uuid() } });
-const shown = async () => (await client.call<InstanceOut>('GET', `/v1/instances/${id}`)).body;
+const readInstance = async () => (await client.call<InstanceOut>('GET', `/v1/instances/${id}`)).body;
 const eventTypes = async () =>
   (await client.call<Page<EventOut>>('GET', '/v1/events', { query: { instance_id: id } })).body.data.map(
     ({ type }) => type,
   );
 
-/** An engine whose connection stands. */
-async function connected(): Promise<FakeEngine> {
+/** Starts an engine with an open connection. */
+async function startConnectedEngine(): Promise<FakeEngine> {
   const engine = await api.engine(id);
   await engine.connect();
   return engine;
 }
 
-/** The time that a request gives an engine to answer. */
-async function passes(ms: number): Promise<void> {
+/** Passes the time in which an engine must answer. */
+async function passTime(ms: number): Promise<void> {
   await until(() => clock.count(ms) > 0, { what: 'a request waits for the engine' });
   clock.advance(ms);
 }
 
 describe('logout', () => {
-  test('the engine does it and stores the state: 204, pending_pair, without an event of its own', async () => {
-    const engine = await connected();
+  test('the engine logs out and reports the state: 204, pending_pair, without an extra event', async () => {
+    const engine = await startConnectedEngine();
     engine.handlers.logout = async () => {
       await engine.reportState('pending_pair', { reason: 'logout', jid: null, business_name: null });
       return { unlinked: true };
     };
     expect((await post('logout')).status).toBe(204);
-    expect(await shown()).toMatchObject({ state: 'pending_pair', jid: null, business_name: null });
+    expect(await readInstance()).toMatchObject({ state: 'pending_pair', jid: null, business_name: null });
     expect((await row()).unlinkId).toBeNull();
     expect(await eventTypes()).toEqual(['instance.connected', 'instance.paired']);
   });
 
-  test('with no engine: 204, and the next engine unlinks; what it says of the old link before is not heard', async () => {
-    const first = await connected();
+  test('without an engine: 204, and the next engine unlinks; its reports about the old link are ignored', async () => {
+    const first = await startConnectedEngine();
     await first.stop();
     expect((await post('logout')).status).toBe(204);
-    expect(await shown()).toMatchObject({ state: 'pending_pair', jid: null });
+    expect(await readInstance()).toMatchObject({ state: 'pending_pair', jid: null });
     const next = await api.engine(id);
     const unlink = next.terms.unlink!;
     expect(unlink).toBe((await row()).unlinkId);
     await next.reportState('connected', { jid: '5511900000000@s.whatsapp.net' });
-    expect(await shown()).toMatchObject({ state: 'pending_pair', jid: null });
+    expect(await readInstance()).toMatchObject({ state: 'pending_pair', jid: null });
     expect(await next.call('renew', { connected: false })).toMatchObject({ unlink });
     await next.call('unlinked', { id: unlink });
     expect(await next.call('renew', { connected: false })).toMatchObject({ unlink: null });
     await next.connect();
-    expect(await shown()).toMatchObject({ state: 'connected' });
+    expect(await readInstance()).toMatchObject({ state: 'connected' });
   });
 
-  test('an engine that does not answer in time: 204 all the same, and it hears of it with its next renewal', async () => {
-    const engine = await connected();
+  test('an engine that does not answer in time: 204, and its next renewal requests the unlink', async () => {
+    const engine = await startConnectedEngine();
     const answering = post('logout');
-    await passes(DEADLINES.logout);
+    await passTime(DEADLINES.logout);
     expect((await answering).status).toBe(204);
     expect(engine.received.map(({ name }) => name)).toEqual(['logout']);
-    expect(await shown()).toMatchObject({ state: 'pending_pair' });
+    expect(await readInstance()).toMatchObject({ state: 'pending_pair' });
     expect((await engine.call('renew', { connected: true })).unlink).not.toBeNull();
   });
 
-  test('of a number that was unlinked on the phone: pending_pair, and nothing is left to unlink', async () => {
-    const engine = await connected();
+  test('an instance that was unlinked on the phone: pending_pair, without another unlink', async () => {
+    const engine = await startConnectedEngine();
     await engine.reportState('logged_out', { reason: 'removed' });
     await engine.stop();
     expect((await post('logout')).status).toBe(204);
     expect((await row()).unlinkId).toBeNull();
-    expect((await shown()).state).toBe('pending_pair');
+    expect((await readInstance()).state).toBe('pending_pair');
   });
 
   test('ends an open pairing', async () => {
@@ -113,15 +113,15 @@ describe('logout', () => {
     expect(pairing.body).toMatchObject({ state: 'pending_pair', qr: null });
   });
 
-  test('again and again changes nothing more', async () => {
+  test('a second logout changes nothing', async () => {
     expect([(await post('logout')).status, (await post('logout')).status]).toEqual([204, 204]);
-    expect((await shown()).state).toBe('pending_pair');
+    expect((await readInstance()).state).toBe('pending_pair');
   });
 });
 
 describe('restart', () => {
-  test('202 with the instance, once the engine has heard of it', async () => {
-    const engine = await connected();
+  test('202 with the instance once the engine has answered', async () => {
+    const engine = await startConnectedEngine();
     engine.handlers.restart = async () => {
       await engine.reportState('disconnected', { reason: 'restart' });
       return null;
@@ -131,23 +131,23 @@ describe('restart', () => {
     expect(body).toMatchObject({ id, state: 'disconnected' });
   });
 
-  test('no answer in time: 503 engine-unavailable with Retry-After', async () => {
-    await connected();
+  test('an engine that does not answer in time: 503 engine-unavailable with Retry-After', async () => {
+    await startConnectedEngine();
     const answering = post('restart');
-    await passes(DEADLINES.restart);
+    await passTime(DEADLINES.restart);
     const answer = await answering;
-    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect([answer.status, problemCode(answer)]).toEqual([503, 'engine-unavailable']);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  test('a paired number without an engine: 503 at once', async () => {
-    await (await connected()).stop();
-    // The clock does not move: a request that waited for an engine would hang.
+  test('a paired instance without an engine: 503 at once', async () => {
+    await (await startConnectedEngine()).stop();
+    // The clock does not advance, so a request that waited for an engine would hang.
     expect((await post('restart')).status).toBe(503);
   });
 
   test.each(['pending_pair', 'logged_out', 'banned'])(
-    'a number that is %s has nothing to connect: 202',
+    'a %s instance has no connection to restart: 202',
     async (state) => {
       await api.db.instance.update({ where: { id: uuid() }, data: { state } });
       expect(await post('restart')).toMatchObject({ status: 202, body: { state } });
@@ -158,16 +158,16 @@ describe('restart', () => {
 describe('contacts', () => {
   const check = (phone: string) => client.call<ContactCheckOut>('GET', at(`contacts/${phone}`));
   const answering = async (jid: string | null = '5511987654321@s.whatsapp.net') => {
-    const engine = await connected();
+    const engine = await startConnectedEngine();
     engine.handlers['check-contact'] = () => ({ jid });
     return engine;
   };
 
-  test('whether a phone is on the network, and by which id; asked of the network once a day', async () => {
+  test('returns whether a phone number is on WhatsApp and its jid, and asks the network once a day', async () => {
     const engine = await answering();
-    const there = { phone: '5511987654321', exists: true, jid: '5511987654321@s.whatsapp.net' };
-    expect(await check('5511987654321')).toMatchObject({ status: 200, body: there });
-    expect((await check('5511987654321')).body).toEqual(there);
+    const existing = { phone: '5511987654321', exists: true, jid: '5511987654321@s.whatsapp.net' };
+    expect(await check('5511987654321')).toMatchObject({ status: 200, body: existing });
+    expect((await check('5511987654321')).body).toEqual(existing);
     expect(engine.received).toEqual([{ name: 'check-contact', args: { phone: '5511987654321' } }]);
     await api.db.contactCheck.updateMany({
       where: { instanceId: uuid() },
@@ -177,20 +177,20 @@ describe('contacts', () => {
     expect(engine.received).toHaveLength(2);
   });
 
-  test('a phone that is not on it', async () => {
+  test('reports a phone number that is not on WhatsApp', async () => {
     await answering(null);
     expect((await check('551199990000')).body).toEqual({ phone: '551199990000', exists: false, jid: null });
   });
 
-  test('a phone that the network knows by another one is one contact with it', async () => {
+  test('merges a phone number with the one that the network reports for it', async () => {
     await client.call('POST', '/v1/opt-outs', { body: { phone: '4915112345678' } });
     await answering('491511234567@s.whatsapp.net');
     await check('4915112345678');
     const body = { instance_id: id, to: '491511234567', type: 'text', text: { body: 'oi' } };
-    expect(codeOf(await client.call('POST', '/v1/messages', { body }))).toBe('contact-opted-out');
+    expect(problemCode(await client.call('POST', '/v1/messages', { body }))).toBe('contact-opted-out');
   });
 
-  test('a cached answer needs no engine', async () => {
+  test('answers from the cache without an engine', async () => {
     const engine = await answering();
     await check('5511987654321');
     await engine.stop();
@@ -198,35 +198,35 @@ describe('contacts', () => {
     expect((await check('5511987654322')).status).toBe(503);
   });
 
-  test('20 uncached a minute an instance, then 429 rate-limited; cached ones go on', async () => {
+  test('limits uncached checks to 20 a minute an instance: 429 rate-limited; cached ones still succeed', async () => {
     await answering();
     const phones = Array.from({ length: 41 }, (_, i) => `55119876500${10 + i}`);
-    const asked: Awaited<ReturnType<typeof check>>[] = [];
+    const answers: Awaited<ReturnType<typeof check>>[] = [];
     for (const phone of phones) {
-      asked.push(await check(phone));
-      if (asked.at(-1)!.status !== 200) break;
+      answers.push(await check(phone));
+      if (answers.at(-1)!.status !== 200) break;
     }
     // A new minute may have begun in between.
-    expect([20, 40]).toContain(Math.ceil((asked.length - 1) / 20) * 20);
-    const refused = asked.at(-1)!;
-    expect([refused.status, codeOf(refused)]).toEqual([429, 'rate-limited']);
+    expect([20, 40]).toContain(Math.ceil((answers.length - 1) / 20) * 20);
+    const refused = answers.at(-1)!;
+    expect([refused.status, problemCode(refused)]).toEqual([429, 'rate-limited']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect((await check(phones[0]!)).status).toBe(200);
   });
 
   test.each(['1234567', '1234567890123456', '+5511987654321', 'abc', '5511987654321@s.whatsapp.net'])(
-    '%s is an invalid-phone',
+    '%s: invalid-phone',
     async (phone) => {
       const answer = await check(encodeURIComponent(phone));
-      expect([answer.status, codeOf(answer)]).toEqual([422, 'invalid-phone']);
+      expect([answer.status, problemCode(answer)]).toEqual([422, 'invalid-phone']);
     },
   );
 
-  test('without a connection: 503 engine-unavailable with Retry-After', async () => {
-    const engine = await connected();
+  test('a disconnected engine: 503 engine-unavailable with Retry-After', async () => {
+    const engine = await startConnectedEngine();
     engine.handlers['check-contact'] = () => new CommandRefusal('not-connected');
     const answer = await check('5511987654321');
-    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect([answer.status, problemCode(answer)]).toEqual([503, 'engine-unavailable']);
     expect(answer.headers['retry-after']).toBeDefined();
   });
 });
@@ -250,8 +250,8 @@ describe('read marks', () => {
   const read = (chat: string, wa_message_ids: unknown) =>
     client.call('POST', at(`chats/${encodeURIComponent(chat)}/read`), { body: { wa_message_ids } });
 
-  test('the contact is told, and the received messages are read from then on', async () => {
-    const engine = await connected();
+  test('informs the contact and marks the received messages as read', async () => {
+    const engine = await startConnectedEngine();
     engine.handlers.read = () => null;
     await engine.call('inbound', { messages: [received('A1'), received('A2'), received('A3')] });
     expect((await read('5511987654321', ['A1', 'A3', 'A1', 'unknown'])).status).toBe(204);
@@ -268,8 +268,8 @@ describe('read marks', () => {
     expect(statuses).toEqual(['A3 read true', 'A2 delivered false', 'A1 read true']);
   });
 
-  test('in a group the network needs to know whose they were', async () => {
-    const engine = await connected();
+  test('in a group, names the author of each message', async () => {
+    const engine = await startConnectedEngine();
     engine.handlers.read = () => null;
     const group = '120363000000000001@g.us';
     await engine.call('inbound', { messages: [received('G1', { chat: group })] });
@@ -281,49 +281,54 @@ describe('read marks', () => {
     expect((await messages())[0]!.status).toBe('read');
   });
 
-  test('a hidden number is used as is', async () => {
-    const engine = await connected();
+  test('uses a LID as it is', async () => {
+    const engine = await startConnectedEngine();
     engine.handlers.read = () => null;
     expect((await read('123456789@lid', ['L1'])).status).toBe(204);
     expect(engine.received[0]!.args).toMatchObject({ chat: '123456789@lid' });
   });
 
-  test('what the contact was not told of stays as it was', async () => {
-    const engine = await connected();
+  test('leaves the messages unread if the contact was not informed', async () => {
+    const engine = await startConnectedEngine();
     engine.handlers.read = () => new CommandRefusal('not-connected');
     await engine.call('inbound', { messages: [received('A1')] });
     const answer = await read('5511987654321', ['A1']);
-    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect([answer.status, problemCode(answer)]).toEqual([503, 'engine-unavailable']);
     expect((await messages())[0]!.status).toBe('delivered');
   });
 
   test.each<[string, string, unknown, string]>([
-    ['none', '5511987654321', [], 'validation-error'],
-    ['no array', '5511987654321', 'A1', 'validation-error'],
-    ['too many', '5511987654321', Array.from({ length: MAX_READ_MARKS + 1 }, String), 'validation-error'],
-    ['a chat that is none', 'somebody', ['A1'], 'invalid-phone'],
-  ])('%s is refused', async (_name, chat, ids, code) => {
+    ['no message', '5511987654321', [], 'validation-error'],
+    ['something other than an array', '5511987654321', 'A1', 'validation-error'],
+    [
+      'too many messages',
+      '5511987654321',
+      Array.from({ length: MAX_READ_MARKS + 1 }, String),
+      'validation-error',
+    ],
+    ['an invalid chat', 'somebody', ['A1'], 'invalid-phone'],
+  ])('refuses %s', async (_name, chat, ids, code) => {
     const answer = await read(chat, ids);
-    expect([answer.status, codeOf(answer)]).toEqual([422, code]);
+    expect([answer.status, problemCode(answer)]).toEqual([422, code]);
   });
 });
 
 describe('presence', () => {
-  test.each(['typing', 'recording', 'paused'])('%s reaches the chat', async (state) => {
-    const engine = await connected();
+  test.each(['sends %s to the chat', 'recording', 'paused'])('%s reaches the chat', async (state) => {
+    const engine = await startConnectedEngine();
     engine.handlers.presence = () => null;
     expect((await post('chats/5511987654321/presence', { state })).status).toBe(204);
     expect(engine.received[0]!.args).toEqual({ chat: '5511987654321@s.whatsapp.net', state });
   });
 
-  test('an unknown state, an unknown field and a missing state are refused', async () => {
+  test('refuses an unknown state, an unknown field and a missing state', async () => {
     for (const body of [{ state: 'dancing' }, { state: 'typing', for_s: 5 }, {}]) {
-      expect(codeOf(await post('chats/5511987654321/presence', body))).toBe('validation-error');
+      expect(problemCode(await post('chats/5511987654321/presence', body))).toBe('validation-error');
     }
   });
 });
 
-test('each needs its scope, and sees nothing of other accounts', async () => {
+test('each operation needs its scope, and answers 404 to other accounts', async () => {
   const calls: [string, string, object | undefined, string][] = [
     ['POST', 'logout', undefined, 'instances:write'],
     ['POST', 'restart', undefined, 'instances:write'],

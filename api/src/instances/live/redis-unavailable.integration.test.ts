@@ -6,7 +6,10 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
-/** (design: with Redis down live operations answer 503 at once, reads work) The clock stands still: nobody waits. */
+/**
+ * With Redis down, live operations answer 503 at once and reads succeed. The clock is fixed, so an operation
+ * that waited would hang.
+ */
 let api: TestApi;
 let client: ApiClient;
 let id: string;
@@ -36,14 +39,14 @@ test.each<[string, string, string, object | undefined]>([
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
 });
 
-test('logout: 204 all the same, at once; the unlinking is left to the next connection', async () => {
+test('logout: 204 at once; the next connection unlinks', async () => {
   await setState('connected');
   expect((await client.call('POST', at('logout'))).status).toBe(204);
   const row = await api.db.instance.findUniqueOrThrow({ where: { id: fromPublicId('instance', id)! } });
   expect(row).toMatchObject({ state: 'pending_pair', unlinkId: expect.any(String) as string });
 });
 
-test('the policy and the state of a pairing are read', async () => {
+test('reads the policy and the state of a pairing', async () => {
   expect((await client.call('GET', at('policy'))).status).toBe(200);
   expect((await client.call('GET', at('pairing'))).status).toBe(200);
 });

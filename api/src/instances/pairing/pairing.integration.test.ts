@@ -12,7 +12,7 @@ import { checkAnswer, type ApiClient } from '@gwk/test/support/api/client';
 import { ANSWER_MS } from './open.js';
 import { CommandRefusal, type FakeEngine } from '@gwk/test/support/api/fake-engine';
 
-/** Requests that wait for an engine, and the pings of streams, go by it. */
+/** Waits for an engine and stream pings use this clock. */
 const clock = new ManualClock();
 let api: TestApi;
 let otherPort: number;
@@ -37,13 +37,13 @@ afterAll(() => api.stop());
 const path = () => `/v1/instances/${id}/pairing`;
 const pair = (body?: unknown, headers: Record<string, string> = {}) =>
   client.call<PairingOut>('POST', path(), { ...(body !== undefined && { body }), headers });
-const look = () => client.call<PairingOut>('GET', path());
-const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const readPairing = () => client.call<PairingOut>('GET', path());
+const problemCode = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
 const sessions = (engine: FakeEngine) =>
   engine.received.flatMap(({ name, args }) => (name === 'pair' ? [args['session'] as string] : []));
 
-/** An engine that shows this QR for whatever session it is rung for. */
-async function showing(code = 'qr-1', forMs?: number): Promise<FakeEngine> {
+/** Starts an engine that shows this QR for every session it is asked to pair. */
+async function startEngineWithQr(code = 'qr-1', forMs?: number): Promise<FakeEngine> {
   const engine = await api.engine(id);
   engine.handlers.pair = async ({ session }) => {
     await engine.showQr(session as string, code, forMs);
@@ -56,9 +56,9 @@ const events = async (type: string): Promise<EventOut[]> =>
   (await client.call<Page<EventOut>>('GET', '/v1/events', { query: { type, instance_id: id } })).body.data;
 
 describe('POST pairing', () => {
-  test('opens a session and answers with its QR, the image ready to be shown; GET shows the same', async () => {
-    await showing('the payload of a QR');
-    expect((await look()).body).toEqual({
+  test('opens a session and returns its QR with an image; GET returns the same', async () => {
+    await startEngineWithQr('the payload of a QR');
+    expect((await readPairing()).body).toEqual({
       instance_id: id,
       state: 'pending_pair',
       qr: null,
@@ -75,7 +75,10 @@ describe('POST pairing', () => {
     const [head, data] = body.qr!.image.split(',');
     expect(head).toBe('data:image/png;base64');
     expect(Buffer.from(data!, 'base64').subarray(1, 4).toString()).toBe('PNG');
-    expect((await look()).body).toMatchObject({ state: 'pairing', qr: { code: 'the payload of a QR' } });
+    expect((await readPairing()).body).toMatchObject({
+      state: 'pairing',
+      qr: { code: 'the payload of a QR' },
+    });
     expect((await client.call<InstanceOut>('GET', `/v1/instances/${id}`)).body.state).toBe('pending_pair');
   });
 
@@ -83,14 +86,14 @@ describe('POST pairing', () => {
     ['no body', undefined],
     ['null', 'null'],
     ['an empty object', {}],
-    ['the method by name', { method: 'qr' }],
-  ])('%s: the method is qr', async (_name, body) => {
-    const engine = await showing();
+    ['the method qr', { method: 'qr' }],
+  ])('with %s uses the method qr', async (_name, body) => {
+    const engine = await startEngineWithQr();
     expect((await pair(body)).body.qr?.code).toBe('qr-1');
     expect(engine.received[0]!.args).toMatchObject({ method: 'qr', phone: null });
   });
 
-  test('with method code the answer has the code to type, and the phone reaches the engine', async () => {
+  test('with method code returns the code to type, and passes the phone number to the engine', async () => {
     const engine = await api.engine(id);
     engine.handlers.pair = async ({ session }) => {
       const news = { kind: 'code', code: 'ABCD1234', expires_in_ms: 120_000 } as const;
@@ -106,17 +109,17 @@ describe('POST pairing', () => {
   test.each<[string, unknown, number, string]>([
     ['an unknown field', { metod: 'qr' }, 422, 'validation-error'],
     ['an unknown method', { method: 'nfc' }, 422, 'validation-error'],
-    ['method code without a phone', { method: 'code' }, 422, 'validation-error'],
-    ['a phone that is none', { method: 'code', phone: '+55 11' }, 422, 'invalid-phone'],
-    ['a phone of seven digits', { method: 'code', phone: '1234567' }, 422, 'invalid-phone'],
-    ['a phone of sixteen digits', { method: 'code', phone: '1234567890123456' }, 422, 'invalid-phone'],
-  ])('%s is refused', async (_name, body, status, code) => {
+    ['method code without a phone number', { method: 'code' }, 422, 'validation-error'],
+    ['a malformed phone number', { method: 'code', phone: '+55 11' }, 422, 'invalid-phone'],
+    ['a phone number of seven digits', { method: 'code', phone: '1234567' }, 422, 'invalid-phone'],
+    ['a phone number of sixteen digits', { method: 'code', phone: '1234567890123456' }, 422, 'invalid-phone'],
+  ])('refuses %s', async (_name, body, status, code) => {
     const answer = await pair(body);
-    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+    expect([answer.status, problemCode(answer)]).toEqual([status, code]);
   });
 
-  test('a second POST returns the open session; a change of method restarts it', async () => {
-    const engine = await showing();
+  test('returns the open session to a second POST, and restarts it when the method changes', async () => {
+    const engine = await startEngineWithQr();
     await pair();
     const again = await pair();
     expect(again.body.qr?.code).toBe('qr-1');
@@ -132,20 +135,20 @@ describe('POST pairing', () => {
     expect(await engine.showQr(first!, 'late')).toEqual({ open: false });
   });
 
-  test('any paired state: already-paired; banned counts as paired', async () => {
+  test('answers already-paired in every paired state, also banned', async () => {
     for (const state of ['connecting', 'connected', 'disconnected', 'banned']) {
       await api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { state } });
       const answer = await pair();
-      expect([answer.status, codeOf(answer)]).toEqual([409, 'already-paired']);
+      expect([answer.status, problemCode(answer)]).toEqual([409, 'already-paired']);
     }
   });
 
-  test('an engine that knows better than the row says already-paired', async () => {
+  test('answers already-paired if the engine is paired and the row is not', async () => {
     (await api.engine(id)).handlers.pair = () => new CommandRefusal('already-paired');
-    expect(codeOf(await pair())).toBe('already-paired');
+    expect(problemCode(await pair())).toBe('already-paired');
   });
 
-  test('the network refused pairing: pairing-failed, and the next POST opens another session', async () => {
+  test('answers pairing-failed if the network refuses, and the next POST opens another session', async () => {
     const engine = await api.engine(id);
     engine.handlers.pair = async ({ session }) => {
       const news = { kind: 'failed', reason: 'passkey_required' } as const;
@@ -153,13 +156,13 @@ describe('POST pairing', () => {
       return {};
     };
     const failed = await pair();
-    expect([failed.status, codeOf(failed)]).toEqual([502, 'pairing-failed']);
-    expect((await look()).body.state).toBe('pending_pair');
+    expect([failed.status, problemCode(failed)]).toEqual([502, 'pairing-failed']);
+    expect((await readPairing()).body.state).toBe('pending_pair');
     engine.handlers.pair = async ({ session }) => void (await engine.showQr(session as string, 'qr-2'));
     expect((await pair()).body.qr?.code).toBe('qr-2');
   });
 
-  test('pairing starts the engine: one that comes later finds the session with its lease', async () => {
+  test('starts the engine: one that starts later gets the session with its lease', async () => {
     const answering = pair();
     const engine = await until(
       async () =>
@@ -171,27 +174,27 @@ describe('POST pairing', () => {
     expect((await answering).body.qr?.code).toBe('at last');
   });
 
-  test('answer within 15 s: without an engine 503 engine-unavailable with Retry-After; the session stays', async () => {
+  test('answers 503 engine-unavailable with Retry-After within 15 s without an engine, and keeps the session open', async () => {
     expect(ANSWER_MS).toBeLessThan(15_000);
     const before = clock.count(ANSWER_MS);
     const answering = pair();
     await until(() => clock.count(ANSWER_MS) > before, { what: 'the request waits for an engine' });
     clock.advance(ANSWER_MS);
     const answer = await answering;
-    // Where that did not end it, the limit of all requests would, with 500.
-    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    // Without that deadline, the time limit of all requests would end it with 500.
+    expect([answer.status, problemCode(answer)]).toEqual([503, 'engine-unavailable']);
     expect(answer.headers['retry-after']).toBeDefined();
-    expect((await look()).body).toMatchObject({ state: 'pairing', qr: null });
+    expect((await readPairing()).body).toMatchObject({ state: 'pairing', qr: null });
   });
 
-  test('a suspended instance has no engine: 503 at once', async () => {
+  test('answers 503 at once for a suspended instance', async () => {
     await api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { suspended: true } });
-    // The clock does not move: a request that waited for an engine would hang.
+    // The clock does not advance, so a request that waited for an engine would hang.
     expect((await pair()).status).toBe(503);
   });
 
-  test('with Idempotency-Key the same answer comes again', async () => {
-    await showing();
+  test('replays its answer for the same Idempotency-Key', async () => {
+    await startEngineWithQr();
     const headers = { 'idempotency-key': 'pair-1' };
     const first = await pair({}, headers);
     const again = await pair({}, headers);
@@ -199,7 +202,7 @@ describe('POST pairing', () => {
     expect(again.body).toEqual(first.body);
   });
 
-  test('foreign instances are not there; the scope is instances:write', async () => {
+  test('answers 404 to other accounts and needs the scope instances:write', async () => {
     const foreign = await api.clientOf(await api.account());
     expect((await foreign.call('POST', path())).status).toBe(404);
     const reader = await api.clientOf(account, { scopes: ['instances:read'] });
@@ -208,12 +211,12 @@ describe('POST pairing', () => {
   });
 });
 
-describe('what a pairing says', () => {
-  test('instance.qr for each new QR; then instance.paired and instance.connected, and the session is over', async () => {
-    const engine = await showing();
+describe('a pairing', () => {
+  test('emits instance.qr for each QR, then instance.paired and instance.connected, and ends', async () => {
+    const engine = await startEngineWithQr();
     await pair();
     await engine.showQr(sessions(engine)[0]!, 'qr-2');
-    expect((await look()).body.qr?.code).toBe('qr-2');
+    expect((await readPairing()).body.qr?.code).toBe('qr-2');
     expect((await events('instance.qr')).map(({ data }) => data)).toMatchObject([
       { code: 'qr-2', expires_in_s: 20, instance_id: id },
       { code: 'qr-1', expires_in_s: 20, instance_id: id },
@@ -224,7 +227,7 @@ describe('what a pairing says', () => {
       platform: 'android',
     });
     expect(await events('instance.connected')).toHaveLength(1);
-    expect((await look()).body).toEqual({
+    expect((await readPairing()).body).toEqual({
       instance_id: id,
       state: 'connected',
       qr: null,
@@ -232,17 +235,17 @@ describe('what a pairing says', () => {
     });
   });
 
-  test('a QR that has run out is on display no more', async () => {
-    const engine = await showing('short');
+  test('no longer shows an expired QR', async () => {
+    const engine = await startEngineWithQr('short');
     await pair();
     const where = { instanceId: fromPublicId('instance', id)! };
     await api.db.pairingSession.update({ where, data: { expiresAt: new Date() } });
-    expect((await look()).body).toMatchObject({ state: 'pairing', qr: null });
+    expect((await readPairing()).body).toMatchObject({ state: 'pairing', qr: null });
     await engine.showQr(sessions(engine)[0]!, 'next');
     expect((await pair()).body.qr?.code).toBe('next');
   });
 
-  test('codes and phones are ciphertext in the rows', async () => {
+  test('stores codes and phone numbers encrypted', async () => {
     const engine = await api.engine(id);
     engine.handlers.pair = async ({ session }) => {
       const news = { kind: 'code', code: 'MARKER12', expires_in_ms: 20_000 } as const;
@@ -258,7 +261,7 @@ describe('what a pairing says', () => {
   });
 });
 
-/** A pairing stream as its consumer reads it; held against the description once it has begun. */
+/** Opens a pairing stream as a consumer does, and validates its start against the OpenAPI document. */
 async function openStream(port = api.port, apiKey = key) {
   const stream = openEvents(`http://127.0.0.1:${port}${path()}/stream`, apiKey);
   await until(() => stream.state.status !== 0, { what: 'the stream has begun' });
@@ -273,8 +276,8 @@ async function openStream(port = api.port, apiKey = key) {
 }
 
 describe('GET pairing/stream', () => {
-  test('any replica serves it: each QR with its image, paired, connected, the end', async () => {
-    const engine = await showing();
+  test('sends QRs with images, paired, connected and the end, from every replica', async () => {
+    const engine = await startEngineWithQr();
     const streams = [await openStream(), await openStream(otherPort)];
     await pair();
     for (const stream of streams) {
@@ -298,7 +301,7 @@ describe('GET pairing/stream', () => {
     }
   });
 
-  test('of a connected instance: one connected, then the end', async () => {
+  test('of a connected instance sends connected and ends', async () => {
     const engine = await api.engine(id);
     await engine.connect();
     const stream = await openStream();
@@ -306,8 +309,8 @@ describe('GET pairing/stream', () => {
     expect(stream.names()).toEqual(['connected']);
   });
 
-  test('a session that fails ends it with an error event, pairing-failed', async () => {
-    const engine = await showing();
+  test('ends with an error event pairing-failed if the session fails', async () => {
+    const engine = await startEngineWithQr();
     const stream = await openStream();
     await pair();
     await until(() => stream.names().length === 1, { what: 'the QR is on the stream' });
@@ -318,7 +321,7 @@ describe('GET pairing/stream', () => {
     expect(String(stream.events.at(-1)!.data['type'])).toMatch(/\/problems\/pairing-failed$/);
   });
 
-  test('stream keep-alive: with no session open it waits, with a ping every 15 seconds', async () => {
+  test('without a session sends a ping every 15 s', async () => {
     const stream = await openStream();
     clock.advance(100 * 15_000);
     await until(() => stream.comments.length >= 100, { what: 'the pings' });
@@ -328,33 +331,33 @@ describe('GET pairing/stream', () => {
     expect(stream.comments).toEqual(Array(100).fill(': ping'));
   });
 
-  test('a key that is revoked is shown nothing more', async () => {
+  test('ends for a revoked key', async () => {
     const other = await api.key(account);
     const stream = await openStream(otherPort, other.key);
     await api.db.apiKey.update({ where: { id: other.id }, data: { revokedAt: new Date() } });
-    // (design: revocation holds within 2 s)
+    // A revocation takes effect within 2 s.
     clock.advance(2_000);
     await stream.ended();
     expect(stream.names()).toEqual([]);
   });
 
-  test('twenty of an instance are open at once, one more is refused until one ends', async () => {
+  test('allows twenty streams an instance, and refuses another until one ends', async () => {
     const streams = await Promise.all(Array.from({ length: 20 }, () => openStream()));
     const refused = await client.call('GET', `${path()}/stream`);
-    expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([
+    expect([refused.status, problemCode(refused), refused.headers['retry-after']]).toEqual([
       ...[429, 'rate-limited', '15'],
     ]);
     streams.pop()!.close();
-    const again = () =>
+    const tryToOpen = () =>
       openStream().then(
         (stream) => streams.push(stream),
         () => 0,
       );
-    expect(await until(again, { what: 'there is room again' })).toBe(20);
+    expect(await until(tryToOpen, { what: 'another stream may open' })).toBe(20);
     for (const stream of streams) stream.close();
   });
 
-  test('of a foreign instance it is 404, as for everything of it', async () => {
+  test('answers 404 for an instance of another account', async () => {
     const foreign = await api.clientOf(await api.account());
     expect((await foreign.call('GET', `${path()}/stream`)).status).toBe(404);
   });

@@ -14,86 +14,90 @@ const at = (state: InstanceState, pairing: SessionState | null = null): PairingS
   ...{ state, session: pairing },
 });
 
-/** What a stream says of one look at the rows after the other. */
-function stream(looks: (PairingState | null)[]): string[] {
-  const said: string[] = [];
+/** Returns what a stream sends for the given states, one after the other. */
+function stream(states: (PairingState | null)[]): string[] {
+  const sent: string[] = [];
   let seen: Seen = NOTHING_SEEN;
-  for (const look of looks) {
-    const step = stepStream(seen, look);
+  for (const current of states) {
+    const step = stepStream(seen, current);
     seen = step.seen;
     for (const event of step.events) {
-      said.push(
+      sent.push(
         event.event === 'qr' ? event.code.text : event.event === 'error' ? event.reason : event.event,
       );
     }
-    if (step.end) return [...said, 'end'];
+    if (step.end) return [...sent, 'end'];
   }
-  return said;
+  return sent;
 }
 
 const second = session({ count: 2, code: { text: 'qr-2', expiresAt } });
 const waiting = session({ count: 0, code: null });
 
-test.each<{ name: string; looks: (PairingState | null)[]; said: string[] }>([
+test.each<{ name: string; states: (PairingState | null)[]; sent: string[] }>([
   {
-    name: 'a connected instance: one connected, then the end',
-    looks: [at('connected')],
-    said: ['connected', 'end'],
+    name: 'a connected instance sends connected, then ends',
+    states: [at('connected')],
+    sent: ['connected', 'end'],
   },
-  { name: 'with no session open it waits', looks: [at('pending_pair'), at('pending_pair')], said: [] },
+  { name: 'no open session sends nothing', states: [at('pending_pair'), at('pending_pair')], sent: [] },
   {
-    name: 'a qr at each QR change, and once only',
-    looks: [
+    name: 'each new QR is sent once',
+    states: [
       at('pending_pair', waiting),
       ...[session(), session(), second, second].map((s) => at('pending_pair', s)),
     ],
-    said: ['qr-1', 'qr-2'],
+    sent: ['qr-1', 'qr-2'],
   },
   {
-    name: 'the phone reads the QR: paired, then connected, and the end',
-    looks: [at('pending_pair', session()), at('connecting', closed(null)), at('connected', closed(null))],
-    said: ['qr-1', 'paired', 'connected', 'end'],
+    name: 'a scanned QR sends paired, then connected, and ends',
+    states: [at('pending_pair', session()), at('connecting', closed(null)), at('connected', closed(null))],
+    sent: ['qr-1', 'paired', 'connected', 'end'],
   },
   {
-    name: 'paired and connected between two looks are both said',
-    looks: [at('logged_out', session()), at('connected', closed(null))],
-    said: ['qr-1', 'paired', 'connected', 'end'],
+    name: 'paired and connected are both sent if they happen between two reads',
+    states: [at('logged_out', session()), at('connected', closed(null))],
+    sent: ['qr-1', 'paired', 'connected', 'end'],
   },
   {
-    name: 'paired is said once, however long connecting takes',
-    looks: [
+    name: 'paired is sent once, however long connecting takes',
+    states: [
       at('pending_pair', session()),
       at('connecting'),
       at('disconnected'),
       at('connecting'),
       at('connected'),
     ],
-    said: ['qr-1', 'paired', 'connected', 'end'],
+    sent: ['qr-1', 'paired', 'connected', 'end'],
   },
   {
-    name: 'an instance that reconnects was paired before: only connected is news',
-    looks: [at('disconnected'), at('connecting'), at('connected')],
-    said: ['connected', 'end'],
+    name: 'a reconnecting instance sends only connected',
+    states: [at('disconnected'), at('connecting'), at('connected')],
+    sent: ['connected', 'end'],
   },
   {
-    name: 'six QRs unread: an error, then the end',
-    looks: [at('pending_pair', session()), at('pending_pair', closed('codes_unread'))],
-    said: ['qr-1', 'codes_unread', 'end'],
+    name: 'unread QRs send an error and end',
+    states: [at('pending_pair', session()), at('pending_pair', closed('codes_unread'))],
+    sent: ['qr-1', 'codes_unread', 'end'],
   },
   {
-    name: 'a failure of a session before the stream is no news',
-    looks: [at('pending_pair', closed('codes_unread')), at('pending_pair', session({ id: 's2' }))],
-    said: ['qr-1'],
+    name: 'a failed session before the stream sends nothing',
+    states: [at('pending_pair', closed('codes_unread')), at('pending_pair', session({ id: 's2' }))],
+    sent: ['qr-1'],
   },
   {
-    name: 'a session that was closed by a logout ends nothing',
-    looks: [at('pending_pair', session()), at('pending_pair', closed(null))],
-    said: ['qr-1'],
+    name: 'a session closed by a logout does not end the stream',
+    states: [at('pending_pair', session()), at('pending_pair', closed(null))],
+    sent: ['qr-1'],
   },
   {
-    name: 'the code of a phone is not shown on a stream',
-    looks: [at('pending_pair', session({ method: 'code' })), at('connected')],
-    said: ['paired', 'connected', 'end'],
+    name: 'the code for a phone is not sent on a stream',
+    states: [at('pending_pair', session({ method: 'code' })), at('connected')],
+    sent: ['paired', 'connected', 'end'],
   },
-  { name: 'a deleted instance ends it', looks: [at('pending_pair', session()), null], said: ['qr-1', 'end'] },
-])('$name', ({ looks, said }) => expect(stream(looks)).toEqual(said));
+  {
+    name: 'a deleted instance ends the stream',
+    states: [at('pending_pair', session()), null],
+    sent: ['qr-1', 'end'],
+  },
+])('$name', ({ states, sent }) => expect(stream(states)).toEqual(sent));

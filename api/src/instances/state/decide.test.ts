@@ -20,16 +20,16 @@ const row = (state: InstanceState, given: Partial<InstanceStateRow> = {}): Insta
   ...given,
 });
 
-const news = (state: InstanceState, second: number, given: Partial<StateUpdate> = {}): StateUpdate => {
+const update = (state: InstanceState, second: number, given: Partial<StateUpdate> = {}): StateUpdate => {
   return { state, at: at(second), reason: null, ...given };
 };
 const PAIRED = { jid: '5511@s.whatsapp.net', business_name: 'Loja', platform: 'android' };
 
 interface Case {
-  is: string;
+  name: string;
   before: InstanceStateRow;
-  news: StateUpdate[];
-  then: Partial<InstanceStateRow>;
+  updates: StateUpdate[];
+  after: Partial<InstanceStateRow>;
   intervals?: [InstanceState, number][];
   events?: [string, Record<string, unknown>][];
   visible?: boolean;
@@ -37,26 +37,26 @@ interface Case {
 
 const CASES: Case[] = [
   {
-    is: 'time spent out is counted when it ends',
+    name: 'adds time offline when it ends',
     before: row('connecting', { jid: 'me' }),
-    news: [news('connected', 4)],
-    then: { state: 'connected', stateChangedAt: at(4), offlineMs: 5000n, firstConnectedAt: at(4) },
+    updates: [update('connected', 4)],
+    after: { state: 'connected', stateChangedAt: at(4), offlineMs: 5000n, firstConnectedAt: at(4) },
     intervals: [['connected', 4]],
     events: [['instance.connected', { jid: 'me' }]],
   },
   {
-    is: 'time spent connected is not',
+    name: 'adds no time connected',
     before: row('connected'),
-    news: [news('disconnected', 4, { reason: 'connection_lost' })],
-    then: { offlineMs: 1000n, stateReason: 'connection_lost' },
+    updates: [update('disconnected', 4, { reason: 'connection_lost' })],
+    after: { offlineMs: 1000n, stateReason: 'connection_lost' },
     intervals: [['disconnected', 4]],
     events: [['instance.disconnected', { reason: 'connection_lost' }]],
   },
   {
-    is: 'a pairing is told before the connection, and the jid of both is the new one',
+    name: 'emits the pairing before the connection, both with the new jid',
     before: row('connecting'),
-    news: [news('connected', 4, { paired: PAIRED })],
-    then: { jid: PAIRED.jid, businessName: 'Loja', firstPairedAt: at(4), firstConnectedAt: at(4) },
+    updates: [update('connected', 4, { paired: PAIRED })],
+    after: { jid: PAIRED.jid, businessName: 'Loja', firstPairedAt: at(4), firstConnectedAt: at(4) },
     intervals: [['connected', 4]],
     events: [
       ['instance.paired', PAIRED],
@@ -64,10 +64,10 @@ const CASES: Case[] = [
     ],
   },
   {
-    is: 'the first pairing and connection stay the first',
+    name: 'keeps the first pairing and connection times',
     before: row('connecting', { firstPairedAt: at(-9), firstConnectedAt: at(-8) }),
-    news: [news('connected', 4, { paired: PAIRED })],
-    then: { firstPairedAt: at(-9), firstConnectedAt: at(-8) },
+    updates: [update('connected', 4, { paired: PAIRED })],
+    after: { firstPairedAt: at(-9), firstConnectedAt: at(-8) },
     intervals: [['connected', 4]],
     events: [
       ['instance.paired', PAIRED],
@@ -75,47 +75,52 @@ const CASES: Case[] = [
     ],
   },
   {
-    is: 'the same state told again changes nothing',
+    name: 'changes nothing for the same state reported again',
     before: row('connected', { stateReason: null }),
-    news: [news('connected', 9, { reason: 'again', paired: undefined })],
-    then: { stateChangedAt: at(0), stateReason: null, offlineMs: 1000n },
+    updates: [update('connected', 9, { reason: 'again', paired: undefined })],
+    after: { stateChangedAt: at(0), stateReason: null, offlineMs: 1000n },
     visible: false,
   },
   {
-    is: 'a pairing told again after a lost answer emits nothing',
+    name: 'emits nothing for a pairing reported again after a lost answer',
     before: row('connected', { jid: PAIRED.jid, businessName: 'Loja' }),
-    news: [news('connected', 9, { paired: PAIRED })],
-    then: { jid: PAIRED.jid },
+    updates: [update('connected', 9, { paired: PAIRED })],
+    after: { jid: PAIRED.jid },
     visible: false,
   },
   {
-    is: 'a name learnt within a state is seen without an event',
+    name: 'stores a new name within a state without an event',
     before: row('connected'),
-    news: [news('connected', 9, { businessName: 'Nova' })],
-    then: { businessName: 'Nova' },
+    updates: [update('connected', 9, { businessName: 'Nova' })],
+    after: { businessName: 'Nova' },
     visible: true,
   },
   {
-    is: 'a change from before the present state is placed at its beginning',
+    name: 'places a change dated before the current state at its start',
     before: row('connected', { stateChangedAt: at(10) }),
-    news: [news('disconnected', 3)],
-    then: { stateChangedAt: at(10) },
+    updates: [update('disconnected', 3)],
+    after: { stateChangedAt: at(10) },
     intervals: [['disconnected', 10]],
     events: [['instance.disconnected', { reason: null }]],
   },
   {
-    is: 'a change from the future is placed now',
+    name: 'places a change dated in the future at the current time',
     before: row('connecting'),
-    news: [news('connected', 59)],
-    then: { stateChangedAt: NOW, offlineMs: 51_000n },
+    updates: [update('connected', 59)],
+    after: { stateChangedAt: NOW, offlineMs: 51_000n },
     intervals: [['connected', 50]],
     events: [['instance.connected', { jid: null }]],
   },
   {
-    is: 'several changes keep their order and their intervals',
+    name: 'keeps the order and the intervals of several changes',
     before: row('connecting'),
-    news: [news('connected', 2), news('disconnected', 5), news('connecting', 6), news('connected', 9)],
-    then: { state: 'connected', offlineMs: 1000n + 2000n + 4000n },
+    updates: [
+      update('connected', 2),
+      update('disconnected', 5),
+      update('connecting', 6),
+      update('connected', 9),
+    ],
+    after: { state: 'connected', offlineMs: 1000n + 2000n + 4000n },
     intervals: [
       ['connected', 2],
       ['disconnected', 5],
@@ -129,48 +134,48 @@ const CASES: Case[] = [
     ],
   },
   {
-    is: 'a ban keeps its end',
+    name: 'stores the end of a ban',
     before: row('connected'),
-    news: [news('banned', 4, { ban: { code: '402', expiresAt: at(40) } })],
-    then: { bannedUntil: at(40) },
+    updates: [update('banned', 4, { ban: { code: '402', expiresAt: at(40) } })],
+    after: { bannedUntil: at(40) },
     intervals: [['banned', 4]],
     events: [['instance.banned', { code: '402', expires_at: at(40).toISOString() }]],
   },
   {
-    is: 'after a ban its end is forgotten',
+    name: 'clears the end of a ban afterwards',
     before: row('banned', { bannedUntil: at(3) }),
-    news: [news('connecting', 4)],
-    then: { bannedUntil: null },
+    updates: [update('connecting', 4)],
+    after: { bannedUntil: null },
     intervals: [['connecting', 4]],
   },
   {
-    is: 'the plan to reconnect is kept, and dropped once connected',
+    name: 'stores the next reconnect',
     before: row('disconnected'),
-    news: [news('disconnected', 1, { reconnect: { count: 3, at: at(20) } })],
-    then: { reconnectCount: 3, reconnectAt: at(20) },
+    updates: [update('disconnected', 1, { reconnect: { count: 3, at: at(20) } })],
+    after: { reconnectCount: 3, reconnectAt: at(20) },
     visible: false,
   },
   {
-    is: 'a connection ends the plan to reconnect',
+    name: 'clears the next reconnect once connected',
     before: row('disconnected', { reconnectCount: 3, reconnectAt: at(20) }),
-    news: [news('connected', 21)],
-    then: { reconnectCount: 0, reconnectAt: null },
+    updates: [update('connected', 21)],
+    after: { reconnectCount: 0, reconnectAt: null },
     intervals: [['connected', 21]],
     events: [['instance.connected', { jid: null }]],
   },
   {
-    is: 'a number that is unlinked is linked to no jid',
+    name: 'clears the jid of an unlinked instance',
     before: row('connected', { jid: 'me', businessName: 'Loja' }),
-    news: [news('logged_out', 4, { reason: 'device_removed' })],
-    then: { jid: null, businessName: null },
+    updates: [update('logged_out', 4, { reason: 'device_removed' })],
+    after: { jid: null, businessName: null },
     intervals: [['logged_out', 4]],
     events: [['instance.logged_out', { reason: 'device_removed' }]],
   },
 ];
 
-test.each(CASES)('$is', ({ before, news: given, then, intervals = [], events = [], visible }) => {
+test.each(CASES)('$name', ({ before, updates: given, after, intervals = [], events = [], visible }) => {
   const outcome = decideStates(SUBJECT, before, given, NOW);
-  expect(outcome.row).toMatchObject(then);
+  expect(outcome.row).toMatchObject(after);
   expect(outcome.intervals.map(({ state, since }) => [state, since])).toEqual(
     intervals.map(([state, second]) => [state, at(second)]),
   );
