@@ -13,16 +13,16 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const restored = () => runGwk(['after-restore'], { DATABASE_URL: world.databaseUrl });
+const runAfterRestore = () => runGwk(['after-restore'], { DATABASE_URL: world.databaseUrl });
 
-/** Of more rows than are deleted at once. */
+/** Adds keys, also more than one batch of deletions. */
 async function addKeys(type: string, amount: number): Promise<void> {
   await db.$executeRaw`
     INSERT INTO session_keys (instance_id, type, key, value_sealed)
     SELECT ${instanceId}::uuid, ${type}, 'k' || i, '\\x00' FROM generate_series(1, ${amount}::integer) i`;
 }
 
-test('ratchets go, whatever their number, and what links a number to its phone stays', async () => {
+test('deletes all Signal sessions and keeps the keys that link the account', async () => {
   for (const [type, amount] of [
     ['session', 12_000],
     ['sender-key', 3],
@@ -35,7 +35,7 @@ test('ratchets go, whatever their number, and what links a number to its phone s
   await db.engineToken.create({
     data: { id: token, instanceId, pod: 'pod-1', hash: new Uint8Array([1]) },
   });
-  const { code, json, error } = await restored();
+  const { code, json, error } = await runAfterRestore();
   expect([code, error, json]).toEqual([0, '', { ratchets: 12_005, engine_tokens: 1 }]);
   const left = await db.sessionKey.groupBy({ by: ['type'], _count: true, orderBy: { type: 'asc' } });
   expect(left).toEqual([
@@ -43,12 +43,12 @@ test('ratchets go, whatever their number, and what links a number to its phone s
     { type: 'pre-key', _count: 6_000 },
   ]);
   expect((await db.engineToken.findUniqueOrThrow({ where: { id: token } })).revokedAt).not.toBeNull();
-  const entries = await db.auditEntry.findMany({ where: { action: 'database.restored' } });
+  const entries = await db.auditEntry.findMany({ where: { action: 'database.runAfterRestore' } });
   expect(entries.map(({ detail }) => detail)).toEqual([{ ratchets: 12_005, engine_tokens: 1 }]);
-  expect((await restored()).json).toEqual({ ratchets: 0, engine_tokens: 0 });
+  expect((await runAfterRestore()).json).toEqual({ ratchets: 0, engine_tokens: 0 });
 });
 
-test('a database that takes long is waited for', async () => {
+test('runs without a statement timeout on a slow database', async () => {
   await addKeys('session', 1);
   await db.$executeRaw`
     CREATE FUNCTION seen() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -58,6 +58,6 @@ test('a database that takes long is waited for', async () => {
       END $$`;
   await db.$executeRaw`
     CREATE TRIGGER seen AFTER DELETE ON session_keys FOR EACH STATEMENT EXECUTE FUNCTION seen()`;
-  const { code, json, error } = await restored();
+  const { code, json, error } = await runAfterRestore();
   expect([code, error, json]).toEqual([0, '', { ratchets: 1, engine_tokens: 0 }]);
 });

@@ -24,7 +24,7 @@ afterAll(async () => {
 const gwk = (args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) =>
   runGwk(args, env);
 
-test('an account from its creation to its suspension, with a trace of each step', async () => {
+test('creates, limits, suspends and resumes an account, with an audit entry each', async () => {
   const made = await gwk(['account', 'create', 'acme', '--max-instances', '5']);
   expect(made).toMatchObject({ code: 0, error: '', json: { name: 'acme' } });
   const { id } = made.json as { id: string };
@@ -63,32 +63,32 @@ test('an account from its creation to its suspension, with a trace of each step'
   ]);
 });
 
-test('the trail of changes, by whom and of what, with the ids that people know', async () => {
+test('lists audit entries by account, subject, time, action and actor, with public ids', async () => {
   const begun = new Date().toISOString();
-  await gwk(['account', 'create', 'trail']);
+  await gwk(['account', 'create', 'audited']);
   await gwk(['account', 'create', 'other']);
-  const made = await gwk(['key', 'create', '--account', 'trail', '--scopes', 'messages:send']);
+  const made = await gwk(['key', 'create', '--account', 'audited', '--scopes', 'messages:send']);
   const { id, api_key: key } = made.json as { id: string; api_key: string };
   await gwk(['key', 'revoke', id]);
-  const of = async (...filter: string[]) => {
+  const listActions = async (...filter: string[]) => {
     const { code, json, error } = await gwk(['audit', ...filter]);
     if (code !== 0) return error;
     return (json as { action: string; subject: string }[]).map(({ action }) => action);
   };
   const all = ['key.revoke', 'key.create', 'account.create'];
-  expect(await of('--account', 'trail')).toEqual(all);
-  expect(await of('--subject', id)).toEqual(all.slice(0, 2));
-  expect(await of('--since', begun)).toEqual([
+  expect(await listActions('--account', 'audited')).toEqual(all);
+  expect(await listActions('--subject', id)).toEqual(all.slice(0, 2));
+  expect(await listActions('--since', begun)).toEqual([
     'key.revoke',
     'key.create',
     'account.create',
     'account.create',
   ]);
-  expect(await of('--since', begun, '--action', 'key.revoke')).toEqual(['key.revoke']);
-  expect(await of('--account', 'trail', '--by', id)).toEqual([]);
-  expect(await of('--account', 'trail', '--limit', '1')).toEqual(['key.revoke']);
-  expect(await of('--subject', 'x')).toContain('"x" is not an id');
-  expect(await of('--since', 'then')).toContain('"then" is not a time');
+  expect(await listActions('--since', begun, '--action', 'key.revoke')).toEqual(['key.revoke']);
+  expect(await listActions('--account', 'audited', '--by', id)).toEqual([]);
+  expect(await listActions('--account', 'audited', '--limit', '1')).toEqual(['key.revoke']);
+  expect(await listActions('--subject', 'x')).toContain('"x" is not an id');
+  expect(await listActions('--since', 'then')).toContain('"then" is not a time');
   const { json } = await gwk(['audit', '--subject', id, '--action', 'key.create']);
   expect(json).toEqual([
     {
@@ -103,7 +103,7 @@ test('the trail of changes, by whom and of what, with the ids that people know',
   expect(JSON.stringify(json)).not.toContain(key);
 });
 
-test('keys: shown once, kept as a hash, restricted, revoked', async () => {
+test('shows a key once, stores its hash, restricts and revokes it', async () => {
   await gwk(['account', 'create', 'keys']);
   const create = ['key', 'create', '--account', 'keys'];
   const all = await gwk([...create, '--scopes', 'all']);
@@ -150,7 +150,7 @@ test('counts the values encrypted with each key and prints no key', async () => 
   expect((await gwk(['encryption', 'reencrypt'], other)).error).toContain('behind it');
 });
 
-test('policies of an account, and what is no policy', async () => {
+test('sets and gets the policy of an account, and rejects an invalid one', async () => {
   await gwk(['account', 'create', 'policies']);
   const set = ['policy', 'set', '--account', 'policies', '--json'];
   expect((await gwk([...set, '{"messages_per_minute":100}'])).json).toEqual({
@@ -165,7 +165,7 @@ test('policies of an account, and what is no policy', async () => {
   expect((await gwk(['policy', 'get'])).error).toContain('either --account or --instance');
 });
 
-test('what is wrong with the surroundings is said in one line', async () => {
+test('reports an environment error in one line', async () => {
   const nowhere = await gwk(['account', 'list'], {});
   expect([nowhere.code, nowhere.error]).toEqual([2, expect.stringContaining('DATABASE_URL is not set')]);
   const closed = await gwk(['account', 'list'], { DATABASE_URL: 'postgresql://a:b@127.0.0.1:1/x' });
@@ -190,7 +190,7 @@ test.each([
   'policy set',
   'audit',
   'encryption reencrypt',
-])('gwk %s --help explains itself', async (command) => {
+])('gwk %s --help prints its usage', async (command) => {
   const { code, json } = await gwk([...command.split(' '), '--help'], {});
   expect([code, json]).toEqual([0, expect.stringContaining('Usage: gwk ' + command)]);
 });
