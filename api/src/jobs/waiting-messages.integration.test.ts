@@ -33,7 +33,7 @@ const claim = async (messageId: string, attemptedAt: Date | null = null) => {
     data: { status: 'sending', version: { increment: 1 } },
   });
 };
-/** Accepted so long ago. */
+/** Moves the acceptance of the messages back by `ms`. */
 const setBack = (messages: string[], ms: number) =>
   given.world.database.outboxEntry.updateMany({
     where: { messageId: { in: messages } },
@@ -44,39 +44,39 @@ const setState = (id: string, state: InstanceState, since = new Date()) =>
 const failures = async (instance: string) =>
   (await given.events(instance)).map(({ type, data }) => [type, (data['error'] as { code: string }).code]);
 
-describe('what waits for an instance that will not send it', () => {
+describe('messages of an instance that will not send them', () => {
   test.each<[string, InstanceState, boolean, string | null]>([
-    ['connected: it leaves', 'connected', false, null],
-    ['connecting: it waits', 'connecting', false, null],
-    ['disconnected: it waits', 'disconnected', false, null],
-    ['never paired: fails', 'pending_pair', false, 'not_paired'],
-    ['logged out: fails', 'logged_out', false, 'not_paired'],
-    ['banned: fails', 'banned', false, 'not_connected'],
+    ['connected: sent', 'connected', false, null],
+    ['connecting: queued', 'connecting', false, null],
+    ['disconnected: queued', 'disconnected', false, null],
+    ['never paired: failed', 'pending_pair', false, 'not_paired'],
+    ['logged loggedOut: failed', 'logged_out', false, 'not_paired'],
+    ['banned: failed', 'banned', false, 'not_connected'],
     ['deleted: canceled', 'connected', true, 'canceled'],
     ['deleted and banned: canceled', 'banned', true, 'canceled'],
   ])('%s', (_label, state, deleted, code) => {
     expect(refusalOf({ state, deleted })).toBe(code);
   });
 
-  test('fails at once, with its event, and nothing else does', async () => {
-    const [out, fine] = [await given.world.addInstance(), await given.world.addInstance()];
+  test('fail at once with their event, and no others do', async () => {
+    const [loggedOut, connected] = [await given.world.addInstance(), await given.world.addInstance()];
     const lost = [
-      await given.accept(out, { to: '5511911110001' }),
-      await given.accept(out, { to: '5511911110001' }),
-      await given.accept(out, { to: '5511911110002' }),
+      await given.accept(loggedOut, { to: '5511911110001' }),
+      await given.accept(loggedOut, { to: '5511911110001' }),
+      await given.accept(loggedOut, { to: '5511911110002' }),
     ];
-    const kept = await given.accept(fine);
+    const kept = await given.accept(connected);
     await claim(lost[2]!);
-    await setState(out, 'logged_out');
+    await setState(loggedOut, 'logged_out');
     expect(await refuseMessagesJob(given.deps).pass()).toEqual({ amount: 3, more: false });
     expect(await Promise.all(lost.map(status))).toEqual(lost.map(() => 'failed not_paired'));
-    expect(await failures(out)).toEqual(lost.map(() => ['message.failed', 'not_paired']));
-    expect(await given.queue(out)).toEqual([]);
+    expect(await failures(loggedOut)).toEqual(lost.map(() => ['message.failed', 'not_paired']));
+    expect(await given.queue(loggedOut)).toEqual([]);
     expect(await status(kept)).toBe('queued');
     expect(await refuseMessagesJob(given.deps).pass()).toEqual({ amount: 0, more: false });
   });
 
-  test('is left alone where it may have left', async () => {
+  test('are kept where a send was attempted', async () => {
     const instance = await given.world.addInstance();
     const [attempted, behind] = [await given.accept(instance), await given.accept(instance)];
     await claim(attempted, new Date());
@@ -87,7 +87,7 @@ describe('what waits for an instance that will not send it', () => {
     await given.world.database.outboxEntry.deleteMany({ where: { instanceId: instance } });
   });
 
-  test('is left alone where it begins to leave at this very moment', async () => {
+  test('are kept where a send begins at this very moment', async () => {
     const instance = await given.world.addInstance();
     const message = await given.accept(instance);
     await claim(message);
@@ -102,7 +102,7 @@ describe('what waits for an instance that will not send it', () => {
     await given.world.database.outboxEntry.deleteMany({ where: { instanceId: instance } });
   });
 
-  test('fails group by group, also by two workers at once', async () => {
+  test('fail in batches, also with two workers at once', async () => {
     const instance = await given.world.addInstance();
     await Promise.all(
       Array.from({ length: 450 }, (_, i) => given.accept(instance, { to: `55119222${10_000 + (i % 7)}` })),
@@ -118,10 +118,10 @@ describe('what waits for an instance that will not send it', () => {
     expect(await failures(instance)).toHaveLength(450);
   });
 
-  test('there is more where a whole group was found', () => expect(isWholeGroup(200)).toBe(true));
+  test('may be more where a whole batch was found', () => expect(isWholeGroup(200)).toBe(true));
 });
 
-describe('which messages have waited too long', () => {
+describe('which messages have expired', () => {
   const base: WaitingInstance = {
     instanceId: '',
     state: 'disconnected',
@@ -131,26 +131,26 @@ describe('which messages have waited too long', () => {
   };
   const none = null;
   test.each<[string, Partial<WaitingInstance>, ReturnType<typeof expiredOf>]>([
-    ['never out: none', {}, none],
-    ['out for less than the limit in all: none', { offlineMs: LIMIT - 1 }, none],
+    ['never offline: none', {}, none],
+    ['offline for less than the limit: none', { offlineMs: LIMIT - 1 }, none],
     [
-      'out for the limit: those from before',
+      'offline for the limit: those queued before',
       { offlineMs: LIMIT },
       { startedAtMost: 0, waitedMs: LIMIT, acceptedMsAgo: null },
     ],
     [
-      'connected, and out before',
+      'connected after a longer offline time: those queued early enough',
       { state: 'connected', offlineMs: LIMIT + 7 },
       { startedAtMost: 7, waitedMs: LIMIT, acceptedMsAgo: null },
     ],
-    ['suspended a short while: none', { suspendedMs: LIMIT - 1 }, none],
+    ['suspended for less than the limit: none', { suspendedMs: LIMIT - 1 }, none],
     [
-      'suspended for the limit: what is as old',
+      'suspended for the limit: those accepted before',
       { suspendedMs: LIMIT },
       { startedAtMost: null, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
     ],
     [
-      'both',
+      'offline and suspended: both conditions',
       { offlineMs: LIMIT + 5, suspendedMs: 2 * LIMIT },
       { startedAtMost: 5, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
     ],
@@ -158,14 +158,14 @@ describe('which messages have waited too long', () => {
     expect(expiredOf({ ...base, ...instance }, LIMIT)).toEqual(expected);
   });
 
-  test('those that waited 15 minutes while the instance was out expire, the later ones go on', async () => {
+  test('expires messages that waited 15 minutes while the instance was offline, not later ones', async () => {
     const instance = await given.world.addInstance();
     const early = [await given.accept(instance), await given.accept(instance)];
     await setBack(early, 16 * MINUTE);
     await setState(instance, 'disconnected', ago(16 * MINUTE));
     const late = await given.accept(instance);
     const other = await given.accept(instance, { to: '5511911110003' });
-    await claim(early[0]!); // by an engine that is no more
+    await claim(early[0]!); // by an engine that has exited
     expect(await expireMessagesJob(given.deps, LIMIT).pass()).toEqual({ amount: 2, more: false });
     expect(await Promise.all(early.map(status))).toEqual(['failed expired', 'failed expired']);
     expect(await Promise.all([late, other].map(status))).toEqual(['queued', 'queued']);
@@ -179,18 +179,18 @@ describe('which messages have waited too long', () => {
     ]);
   });
 
-  test('none expires early where it is found late that the engine was silent', async () => {
+  test('expires no message early when an unresponsive engine is found late', async () => {
     const instance = await given.world.addInstance();
     const message = await given.accept(instance);
     await setBack([message], 10 * MINUTE);
-    // What was heard last of the engine is from before the message.
+    // The last contact with the engine was before the message.
     await setState(instance, 'disconnected', ago(15 * MINUTE + 9_000));
     expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(0);
     await setBack([message], 15 * MINUTE);
     expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(1);
   });
 
-  test('time before acceptance and time connected do not count', async () => {
+  test('counts neither time before acceptance nor time connected', async () => {
     const instance = await given.world.addInstance({ offlineMs: 999n * BigInt(MINUTE) });
     const message = await given.accept(instance);
     await given.world.database.outboxEntry.update({
@@ -206,7 +206,7 @@ describe('which messages have waited too long', () => {
     expect(await status(message)).toBe('failed expired');
   });
 
-  test('those of a suspended account expire, though the instance is connected', async () => {
+  test('expires messages of a suspended account although the instance is connected', async () => {
     const { world } = given;
     const instance = await world.addInstance();
     const [old, young] = [await given.accept(instance), await given.accept(instance)];
@@ -222,15 +222,15 @@ describe('which messages have waited too long', () => {
   });
 });
 
-describe('doubt', () => {
-  test('ends after 15 minutes: failed with timeout, and the conversation goes on', async () => {
+describe('an unconfirmed send', () => {
+  test('fails with timeout after 15 minutes, and the conversation goes on', async () => {
     const instance = await given.world.addInstance();
-    const [doubtful, next] = [await given.accept(instance), await given.accept(instance)];
+    const [unconfirmed, next] = [await given.accept(instance), await given.accept(instance)];
     const recent = await given.accept(instance, { to: '5511911110004' });
-    await claim(doubtful, ago(LIMIT + 100));
+    await claim(unconfirmed, ago(LIMIT + 100));
     await claim(recent, ago(5 * MINUTE));
     expect(await unconfirmedSendsJob(given.deps, LIMIT).pass()).toEqual({ amount: 1, more: false });
-    expect(await Promise.all([doubtful, next, recent].map(status))).toEqual([
+    expect(await Promise.all([unconfirmed, next, recent].map(status))).toEqual([
       'failed timeout',
       'queued',
       'sending',
@@ -239,14 +239,14 @@ describe('doubt', () => {
     expect(queue.find(({ messageId }) => messageId === next)).toMatchObject({ head: true });
     expect(await failures(instance)).toEqual([['message.failed', 'timeout']]);
     const content = await given.world.database.messageContent.findUniqueOrThrow({
-      where: { messageId: doubtful },
+      where: { messageId: unconfirmed },
     });
     expect(content.deleteAt).not.toBeNull();
     expect((await unconfirmedSendsJob(given.deps, LIMIT).pass()).amount).toBe(0);
   });
 });
 
-/** Something happens after the decision and before it is written. */
+/** Runs `before` between the decision and its write. */
 function interrupted(deps: JobDependencies, before: () => Promise<unknown>): JobDependencies {
   const db = new Proxy(deps.db, {
     get(target, name) {

@@ -3,7 +3,7 @@ import { backoff, loop, type Job, type JobResult } from './job.js';
 
 const log = createLogger('test', 'fatal');
 
-/** Runs a loop for as many passes as there are outcomes: whether each succeeded, and the rest after each. */
+/** Runs a loop for one pass an outcome. Returns whether each pass succeeded, and the pause after each. */
 async function looped(times: Pick<Job, 'everyMs' | 'restMs'>, outcomes: (JobResult | Error)[]) {
   const stopping = new AbortController();
   const results: boolean[] = [];
@@ -31,9 +31,9 @@ async function looped(times: Pick<Job, 'everyMs' | 'restMs'>, outcomes: (JobResu
 
 const MORE = { amount: 1, more: true };
 const DONE = { amount: 1, more: false };
-const AWAY = new Error('away');
+const FAILURE = new Error('unavailable');
 
-/** A tenth sooner or later, so that workers do not keep in step. */
+/** Allows 10 % either way: pauses are random so that workers do not synchronize. */
 function expectAbout(rests: number[], expected: number[]): void {
   expect(rests).toHaveLength(expected.length);
   for (const [index, ms] of expected.entries()) {
@@ -42,13 +42,13 @@ function expectAbout(rests: number[], expected: number[]): void {
   }
 }
 
-test('a loop outlives its errors, backs off, and stops when it is told', async () => {
-  const { results, rests } = await looped({ everyMs: 1 }, [AWAY, AWAY, MORE, MORE, DONE]);
+test('a loop continues after errors, backs off, and stops on its signal', async () => {
+  const { results, rests } = await looped({ everyMs: 1 }, [FAILURE, FAILURE, MORE, MORE, DONE]);
   expect(results).toEqual([false, false, true, true, true]);
   expectAbout(rests, [100, 200, 0, 0, 1]);
 });
 
-test('a job that rests does so between passes while there is more, and else waits its time', async () => {
+test('a job with restMs pauses that long while there is more, and else waits its period', async () => {
   const { rests } = await looped({ everyMs: 3_600_000, restMs: 100 }, [MORE, MORE, DONE]);
   expectAbout(rests, [100, 100, 3_600_000]);
 });

@@ -24,7 +24,7 @@ const onOneMachine = new AddressGuard({ loopback: true, forbiddenRanges: FORBIDD
 
 let server: Server;
 let port: string;
-let noticed = 0;
+let accepted = 0;
 let dns: TestDns;
 const sockets = new Set<Socket>();
 
@@ -36,7 +36,7 @@ const answer: DnsAnswer = (name, type) => {
 
 beforeAll(async () => {
   server = createServer((socket) => {
-    noticed += 1;
+    accepted += 1;
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  noticed = 0;
+  accepted = 0;
 });
 
 function resolverAt({ address }: TestDns): Resolver {
@@ -66,7 +66,7 @@ function resolverAt({ address }: TestDns): Resolver {
 
 const at = (url: string) => url.replaceAll('PORT', port);
 
-/** What happens when a URL is called: null, or the code of the error. */
+/** Calls a URL and returns null, or the code of the error. */
 async function call(agent: Agent, url: string): Promise<string | null> {
   try {
     const response = await request(url, { dispatcher: agent, signal: AbortSignal.timeout(120_000) });
@@ -98,7 +98,7 @@ describe('at registration', () => {
   });
 
   test.each(HOSTILE.filter(([, url]) => url !== 'http://127.0.0.1:PORT/'))(
-    '%s is refused on one machine too',
+    'refuses %s also on one machine',
     (_label, url, finding) => {
       expect(onOneMachine.checkUrl(at(url))).toEqual({ ok: false, finding });
     },
@@ -122,12 +122,12 @@ describe('at registration', () => {
     'http:127.0.0.1:PORT/',
     'http://127.0.0.1.nip.io:PORT/',
     'https://127.0.0.1:PORT/',
-  ])('on one machine %s is refused: only http://127.0.0.1:PORT is meant', (url) => {
+  ])('on one machine refuses %s, because only http://127.0.0.1:PORT is allowed', (url) => {
     expect(onOneMachine.checkUrl(at(url)).ok).toBe(false);
   });
 
   test.each(['http://127.0.0.1:PORT', 'http://127.0.0.1:PORT/', 'http://127.0.0.1:80/a?b=c'])(
-    'on one machine %s is allowed, elsewhere not',
+    'allows %s on one machine only',
     (url) => {
       expect(onOneMachine.checkUrl(at(url)).ok).toBe(true);
       expect(strict.checkUrl(at(url)).ok).toBe(false);
@@ -139,14 +139,14 @@ describe('at registration', () => {
     expect(checkWebhookUrl(url, { loopback: true, forbiddenRanges: FORBIDDEN }).ok).toBe(true);
   });
 
-  test('a range that is none stops whoever configures it', () => {
+  test('a malformed range in the configuration is an error', () => {
     expect(() => new AddressGuard({ loopback: false, forbiddenRanges: ['10.0.0.0'] })).toThrow(
       '10.0.0.0 is not an address range',
     );
   });
 });
 
-describe('the edges of ranges', () => {
+describe('the bounds of the ranges', () => {
   test.each([
     ['198.17.255.255', true],
     ['198.18.0.0', false],
@@ -176,7 +176,7 @@ describe('the edges of ranges', () => {
 });
 
 describe('at each call', () => {
-  test('a client without the guard would have been noticed', async () => {
+  test('a client without the guard would connect to the listener', async () => {
     const targets = HOSTILE.filter(
       ([, url, finding]) =>
         (LEADS_HERE.test(url) || finding === 'name-not-public') && !NEVER_ROUTED.test(url),
@@ -185,13 +185,13 @@ describe('at each call', () => {
       .filter((url) => URL.canParse(url));
     await Promise.all(targets.map(connectWithoutGuard));
     expect(targets.length).toBeGreaterThanOrEqual(45);
-    expect(noticed).toBe(targets.length);
+    expect(accepted).toBe(targets.length);
   });
 
   test.each(HOSTILE)('%s is not connected to', async (_label, url) => {
     const agent = guardedAgent(strict, { resolve: dnsResolve(resolverAt(dns)) });
     expect(await call(agent, at(url))).not.toBeNull();
-    expect(noticed).toBe(0);
+    expect(accepted).toBe(0);
     await agent.destroy();
   });
 
@@ -199,21 +199,21 @@ describe('at each call', () => {
     for (const guard of [strict, onOneMachine]) {
       const agent = guardedAgent(guard, { resolve: dnsResolve(resolverAt(dns)) });
       expect(await call(agent, `https://${name}:${port}/`)).not.toBeNull();
-      expect(noticed).toBe(0);
+      expect(accepted).toBe(0);
       await agent.destroy();
     }
     expect(dns.asked).toContain(`A ${name}`);
   });
 
-  test('on one machine http://127.0.0.1:PORT is called, elsewhere not', async () => {
+  test('calls http://127.0.0.1:PORT on one machine only', async () => {
     const [open, closed] = [guardedAgent(onOneMachine), guardedAgent(strict)];
     expect(await call(open, at('http://127.0.0.1:PORT/'))).toBeNull();
     expect(await call(closed, at('http://127.0.0.1:PORT/'))).toBe('GWK_FORBIDDEN_ADDRESS');
-    expect(noticed).toBe(1);
+    expect(accepted).toBe(1);
     await Promise.all([open.destroy(), closed.destroy()]);
   });
 
-  test('a name that changes its answer after it was judged is called at the judged address', async () => {
+  test('calls the checked address although DNS answers differently afterwards', async () => {
     const rebinding = await startTestDns((_name, type, nth) => {
       if (type !== 'A') return [];
       return nth === 0 ? ['127.0.0.2'] : ['127.0.0.1'];
@@ -225,7 +225,7 @@ describe('at each call', () => {
     }).listen(0, '0.0.0.0');
     await once(target, 'listening');
     const { port: targetPort } = target.address() as AddressInfo;
-    // 127.0.0.2 plays the public address and 127.0.0.1 the inside; otherwise the guard is the real one.
+    // 127.0.0.2 plays the public address and 127.0.0.1 the private one. Otherwise this is the real guard.
     const judge = {
       judgeTarget: () => null,
       judgeAddresses: (addresses: readonly string[]) =>
@@ -244,7 +244,7 @@ describe('at each call', () => {
   });
 
   describe('over TLS', () => {
-    // 127.0.0.1 plays the public address; otherwise the guard is the real one.
+    // 127.0.0.1 plays the public address. Otherwise this is the real guard.
     const judge = {
       judgeTarget: (protocol: string, name: string) => strict.judgeTarget(protocol, name),
       judgeAddresses: (addresses: readonly string[]) =>
@@ -275,18 +275,18 @@ describe('at each call', () => {
       return code;
     };
 
-    test('a name is called at its address under its own name', async () => {
+    test('calls the resolved address with the name as Host and SNI', async () => {
       expect(await callOverTls('hooks.example.org', TEST_CERTIFICATE.cert)).toBeNull();
       expect(seen).toEqual([`hooks.example.org:${targetPort} hooks.example.org`]);
     });
 
-    test('a certificate for another name is not accepted', async () => {
+    test('rejects a certificate for another name', async () => {
       expect(await callOverTls('other.example.org', TEST_CERTIFICATE.cert)).toBe(
         'ERR_TLS_CERT_ALTNAME_INVALID',
       );
     });
 
-    test('a certificate that nothing trusts is not accepted, whatever the environment says', async () => {
+    test('rejects an untrusted certificate, whatever the environment sets', async () => {
       process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
       try {
         expect(await callOverTls('hooks.example.org')).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
@@ -296,7 +296,7 @@ describe('at each call', () => {
     });
   });
 
-  test('a redirect is an answer like another: nothing follows it', async () => {
+  test('does not follow a redirect', async () => {
     const redirecting = createHttpServer((_req, res) => {
       res.writeHead(302, { Location: at('http://127.0.0.1:PORT/inside') }).end();
     }).listen(0, '127.0.0.1');
@@ -306,12 +306,12 @@ describe('at each call', () => {
     const response = await request(`http://127.0.0.1:${from}/`, { dispatcher: agent });
     await response.body.dump();
     expect(response.statusCode).toBe(302);
-    expect(noticed).toBe(0);
+    expect(accepted).toBe(0);
     await agent.destroy();
     await new Promise((resolve) => redirecting.close(resolve));
   });
 
-  test('the environment cannot send calls through a proxy', async () => {
+  test('ignores proxies of the environment', async () => {
     const before = { ...process.env };
     for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) {
       process.env[name] = at('http://127.0.0.1:PORT');
@@ -319,12 +319,12 @@ describe('at each call', () => {
     process.env['NODE_USE_ENV_PROXY'] = '1';
     const agent = guardedAgent(strict, { resolve: async () => ['127.0.0.1'] });
     expect(await call(agent, 'https://hooks.example.org/')).toBe('GWK_FORBIDDEN_ADDRESS');
-    expect(noticed).toBe(0);
+    expect(accepted).toBe(0);
     await agent.destroy();
     process.env = before;
   });
 
-  test('a name server that never answers does not hold up the others', async () => {
+  test('a name server that never answers does not delay other calls', async () => {
     const silent = await startTestDns((name, type) =>
       name.startsWith('dead') || type !== 'A' ? null : ['10.0.0.1'],
     );

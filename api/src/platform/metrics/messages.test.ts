@@ -14,7 +14,7 @@ const queued: Milestones = {
 const sent = { ...queued, sentAt: at(2) };
 const delivered = { ...sent, deliveredAt: at(5) };
 
-/** What was added, by name and labels; sums and counts of the histograms. */
+/** Returns the increments by name and labels: counters, and sums and counts of histograms. */
 async function counted(before: Milestones, after: Milestones): Promise<Record<string, number>> {
   const [metrics, registry] = [new MessageMetrics(), new Registry()];
   metrics.register(registry);
@@ -33,25 +33,25 @@ const DELIVERED = { 'statuses_total status="delivered",code=""': 1 };
 
 test.each<[string, Milestones, Milestones, Record<string, number>]>([
   [
-    'it was sent: counted from its acceptance',
+    'sent: counted from acceptance',
     queued,
     sent,
     { ...SENT, 'sent_seconds_sum ': 2, 'sent_seconds_count ': 1 },
   ],
   [
-    'a scheduled one was sent: counted from its time',
+    'sent after scheduling: counted from its time',
     { ...queued, scheduledFor: at(1) },
     { ...sent, scheduledFor: at(1) },
     { ...SENT, 'sent_seconds_sum ': 1, 'sent_seconds_count ': 1 },
   ],
   [
-    'it was delivered',
+    'delivered',
     sent,
     delivered,
     { ...DELIVERED, 'delivered_seconds_sum ': 3, 'delivered_seconds_count ': 1 },
   ],
   [
-    'a receipt came before the outcome: both steps are counted',
+    'delivered before the outcome: both steps are counted',
     queued,
     delivered,
     {
@@ -63,16 +63,16 @@ test.each<[string, Milestones, Milestones, Record<string, number>]>([
       'delivered_seconds_count ': 1,
     },
   ],
-  ['it was read', delivered, { ...delivered, readAt: at(9) }, { 'statuses_total status="read",code=""': 1 }],
+  ['read', delivered, { ...delivered, readAt: at(9) }, { 'statuses_total status="read",code=""': 1 }],
   [
-    'it failed: with the code of the error',
+    'failed: counted with its error code',
     queued,
     { ...queued, failedAt: at(1), errorCode: 'expired' },
     { 'statuses_total status="failed",code="expired"': 1 },
   ],
-  ['it was played, or returned to its queue: nothing', delivered, delivered, {}],
+  ['played, or returned to its queue: nothing', delivered, delivered, {}],
   [
-    'the clock of the network is behind: 0, not less',
+    'sent by a network clock that is behind: 0 instead of a negative time',
     { ...queued, createdAt: at(4) },
     { ...sent, createdAt: at(4) },
     { ...SENT, 'sent_seconds_count ': 1 },
