@@ -68,7 +68,7 @@ test-all: $(INSTALLED) ## Run all checks and all tests
 	@exec node test/run.js all
 
 .PHONY: checks
-checks: lint imports format-check types openapi ## Run all static checks
+checks: lint imports format-check types openapi prose ## Run all static checks
 
 .PHONY: lint
 lint: build ## Run ESLint: style, sizes, imports between workspaces

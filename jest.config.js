@@ -1,12 +1,12 @@
 import { JEST_TIERS } from './test/tiers.js';
 
-// One project for each tier of tests. The tier of a test is its folder, or for tests beside their source its name.
+// One project per tier. The folder of a test determines its tier, or its name for tests beside their sources.
 const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'test/network'].map(
   (name) => `<rootDir>/${name}/src`,
 );
 const OF_SUPPORT = ['support', 'bench', 'e2e', 'repository'].map((name) => `<rootDir>/test/${name}`);
 const BESIDE = [...BESIDE_SOURCES, ...OF_SUPPORT];
-/** Tests that need more than one process. */
+/** Tiers with a folder of their own. */
 const FOLDERS = JEST_TIERS.filter((name) => !['unit', 'integration'].includes(name));
 
 const SERVERS = {
@@ -14,7 +14,7 @@ const SERVERS = {
   globalTeardown: '<rootDir>/test/global-teardown.js',
 };
 
-/** What all test files of a tier share. Its jest projects start it before the first of them. */
+/** Servers that all test files of a tier share; jest starts them before the first file. */
 const CLUSTER = {
   globalSetup: '<rootDir>/test/kubernetes/global-setup.js',
   globalTeardown: '<rootDir>/test/kubernetes/global-teardown.js',
@@ -23,7 +23,7 @@ const GATEWAY = { ...SERVERS, globalSetup: '<rootDir>/test/smoke/global-setup.js
 const NEEDS = { smoke: GATEWAY, kubernetes: CLUSTER, chart: CLUSTER };
 
 /**
- * jest takes every word after --selectProjects for the name of a project. Words that name none are paths:
+ * jest reads every word after --selectProjects as the name of a project. Here words without such a project are paths:
  * `jest --selectProjects unit core/src/policy`.
  */
 function otherPaths() {
@@ -38,8 +38,8 @@ function otherPaths() {
 const tier = (name, more) => ({
   displayName: name,
   rootDir: import.meta.dirname,
-  // Node itself imports the test files. jest's own runner loads all that a test file imports anew for each file,
-  // which took half of the processor time of the tests beside their sources.
+  // Node itself imports the test files, so modules are loaded once per worker. The default runner loads them for each
+  // file, which took half of the processor time of unit and integration tests.
   runner: ['<rootDir>/test/runner.js', { runtime: 'child_process' }],
   setupFiles: ['<rootDir>/test/support/typescript.js'],
   transform: {},

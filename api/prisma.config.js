@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { defineConfig } from 'prisma/config';
 
-// The stand-in takes the place of the native schema engine only where that one could not be downloaded.
+// schema-engine.js replaces the native schema engine only if that one could not be downloaded.
 const prisma = createRequire(import.meta.url).resolve('prisma/package.json');
 const engines = dirname(createRequire(prisma).resolve('@prisma/engines/package.json'));
 if (!readdirSync(engines).some((name) => name.startsWith('schema-engine-'))) {

@@ -7,7 +7,7 @@ import { readProse } from './prose/text.js';
 const CHECKED =
   /^(?:(?:api|core|operator|engine-pod|local|images|bin|scripts|charts|docs|examples)\/.*|[^/]+)\.(?:ts|js|sql|prisma|md|ya?ml|tpl|txt)$/;
 const SKIPPED =
-  /\.test\.ts$|\/generated\/|^scripts\/prose|^THIRD-PARTY\.md$|^CODE_OF_CONDUCT\.md$|^charts\/[^/]+\/dashboards\//;
+  /\.test\.ts$|\/generated\/|^THIRD-PARTY\.md$|^CODE_OF_CONDUCT\.md$|^charts\/[^/]+\/dashboards\//;
 
 const given = process.argv.slice(2);
 const files = execFileSync(

@@ -17,6 +17,7 @@ const CHECKS = {
   imports: 'lint:imports',
   format: 'format:check',
   openapi: 'lint:openapi',
+  prose: 'prose',
 };
 const SLOW_TIERS = Object.keys(TIERS).filter((name) => !DEFAULT_TIERS.includes(name));
 const GROUPS = {

@@ -87,7 +87,7 @@ function readPage(source) {
   return texts.flatMap((text) => (text.kind === 'cell' ? splitRow(text) : [text]));
 }
 
-/** What a line of a page is; `starts`: it begins a list item. Null: empty. */
+/** Kind and text of a line; `starts`: it begins a list item. Null: empty. */
 function readBlock(raw) {
   const [, item, text] = /^[\s>]*([-*+]\s+|\d+\.\s+)?(.*)$/.exec(raw);
   if (text.trim() === '') return null;

@@ -122,7 +122,10 @@ test('a slow statement and those behind it are not aborted', async () => {
   });
   try {
     const slow = withoutTimeout.callPipelined('SELECT pg_sleep(7)::text', []);
-    expect(await Promise.all([slow, withoutTimeout.callPipelined('SELECT 1::text', [])])).toEqual([[''], ['1']]);
+    expect(await Promise.all([slow, withoutTimeout.callPipelined('SELECT 1::text', [])])).toEqual([
+      [''],
+      ['1'],
+    ]);
   } finally {
     await withoutTimeout.$disconnect();
   }
