@@ -36,7 +36,7 @@ export function decideConnectionBudget(
   const inUse = bounds.find(({ limit, used: taken }) => pool > limit - taken);
   if (!inUse) return { fits: 'always' };
   const message =
-    `${inUse.used} of the ${inUse.limit} connections that Postgres allows (${inUse.name}) are in use, ` +
+    `Postgres allows ${inUse.limit} connections (${inUse.name}), ${inUse.used} are in use, ` +
     `and ${setting} is ${pool}: under load some statements will get no connection (docs/operate.md)`;
   return { fits: 'not-now', message };
 }
