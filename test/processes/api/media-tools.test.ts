@@ -122,7 +122,7 @@ test.each([
 
 test('rejects a sticker that is not WebP, and reports an animated one', async () => {
   const png = await samples.picture('sticker.png', 512, 512);
-  expect(await outcome({ tool: 'sticker', input: png })).toBe('a sticker is WebP');
+  expect(await outcome({ tool: 'sticker', input: png })).toBe('a sticker must be WebP');
   const frame = (color: string) =>
     sharp({ create: { width: 512, height: 512, channels: 4, background: color } })
       .png()
