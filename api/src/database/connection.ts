@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 
-export interface PostgresConnection {
+interface PostgresConnection {
   connectionString: string;
   ssl?: ConnectionOptions;
 }

@@ -51,7 +51,7 @@ const MAX_NAMED_STATEMENTS = 500;
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
 /** Connections of a process to Postgres. */
-export interface PoolUsage {
+interface PoolUsage {
   busy: number;
   idle: number;
   /** Statements and transactions that wait for a connection. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listPendingMigrations, type MigratedDatabase } from './migrate.js';
 
-export interface WaitOptions {
+interface WaitOptions {
   timeoutMs: number;
   everyMs?: number;
 }

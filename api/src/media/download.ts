@@ -8,7 +8,7 @@ import type { MediaLinks } from './links.js';
 import { parseRange } from './range.js';
 import { FileMissing } from './store/store.js';
 
-export interface DownloadDeps {
+interface DownloadDeps {
   files: MediaFiles;
   links: MediaLinks;
   observer: Observer;

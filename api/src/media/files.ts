@@ -10,7 +10,7 @@ import { HEAD_BYTES, sniff, type TypeHints } from './sniff.js';
 import { FileMissing, type MediaStore } from './store/store.js';
 import { newFileKey, Seal, sealedRange, Unseal } from './store/sealed-file.js';
 
-export interface MediaFilesDeps {
+interface MediaFilesDeps {
   db: Queryable;
   sealer: Sealer;
   store: MediaStore;
@@ -28,7 +28,7 @@ export interface ReceivedFile {
   kept: boolean;
 }
 
-export interface NewMedia {
+interface NewMedia {
   id: string;
   accountId: string;
   /** A restricted key sees the file if all of these are its instances; empty: only unrestricted keys see it. */

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 
-export type LinkCheck = { ok: true; mediaId: string } | { ok: false; reason: 'forged' | 'expired' };
+type LinkCheck = { ok: true; mediaId: string } | { ok: false; reason: 'forged' | 'expired' };
 
 export const LINK_PATH = '/media/:media_id';
 const DAY_SECONDS = 86_400;

@@ -8,13 +8,13 @@ import type { MediaLinks } from './links.js';
 import { receiveUpload, type Upload } from './upload.js';
 
 /** A restricted key sees files whose instances are all its own, and no files of the whole account. */
-export function maySeeMedia({ accountId, instances }: Caller, row: MediaRow): boolean {
+function maySeeMedia({ accountId, instances }: Caller, row: MediaRow): boolean {
   if (row.accountId !== accountId || row.messageId !== null) return false;
   if (instances === null) return true;
   return row.instanceIds.length > 0 && row.instanceIds.every((id) => instances.has(id));
 }
 
-export function mediaOut(row: MediaRow, links: MediaLinks): MediaOut {
+function mediaOut(row: MediaRow, links: MediaLinks): MediaOut {
   return {
     id: toPublicId('media', row.id),
     mimetype: row.mimetype,

@@ -1,5 +1,5 @@
 /** Part of a file requested by a `Range` header (RFC 9110), both ends included. */
-export type RequestedRange =
+type RequestedRange =
   { kind: 'whole' } | { kind: 'part'; start: number; end: number } | { kind: 'unsatisfiable' };
 
 const WHOLE: RequestedRange = { kind: 'whole' };

@@ -3,7 +3,7 @@ import { fileTypeFromBuffer } from 'file-type';
 
 /** Bytes from the start of a file that sniffing needs. */
 export const HEAD_BYTES = 65_536;
-export const UNKNOWN_TYPE = 'application/octet-stream';
+const UNKNOWN_TYPE = 'application/octet-stream';
 
 export interface TypeHints {
   filename: string | null;

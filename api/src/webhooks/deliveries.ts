@@ -12,7 +12,7 @@ import type { DeliveryRow } from './view.js';
 
 const WITHOUT_RESPONSE = { lastResponseSealed: true } as const;
 
-export interface DeliveryList {
+interface DeliveryList {
   endpointId: string;
   status: DeliveryStatus | undefined;
   /** Lists deliveries older than this id. */

@@ -4,7 +4,7 @@ import type { Prisma } from '../../generated/prisma/client.js';
 import { SEALED, type SealedColumn } from './columns.js';
 import { buildPageCondition, splitTable, type Page } from './pages.js';
 
-export interface ReencryptResult {
+interface ReencryptResult {
   reencrypted: number;
   /** Values encrypted with an old key meanwhile: a program still has that key first. */
   left: number;
@@ -16,12 +16,12 @@ export interface ReencryptResult {
 const BATCH_ROWS = 500;
 
 /** Options for tests. */
-export interface ScanOptions {
+interface ScanOptions {
   columns?: readonly SealedColumn[];
   pageRows?: number;
 }
 
-export interface ReencryptOptions extends ScanOptions {
+interface ReencryptOptions extends ScanOptions {
   batchRows?: number;
   /** Writes the audit entry in the transaction that retires the keys. */
   note?: (tx: Prisma.TransactionClient, done: { reencrypted: number; retired: string[] }) => Promise<void>;

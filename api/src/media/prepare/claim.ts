@@ -9,7 +9,7 @@ export interface ClaimedPreparation {
   content_sealed: Uint8Array | null;
 }
 
-export interface PreparationCapacity {
+interface PreparationCapacity {
   limit: number;
   /** Slots of this worker that one account may use. */
   perAccount: number;

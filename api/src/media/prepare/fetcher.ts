@@ -3,14 +3,14 @@ import { request, type Dispatcher } from 'undici';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
 import { MediaUnavailable } from './unavailable.js';
 
-export interface FetcherOptions {
+interface FetcherOptions {
   guard: Pick<AddressGuard, 'checkUrl'>;
   /** Guarded dispatcher: checks the address of every connection. */
   dispatcher: Dispatcher;
   userAgent: string;
 }
 
-export interface Fetched {
+interface FetchedFile {
   body: Readable;
   /** Media type from the server. */
   type: string | null;
@@ -31,7 +31,7 @@ export class Fetcher {
   constructor(private readonly options: FetcherOptions) {}
 
   /** @throws MediaUnavailable; the signal's reason */
-  async fetch(text: string, maxBytes: number, signal: AbortSignal): Promise<Fetched> {
+  async fetch(text: string, maxBytes: number, signal: AbortSignal): Promise<FetchedFile> {
     let url = this.#check(text);
     for (let redirects = 0; ; redirects++) {
       const answer = await this.#get(url, signal);
@@ -71,7 +71,7 @@ export class Fetcher {
   }
 }
 
-function accept({ body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: number): Fetched {
+function accept({ body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: number): FetchedFile {
   const refuse = (text: string): never => {
     body.on('error', () => undefined).destroy();
     throw new MediaUnavailable(text);

@@ -25,7 +25,7 @@ export interface FinishDeps {
   fetchMs: number;
 }
 
-export interface Owner {
+interface Owner {
   messageId: string;
   accountId: string;
 }

@@ -10,7 +10,7 @@ import type { Tools } from '../tools/run.js';
 import type { Fetcher } from './fetcher.js';
 import { createJobFolder } from './job-folder.js';
 
-export interface PreviewDeps {
+interface PreviewDeps {
   fetcher: Fetcher;
   tools: Tools;
   folder: string;
@@ -58,7 +58,7 @@ export async function buildPreview(
   }
 }
 
-export interface PageMetadata {
+interface PageMetadata {
   title: string | null;
   description: string | null;
   image: string | null;

@@ -67,7 +67,7 @@ function unfit(expected: string): never {
   throw new MediaUnavailable(`the file is not ${expected} that can be sent`);
 }
 
-export const VOICE_TYPE = 'audio/ogg; codecs=opus';
+const VOICE_TYPE = 'audio/ogg; codecs=opus';
 
 /**
  * Decides the media type that the recipient sees. `given` from the request may override the sniffed type of a document; for

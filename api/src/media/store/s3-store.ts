@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { FileMissing, type MediaStore } from './store.js';
 
-export interface S3Options {
+interface S3Options {
   bucket: string;
   /** URL of a server other than Amazon's. */
   url: string | undefined;

@@ -63,7 +63,7 @@ export class Seal extends Transform {
 }
 
 /** Position of a range of plain bytes in the encrypted file. */
-export interface SealedRange {
+interface SealedRange {
   /** Bytes of the encrypted file, both included. */
   start: number;
   end: number;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { FileRefused, ToolNotStarted, type ToolAnswer, type ToolJob, type ToolRefusal } from './jobs.js';
 
-export interface ToolLimits {
+interface ToolLimits {
   timeMs: number;
   memoryMb: number;
   concurrency: number;
@@ -19,7 +19,7 @@ const BLOCK = 512;
 const KB = 1024;
 
 /** The tool crashed or was killed at a limit. This counts as a refusal of the file. */
-export class ToolFailed extends FileRefused {
+class ToolFailed extends FileRefused {
   override name = 'ToolFailed';
 }
 

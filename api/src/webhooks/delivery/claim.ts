@@ -4,7 +4,7 @@ import { plainArray } from '../../database/arrays.js';
 import type { Capacity } from './slots.js';
 import type { ClaimedDelivery } from './types.js';
 
-export interface ClaimLimits extends Capacity {
+interface ClaimLimits extends Capacity {
   lockMs: number;
   perEndpoint: number;
 }

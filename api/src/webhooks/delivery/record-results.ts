@@ -92,7 +92,7 @@ export async function recordResults(db: Database, attempts: readonly AttemptResu
   return disabled as string[];
 }
 
-export interface EndpointResult {
+interface EndpointResult {
   id: string;
   healthy: boolean;
   disable: string | null;

@@ -43,8 +43,7 @@ export interface Attempt {
   random: number;
 }
 
-export type NextAttempt =
-  { result: 'succeeded' } | { result: 'failed' } | { result: 'retry'; delayMs: number };
+type NextAttempt = { result: 'succeeded' } | { result: 'failed' } | { result: 'retry'; delayMs: number };
 
 export function nextAttempt(attempt: Attempt): NextAttempt {
   if (isSuccess(attempt.statusCode)) return { result: 'succeeded' };

@@ -1,10 +1,10 @@
-export interface SlotLimits {
+interface SlotLimits {
   total: number;
   perEndpoint: number;
   slowMs: number;
 }
 
-export interface EndedCall {
+interface EndedCall {
   latencyMs: number;
   /** Any HTTP answer counts. Null: the call says nothing about the endpoint. */
   answered: boolean | null;
