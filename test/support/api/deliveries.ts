@@ -47,7 +47,7 @@ export class DeliveryWorld {
   readonly environment: Record<string, string>;
   readonly #test: TestDatabase;
   readonly #workers: RunningWorker[] = [];
-  readonly #receivers: TestReceiver[] = [];
+  readonly #destinations: TestReceiver[] = [];
 
   private constructor(test: TestDatabase) {
     const keys = randomBytes(32).toString('base64');
@@ -98,7 +98,7 @@ export class DeliveryWorld {
   /** Starts a webhook receiver that records every post. */
   async startReceiver(answer?: Answer): Promise<TestReceiver> {
     const started = await TestReceiver.start(answer);
-    this.#receivers.push(started);
+    this.#destinations.push(started);
     return started;
   }
 
@@ -205,7 +205,7 @@ export class DeliveryWorld {
   /** Stops all workers and receivers, so that the next test starts clean. */
   async reset(): Promise<void> {
     // Calls without a response end when their receiver stops.
-    await Promise.all([...this.#workers.splice(0), ...this.#receivers.splice(0)].map((one) => one.stop()));
+    await Promise.all([...this.#workers.splice(0), ...this.#destinations.splice(0)].map((one) => one.stop()));
     await this.db.webhookEndpoint.deleteMany();
     await this.db.webhookQueueEntry.deleteMany();
     await this.db.webhookResend.deleteMany();
@@ -241,7 +241,7 @@ export class TestReceiver {
 
   static async start(answer: Answer = (res) => res.writeHead(204).end()): Promise<TestReceiver> {
     const server = http.createServer();
-    const receiver = new TestReceiver(server, answer);
+    const destination = new TestReceiver(server, answer);
     server.on('request', (req, res) => {
       let body = '';
       req.setEncoding('utf8');
@@ -250,13 +250,13 @@ export class TestReceiver {
       res.on('error', () => undefined);
       req.on('end', () => {
         const post = { path: req.url ?? '', headers: req.headers, body, at: Date.now() };
-        receiver.posts.push(post);
-        receiver.#answer(res, post, receiver.posts.length);
+        destination.posts.push(post);
+        destination.#answer(res, post, destination.posts.length);
       });
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return receiver;
+    return destination;
   }
 
   get url(): string {

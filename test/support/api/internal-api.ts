@@ -87,30 +87,50 @@ export async function sharedInternalApi(): Promise<InternalApiWorld> {
   return openInternalApi(await addAccount(world), {}, url);
 }
 
+interface Replica {
+  listener: InternalListener;
+  database: Database;
+}
+
+type AddReplica = Parameters<InternalApiWorld['addReplica']>;
+
+async function startReplica(
+  world: World,
+  options: InternalApiOptions,
+  {
+    mediaFolder,
+    config,
+    now,
+  }: { mediaFolder: string; config: NonNullable<AddReplica[0]>; now: AddReplica[1] },
+): Promise<Replica> {
+  const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'port' });
+  const listener = await startInternalListener({
+    config: { ...configOf(world), ...options.config, ...config },
+    environmentPolicy: {},
+    database,
+    redis: options.redis ?? world.redis,
+    sealer: world.sealer,
+    media: { files: filesIn(mediaFolder, database, world.sealer) },
+    live: options.live ?? NO_LIVE_ENGINES,
+    log: logTo(options.log),
+    ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
+    ...(now && { now }),
+  });
+  return { listener, database };
+}
+
 /** @param present URL of the running internal API, if it has been started */
 async function openInternalApi(
   world: World,
   options: InternalApiOptions,
   present?: string,
 ): Promise<InternalApiWorld> {
-  const replicas: { listener: InternalListener; database: Database }[] = [];
+  const replicas: Replica[] = [];
   const mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   const addReplica: InternalApiWorld['addReplica'] = async (config = {}, now) => {
-    const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'port' });
-    const listener = await startInternalListener({
-      config: { ...configOf(world), ...options.config, ...config },
-      environmentPolicy: {},
-      database,
-      redis: options.redis ?? world.redis,
-      sealer: world.sealer,
-      media: { files: filesIn(mediaFolder, database, world.sealer) },
-      live: options.live ?? NO_LIVE_ENGINES,
-      log: logTo(options.log),
-      ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
-      ...(now && { now }),
-    });
-    replicas.push({ listener, database });
-    return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
+    const replica = await startReplica(world, options, { mediaFolder, config, now });
+    replicas.push(replica);
+    return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${replica.listener.port}/`;
   };
   const url = present ?? (await addReplica());
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: CALL_TIMEOUT_MS });
@@ -160,7 +180,7 @@ export async function atReplica(
   return new TestEngine(client, instanceId, pod, token).with(lease);
 }
 
-async function closeReplica(replica: { listener: InternalListener; database: Database }): Promise<void> {
+async function closeReplica(replica: Replica): Promise<void> {
   await replica.listener.close();
   await replica.database.$disconnect();
 }
