@@ -20,8 +20,8 @@ import { memoryAuth, StockClient, until } from './testing/stock-client.js';
 import { node, seconds } from './wire/nodes.js';
 
 /**
- * Baileys as it comes, without anything of the engine: what the engine works around, and what it leans on. Where one of
- * these fails after an upgrade, the workaround that it names is to be looked at again: it may go, or no longer does.
+ * Stock Baileys without the engine: behaviour that the engine works around or relies on. When one of these tests fails
+ * after an upgrade, check the workaround in the files that it names: it may be obsolete or broken.
  */
 let running: RunningNetwork;
 let phone: Person;
@@ -46,7 +46,7 @@ const hold = (ms: number): HeldTimers => (timers = new HeldTimers(ms));
 afterEach(() => timers?.restore());
 
 let last = 5511900000200;
-/** A number of its own, with keys that a test may hold up or fail. */
+/** Creates another linked phone number, whose keys a test can delay or fail. */
 async function another(
   keys: (set: (data: SignalDataSet) => Promise<void>, data: SignalDataSet) => Promise<void>,
   settings: ConstructorParameters<typeof StockClient>[2] = {},
@@ -66,7 +66,7 @@ const left = async (id: string) =>
   (await running.client.stanzas({ tag: 'message', way: 'in', id })).length > 0;
 
 describe('sending (engine: session/signal-transactions.ts, send/)', () => {
-  it('a stanza leaves before the ratchet step that it cost is stored', async () => {
+  it('sends a stanza before it stores the ratchet step', async () => {
     let isHeld = false;
     const { other } = await another((set, data) => (isHeld && data.session ? never() : set(data)));
     await other.send(ana.jid, { text: 'begins a session' });
@@ -77,7 +77,7 @@ describe('sending (engine: session/signal-transactions.ts, send/)', () => {
     expect([received.fate, settled]).toEqual(['shown', false]);
   });
 
-  it('a send is rejected where the keys cannot be stored, though its stanza has left', async () => {
+  it('rejects a send whose keys cannot be stored, although the stanza was sent', async () => {
     let fails = false;
     const { other } = await another(
       (set, data) => (fails && data.session ? Promise.reject(new Error('not stored')) : set(data)),
@@ -89,7 +89,7 @@ describe('sending (engine: session/signal-transactions.ts, send/)', () => {
     expect(await ana.receives({ text: 'left all the same' })).toMatchObject({ fate: 'shown' });
   });
 
-  it('encrypts under the lock of the account what it decrypts under that of the sender', async () => {
+  it('encrypts under the lock of the account and decrypts under the lock of the sender', async () => {
     const locks: string[][] = [];
     const { other, owner } = await another(straight, {
       makeSignalRepository: ({ creds, keys }, logger, lookUp) => {
@@ -111,25 +111,25 @@ describe('sending (engine: session/signal-transactions.ts, send/)', () => {
     await ana.writes('and again', { to: owner.number });
     await other.got('and again');
     const whileReceiving = locks.filter(([, place]) => place === 'outer').map(([name]) => name);
-    // The send takes its own lock outside the repository, which sees inner ones alone.
+    // The send takes its own lock outside the repository, which sees only inner locks.
     expect(whileSending.filter((name) => name?.startsWith(ana.lid))).toEqual([]);
     expect(whileReceiving.some((name) => name?.startsWith(ana.lid))).toBe(true);
   });
 
-  it('relayMessage resolves without an acknowledgement of the network', async () => {
+  it('resolves relayMessage without an acknowledgement', async () => {
     await running.client.rule({ on: 'message', number: phone.number, answer: 'silence', times: 1 });
     const { id } = await client.send(ana.jid, { text: 'nobody says a word' });
     await ana.receives({ id });
     expect(client.acks.filter((ack) => ack['id'] === id)).toEqual([]);
   });
 
-  it('a number that is not on the network costs a stanza, and no error', async () => {
+  it('sends a stanza to an unknown phone number without an error', async () => {
     const { id } = await client.send('5511888888888@s.whatsapp.net', { text: 'to nobody' });
     expect(await left(id)).toBe(true);
     expect(await running.client.received({ id, copies: true })).toMatchObject([{ to: phone.number }]);
   });
 
-  it('a question for devices that nobody answers costs a stanza, and no error', async () => {
+  it('sends a stanza without an error after a device query without a response', async () => {
     const { other } = await another(straight, { defaultQueryTimeoutMs: 1_000 });
     const bia = await running.client.contact(String(++last));
     await running.client.rule({ on: 'usync/get/usync', answer: 'lose', times: 5 });
@@ -138,12 +138,12 @@ describe('sending (engine: session/signal-transactions.ts, send/)', () => {
     expect(await bia.inbox({ id })).toEqual([]);
   });
 
-  it('a hidden id is not looked up', async () => {
+  it('does not look up a LID', async () => {
     expect(await client.socket.onWhatsApp(ana.jid)).toMatchObject([{ exists: true }]);
     expect((await client.socket.onWhatsApp(ana.lidJid)) ?? []).toEqual([]);
   });
 
-  it('fetches by itself whatever address it is given for a file', async () => {
+  it('fetches any URL given for a file', async () => {
     let asked = 0;
     const server = createServer((_, response) => {
       asked += 1;
@@ -179,26 +179,26 @@ describe('files (engine: connection/media-hosts.ts, receive/media/download.ts)',
     return { asked, download };
   };
 
-  it('one that has expired is not asked for again', async () => {
+  it('does not request an expired file again', async () => {
     const { asked, download } = asking(await arrived({ expired: true }));
     await expect(download).rejects.toMatchObject({ output: { statusCode: 410 } });
     expect(asked).toEqual([]);
   });
 
-  it('its hash is not checked, and the host is the one that the message names', async () => {
+  it('does not check the hash, and downloads from the host that the message names', async () => {
     const fields = { fileSha256: randomBytes(32) } as MediaFields;
     const bytes = await asking(await arrived({ fields })).download;
     expect(bytes).toHaveLength(1_000);
   });
 
-  it('nor is its signature', async () => {
+  it('does not check the signature', async () => {
     const message = await arrived();
     const stored = running.network.world.media!.get(message.message!.imageMessage!.directPath!)!;
     stored.bytes[stored.bytes.length - 1]! ^= 1;
     expect(await asking(message).download).toHaveLength(1_000);
   });
 
-  it('no file comes or goes once the network did not name its hosts', async () => {
+  it('cannot transfer files after a failed query of the media hosts', async () => {
     const { other } = await another(straight);
     await running.client.rule({ on: 'w:m/set/media_conn', answer: 500, times: 1 });
     await expect(other.socket.refreshMediaConn(false)).rejects.toThrow();
@@ -207,7 +207,7 @@ describe('files (engine: connection/media-hosts.ts, receive/media/download.ts)',
 });
 
 describe('receiving (engine: receive/)', () => {
-  it('the network is told that a message came before anybody else is', async () => {
+  it('acknowledges a message before it emits the event', async () => {
     const raw = (client.socket.ws as unknown as { socket: { send: (...given: unknown[]) => unknown } })
       .socket;
     const { send } = raw;
@@ -218,35 +218,35 @@ describe('receiving (engine: receive/)', () => {
     };
     const sentBefore = new Promise<number>((resolve) => {
       client.socket.ev.on('messages.upsert', ({ messages }) => {
-        if (messages.some((message) => client.text(message) === 'who hears first?')) resolve(sent);
+        if (messages.some((message) => client.text(message) === 'which comes first?')) resolve(sent);
       });
     });
-    await ana.writes('who hears first?', { to: phone.number });
+    await ana.writes('which comes first?', { to: phone.number });
     expect(await sentBefore).toBeGreaterThan(0);
     raw.send = send;
   });
 
-  it('delivered and read become one event while events are held', async () => {
+  it('merges delivered and read into one event while it buffers events', async () => {
     const key = { remoteJid: ana.jid, fromMe: true, id: '3EB0BOTH' };
     const { ev } = client.socket;
     ev.buffer();
     for (const status of [3, 4]) ev.emit('messages.update', [{ key, update: { status } }]);
     ev.flush();
     const changes = () => client.changes.filter((change) => change.key.id === key.id);
-    await until(() => (changes().length > 0 ? true : undefined), 'it is told');
+    await until(() => (changes().length > 0 ? true : undefined), 'the update is emitted');
     expect(changes().map(({ update }) => update.status)).toEqual([4]);
   });
 
-  it('a vote is told sealed', async () => {
+  it('emits a vote encrypted', async () => {
     const values = ['A', 'B'];
     const { id } = await client.send(ana.jid, { poll: { name: 'Which?', values, selectableCount: 1 } });
     const vote = await ana.votes(await ana.receives({ id }), ['B']);
-    const told = await client.gotId(vote);
-    expect(told.message?.pollUpdateMessage?.vote?.encPayload).toBeDefined();
+    const received = await client.gotId(vote);
+    expect(received.message?.pollUpdateMessage?.vote?.encPayload).toBeDefined();
     expect(client.changes.filter(({ update }) => update.pollUpdates)).toEqual([]);
   });
 
-  it('a sealed edit is told sealed', async () => {
+  it('emits an encrypted edit encrypted', async () => {
     const messageSecret = randomBytes(32).toString('base64');
     const content = { conversation: 'first', messageContextInfo: { messageSecret } };
     const id = await ana.writes(content, { to: phone.number });
@@ -255,13 +255,13 @@ describe('receiving (engine: receive/)', () => {
     expect(client.changes.filter(({ key }) => key.id === id)).toEqual([]);
   });
 
-  it('which hidden id is whose is kept under both, without server', () => {
+  it('stores LID mappings under both ids, without the server part', () => {
     const { rows } = client.auth;
     expect(rows.get(`lid-mapping ${ana.number}`)).toBe(ana.lid);
     expect(rows.get(`lid-mapping ${ana.lid}_reverse`)).toBe(ana.number);
   });
 
-  it('what only the phone has is asked for once, and forgotten with the connection', async () => {
+  it('requests a message from the phone once and forgets the request with the connection', async () => {
     const { other, owner } = await another(straight);
     await owner.behaves({ answersDevices: false });
     const pauses = hold(2_000);
@@ -289,7 +289,7 @@ describe('receiving (engine: receive/)', () => {
     expect(asked()).toBe(1);
   });
 
-  it('whoever asks for what came is sent it as if this account had written it', async () => {
+  it('resends a received message to its sender as if this account had written it', async () => {
     const id = await ana.writes('we refund it all', { to: phone.number });
     await client.gotId(id);
     for (const companion of running.network.world.people.need(phone.number).companions.values())
@@ -302,7 +302,7 @@ describe('receiving (engine: receive/)', () => {
     expect(await ana.receives({ id })).toMatchObject({ from: phone.number, text: 'we refund it all' });
   });
 
-  it('without memory of what came, one that cannot be read holds up all others for two seconds', async () => {
+  it('delays all messages for 2 s after an unreadable one without its message cache', async () => {
     const { other, owner } = await another(straight, { enableRecentMessageCache: false });
     await ana.writes('first', { to: owner.number });
     await other.got('first');
@@ -311,7 +311,7 @@ describe('receiving (engine: receive/)', () => {
     const id = await ana.writes('behind it', { to: owner.number });
     await until(() => pauses.held || undefined, 'its pause');
     await running.client.waitStanza({ way: 'out', tag: 'message', id });
-    // What is sent now arrives after that.
+    // The network handles this presence update after the message.
     await other.socket.sendPresenceUpdate('composing', ana.jid);
     expect(other.messages.some((message) => other.text(message) === 'behind it')).toBe(false);
     pauses.end();
@@ -320,7 +320,7 @@ describe('receiving (engine: receive/)', () => {
 });
 
 describe('pairing (engine: connection/network-connection.ts, session/credentials.ts)', () => {
-  it('a code to be typed makes half an account at once', async () => {
+  it('stores a partial account when it requests a pairing code', async () => {
     const owner = await running.client.phone(String(++last));
     const other = new StockClient(running).open();
     others.push(other);
@@ -330,7 +330,7 @@ describe('pairing (engine: connection/network-connection.ts, session/credentials
     expect(other.auth.creds.account).toBeUndefined();
   });
 
-  it('a passkey that is wanted is told to nobody', async () => {
+  it('emits no event for a passkey request', async () => {
     const owner = await running.client.phone(String(++last));
     await owner.behaves({ needsPasskey: true });
     const other = new StockClient(running).open();
@@ -346,7 +346,7 @@ describe('pairing (engine: connection/network-connection.ts, session/credentials
     expect(other.closes).toEqual([]);
   });
 
-  it('the first code is shown for a minute where nothing else is said', () => {
+  it('shows the first QR code for a minute by default', () => {
     const path = createRequire(import.meta.url).resolve('@whiskeysockets/baileys');
     const source = readFileSync(path.replace(/index\.js$/, 'Socket/socket.js'), 'utf8');
     expect(source).toContain('let qrMs = qrTimeout || 60000;');

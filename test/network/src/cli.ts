@@ -87,7 +87,7 @@ function registerPeople(command: Make): void {
       withPlainErrors(async (instance: string, options: Folder & { number: string }) => {
         const [client, { LocalGateway }] = await Promise.all([openClient(options), import('./gateway.js')]);
         const owner = await client.phone(options.number);
-        const { device } = await owner.scan(await new LocalGateway(options.folder).qrOf(instance));
+        const { device } = await owner.scan(await new LocalGateway(options.folder).readQrCode(instance));
         console.log(`linked: ${instance} is device ${device} of ${owner.number}`);
       }),
     );

@@ -4,7 +4,7 @@ import { until, type StockClient } from './testing/stock-client.js';
 
 let stage: Stage;
 let client: StockClient;
-/** What slow lines carry, until the test lets it arrive: by how many milliseconds it is late. */
+/** Stanzas on slow lines, which arrive when the test releases them, with their latency in milliseconds. */
 const carried: { ms: number; arrive: () => void }[] = [];
 const lineClock = { now: () => 0, at: (ms: number, arrive: () => void) => void carried.push({ ms, arrive }) };
 
@@ -19,7 +19,7 @@ afterAll(() => stage.close());
 const reopened = () => stage.newClient(stage.client.auth).open();
 
 describe('a message is refused', () => {
-  it('with 463 to those who have not written, while the number is restricted', async () => {
+  it('with 463 to people who have not written, while the phone number is restricted', async () => {
     const { network, ana, phone } = stage;
     const bia = await network.contact('5511900000003');
     await ana.writes('hello', { to: phone.number });
@@ -31,7 +31,7 @@ describe('a message is refused', () => {
     await ana.receives('known');
     expect(await bia.inbox()).toEqual([]);
     const locks = () => client.updates.flatMap(({ reachoutTimeLock }) => reachoutTimeLock ?? []);
-    await until(() => locks().find(({ isActive }) => isActive), 'word of the restriction');
+    await until(() => locks().find(({ isActive }) => isActive), 'the notification of the restriction');
     await network.lift(phone.number);
     expect(await client.socket.fetchAccountReachoutTimelock()).toMatchObject({ isActive: false });
   });
@@ -47,7 +47,7 @@ describe('a message is refused', () => {
     expect(await network.received({ id: refused.id })).toEqual([]);
   });
 
-  it('with 479 when it is addressed by number and encrypted for a lid', async () => {
+  it('with 479 when it is addressed by phone number and encrypted for a LID', async () => {
     const { network, ana } = stage;
     const id = generateMessageIDV2();
     const enc = { tag: 'enc', attrs: { v: '2', type: 'msg' }, content: Buffer.alloc(50) };
@@ -59,8 +59,8 @@ describe('a message is refused', () => {
   });
 });
 
-describe('what waits', () => {
-  it('arrives at the next login, in order, and marked as such', async () => {
+describe('mail that waits', () => {
+  it('arrives at the next login, in order and marked as offline mail', async () => {
     const { network, ana, phone } = stage;
     await network.cut(phone.number);
     await client.closed();
@@ -74,13 +74,14 @@ describe('what waits', () => {
     expect(got.every(({ upsert }) => upsert === 'append')).toBe(true);
   });
 
-  it('because the network holds it arrives once it is released, in order, and as new', async () => {
+  it('held by the network arrives after the release, in order and as new', async () => {
     const { network, ana, phone } = stage;
     const eva = await network.contact('5511900000008');
     await network.holdMail(phone.number);
     const texts = Array.from({ length: 20 }, (_, position) => `held ${position}`);
     for (const text of texts) await ana.writes(text, { to: phone.number });
-    // Not to Ana: Baileys would begin a session with her, and stock libsignal spoils it with what waits of the one before.
+    // Not to Ana: Baileys would start a session with her, and stock libsignal would corrupt it with mail of the old
+    // session.
     const { id } = await client.send(eva.jid, { text: 'meanwhile' });
     await eva.receives({ id });
     const held = () => client.messages.filter((message) => client.text(message)?.startsWith('held'));
@@ -92,7 +93,7 @@ describe('what waits', () => {
     expect(got.every(({ upsert }) => upsert === 'notify')).toBe(true);
   });
 
-  it('comes again until the client has said that it took it', async () => {
+  it('is delivered again until the client confirms it', async () => {
     const { network, ana, phone } = stage;
     await network.line(phone.number, { frozen: true });
     const id = await ana.writes('into the void', { to: phone.number });
@@ -105,7 +106,7 @@ describe('what waits', () => {
 });
 
 describe('a message that cannot be read', () => {
-  it('by a phone is asked for again, and arrives', async () => {
+  it('by a phone is requested again and arrives', async () => {
     const { ana, phone, running } = stage;
     await client.gotId(await ana.writes('hello', { to: phone.number }));
     await ana.receives({ id: (await client.send(ana.jid, { text: 'one' })).id });
@@ -114,7 +115,7 @@ describe('a message that cannot be read', () => {
     expect(await ana.receives({ id })).toMatchObject({ text: 'two', fate: 'shown' });
   });
 
-  it('by a client is asked for again, and arrives', async () => {
+  it('by a client is requested again and arrives', async () => {
     const { ana, phone } = stage;
     await client.gotId(await ana.writes('one', { to: phone.number }));
     for (const row of client.auth.rows.keys()) if (row.startsWith('session ')) client.auth.rows.delete(row);
@@ -123,7 +124,7 @@ describe('a message that cannot be read', () => {
     await stage.network.waitReceipt({ type: 'retry', id });
   });
 
-  it('because the contact has a new phone is asked for again, and arrives', async () => {
+  it('because the contact has a new phone is requested again and arrives', async () => {
     const { network } = stage;
     const dora = await network.contact('5511900000007');
     await client.gotId(await dora.writes('from the old phone', { to: stage.phone.number }));
@@ -134,7 +135,7 @@ describe('a message that cannot be read', () => {
     await client.gotId(await dora.writes('from the new phone', { to: stage.phone.number }));
   });
 
-  it('because its key was used before is dropped in silence', async () => {
+  it('because its key was used before is dropped without notice', async () => {
     const { ana, phone, network } = stage;
     await client.gotId(await ana.writes('hello', { to: phone.number }));
     await ana.receives({ id: (await client.send(ana.jid, { text: 'one' })).id });
@@ -151,7 +152,7 @@ describe('a message that cannot be read', () => {
     expect(fate).toMatchObject({ fate: 'dropped' });
   });
 
-  it('sent again under its id is shown once', async () => {
+  it('is shown once when it was resent under its id', async () => {
     const { ana, network } = stage;
     const messageId = generateMessageIDV2();
     const content = { extendedTextMessage: { text: 'once' } };
@@ -163,7 +164,7 @@ describe('a message that cannot be read', () => {
 });
 
 describe('a bad line', () => {
-  it('delays, and keeps the order', async () => {
+  it('delays stanzas and keeps their order', async () => {
     const { network, ana, phone } = stage;
     await network.line(phone.number, { latencyMs: 80 });
     const arriving = ana.receives('c');
@@ -187,7 +188,7 @@ describe('a bad line', () => {
     expect(seen.slice(-3).map(({ text }) => text)).toEqual(['a', 'b', 'c']);
   });
 
-  it('that is half-dead swallows everything and stays open', async () => {
+  it('drops everything and stays open when it is frozen', async () => {
     const { network, ana, phone } = stage;
     await client.send(ana.jid, { text: 'before' });
     await ana.receives('before');
@@ -198,7 +199,7 @@ describe('a bad line', () => {
     expect(client.state).toBe('open');
   });
 
-  it('loses an acknowledgement', async () => {
+  it('can lose an acknowledgement', async () => {
     const { network, ana } = stage;
     await network.rule({ on: 'message', answer: 'silence', times: 1 });
     const { id } = await client.send(ana.jid, { text: 'unheard' });

@@ -15,7 +15,7 @@ interface Pairing {
 const POLL_MS = 500;
 const LIMIT_MS = 30_000;
 
-/** The gateway of `make run`, as its customers see it: enough of it to scan what it shows. */
+/** The gateway of `make run`, seen by a customer: enough to read its QR codes. */
 export class LocalGateway {
   readonly #access: Access;
 
@@ -23,8 +23,8 @@ export class LocalGateway {
     this.#access = JSON.parse(readFileSync(join(folder, 'gwk.json'), 'utf8')) as Access;
   }
 
-  /** Opens the pairing of an instance, or joins the one that is open. @returns what its QR code says */
-  async qrOf(instance: string): Promise<string> {
+  /** Opens the pairing of an instance, or joins an open one. @returns the content of its QR code */
+  async readQrCode(instance: string): Promise<string> {
     const path = `/v1/instances/${instance}/pairing`;
     let pairing = await this.#ask('POST', path);
     const end = Date.now() + LIMIT_MS;

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 describe('a group', () => {
-  it('is known to its members, with lids and numbers', async () => {
+  it('is known to its members, with LIDs and phone numbers', async () => {
     const { client, ana } = stage;
     const metadata = await client.socket.groupMetadata(group);
     expect(metadata).toMatchObject({ subject: 'Team', addressingMode: 'lid', size: 3 });
@@ -24,7 +24,7 @@ describe('a group', () => {
     expect(Object.keys(await client.socket.groupFetchAllParticipating())).toEqual([group]);
   });
 
-  it('is written to with a sender key, which every device of every member gets once', async () => {
+  it('receives messages with a sender key, which every device of every member gets once', async () => {
     const { client, network, ana } = stage;
     const first = await client.send(group, { text: 'hello all' });
     for (const person of [ana, bia]) {
@@ -40,7 +40,7 @@ describe('a group', () => {
     expect((stanza?.stanza.content as { tag: string }[]).map(({ tag }) => tag)).not.toContain('participants');
   });
 
-  it('is written in by a member, whose key comes with the first message', async () => {
+  it('shows messages of a member, whose key comes with the first message', async () => {
     const { client, ana } = stage;
     for (const text of ['from Ana', 'from Ana again']) {
       const got = await client.gotId(await ana.writes(text, { to: group }));
@@ -49,7 +49,7 @@ describe('a group', () => {
     }
   });
 
-  it('asks again where a key is missing, both ways', async () => {
+  it('recovers a missing sender key by a retry request, both ways', async () => {
     const { client, network } = stage;
     const carla = await network.contact('5511900000004', { name: 'Carla' });
     await network.changeGroup(group, { add: [carla.number] });
@@ -61,7 +61,7 @@ describe('a group', () => {
     for (const person of [stage.ana, bia, carla]) await person.receives({ id });
   });
 
-  it('tells its members of changes, and those who were removed get no more of it', async () => {
+  it('notifies its members of changes, and sends nothing to removed members', async () => {
     const { client, network, ana } = stage;
     const changes: { action: string; participants: { id: string }[] }[] = [];
     client.socket.ev.on('group-participants.update', (change) => void changes.push(change));
@@ -74,7 +74,7 @@ describe('a group', () => {
     expect(await network.received({ id, to: bia.number })).toEqual([]);
   });
 
-  it('refuses those who are not in it', async () => {
+  it('refuses people who are not members', async () => {
     const { client, network, ana } = stage;
     const other = await network.group('Others', [ana, bia]);
     await expect(client.socket.groupMetadata(other)).rejects.toThrow();

@@ -15,8 +15,8 @@ afterAll(async () => {
   await running.close();
 });
 
-describe('what the phone remembers', () => {
-  it('is told to a client when it is linked, with lids for numbers', async () => {
+describe('the history of the phone', () => {
+  it('is sent to a client when it is linked, with LIDs for phone numbers', async () => {
     const phone = await running.client.phone('5511900000001', { name: 'Shop', business: 'The Shop' });
     const ana = await running.client.contact('5511900000002', { name: 'Ana' });
     const messages = [
@@ -36,7 +36,7 @@ describe('what the phone remembers', () => {
     expect(mapped).toContain(ana.number);
   });
 
-  it('is told again when it has more to tell', async () => {
+  it('is sent again when it has grown', async () => {
     const before = histories.length;
     await running.client.call('sendHistory', { number: '5511900000001' });
     const isRecent = ({ syncType }: (typeof histories)[number]) => syncType === RECENT;

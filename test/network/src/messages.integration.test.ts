@@ -90,7 +90,7 @@ describe('a stock client sends, and a phone decrypts', () => {
     });
   }
 
-  it('a file that the phone can open', async () => {
+  it('a file, which the phone opens', async () => {
     const { client, ana } = stage;
     const bytes = Buffer.from('the file '.repeat(10_000));
     const { id } = await client.send(ana.jid, { document: bytes, mimetype: 'text/plain', fileName: 'a.txt' });
@@ -98,7 +98,7 @@ describe('a stock client sends, and a phone decrypts', () => {
     expect((await ana.opens(received)).equals(bytes)).toBe(true);
   });
 
-  it('an edit, a reaction and a deletion of what it sent', async () => {
+  it('an edit, a reaction and a deletion of its message', async () => {
     const { client, ana } = stage;
     const { key, id } = await client.send(ana.jid, { text: 'first' });
     await ana.receives({ id });
@@ -113,8 +113,8 @@ describe('a stock client sends, and a phone decrypts', () => {
   });
 });
 
-describe('the sender hears', () => {
-  it('that a message was delivered, read and played', async () => {
+describe('the sender receives', () => {
+  it('receipts of delivery, reading and playing', async () => {
     const { client, ana } = stage;
     const { id } = await client.send(ana.jid, { text: 'receipts' });
     const received = await ana.receives({ id });
@@ -127,7 +127,7 @@ describe('the sender hears', () => {
     await until(() => statuses().includes(5) || undefined, 'playing');
   });
 
-  it('nothing of reading from somebody who does not tell', async () => {
+  it('no read receipt from a person who disables them', async () => {
     const { client, network } = stage;
     const shy = await network.contact('5511900000003');
     await shy.behaves({ readReceipts: false });
@@ -145,7 +145,7 @@ describe('a person answers a menu', () => {
   const menus: { name: string; content: proto.IMessage; answer: string; answers: Record<string, unknown> }[] =
     [
       {
-        name: 'of native buttons',
+        name: 'with native buttons',
         content: {
           interactiveMessage: {
             body: { text: 'Choose' },
@@ -161,7 +161,7 @@ describe('a person answers a menu', () => {
         answers: { interactiveResponseMessage: { nativeFlowResponseMessage: { paramsJson: '{"id":"no"}' } } },
       },
       {
-        name: 'of a native list',
+        name: 'with a native list',
         content: {
           interactiveMessage: {
             body: { text: 'Choose' },
@@ -180,7 +180,7 @@ describe('a person answers a menu', () => {
         answers: { interactiveResponseMessage: { nativeFlowResponseMessage: { name: 'menu_options' } } },
       },
       {
-        name: 'of legacy buttons',
+        name: 'with legacy buttons',
         content: {
           buttonsMessage: {
             contentText: 'Choose',
@@ -192,7 +192,7 @@ describe('a person answers a menu', () => {
         answers: { buttonsResponseMessage: { selectedButtonId: 'b1' } },
       },
       {
-        name: 'of a legacy list',
+        name: 'with a legacy list',
         content: {
           listMessage: {
             title: 't',
@@ -224,7 +224,7 @@ describe('a person answers a menu', () => {
     });
   }
 
-  it('that is a poll, encrypted for those who have it', async () => {
+  it('that is a poll, with an encrypted vote', async () => {
     const { client, ana, phone } = stage;
     const sent = await client.send(ana.jid, { poll: { name: 'Q', values: ['A', 'B'], selectableCount: 1 } });
     const poll = await ana.receives({ id: sent.id });
@@ -265,7 +265,7 @@ describe('a person writes, and a stock client reads', () => {
     expect(revoked.update.message).toBeNull();
   });
 
-  it('by lid or by number, as the sender shows itself', async () => {
+  it('a message by LID or by phone number, as the sender addresses it', async () => {
     const { client, ana, phone } = stage;
     const byLid = await client.gotId(await ana.writes('by lid', { to: phone.number }));
     expect(byLid.key).toMatchObject({ remoteJid: ana.lidJid, remoteJidAlt: ana.jid });
@@ -275,7 +275,7 @@ describe('a person writes, and a stock client reads', () => {
     expect(byNumber.key).toMatchObject({ remoteJid: ana.jid, remoteJidAlt: ana.lidJid });
   });
 
-  it('a file, expired ones after asking the phone for it again', async () => {
+  it('a file; an expired one after a request to the phone', async () => {
     const { client, ana, phone } = stage;
     const bytes = Buffer.from('picture '.repeat(1000));
     const id = await ana.writesFile('image', bytes, { to: phone.number, fields: { caption: 'look' } });
@@ -290,7 +290,7 @@ describe('a person writes, and a stock client reads', () => {
     expect((await client.download(again)).equals(bytes)).toBe(true);
   });
 
-  it('what the owner writes on the phone', async () => {
+  it('a message that the owner writes on the phone', async () => {
     const { client, ana, phone } = stage;
     const got = await client.gotId(await phone.writesOnPhone(ana.number, 'from the phone'));
     expect(got.key).toMatchObject({ fromMe: true, remoteJid: ana.lidJid });
@@ -298,7 +298,7 @@ describe('a person writes, and a stock client reads', () => {
 });
 
 describe('presence', () => {
-  it('is recorded when the client writes, and shown to it when a person writes', async () => {
+  it('is recorded when the client types, and sent to it when a person types', async () => {
     const { client, network, ana, phone } = stage;
     await client.socket.sendPresenceUpdate('composing', ana.jid);
     const { stanza } = await network.waitStanza({ way: 'in', tag: 'chatstate' });
@@ -311,14 +311,14 @@ describe('presence', () => {
   });
 });
 
-describe('the number checks', () => {
-  it('whether others are on the network', async () => {
+describe('the client checks', () => {
+  it('which phone numbers are on the network', async () => {
     const { client, ana } = stage;
     const checked = await client.socket.onWhatsApp(ana.number, '5511999999999');
     expect(checked).toEqual([expect.objectContaining({ jid: ana.jid, exists: true })]);
   });
 
-  it('and nothing that it did was against the protocol or unknown to the network', async () => {
+  it('and has violated no protocol rule and sent no unknown query', async () => {
     const { violations, unhandled } = await stage.network.status();
     expect(violations).toEqual([]);
     expect(unhandled).toEqual([]);

@@ -25,15 +25,15 @@ export interface NetworkOptions extends Partial<WorldSettings> {
   host?: string;
   certificates?: Certificates;
   mediaPort?: number;
-  /** A file in which the network is kept, for the next one that is started with it. */
+  /** File that stores the state of the network for the next start. */
   stateFile?: string;
-  /** Of slow lines; that of the process where absent. */
+  /** Clock of slow lines. Defaults to the clock of the process. */
   lineClock?: LineClock;
 }
 
 const DEFAULTS: WorldSettings = { refs: 6, keep: 50_000 };
 
-/** The whole network: its front door, and every client that is connected. */
+/** The whole network: its listener and all connected clients. */
 export class Network {
   readonly world: World;
   readonly pairing: Pairing;
@@ -99,7 +99,7 @@ export class Network {
 
   #opened(connection: Connection, payload: proto.ClientPayload): void {
     if (payload.devicePairingData) {
-      // A client that goes before it answers needs no more.
+      // A client that disconnects before it answers needs nothing more.
       this.pairing.begin(connection, payload).catch((error: Error) => {
         if (error instanceof ProtocolError) this.world.violated(error.message);
         connection.dismiss();
@@ -141,7 +141,7 @@ export class Network {
     }
   }
 
-  /** A client that is not linked yet may pair, and nothing else. */
+  /** A client that is not linked yet may only pair. */
   #fromCandidate(connection: Connection, stanza: Node): void {
     if (stanza.tag !== 'iq') return;
     if (!child(stanza, 'link_code_companion_reg')) return connection.send(asResult(stanza, []));

@@ -20,7 +20,7 @@ function newClient(): StockClient {
 }
 
 describe('a stock client pairs', () => {
-  it('by QR code, is told to restart, logs in and has its keys on the network', async () => {
+  it('by QR code, restarts, logs in and uploads its keys', async () => {
     const phone = await running.client.phone('5511900000001', { name: 'Gateway' });
     const client = newClient().open();
     await phone.scan(await client.qr());
@@ -35,7 +35,7 @@ describe('a stock client pairs', () => {
     expect(unhandled).toEqual([]);
   });
 
-  it('by a code that is typed on the phone', async () => {
+  it('by a code typed on the phone', async () => {
     const phone = await running.client.phone('5511900000001');
     const client = newClient().open();
     await client.qr();
@@ -48,7 +48,7 @@ describe('a stock client pairs', () => {
 });
 
 describe('a phone refuses', () => {
-  it('a client that cannot show a passkey, and tells it so', async () => {
+  it('a client without a passkey, and requests one', async () => {
     const phone = await running.client.phone('5511900000001');
     await phone.behaves({ needsPasskey: true });
     const client = newClient().open();
@@ -60,7 +60,7 @@ describe('a phone refuses', () => {
     expect(client.auth.creds.account).toBeUndefined();
   });
 
-  it('a code that is wrong, and a QR code that nobody shows', async () => {
+  it('a wrong code, and a QR code that no client shows', async () => {
     const phone = await running.client.phone('5511900000001');
     const client = newClient().open();
     const [, ...keys] = (await client.qr()).split(',');
@@ -71,7 +71,7 @@ describe('a phone refuses', () => {
 });
 
 describe('a text', () => {
-  it('goes both ways, encrypted, with receipts', async () => {
+  it('is sent both ways, encrypted, with receipts', async () => {
     const phone = await running.client.phone('5511900000001', { name: 'Gateway' });
     const ana = await running.client.contact('5511900000002', { name: 'Ana' });
     const client = await newClient().pair(phone);

@@ -1,4 +1,4 @@
 import { join } from 'node:path';
 
-/** Says where the running network is. */
+/** Path of the file with the addresses of the running network. */
 export const whereaboutsFile = (folder: string): string => join(folder, 'network.json');

@@ -11,23 +11,23 @@ export interface ProgramOptions {
   controlPort: number;
   mediaPort: number;
   host: string;
-  /** Begins with nobody, and keeps nothing. */
+  /** Starts empty and stores nothing. */
   forget?: boolean;
 }
 
-/** Where a running network can be found: what clients and those who play people need. */
+/** Addresses of a running network, for clients and for test programs. */
 export interface Whereabouts {
   /** For clients, `ws://...`. */
   url: string;
-  /** The key that clients must trust, hex. */
+  /** The key that clients must trust, in hex. */
   root: string;
-  /** Certificate of the media hosts, a file: NODE_EXTRA_CA_CERTS of a client that runs in Node. */
+  /** File with the certificate of the media hosts: NODE_EXTRA_CA_CERTS of a client that runs in Node. */
   media_ca: string;
-  /** For those who play people. */
+  /** URL of the control API. */
   control: string;
 }
 
-/** `gwk network start`: the network until SIGINT or SIGTERM. */
+/** `gwk network start`: runs the network until SIGINT or SIGTERM. */
 export async function runProgram(options: ProgramOptions): Promise<void> {
   const { folder, port, controlPort, mediaPort, host } = options;
   const stateFile = options.forget ? undefined : join(folder, 'network-state.json');

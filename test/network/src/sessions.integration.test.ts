@@ -15,7 +15,7 @@ afterAll(() => stage.close());
 const reopened = () => stage.newClient(stage.client.auth).open();
 
 describe('a connection ends', () => {
-  it('with 440 for the older of two with the same credentials, which is not heard any more', async () => {
+  it('with 440 for the older of two with the same credentials, which the network then ignores', async () => {
     const { network, phone } = stage;
     const second = await reopened().connected();
     expect(await client.closed()).toMatchObject({ code: 440 });
@@ -26,14 +26,14 @@ describe('a connection ends', () => {
     expect(account).toMatchObject({ number: phone.number, companions: [{ id: 1, connected: true }] });
   });
 
-  it.each([503, 515, 500])('with %d when the network says so, and it can come back', async (code) => {
+  it.each([503, 515, 500])('with %d from the network, and the client can reconnect', async (code) => {
     const { network, phone } = stage;
     await network.streamError(phone.number, code);
     expect(await client.closed()).toMatchObject({ code });
     await reopened().connected();
   });
 
-  it('without a word when the cable is pulled, and it can come back', async () => {
+  it('without a close when it is cut, and the client can reconnect', async () => {
     const { network, phone } = stage;
     await network.cut(phone.number);
     expect(await client.closed()).toMatchObject({ code: 428 });
@@ -42,7 +42,7 @@ describe('a connection ends', () => {
     expect((await network.status()).loggedIn).toBe(1);
   });
 
-  it('and cannot be made during an outage', async () => {
+  it('and cannot be opened during an outage', async () => {
     const { network } = stage;
     await network.outage(true, { cut: true });
     await client.closed();
@@ -53,7 +53,7 @@ describe('a connection ends', () => {
 });
 
 describe('a device that has logged in', () => {
-  it('is not one that has only opened a connection', async () => {
+  it('excludes one that has only opened a connection', async () => {
     const { network, running } = stage;
     const { connections, loggedIn } = await network.status();
     const socket = new WebSocket(running.url);
@@ -64,7 +64,7 @@ describe('a device that has logged in', () => {
 });
 
 describe('a device that is no longer linked gets 401', () => {
-  it('because the owner removed it, and it cannot come back', async () => {
+  it('because the owner removed it, and cannot reconnect', async () => {
     const { phone } = stage;
     const other = await stage.newClient().pair(phone);
     await phone.unlinks(Number(other.socket.user?.id.split(/[:@]/)[1]));
@@ -73,7 +73,7 @@ describe('a device that is no longer linked gets 401', () => {
     expect(client.state).toBe('open');
   });
 
-  it('because it left by itself', async () => {
+  it('because it unlinked itself', async () => {
     const { phone, network } = stage;
     const other = await stage.newClient().pair(phone);
     await other.socket.logout();
@@ -83,7 +83,7 @@ describe('a device that is no longer linked gets 401', () => {
 });
 
 describe('a ban', () => {
-  it('for an hour cuts off and says how long it lasts, at each login', async () => {
+  it('for an hour disconnects and reports its end at each login', async () => {
     const { network, phone } = stage;
     await network.ban(phone.number, { minutes: 60 });
     const { code, data } = await client.closed();
@@ -95,7 +95,7 @@ describe('a ban', () => {
     await reopened().connected();
   });
 
-  it('that is over lets the number in again', async () => {
+  it('that has ended allows logins again', async () => {
     const { network, phone, running } = stage;
     await network.ban(phone.number, { minutes: 60 });
     await client.closed();
@@ -103,7 +103,7 @@ describe('a ban', () => {
     await reopened().connected();
   });
 
-  it('comes of logging in too often, where that is asked for', async () => {
+  it('follows too many logins if a limit is set', async () => {
     const { network, phone } = stage;
     await network.limitLogins({ times: 2, seconds: 60, minutes: 60 });
     const first = await reopened().connected();
@@ -118,14 +118,14 @@ describe('a ban', () => {
     await network.lift(phone.number);
   });
 
-  it.each([403, 406, 405])('with reason %d does so too', async (reason) => {
+  it.each([403, 406, 405])('with reason %d also disconnects', async (reason) => {
     const { network, phone } = stage;
     await network.ban(phone.number, { reason });
     expect(await client.closed()).toMatchObject({ code: reason });
     expect(await reopened().closed()).toMatchObject({ code: reason });
   });
 
-  it('of an old version is 405', async () => {
+  it('of an old version uses 405', async () => {
     const { network } = stage;
     await network.call('oldestVersion', { version: [2, 9999, 0] });
     await client.stop();

@@ -17,7 +17,7 @@ export interface RunningNetwork {
   close(): Promise<void>;
 }
 
-/** The network with its control API, both ready to be used. */
+/** Starts the network and its control API. */
 export async function startNetwork(options: StartOptions = {}): Promise<RunningNetwork> {
   const network = await new Network(options).listen();
   const control = new ControlServer(network);

@@ -13,15 +13,15 @@ beforeEach(async () => {
 });
 afterAll(() => stage.close());
 
-describe('what is strict', () => {
-  it('a client does not trust a network with another root', async () => {
+describe('strict checks', () => {
+  it('a client rejects a network with another root', async () => {
     const stranger = stage.newClient();
     WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(Curve.generateKeyPair().public);
     stranger.open();
     expect(await stranger.closed()).toMatchObject({ code: 400 });
   });
 
-  it('each pre-key of a client is given out once, and the client is told when few are left', async () => {
+  it('gives out each pre-key once and notifies the client when few are left', async () => {
     const { network, phone, running } = stage;
     const companion = running.network.world.people.need(phone.number).companions.get(1);
     companion?.preKeys.splice(9);

@@ -12,16 +12,16 @@ import type { Connection } from './transport/connection.js';
 import type { Certificates } from './wire/certificates.js';
 
 export interface WorldSettings {
-  /** How many QR codes a client gets to show. */
+  /** Number of QR codes that a client may show. */
   refs: number;
-  /** How many stanzas and received messages are kept for tests to look at. */
+  /** Number of stanzas and received messages kept for tests. */
   keep: number;
 }
 
 export interface ReceiptSeen {
   seq: number;
   at: number;
-  /** The number whose message it is about: the receiver of the receipt. */
+  /** Phone number of the message's sender, who receives the receipt. */
   to: string;
   from: string;
   fromDevice: number;
@@ -30,12 +30,12 @@ export interface ReceiptSeen {
   type: string;
 }
 
-/** Looking costs as much as there is to look at: under load it must not be done for each stanza. */
-/** Far beyond what any machine takes: only what never comes is waited for so long. */
+/** Longer than any machine needs. Only a condition that never holds reaches it. */
 const LIMIT_MS = 120_000;
-const TELL_AFTER_MS = 2;
+/** Waiters are woken at intervals, because a check is too expensive for every stanza under load. */
+const WAKE_AFTER_MS = 2;
 
-/** Everything that the rooms of the network share. */
+/** State that all parts of the network share. */
 export class World {
   readonly people = new Directory();
   readonly groups = new Map<string, Group>();
@@ -45,13 +45,13 @@ export class World {
   readonly faults = new Faults();
   readonly logins = new Logins();
   readonly receipts: ReceiptSeen[] = [];
-  /** Asked and not known to this network: a test must be able to see what it does not simulate. */
+  /** Queries that the network does not simulate, for tests to check. */
   readonly unhandled: string[] = [];
-  /** What clients did against the protocol. */
+  /** Protocol violations by clients. */
   readonly violations: string[] = [];
   readonly changes = new EventEmitter();
   media?: MediaStore;
-  /** Files that simulated people have sent, as their phones keep them: by the path that the message named. */
+  /** Sent files as the phones of simulated people keep them, by the path in the message. */
   readonly keptFiles = new Map<string, Buffer>();
   #ids = 0;
   #telling?: NodeJS.Timeout;
@@ -65,19 +65,19 @@ export class World {
     this.changes.setMaxListeners(0);
   }
 
-  /** An id for a stanza or message that begins at the network's side. */
+  /** A new id for a stanza or message of the network. */
   nextId(prefix = '3A'): string {
     const rest = `${Date.now().toString(16)}${(++this.#ids).toString(16).padStart(7, '0')}`;
     return `${prefix}${rest.toUpperCase()}`.padEnd(20, '0');
   }
 
-  /** Tells whoever waits for something that there is something to look at, at once for many changes. */
+  /** Wakes all waiters once for several changes, so that they check again. */
   changed(): void {
     if (this.#telling) return;
     this.#telling = setTimeout(() => {
       this.#telling = undefined;
       this.changes.emit('change');
-    }, TELL_AFTER_MS);
+    }, WAKE_AFTER_MS);
   }
 
   violated(what: string): void {
@@ -101,13 +101,13 @@ export class World {
     return account;
   }
 
-  /** Devices that the network hears, and that hear it. */
+  /** Devices that are logged in and not dismissed. */
   loggedIn(): Companion[] {
     const all = this.people.all().flatMap(({ companions }) => [...companions.values()]);
     return all.filter(({ connection }) => connection !== undefined && !connection.deaf);
   }
 
-  /** Resolves once `look` finds something, looking again at every change. */
+  /** Resolves once `look` returns a value. It is called again after every change. */
   async until<T>(look: () => T | undefined, what: string, limitMs = LIMIT_MS): Promise<T> {
     return new Promise((resolve, reject) => {
       const end = () => {

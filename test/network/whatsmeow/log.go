@@ -7,7 +7,8 @@ import (
 	waLog "go.mau.fi/whatsmeow/util/log"
 )
 
-// toError writes what goes wrong, or everything, to the standard error: the standard output is for facts.
+// toError writes errors, or everything, to the standard error. The standard output is for
+// facts.
 type toError struct {
 	name string
 	all  bool

@@ -1,5 +1,6 @@
-// A client on whatsmeow, which shares no code with Baileys: what it can do on the simulated network, the network does
-// as the protocol has it and not as one client likes it. It says what happens and takes orders, a JSON object a line.
+// A client on whatsmeow, which shares no code with Baileys. It shows that the simulated
+// network follows the protocol and not the habits of one client. It reports events and takes
+// commands, one JSON object per line.
 package main
 
 import (
@@ -103,7 +104,7 @@ func newClient(with settings) *whatsmeow.Client {
 	device.SignedPreKey = device.IdentityKey.CreateSignedPreKey(1)
 	client := whatsmeow.NewClient(device, toStderr(level))
 
-	// The address that whatsmeow dials stays as it is: what it reaches there is this network.
+	// whatsmeow dials its usual address; the connection goes to this network.
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, with.Address)
 	}

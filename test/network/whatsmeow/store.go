@@ -10,8 +10,8 @@ import (
 	"go.mau.fi/whatsmeow/util/keys"
 )
 
-// memory keeps what a device must remember for as long as the program runs. What it does not keep (contacts, chat
-// settings, the state of applications) is answered with nothing by the embedded store.
+// memory holds what a device must remember while the program runs. The embedded store answers
+// everything else (contacts, chat settings, app state) with nothing.
 type memory struct {
 	*store.NoopStore
 	lock       sync.Mutex
@@ -39,7 +39,7 @@ func newMemory() *memory {
 	}
 }
 
-// PutDevice is called once the device is paired: from then on it has stores.
+// PutDevice is called when the device is paired. It has stores from then on.
 func (m *memory) PutDevice(_ context.Context, device *store.Device) error {
 	device.Identities = m
 	device.Sessions = m

@@ -9,11 +9,11 @@ import type { ReceiptFilter, ReceivedFilter, Waiting } from './commands-look.js'
 import type { AccountOptions, AccountView } from './commands-people.js';
 import type { AnswerOf, ArgumentsOf, CommandName } from './commands.js';
 
-/** The content of a message, as JSON of the network's own message type. */
+/** Content of a message, as JSON of the network's own message type. */
 export type Content = Record<string, unknown>;
 
 export interface WritingTo {
-  /** A number, or the jid of a group. */
+  /** A phone number, or the JID of a group. */
   to?: string;
   options?: {
     id?: string;
@@ -40,12 +40,12 @@ export class NetworkClient {
     return body as AnswerOf<Name>;
   }
 
-  /** The number that a client is to be linked with; it is on the network from now on. */
+  /** Adds a phone number that a client can be linked with. */
   async phone(number: string, options: AccountOptions = {}): Promise<Person> {
     return new Person(this, await this.call('account', { number, ...options }));
   }
 
-  /** Somebody to write with. The same as a phone: every number on the network has one. */
+  /** Adds a person to write with. Same as `phone`: every phone number on the network has a phone. */
   async contact(number: string, options: AccountOptions = {}): Promise<Person> {
     return this.phone(number, options);
   }
@@ -66,10 +66,10 @@ export class NetworkClient {
   stanzas = (filter: StanzaFilter = {}) => this.call('stanzas', filter);
   waitStanza = (filter: StanzaFilter & Waiting) => this.call('waitStanza', filter);
 
-  /** `{minutes}`: a temporary ban; none: for good; `{reason}`: any other refusal at login. */
+  /** `{minutes}`: a temporary ban; without arguments: permanent; `{reason}`: any other refusal at login. */
   ban = (number: string, how: { minutes?: number; reason?: number; code?: number } = {}) =>
     this.call('ban', { number, ...how });
-  /** Counts logins anew, and bans whoever logs in more often; nobody without a limit. */
+  /** Resets the counters of logins and bans phone numbers that exceed the limit. No limit by default. */
   limitLogins = (limit?: LoginLimit) => this.call('limitLogins', limit === undefined ? {} : { limit });
   lift = (number: string) => this.call('lift', { number });
   restrict = (number: string, how: { minutes: number }) => this.call('restrict', { number, ...how });
@@ -83,7 +83,7 @@ export class NetworkClient {
   outage = (on: boolean, how: { cut?: boolean } = {}) => this.call('outage', { on, ...how });
 }
 
-/** A person of the simulation: owns a number, a phone, and what is written on it. */
+/** A simulated person with a phone number, a phone, and the messages written on it. */
 export class Person {
   readonly number: string;
   readonly lid: string;
@@ -100,7 +100,7 @@ export class Person {
     this.lidJid = account.lidJid;
   }
 
-  // Of the owner of a linked number.
+  // For the owner of a linked phone number.
 
   scans = (code: string) => this.network.call('scan', { number: this.number, code });
   scan = this.scans;
@@ -108,10 +108,10 @@ export class Person {
   unlinks = (device?: number) =>
     this.network.call('unlink', { number: this.number, ...(device !== undefined && { device }) });
 
-  /** Has a new phone: another identity, and no sessions. */
+  /** Replaces the phone: new identity, no sessions. */
   reinstalls = () => this.network.call('reinstall', { number: this.number });
 
-  /** Writes on the phone itself: its linked devices get a copy. */
+  /** Writes on the phone itself. Its linked devices receive a copy. */
   writesOnPhone = async (to: string, content: string | Content): Promise<string> => {
     const { id } = await this.network.call('writeFromPhone', {
       from: this.number,
@@ -126,7 +126,7 @@ export class Person {
   hasTakenAll = (waiting: Waiting = {}) =>
     this.network.call('waitTaken', { number: this.number, ...waiting });
 
-  // Of whoever writes with it.
+  // For the contacts of a linked phone number.
 
   /** @returns the id of the message */
   writes = async (content: string | Content, writing: WritingTo = {}): Promise<string> => {
@@ -138,7 +138,7 @@ export class Person {
     return id;
   };
 
-  /** Taps the option of a menu that was received, named by its id or its label. */
+  /** Taps an option of a received menu, selected by its id or its label. */
   taps = async (menu: Pick<ReceivedView, 'id'>, option: string): Promise<string> =>
     (await this.network.call('tap', { number: this.number, id: menu.id, option })).id;
 
@@ -151,7 +151,7 @@ export class Person {
   edits = async (id: string, text: string, writing: WritingTo = {}): Promise<string> =>
     (await this.network.call('edit', { from: this.number, id, text, ...writing })).id;
 
-  /** As apps do where a message has a secret (`messageContextInfo.messageSecret`): sealed with it. */
+  /** Edits a message with a secret (`messageContextInfo.messageSecret`), as apps do: encrypted with that secret. */
   editsSealed = async (id: string, text: string, writing: WritingTo = {}): Promise<string> =>
     (await this.network.call('sealedEdit', { from: this.number, id, text, ...writing })).id;
 
@@ -161,7 +161,7 @@ export class Person {
   reacts = async (id: string, emoji: string, writing: WritingTo = {}): Promise<string> =>
     (await this.network.call('react', { from: this.number, id, emoji, ...writing })).id;
 
-  /** Sends a file: encrypted, uploaded, and named in a message. */
+  /** Sends a file: encrypts it, uploads it, and sends a message that refers to it. */
   writesFile = async (
     kind: MediaKind,
     bytes: Buffer,
@@ -194,11 +194,11 @@ export class Person {
 
   behaves = (manners: Partial<Manners>) => this.network.call('manners', { number: this.number, ...manners });
 
-  /** Everything that this person has seen, each message once. */
+  /** Messages that this person has seen, each once. */
   inbox = (filter: ReceivedFilter = {}) =>
     this.network.received({ to: this.number, device: 0, fate: 'shown', ...filter });
 
-  /** The first message that fits, once it is there. */
+  /** Waits for the first message that matches. */
   receives = (filter: (ReceivedFilter & Waiting) | string = {}) =>
     this.network.waitReceived({
       to: this.number,

@@ -13,12 +13,12 @@ import type { proto } from '@whiskeysockets/baileys';
 
 export interface Writing {
   from: string;
-  /** A number, or the jid of a group. Without it: whoever has a linked device, if that is one only. */
+  /** A phone number, or the JID of a group. Defaults to the only phone number with a linked device. */
   to?: string;
   options?: WriteOptions;
 }
 
-/** The chat that a person means. */
+/** Finds the chat of a command. */
 function chatOf(world: World, from: string, to: string | undefined): Account | Group {
   const group = to?.endsWith('@g.us') ? world.groups.get(parseJid(to)?.user ?? '') : undefined;
   if (group) return group;
@@ -30,10 +30,10 @@ function chatOf(world: World, from: string, to: string | undefined): Account | G
     .filter(({ companions, number }) => companions.size > 0 && number !== from);
   const [only] = linked;
   if (only && linked.length === 1) return only;
-  throw new Error(`say to whom: ${linked.length} numbers have a linked device`);
+  throw new Error(`name a recipient: ${linked.length} phone numbers have a linked device`);
 }
 
-/** Writes as whoever it is from, in the chat that is meant. */
+/** Writes a message in the chat of a command. */
 export async function sendContent(
   world: World,
   { from, to, options = {} }: Writing,
@@ -72,11 +72,11 @@ function keyTo(world: World, from: string, { id, to }: { id: string; to?: string
 export type About = Writing & { id: string };
 
 export const chatCommands = {
-  /** Any message, as JSON of the network's own message type. */
+  /** Writes any message, as JSON of the network's own message type. */
   write: ({ world }: Network, { message, ...writing }: Writing & { message: unknown }) =>
     sendContent(world, writing, messageFromJson(message)),
 
-  /** The owner of a number writes on the phone itself. */
+  /** The owner of a phone number writes on the phone itself. */
   writeFromPhone: async (
     { world }: Network,
     { from, to, message, options }: Writing & { to: string; message: unknown },
@@ -103,7 +103,7 @@ export const chatCommands = {
   edit: ({ world }: Network, { text, ...about }: About & { text: string }) =>
     sendContent(world, about, edit(keyTo(world, about.from, about), text)),
 
-  /** Sealed with the secret of the message, which must have one. */
+  /** Edits a message encrypted with the message's secret, which must exist. */
   sealedEdit: ({ world }: Network, { text, ...about }: About & { text: string }) => {
     const person = world.people.need(about.from);
     const secret = person.phone.kept(about.id)?.message.messageContextInfo?.messageSecret;
@@ -119,13 +119,13 @@ export const chatCommands = {
   react: ({ world }: Network, { emoji, ...about }: About & { emoji: string }) =>
     sendContent(world, about, react(keyTo(world, about.from, about), emoji)),
 
-  /** Opens a message, or listens to it, with a receipt as the account's manners have it. */
+  /** Opens or plays a message. The account's settings decide about the receipt. */
   read: ({ world }: Network, { number, id, played }: { number: string; id: string; played?: boolean }) => {
     sendReceipt(world, receivedBy(world, number, id), played ? 'played' : 'read');
     return {};
   },
 
-  /** Confirms a delivery that manners had held back. */
+  /** Confirms a delivery that the account's settings held back. */
   confirm: ({ world }: Network, { number, id }: { number: string; id: string }) => {
     sendReceipt(world, receivedBy(world, number, id));
     return {};

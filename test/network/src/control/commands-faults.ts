@@ -11,13 +11,13 @@ import { listCompanions } from './commands-people.js';
 const BAN = 406;
 
 export const faultCommands = {
-  /** Latency, loss, or a line that swallows everything; of one number, or of all (`*`). No faults: a good line. */
+  /** Sets latency, loss or a frozen line for one phone number or all (`*`). Without faults the line is good again. */
   line: ({ world }: Network, { number, ...faults }: { number: string } & Partial<LineFaults>) => {
     world.faults.setLine(number, Object.keys(faults).length === 0 ? undefined : faults);
     return {};
   },
 
-  /** What comes for a number is kept, and released at once. */
+  /** Holds mail for a phone number, or releases it all at once. */
   mail: ({ world }: Network, { number, held }: { number: string; held: boolean }) => {
     (held ? holdMail : releaseMail)(world.people.need(number));
     return {};
@@ -33,7 +33,7 @@ export const faultCommands = {
     return {};
   },
 
-  /** A temporary ban with minutes, one for good without; with a reason, any other refusal. */
+  /** A temporary ban with minutes, a permanent one without; with a reason, any other refusal. */
   ban: (
     { world }: Network,
     { number, minutes, reason, code }: { number: string; minutes?: number; reason?: number; code?: number },
@@ -43,9 +43,9 @@ export const faultCommands = {
     return {};
   },
 
-  /** Logins are counted anew; with a limit, a number that logs in more often is banned for a time. */
+  /** Resets the counters of logins. With a limit, the network bans a phone number that logs in more often. */
   limitLogins: ({ world }: Network, { limit }: { limit?: LoginLimit }) => {
-    world.logins.countAnew(limit);
+    world.logins.resetCounts(limit);
     return {};
   },
 
@@ -55,27 +55,27 @@ export const faultCommands = {
     return {};
   },
 
-  /** The number may not write to those who have not written to it (463). */
+  /** Restricts a phone number: it may not write to people who have not written to it (463). */
   restrict: ({ world }: Network, { number, minutes }: { number: string; minutes: number }) => {
     restrict(world, world.people.need(number), minutes);
     return {};
   },
 
-  /** Ends the connections of a number with a code: 503, 515, 500 and so on. */
+  /** Ends the connections of a phone number with a code: 503, 515, 500 and so on. */
   streamError: (network: Network, { number, code }: { number: string; code: number }) => {
     const open = listCompanions(network, number).flatMap(({ connection }) => connection ?? []);
     for (const connection of open) streamError(connection, { code: String(code) });
     return { ended: open.length };
   },
 
-  /** The connections of a number are gone without a word. */
+  /** Cuts the connections of a phone number without a close. */
   cut: (network: Network, { number, device }: { number: string; device?: number }) => {
     const open = listCompanions(network, number, device).flatMap(({ connection }) => connection ?? []);
     for (const connection of open) connection.cut();
     return { ended: open.length };
   },
 
-  /** The network cannot be reached; with `cut`, those who are connected lose it too. */
+  /** Makes the network unreachable. `cut` also ends the open connections. */
   outage: ({ world }: Network, { on, cut }: { on: boolean; cut?: boolean }) => {
     world.faults.outage = on;
     if (on && cut) for (const connection of world.connections) connection.cut();

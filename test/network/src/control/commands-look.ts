@@ -13,9 +13,9 @@ export interface ReceivedFilter {
   group?: string;
   fate?: Fate;
   device?: number;
-  /** Only what came after this position. */
+  /** Only entries after this position. */
   after?: number;
-  /** With copies for other devices of the sender's own account, which are left out otherwise. */
+  /** Includes copies for other devices of the sender's account. */
   copies?: boolean;
 }
 
@@ -46,7 +46,7 @@ function fitsReceived(filter: ReceivedFilter, entry: Received): boolean {
     agrees(filter.device, entry.device),
     filter.after === undefined || entry.seq > filter.after,
     filter.copies === true || entry.from !== entry.to,
-    // A key for a group is not something that a person sees.
+    // A person does not see the sender key of a group.
     !entry.message?.senderKeyDistributionMessage || entry.encryption === 'skmsg',
   ].every(Boolean);
 }
@@ -68,9 +68,9 @@ export const lookCommands = {
   status: ({ world, url }: Network) => ({
     url,
     root: Buffer.from(world.certificates.root.public).toString('hex'),
-    /** Open, whatever has been said on them so far. */
+    /** Open connections in any state. */
     connections: world.connections.size,
-    /** Devices that have logged in and were not turned away since. */
+    /** Devices that have logged in and were not disconnected since. */
     loggedIn: world.loggedIn().length,
     logins: world.logins.counts(),
     unhandled: world.unhandled,
@@ -113,14 +113,14 @@ export const lookCommands = {
     return viewEntry(await world.until(look, `a stanza ${JSON.stringify(filter)}`, limitMs));
   },
 
-  /** Resolves once a linked device of the number takes mail. */
+  /** Waits until a linked device of the phone number receives mail. */
   waitActive: async ({ world }: Network, { number, limitMs }: { number: string } & Waiting) => {
     const look = () =>
       [...(world.people.get(number)?.companions.values() ?? [])].find(({ active }) => active)?.id;
     return { device: await world.until(look, `${number} to be connected`, limitMs) };
   },
 
-  /** Resolves once the number has so many linked devices. */
+  /** Waits until the phone number has this many linked devices. */
   waitDevices: async (
     { world }: Network,
     { number, count, limitMs }: { number: string; count: number } & Waiting,
@@ -130,7 +130,7 @@ export const lookCommands = {
     return {};
   },
 
-  /** Resolves once everything sent to the linked devices of the number has been taken. */
+  /** Waits until the linked devices of the phone number have confirmed all their mail. */
   waitTaken: async ({ world }: Network, { number, limitMs }: { number: string } & Waiting) => {
     const look = () =>
       [...world.people.need(number).companions.values()].every(({ mail }) => mail.length === 0) || undefined;

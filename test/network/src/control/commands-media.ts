@@ -8,7 +8,7 @@ export interface File extends Writing {
   kind: MediaKind;
   base64: string;
   fields?: MediaFields;
-  /** The file is gone from the media hosts before anybody can download it. */
+  /** Removes the file from the media hosts before the first download. */
   expired?: boolean;
 }
 
@@ -22,7 +22,10 @@ export const mediaCommands = {
     return sendContent(world, writing, message);
   },
 
-  /** A person opens the file of a received message. @returns its bytes, checked as apps check them */
+  /**
+   * A person opens the file of a received message.
+   * @returns its bytes, checked as apps check them
+   */
   openFile: ({ world }: Network, { number, id }: { number: string; id: string }) => {
     const entry = world.inbox
       .find((one) => one.to === number && one.id === id && one.message !== undefined)
@@ -30,20 +33,20 @@ export const mediaCommands = {
     return { base64: openFileIn(world, entry?.message).toString('base64') };
   },
 
-  /** The next uploads or downloads are answered with these status codes; a download with 0 breaks off half-way. */
+  /** Status codes of the next uploads and downloads. A download with 0 breaks off halfway. */
   failMedia: ({ world }: Network, { upload, download }: { upload?: number[]; download?: number[] }) => {
     world.media?.failures.upload.push(...(upload ?? []));
     world.media?.failures.download.push(...(download ?? []));
     return {};
   },
 
-  /** What the phone of a number remembers; a device that is linked from now on is told. */
+  /** Sets the chat history of a phone. Devices linked from now on receive it. */
   remember: ({ world }: Network, { number, messages }: { number: string; messages: Remembered[] }) => {
     world.people.need(number).remembers.push(...messages);
     return {};
   },
 
-  /** The phone sends what it remembers once more, in the message or as a file, to the devices that are linked. */
+  /** The phone sends its history again to the linked devices, in the message or as a file. */
   sendHistory: async (network: Network, { number, inFile }: { number: string; inFile?: boolean }) => {
     for (const companion of listCompanions(network, number))
       await sendHistory(network.world, companion, inFile);

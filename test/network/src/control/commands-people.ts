@@ -20,7 +20,7 @@ export interface AccountOptions {
   name?: string;
   lid?: string;
   business?: string;
-  /** Simulated devices, the phone included. */
+  /** Number of simulated devices, including the phone. */
   devices?: number;
 }
 
@@ -86,7 +86,7 @@ export const peopleCommands = {
     return { device: companion.id };
   },
 
-  /** A new phone with another identity and no sessions. */
+  /** Replaces the phone: new identity, no sessions. */
   reinstall: ({ world }: Network, { number }: { number: string }) => {
     reinstall(world, world.people.need(number));
     return {};
@@ -112,10 +112,10 @@ export const peopleCommands = {
     return { id: group.id, jid: groupJid(group) };
   },
 
-  /** Adds and removes members, and renames; all clients concerned are told. */
+  /** Adds and removes members, and renames a group. All affected clients are notified. */
   changeGroup: ({ world }: Network, { jid, ...change }: { jid: string } & GroupChange) => {
     const group = world.groups.get(parseJid(jid)?.user ?? '');
-    if (!group) throw new Error(`there is no group ${jid}`);
+    if (!group) throw new Error(`unknown group ${jid}`);
     changeGroup(world, group, change);
     return { members: group.members };
   },

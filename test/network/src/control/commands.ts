@@ -4,7 +4,7 @@ import { lookCommands } from './commands-look.js';
 import { mediaCommands } from './commands-media.js';
 import { peopleCommands } from './commands-people.js';
 
-/** Everything that the control API can do. Each takes one JSON object and answers one. */
+/** All commands of the control API. Each takes and returns one JSON object. */
 export const commands = {
   ...peopleCommands,
   ...chatCommands,

@@ -5,16 +5,16 @@ import { commands, type CommandName } from './commands.js';
 
 const LONGEST_BODY = 64 * 1024 * 1024;
 
-/** The control API: `POST /<command>` with a JSON object, for whoever plays the people on the network. */
+/** The control API: `POST /<command>` with a JSON object. */
 export class ControlServer {
   readonly #server: Server;
 
   constructor(network: Network) {
     this.#server = createServer((request, response) => void handle(network, request, response));
-    // Whoever asks ends the connection: ended from here, it may be while the next question is on its way.
+    // The client closes the connection. A close by the server could cross the next request.
     this.#server.keepAliveTimeout = 0;
-    // Node answers a connection on which nothing was asked for a minute with an empty 408, which its client may take for
-    // the answer to a question that is just on its way.
+    // Node answers an idle connection with an empty 408 after a minute. The client could take it for the response to a
+    // request that is just on its way.
     this.#server.headersTimeout = 0;
     this.#server.requestTimeout = 0;
   }

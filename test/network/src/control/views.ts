@@ -3,7 +3,7 @@ import type { StanzaEntry } from '../record/record.js';
 import { textOfMessage } from '../people/contents.js';
 import type { Node } from '../wire/nodes.js';
 
-/** A node as it goes through JSON: bytes in base64. */
+/** A node in JSON form, with bytes in base64. */
 export interface StanzaView {
   tag: string;
   attrs: Record<string, string>;
@@ -12,7 +12,7 @@ export interface StanzaView {
 
 export type EntryView = Omit<StanzaEntry, 'stanza'> & { stanza: StanzaView };
 
-/** A received message as it goes through JSON, with the text that a person would read. */
+/** A received message in JSON form, with its readable text. */
 export type ReceivedView = Omit<Received, 'message'> & {
   text?: string;
   message?: Record<string, unknown>;

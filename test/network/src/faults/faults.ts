@@ -1,28 +1,28 @@
 import { GOOD_LINE, type LineFaults } from '../transport/line.js';
 import type { Node } from '../wire/nodes.js';
 
-/** What the network answers instead of the ordinary, for the next stanzas that fit. */
+/** Replaces the normal answer to the next stanzas that match. */
 export interface Rule {
   number?: string;
   /** `message`, or a query as `encrypt/get/key` (namespace/type/first child). */
   on: string;
-  /** Only what is addressed to this jid's user (a number, a lid or a group id). */
+  /** Only stanzas to this user (a phone number, a LID or a group id). */
   to?: string;
   /**
-   * `lose`: as if it had never arrived. `silence`: done, but not answered. A number: refused with that error. A
-   * refused message reaches nobody.
+   * `lose`: the stanza never arrives. `silence`: it is handled, but not answered. A number: it is refused with that
+   * error, and a refused message reaches nobody.
    */
   answer: 'lose' | 'silence' | number;
-  /** How often; forever if absent. */
+  /** Number of matches. Unlimited by default. */
   times?: number;
 }
 
-/** How the network refuses a number at login, and cuts it off while it is connected. */
+/** How the network refuses a phone number at login and disconnects it. */
 export interface Refusal {
   reason: number;
-  /** Kind of a temporary ban, 101 to 106. */
+  /** Code of a temporary ban, 101 to 106. */
   code?: number;
-  /** When it ends by itself, in ms since the epoch. */
+  /** End of the ban in ms since the epoch. */
   until?: number;
   location?: string;
 }
@@ -31,11 +31,14 @@ export class Faults {
   readonly #lines = new Map<string, Partial<LineFaults>>();
   #rules: Rule[] = [];
   readonly #refusals = new Map<string, Refusal>();
-  /** Numbers that may not write to those who have not written to them, and until when. */
+  /**
+   * Restricted phone numbers and the end of their restriction. They may not write to people who have not written to
+   * them.
+   */
   readonly #restricted = new Map<string, number>();
-  /** Connections are closed at once: the network is unreachable. */
+  /** Closes every connection at once: the network is unreachable. */
   outage = false;
-  /** Clients older than this are told so (405). */
+  /** Older clients are refused with 405. */
   oldestVersion?: [number, number, number];
 
   line(number: string | undefined): LineFaults {
@@ -44,7 +47,7 @@ export class Faults {
     return all || own ? { ...GOOD_LINE, ...all, ...own } : GOOD_LINE;
   }
 
-  /** Sets what is wrong with the line of a number, or of all ('*'). */
+  /** Sets the faults of the line of a phone number, or of all ('*'). */
   setLine(number: string, faults: Partial<LineFaults> | undefined): void {
     if (faults === undefined) this.#lines.delete(number);
     else this.#lines.set(number, { ...this.#lines.get(number), ...faults });
@@ -58,7 +61,7 @@ export class Faults {
     this.#rules = [];
   }
 
-  /** The answer that is due for a stanza, counted off. */
+  /** Returns the answer that a rule sets for this stanza, and counts the match. */
   answerTo(on: string, number: string | undefined, stanza: Node): Rule['answer'] | undefined {
     const rule = this.#rules.find(
       (one) =>

@@ -1,4 +1,4 @@
-/** How often a number may log in within so many seconds, and for how many minutes it is banned otherwise. */
+/** Number of logins allowed within a period, and the ban in minutes for more. */
 export interface LoginLimit {
   times: number;
   seconds: number;
@@ -6,29 +6,29 @@ export interface LoginLimit {
 }
 
 export interface LoginCounts {
-  /** Of the number that has logged in most often. */
+  /** Logins of the phone number that has logged in most often. */
   most: number;
-  /** Connections that were open when another one with the same credentials took their place. */
+  /** Open connections that a login with the same credentials replaced. */
   replaced: number;
-  /** Numbers that were banned for logging in too often. */
+  /** Phone numbers banned for too many logins. */
   banned: number;
 }
 
-/** Logins since they were last counted anew. Without a limit a number may log in as often as it likes. */
+/** Logins since the last reset. Without a limit, a phone number may log in any number of times. */
 export class Logins {
   readonly #times = new Map<string, number[]>();
   #limit?: LoginLimit;
   #replaced = 0;
   #banned = 0;
 
-  countAnew(limit?: LoginLimit): void {
+  resetCounts(limit?: LoginLimit): void {
     this.#times.clear();
     this.#limit = limit;
     this.#replaced = 0;
     this.#banned = 0;
   }
 
-  /** @returns for how many minutes the number is banned, where this is one login too many */
+  /** @returns the minutes of the ban, if this login exceeds the limit */
   add(number: string, now = Date.now()): number | undefined {
     const times = this.#times.get(number) ?? [];
     this.#times.set(number, times);

@@ -9,20 +9,20 @@ export interface GroupChange {
   subject?: string;
 }
 
-/** The one who made the group changes it; every member, and whoever was one until now, is told. */
+/** The creator of the group changes it. All members are notified, including removed ones. */
 export function changeGroup(world: World, group: Group, change: GroupChange): void {
   const before = [...group.members];
   const { add = [], remove = [], subject } = change;
   for (const number of [...add, ...remove]) world.people.need(number);
   group.members = [...before.filter((number) => !remove.includes(number)), ...add];
   if (subject !== undefined) group.subject = subject;
-  const told = [
+  const changes = [
     ...(add.length > 0 ? [membersNode(world, 'add', add)] : []),
     ...(remove.length > 0 ? [membersNode(world, 'remove', remove)] : []),
     ...(subject === undefined ? [] : [node('subject', { subject, s_t: seconds() })]),
   ];
   const everybody = new Set([...before, ...group.members]);
-  for (const what of told) tell(world, group, { everybody, what });
+  for (const what of changes) notify(world, group, { everybody, what });
 }
 
 function membersNode(world: World, tag: string, numbers: string[]): Node {
@@ -33,7 +33,11 @@ function membersNode(world: World, tag: string, numbers: string[]): Node {
   return node(tag, {}, participants);
 }
 
-function tell(world: World, group: Group, { everybody, what }: { everybody: Set<string>; what: Node }): void {
+function notify(
+  world: World,
+  group: Group,
+  { everybody, what }: { everybody: Set<string>; what: Node },
+): void {
   const author = world.people.need(group.members[0] ?? [...everybody][0] ?? '');
   const attributes = {
     from: groupJid(group),

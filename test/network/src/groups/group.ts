@@ -4,7 +4,7 @@ export interface Group {
   id: string;
   subject: string;
   createdAt: number;
-  /** Numbers, the first being the one that made it. */
+  /** Phone numbers. The first one created the group. */
   members: string[];
 }
 

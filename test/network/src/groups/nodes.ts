@@ -2,7 +2,7 @@ import { node, type Node } from '../wire/nodes.js';
 import type { World } from '../world.js';
 import type { Group } from './group.js';
 
-/** A group as its members' clients are told of it. */
+/** Describes a group to the clients of its members. */
 export function groupNode(world: World, group: Group): Node {
   const creator = group.members[0] === undefined ? undefined : world.people.get(group.members[0]);
   const at = String(Math.floor(group.createdAt / 1000));

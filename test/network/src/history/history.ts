@@ -6,9 +6,9 @@ import { writeToOwn } from '../people/writing.js';
 import { encryptFile } from '../media/encrypted-file.js';
 import type { World } from '../world.js';
 
-/** A message of the past, as the phone remembers it. */
+/** A past message in the history of the phone. */
 export interface Remembered {
-  /** The other side: a number on the network. */
+  /** Phone number of the other side. */
   with: string;
   text: string;
   /** Written by the owner of the phone. */
@@ -21,7 +21,7 @@ const { HistorySyncType } = proto.HistorySync;
 const { HISTORY_SYNC_NOTIFICATION, APP_STATE_SYNC_KEY_SHARE } = proto.Message.ProtocolMessage.Type;
 const KEY_ID_LENGTH = 6;
 
-/** What a phone tells a device once it has linked it: keys for shared settings, its chats, and who is who. */
+/** Initial sync from the phone to a new device: app state keys, chats, and names. */
 export async function greet(world: World, companion: Companion): Promise<void> {
   if (companion.greeted) return;
   companion.greeted = true;
@@ -37,8 +37,8 @@ export async function greet(world: World, companion: Companion): Promise<void> {
 }
 
 /**
- * More of the past, in the message itself or, as phones do where there is much of it, as a file. Baileys looks for
- * such files at the hosts of the real network only; whatsmeow at the hosts that it was told of.
+ * Sends more history, in the message itself or as a file, as phones do for long histories. Baileys downloads such files
+ * only from the hosts of the real network; whatsmeow uses the hosts that this network names.
  */
 export async function sendHistory(world: World, companion: Companion, inFile = false): Promise<string> {
   const chats = chatsOf(world, companion.account);

@@ -1,6 +1,6 @@
 /**
- * What media hosts of the network show: real ones speak TLS only, so clients know nothing else. It certifies itself
- * for this machine, and nothing trusts it that is not told to. The key is no secret.
+ * Certificate of the media hosts, because clients accept only TLS. It is self-signed for this machine, and clients must
+ * be configured to trust it. The key is not secret.
  */
 export const MEDIA_CERTIFICATE = {
   key: `-----BEGIN PRIVATE KEY-----

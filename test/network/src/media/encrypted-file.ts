@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { hkdf } from '@whiskeysockets/baileys';
 
-/** What a file is used as decides how its keys are derived. */
+/** The use of a file, from which its keys are derived. */
 export type FileKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | 'history';
 
 const PURPOSES: Record<FileKind, string> = {
@@ -33,7 +33,7 @@ const hash = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).diges
 const mac = (macKey: Buffer, iv: Buffer, sealed: Buffer): Buffer =>
   createHmac('sha256', macKey).update(iv).update(sealed).digest().subarray(0, MAC_LENGTH);
 
-/** Encrypts a file as apps do before they upload it. */
+/** Encrypts a file as apps do before an upload. */
 export function encryptFile(plain: Buffer, kind: FileKind): EncryptedFile {
   const mediaKey = randomBytes(32);
   const { iv, cipherKey, macKey } = keysOf(mediaKey, kind);
@@ -55,15 +55,16 @@ export interface FileReference {
   fileEncSha256: Uint8Array;
 }
 
-/** Decrypts a file as apps do after they downloaded it, with every check that they make. */
+/** Decrypts a file as apps do after a download, with all their checks. */
 export function decryptFile(bytes: Buffer, reference: FileReference, kind: FileKind): Buffer {
-  if (!hash(bytes).equals(reference.fileEncSha256)) throw new Error('the file is not the one that was sent');
+  if (!hash(bytes).equals(reference.fileEncSha256))
+    throw new Error('the file differs from the one that was sent');
   const { iv, cipherKey, macKey } = keysOf(reference.mediaKey, kind);
   const sealed = bytes.subarray(0, -MAC_LENGTH);
   if (!mac(macKey, iv, sealed).equals(bytes.subarray(-MAC_LENGTH))) throw new Error('the file was changed');
   const decipher = createDecipheriv('aes-256-cbc', cipherKey, iv);
   const plain = Buffer.concat([decipher.update(sealed), decipher.final()]);
   if (!hash(plain).equals(reference.fileSha256))
-    throw new Error('the file does not have the hash that was sent');
+    throw new Error('the hash of the file differs from the one in the message');
   return plain;
 }

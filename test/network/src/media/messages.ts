@@ -23,7 +23,10 @@ const TYPES: Record<MediaKind, string> = {
   sticker: 'image/webp',
 };
 
-/** A person sends a file: it is encrypted and uploaded, and the message says where it is. */
+/**
+ * Encrypts and uploads a file.
+ * @returns the message that refers to it
+ */
 export function fileMessage(
   world: World,
   kind: MediaKind,
@@ -47,7 +50,7 @@ interface FileInMessage {
   reference: { mediaKey: Uint8Array; fileSha256: Uint8Array; fileEncSha256: Uint8Array; directPath: string };
 }
 
-/** The file that a message brings, with what is needed to open it. */
+/** The file of a message, with the data needed to decrypt it. */
 export function fileIn(message: proto.IMessage | undefined): FileInMessage | undefined {
   const inner = unwrap(message) as
     Record<string, Partial<FileInMessage['reference']> | undefined> | undefined;
@@ -69,7 +72,7 @@ export function openFileIn(world: World, message: proto.IMessage | undefined): B
   return decryptFile(stored.bytes, file.reference, file.kind);
 }
 
-/** The phone's answer to a request for a file that is no longer there: where it is now, encrypted with its key. */
+/** The phone's answer to a media retry request: the new location, encrypted with the key of the file. */
 export function movedNotice(mediaKey: Uint8Array, id: string, directPath: string) {
   const { SUCCESS } = proto.MediaRetryNotification.ResultType;
   const plain = proto.MediaRetryNotification.encode({ stanzaId: id, directPath, result: SUCCESS }).finish();

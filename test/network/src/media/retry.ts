@@ -7,8 +7,8 @@ import { fileIn, movedNotice } from './messages.js';
 const GONE = '2';
 
 /**
- * A client could not download a file and asks the own phone, which has it: it uploads it again and says where. What
- * the phone keeps is what the sender's device has written.
+ * Answers a media retry request: a client could not download a file and asks its phone, which uploads its copy and
+ * sends the new location. The phone keeps the file as the sender's device wrote it.
  */
 export function askedForFile(world: World, companion: Companion, stanza: Node): void {
   const id = stanza.attrs.id ?? '';

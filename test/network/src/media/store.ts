@@ -13,9 +13,9 @@ export interface StoredFile {
 const LONGEST_UPLOAD = 128 * 1024 * 1024;
 const PREFIX = '/v/t62/';
 
-/** The media hosts: encrypted files by their path, which they cannot read. Over TLS, as everywhere. */
+/** The media hosts: encrypted files by path, served over TLS. */
 export class MediaStore {
-  /** What a client must show at an upload. */
+  /** Token that a client must send with an upload. */
   readonly auth = randomBytes(24).toString('base64url');
   readonly #files = new Map<string, StoredFile>();
   readonly #gone = new Set<string>();
@@ -23,7 +23,7 @@ export class MediaStore {
     this.#handle(request, response).catch(() => answer(response, 500, { error: 'internal' }));
   });
   #name = '127.0.0.1';
-  /** Answers for the next requests, as status codes: an upload or a download that fails. 0: it breaks off half-way. */
+  /** Status codes of the next uploads and downloads. A transfer with 0 breaks off halfway. */
   readonly failures: { upload: number[]; download: number[] } = { upload: [], download: [] };
 
   async listen(name = '127.0.0.1', port = 0): Promise<this> {
@@ -37,12 +37,12 @@ export class MediaStore {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** `127.0.0.1:port`, as told to clients. */
+  /** `127.0.0.1:port`, as sent to clients. */
   get host(): string {
     return `${this.#name}:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** @returns where the file is from now on */
+  /** @returns the location of the file */
   put(bytes: Buffer, uploadedBy: StoredFile['uploadedBy']): { directPath: string; url: string } {
     const path = `${PREFIX}${randomBytes(16).toString('hex')}.enc`;
     this.#files.set(path, { path, bytes, uploadedBy });
@@ -54,7 +54,7 @@ export class MediaStore {
     return this.#files.get(pathOf(directPath));
   }
 
-  /** Files do not stay for ever: from now on it is 410. */
+  /** Deletes a file, as media hosts do after a time. Downloads return 410 from now on. */
   expire(directPath: string): void {
     const path = pathOf(directPath);
     if (this.#files.delete(path)) this.#gone.add(path);
@@ -68,7 +68,7 @@ export class MediaStore {
     const url = new URL(request.url ?? '/', `https://${this.#name}`);
     if (request.method === 'POST') return this.#upload(request, response, url);
     const failure = this.failures.download.shift();
-    if (failure) return answer(response, failure, { error: 'told to fail' });
+    if (failure) return answer(response, failure, { error: 'failure requested by a test' });
     const file = this.#files.get(url.pathname);
     if (!file) return answer(response, this.#gone.has(url.pathname) ? 410 : 404, { error: 'not here' });
     if (failure === 0) return breakOff(response, file.bytes);
@@ -78,9 +78,9 @@ export class MediaStore {
   async #upload(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     const bytes = await readAll(request);
     const failure = this.failures.upload.shift();
-    if (failure !== undefined) return answer(response, failure, { error: 'told to fail' });
+    if (failure !== undefined) return answer(response, failure, { error: 'failure requested by a test' });
     if (url.searchParams.get('auth') !== this.auth) return answer(response, 401, { error: 'bad auth' });
-    // The name of an upload is the hash of what is uploaded, in both places.
+    // The path of an upload contains the hash of its bytes, in both places.
     const hash = createHash('sha256').update(bytes).digest('base64url');
     const named = [url.pathname.split('/').at(-1), url.searchParams.get('token')];
     if (named.some((name) => plain(name ?? '') !== hash)) return answer(response, 400, { error: 'bad hash' });

@@ -5,21 +5,21 @@ import type { Node } from '../wire/nodes.js';
 import type { Remembered } from '../history/history.js';
 import type { Handset } from './handset.js';
 
-/** A stanza that waits for a companion until it has said that it took it. */
+/** A stanza that the network keeps until the companion has confirmed it. */
 export interface Mail {
   stanza: Node;
-  /** Given to the connection of this id; undefined while the companion is away. */
+  /** Id of the connection that received it; undefined while the companion is offline. */
   given?: string;
 }
 
-/** What a phone signed for a companion, and the companion for itself. */
+/** The phone's signature for a companion, and the companion's own. */
 export interface SignedIdentity {
   details: Buffer;
   accountSignature: Buffer;
   deviceSignature: Buffer;
 }
 
-/** A linked device of an account: a real client, of which the network knows what it has uploaded. */
+/** A linked device of an account: a real client and the keys that it has uploaded. */
 export interface Companion {
   readonly id: number;
   readonly account: Account;
@@ -31,30 +31,30 @@ export interface Companion {
   preKeys: PreKey[];
   mail: Mail[];
   connection?: Connection;
-  /** It has said that it takes mail. */
+  /** Whether it has announced that it receives mail. */
   active: boolean;
-  /** History and keys have been sent once. */
+  /** Whether history and keys have been sent. */
   greeted: boolean;
   available: boolean;
 }
 
-/** How an account behaves to those who write to it. */
+/** How an account reacts to people who write to it. */
 export interface Manners {
-  /** Sends receipts of delivery by itself. */
+  /** Sends delivery receipts automatically. */
   confirms: boolean;
-  /** Reads by itself what arrives, when it has confirmed it. */
+  /** Reads messages automatically after it has confirmed them. */
   readsAtOnce: boolean;
-  /** Lets others know that it has read. */
+  /** Sends read receipts. */
   readReceipts: boolean;
-  /** Which of its names it shows to those it writes to. */
+  /** Address type that it shows to recipients. */
   addressing: 'lid' | 'pn';
-  /** Wants a passkey of whoever is to be linked. */
+  /** Requires a passkey from a device that is to be linked. */
   needsPasskey: boolean;
-  /** The phone answers what its linked devices ask it. */
+  /** Whether the phone answers requests of its linked devices. */
   answersDevices: boolean;
-  /** How many devices may be linked. */
+  /** Maximum number of linked devices. */
   slots: number;
-  /** The network refuses to link any device, with this code of a failure. */
+  /** Failure code with which the network refuses to link any device. */
   linksRefused: number | null;
 }
 
@@ -69,17 +69,17 @@ export const GOOD_MANNERS: Manners = {
   linksRefused: null,
 };
 
-/** A number on the network: its phone (device 0), further simulated devices, and the companions linked to it. */
+/** A phone number on the network: its phone (device 0), further simulated devices, and linked companions. */
 export class Account {
   readonly handsets = new Map<number, Handset>();
   readonly companions = new Map<number, Companion>();
-  /** Numbers whose owner has written to this account: with them a conversation exists. */
+  /** Phone numbers whose owner has written to this account, so that a conversation exists. */
   readonly receivedFrom = new Set<string>();
   business?: string;
-  /** Messages of the past, which the phone tells to a device that it links. */
+  /** Past messages that the phone sends to newly linked devices. */
   readonly remembers: Remembered[] = [];
   manners: Manners = { ...GOOD_MANNERS };
-  /** The network keeps what comes for its companions, as it does while they are away. */
+  /** Whether the network holds mail for the companions, as if they were offline. */
   mailHeld = false;
   nextDevice = 1;
 
@@ -95,7 +95,7 @@ export class Account {
     return phone;
   }
 
-  /** This account's address under the name that is asked for. */
+  /** Address of this account by LID or phone number. */
   jid(server: 'lid' | 'pn', device = 0): string {
     return server === 'lid' ? lidJid(this.lid, device) : phoneJid(this.number, device);
   }

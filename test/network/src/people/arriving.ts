@@ -17,9 +17,9 @@ export interface Arrival {
   fromDevice: number;
   id: string;
   group?: string;
-  /** The jid that the sender wrote to. */
+  /** The JID that the sender used. */
   addressed: string;
-  /** What is encrypted for this device, in the order in which it is to be read. */
+  /** Ciphertexts for this device, in reading order. */
   sealed: Node[];
   stanza: Node;
 }
@@ -32,7 +32,7 @@ interface Opened {
 
 const MOST_RETRIES = 5;
 
-/** The device reads a message as an app does, and answers: a receipt, or a request to send it again. */
+/** The device reads a message as an app does, and answers with a receipt or a retry request. */
 export async function arrive(world: World, arrival: Arrival): Promise<void> {
   const { handset } = arrival;
   const entry = await handset.do(async () => {
@@ -81,7 +81,7 @@ async function takeSenderKey(
   if (groupId && key) await handset.signal.takeSenderKey(groupId, sender, key);
 }
 
-/** What is carried beside the ciphertexts: it decides how apps draw the message. */
+/** Nodes that carry the message itself. All other nodes decide how apps render it. */
 const CARRIERS = new Set(['participants', 'enc', 'device-identity']);
 
 function entryOf(arrival: Arrival, opened: Opened): Omit<Received, 'seq' | 'at'> {
@@ -105,7 +105,7 @@ function entryOf(arrival: Arrival, opened: Opened): Omit<Received, 'seq' | 'at'>
   };
 }
 
-/** A copy of what another device of the account has sent counts as what it is a copy of. */
+/** A copy of a message from another device of the account counts as that message. */
 function contentOf({ message }: Opened): Pick<Received, 'message' | 'copyOf'> {
   const copy = message?.deviceSentMessage;
   if (copy?.message) return { message: copy.message, copyOf: copy.destinationJid ?? '' };
@@ -122,7 +122,7 @@ function respond(world: World, arrival: Arrival, entry: Received): void {
   if (account.manners.confirms && account.manners.readsAtOnce) sendReceipt(world, entry, 'read');
 }
 
-/** Tells the sender, on all devices, what became of a message. */
+/** Sends a receipt for a message to all devices of the sender. */
 export function sendReceipt(world: World, entry: Received, type?: 'read' | 'played'): void {
   const reader = world.people.need(entry.to);
   if (type === 'read' && !reader.manners.readReceipts) return;
@@ -155,7 +155,7 @@ function askAgain(arrival: Arrival, entry: Received): void {
     node('receipt', attributes, [
       node('retry', { count: String(count), id, t: seconds(), v: '1' }),
       node('registration', {}, bigEndian(signal.registrationId, 4)),
-      // From the second time on, keys of its own: the session that the sender has may be the broken one.
+      // Second and later retries include new keys, because the sender's session may be broken.
       ...(count > 1 ? [node('keys', {}, bundleNodes(signal.bundle()).slice(1))] : []),
     ]),
   );

@@ -1,6 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 
-/** Wrappers in which apps put a message: what is inside counts. */
+/** Wrappers in which apps put a message. Only the inner message counts. */
 const WRAPPERS = [
   'ephemeralMessage',
   'viewOnceMessage',
@@ -22,7 +22,7 @@ export function unwrap(message: proto.IMessage | null | undefined): proto.IMessa
   return inner;
 }
 
-/** Where each kind of message has the text that a person reads. */
+/** Location of the readable text in each message type. */
 const TEXTS: ((message: proto.IMessage) => string | null | undefined)[] = [
   ({ conversation }) => conversation,
   ({ extendedTextMessage }) => extendedTextMessage?.text,
@@ -40,7 +40,7 @@ const TEXTS: ((message: proto.IMessage) => string | null | undefined)[] = [
   ({ protocolMessage }) => textOfMessage(protocolMessage?.editedMessage),
 ];
 
-/** The text that a person reads in a message, whatever its kind. */
+/** The readable text of a message of any type. */
 export function textOfMessage(message: proto.IMessage | null | undefined): string | undefined {
   const inner = unwrap(message);
   if (!inner) return undefined;
@@ -51,7 +51,7 @@ export function textOfMessage(message: proto.IMessage | null | undefined): strin
   return undefined;
 }
 
-/** A message as it is given in JSON: bytes in base64, enumerations by name or number. */
+/** Parses a message in JSON form: bytes in base64, enumerations by name or number. */
 export function messageFromJson(json: unknown): proto.IMessage {
   return proto.Message.fromObject(json as Record<string, unknown>);
 }

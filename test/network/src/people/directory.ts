@@ -1,7 +1,7 @@
 import { parseJid } from '../wire/jids.js';
 import type { Account } from './account.js';
 
-/** Who is on the network, under both names. */
+/** Accounts on the network, by phone number and by LID. */
 export class Directory {
   readonly #byNumber = new Map<string, Account>();
   readonly #byLid = new Map<string, Account>();
@@ -38,7 +38,7 @@ export class Directory {
     return [...this.#byNumber.values()];
   }
 
-  /** A lid that tells nothing about its number. */
+  /** Creates a LID that does not reveal the phone number. */
   static lidFor(number: string): string {
     let hash = 7n;
     for (const digit of number)

@@ -2,20 +2,20 @@ import { SignalDevice, type Address, type DeviceSnapshot } from '../signal/devic
 import type { proto } from '@whiskeysockets/baileys';
 import type { Account, Companion } from './account.js';
 
-/** A message that a simulated device has written, kept so that it can be sent again when it is asked for. */
+/** A message that a simulated device has written, kept for retry requests. */
 export interface Written {
   id: string;
   message: proto.IMessage;
-  /** Number of the one written to, or the jid of the group. */
+  /** Phone number of the recipient, or JID of the group. */
   to: string;
   attributes: Record<string, string | undefined>;
-  /** How often it cannot be read by whom it is sent to. */
+  /** Number of sends that the recipient cannot decrypt. */
   garbled?: number;
 }
 
 const KEPT = 2000;
 
-/** A device of a simulated person: the phone (device 0) or one linked to it. */
+/** A device of a simulated person: the phone (device 0) or a linked one. */
 export class Handset {
   readonly signal: SignalDevice;
   readonly #written = new Map<string, Written>();
@@ -35,7 +35,7 @@ export class Handset {
     return { user: this.account.lid, device: this.id };
   }
 
-  /** Does one thing after the other: a ratchet must not be stepped twice at once. */
+  /** Runs one task at a time, because concurrent tasks would advance a ratchet twice. */
   do<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#work.then(work);
     this.#work = done.catch(() => undefined);
@@ -48,7 +48,7 @@ export class Handset {
     if (this.#written.size > KEPT && oldest !== undefined) this.#written.delete(oldest);
   }
 
-  /** Whether a companion has this device's key of a group. */
+  /** Whether a companion has this device's sender key of a group. */
   hasGivenKey(group: string, companion: Companion): boolean {
     return this.#keysGiven.has(keyGiven(group, companion));
   }

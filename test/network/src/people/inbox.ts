@@ -1,38 +1,38 @@
 import type { proto } from '@whiskeysockets/baileys';
 
-/** What became of a message on a device of a simulated person. */
+/** The fate of a message on a device of a simulated person. */
 export type Fate =
   /** Decrypted and shown. */
   | 'shown'
-  /** Decrypted, and one with the same id from the same sender was shown before: apps show it once. */
+  /** Decrypted, but the sender's id was shown before. Apps show it once. */
   | 'repeated'
-  /** Its key was used before, for another message: apps drop it in silence. It is lost. */
+  /** Its key was already used for another message, so apps drop it without notice. It is lost. */
   | 'dropped'
-  /** Could not be decrypted: the device has asked for it again. */
+  /** Could not be decrypted. The device has requested it again. */
   | 'unreadable';
 
 export interface Received {
   seq: number;
   at: number;
   id: string;
-  /** Who sent it, and from which device. */
+  /** Sender and sending device. */
   from: string;
   fromDevice: number;
-  /** The account and device on which it arrived. */
+  /** Receiving account and device. */
   to: string;
   device: number;
-  /** The group's jid, where it was written in a group. */
+  /** JID of the group, for group messages. */
   group?: string;
-  /** The address as the sender wrote it: by phone number or by lid. */
+  /** The address that the sender used: by phone number or by LID. */
   addressed: string;
-  /** Sent by another device of the same account: a copy for this one, with the chat it was sent to. */
+  /** A copy of a message from another device of the same account, with the chat it was sent to. */
   copyOf?: string;
   encryption: string;
   attempt: number;
   fate: Fate;
   error?: string;
   message?: proto.IMessage;
-  /** The nodes beside the ciphertext, which tell apps how to draw it. */
+  /** Nodes beside the ciphertext that decide how apps render the message. */
   renderingNodes: string[];
   attributes: Record<string, string>;
 }
@@ -42,7 +42,7 @@ export class Inbox {
   readonly #all: Received[] = [];
   readonly #seen = new Set<string>();
   #seq = 0;
-  /** How often each fate was met since the start. */
+  /** Number of messages by fate. */
   readonly fates: Record<Fate, number> = { shown: 0, repeated: 0, dropped: 0, unreadable: 0 };
 
   constructor(private readonly limit: number) {}

@@ -5,8 +5,8 @@ import type { Account } from './account.js';
 import { Handset } from './handset.js';
 
 /**
- * The person has a new phone, or the app anew: another identity and no sessions. The clients of those who know the
- * person are told that the identity has changed.
+ * Replaces the person's phone or app: new identity, no sessions. The clients of people who know the person are notified
+ * of the new identity.
  */
 export function reinstall(world: World, account: Account): void {
   if (account.companions.size > 0) throw new Error(`${account.number} has linked devices: unlink them first`);

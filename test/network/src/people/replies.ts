@@ -21,7 +21,7 @@ function pick<T extends Option>(options: T[], wanted: string): T {
   throw new Error(`the menu has no option "${wanted}", only: ${options.map(({ id }) => id).join(', ')}`);
 }
 
-/** What quotes a message: its id, who sent it, and what it said. */
+/** Quotes a message: its id, its sender, and its content. */
 export function quoting(world: World, entry: Received): proto.IContextInfo {
   const author = world.people.need(entry.from);
   const server = entry.addressed.endsWith('@s.whatsapp.net') ? 'pn' : 'lid';
@@ -32,7 +32,7 @@ export function quoting(world: World, entry: Received): proto.IContextInfo {
   };
 }
 
-/** A person taps an option of a menu: the answer depends on the form in which the menu came. */
+/** A person taps an option of a menu. The reply depends on the type of the menu. */
 export function tap(world: World, entry: Received, wanted: string): proto.IMessage {
   const menu = unwrap(entry.message) ?? {};
   const contextInfo = quoting(world, entry);
@@ -127,7 +127,7 @@ function templateAnswer(menu: proto.IMessage, wanted: string): proto.IMessage | 
   return { templateButtonReplyMessage: { selectedId: id, selectedDisplayText: label, selectedIndex: index } };
 }
 
-/** A person marks options of a poll; none withdraws the vote. Only who has the poll's secret can read it. */
+/** A person votes in a poll; no labels withdraw the vote. Only holders of the poll's secret can read it. */
 export function vote(world: World, entry: Received, labels: string[]): proto.IMessage {
   const poll = entry.message?.pollCreationMessageV3 ?? entry.message?.pollCreationMessage;
   const secret = entry.message?.messageContextInfo?.messageSecret;
@@ -168,10 +168,10 @@ function voteKey({ secret, id, creatorJid, voterJid }: Hidden): Buffer {
 }
 
 export interface MessageKey {
-  /** The chat, as the writer sees it. */
+  /** The chat from the writer's view. */
   chat: string;
   id: string;
-  /** The writer's own message. */
+  /** Whether the writer sent the message. */
   own: boolean;
   participant?: string;
 }
@@ -194,7 +194,7 @@ export function edit(key: MessageKey, text: string): proto.IMessage {
   };
 }
 
-/** The edit as apps send it where a message has a secret: sealed with that, for the names that its author goes by. */
+/** An edit of a message with a secret, as apps send it: encrypted with the secret, for the ids of its author. */
 export function sealedEdit(key: MessageKey, text: string, { secret, author }: Sealing): proto.IMessage {
   const plain = proto.Message.encode(edit(key, text)).finish();
   const use = Buffer.from(`${key.id}${author}${author}Message Edit`);
@@ -208,7 +208,7 @@ export function sealedEdit(key: MessageKey, text: string, { secret, author }: Se
 }
 
 export interface Sealing {
-  /** Of the message that is edited. */
+  /** Secret of the edited message. */
   secret: Uint8Array;
   author: string;
 }

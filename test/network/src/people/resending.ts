@@ -9,8 +9,8 @@ const { PEER_DATA_OPERATION_REQUEST_MESSAGE, PEER_DATA_OPERATION_REQUEST_RESPONS
 const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestType;
 
 /**
- * A linked device asks its phone for messages of which it got the envelope alone. The phone tells what its owner sees:
- * of hidden ids and of names it says nothing.
+ * A linked device requests messages of which it received only the envelope from its phone. The phone sends what its
+ * owner sees, without LIDs and names.
  */
 export async function answerDevice(world: World, entry: Received): Promise<void> {
   const { type, peerDataOperationRequestMessage: asked } = entry.message?.protocolMessage ?? {};

@@ -6,12 +6,12 @@ import { readBytes, child } from '../wire/nodes.js';
 import type { Companion } from './account.js';
 import type { Arrival } from './arriving.js';
 
-/** What each companion has shown and was found right: it shows the same with every message of a new session. */
+/** Verified device identities by companion. A companion sends the same one with every message of a new session. */
 const proved = new WeakMap<Companion, Buffer>();
 
 /**
- * A message that opens a session says whose device it is from: apps believe it only with the identity that the
- * account's phone has signed for that device and the device for itself, and only if it is the key of the session.
+ * A message that opens a session names its device. As apps do, accept it only with an identity that the account's phone
+ * signed for the device and the device signed itself, and only if it is the key of the session.
  */
 export function checkSender(arrival: Arrival, sealed: Buffer): void {
   const companion = arrival.from.companions.get(arrival.fromDevice);

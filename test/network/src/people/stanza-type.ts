@@ -14,7 +14,7 @@ const MEDIA = [
 
 const { REVOKE, MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
 
-/** What apps say of a message outside its ciphertext. */
+/** The plaintext attributes of a message stanza. */
 export function stanzaType(message: proto.IMessage): Record<string, string> {
   const { protocolMessage } = message;
   if (message.reactionMessage) return { type: 'reaction' };

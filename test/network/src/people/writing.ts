@@ -15,18 +15,18 @@ export interface WriteOptions {
   name?: string;
   /** Further attributes of the stanza. */
   attributes?: Record<string, string | undefined>;
-  /** Which name of the sender the stanza shows, instead of the account's habit. */
+  /** Address type of the sender instead of the account's default. */
   addressing?: 'lid' | 'pn';
   /**
-   * Encrypted for the phone alone: its linked devices get the envelope, and have to ask the phone for the rest; with a
-   * type (as `view_once_unavailable_fanout`) they are never to have it.
+   * Encrypts the message for the phone alone. Linked devices get the envelope and must request the rest from the phone.
+   * With a type (such as `view_once_unavailable_fanout`) they never get it.
    */
   unavailable?: boolean | string;
-  /** So many times what a linked device gets of it cannot be read; the phone has read it all the same. */
+  /** Number of sends that linked devices cannot decrypt. The phone can. */
   garbled?: number;
 }
 
-/** A person writes to a number: to each of its companions, each in a Signal session of its own. */
+/** A person writes to a phone number: to each of its companions, each in its own Signal session. */
 export async function write(
   world: World,
   handset: Handset,
@@ -69,7 +69,7 @@ function announce(
   deliver(companion, node('message', attributes, [unavailable]));
 }
 
-/** A person writes from the own phone: the companions of the same account get a copy of it. */
+/** A person writes on the phone itself. The companions of the account receive a copy. */
 export async function writeFromPhone(
   world: World,
   account: Account,
@@ -123,7 +123,7 @@ export async function writeToOwn(
   return id;
 }
 
-/** A person writes in a group, with a sender key that each device gets once. */
+/** A person writes in a group, with a sender key that each device receives once. */
 export async function writeToGroup(
   world: World,
   handset: Handset,
@@ -191,7 +191,7 @@ async function toCompanion(
   deliver(companion, node('message', content.attributes, [garbledFor(handset, content, sealed)]));
 }
 
-/** As it leaves: broken, where it is to be so this time. */
+/** Returns the ciphertext, corrupted if this send must be unreadable. */
 function garbledFor(
   handset: Handset,
   { attributes }: Pick<Written, 'attributes'>,
@@ -202,10 +202,10 @@ function garbledFor(
   return attempt < times ? { ...sealed, content: garble(readBytes(sealed, 'enc')) } : sealed;
 }
 
-/** So far from the end it is what proves the text, or the text: in each of the three kinds of ciphertext. */
+/** Offset from the end that lies in the authentication tag or the text, in all three ciphertext types. */
 const PROVED_AT = -12;
 
-/** As nobody has written it. */
+/** Corrupts a ciphertext. */
 function garble(bytes: Buffer): Buffer {
   const garbled = Buffer.from(bytes);
   garbled[bytes.length + PROVED_AT]! ^= 1;
@@ -230,18 +230,18 @@ interface AskedAgain {
   companion: Companion;
   id: string;
   count: number;
-  /** What the companion offers for a new session. */
+  /** Keys that the companion sent for a new session. */
   keys: Node | undefined;
   receipt: Node;
 }
 
-/** A companion could not read a message: it gets it once more, in a new session. */
+/** A companion could not read a message. Sends it again in a new session. */
 export async function sendAgain(world: World, handset: Handset, asked: AskedAgain): Promise<void> {
   const { companion } = asked;
   const written = handset.kept(asked.id);
   if (!written) throw new Error(`message ${asked.id} was never written by ${handset.account.number}`);
   await handset.do(async () => {
-    // The sessions there were can still be read in.
+    // The old sessions can still decrypt.
     const address = { user: companion.account.lid, device: companion.id };
     const bundle = asked.keys ? offered(companion, asked) : takePreKey(companion);
     await handset.signal.startSession(address, bundle);

@@ -5,8 +5,8 @@ import { NETWORK } from '../wire/jids.js';
 const PREVIEWED = ['message', 'receipt', 'notification'] as const;
 
 /**
- * Hands a companion a stanza that must not get lost: it stays in its mail until the companion has said that it took
- * it, and comes again at every login until then.
+ * Delivers a stanza that must not be lost. It stays in the companion's mail until the companion confirms it, and is
+ * delivered again at every login until then.
  */
 export function deliver(companion: Companion, stanza: Node): void {
   const mail: Mail = { stanza };
@@ -14,12 +14,12 @@ export function deliver(companion: Companion, stanza: Node): void {
   if (companion.active && !companion.account.mailHeld) give(companion, mail);
 }
 
-/** What comes for an account waits until it is released. */
+/** Holds mail for an account until it is released. */
 export function holdMail(account: Account): void {
   account.mailHeld = true;
 }
 
-/** All at once, in the order of its arrival. */
+/** Releases all mail in order of arrival. */
 export function releaseMail(account: Account): void {
   account.mailHeld = false;
   for (const companion of account.companions.values()) {
@@ -36,7 +36,7 @@ function give(companion: Companion, mail: Mail, attributes: Record<string, strin
   companion.connection.send({ ...mail.stanza, attrs: { ...mail.stanza.attrs, ...attributes } });
 }
 
-/** The companion takes mail from now on: first what waited, marked as such, in the order of its arrival. */
+/** The companion receives mail from now on: first the waiting stanzas, marked as offline mail, in order of arrival. */
 export function hasComeOnline(companion: Companion): void {
   const { connection } = companion;
   if (!connection || companion.active) return;
@@ -52,7 +52,7 @@ export function hasComeOnline(companion: Companion): void {
   connection.send(node('ib', { from: NETWORK }, [node('offline', { count: String(waiting.length) })]));
 }
 
-/** The companion has taken what has this id. */
+/** The companion has confirmed the stanzas with these ids. */
 export function settle(companion: Companion, tag: string, ids: readonly string[]): void {
   const settled = new Set(ids);
   companion.mail = companion.mail.filter(

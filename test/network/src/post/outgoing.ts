@@ -6,7 +6,7 @@ import { child, children, node, ProtocolError, seconds, type Node } from '../wir
 import type { World } from '../world.js';
 import { deliver } from './mail.js';
 
-/** Errors that the network puts into the acknowledgement of a message it does not carry. */
+/** Error codes in acknowledgements of messages that the network does not deliver. */
 export const MALFORMED = 479;
 export const RESTRICTED = 463;
 
@@ -24,7 +24,7 @@ interface Outgoing {
   group?: Group;
 }
 
-/** A message of a real client: judged, acknowledged, and carried to every device that it is encrypted for. */
+/** Checks, acknowledges and delivers a message of a real client to every device that it is encrypted for. */
 export function carryMessage(world: World, companion: Companion, stanza: Node): void {
   const due = world.faults.answerTo('message', companion.account.number, stanza);
   if (due === 'lose') return;
@@ -56,7 +56,7 @@ function acknowledgement(stanza: Node, error: number | undefined): Node {
   });
 }
 
-/** Whoever is restricted reaches those who have written before, groups, and the own devices. */
+/** A restricted account may write to people who have written before, to groups, and to its own devices. */
 function restriction(world: World, { companion, to, group, stanza }: Outgoing): number | undefined {
   const { account } = companion;
   if (group || world.faults.restrictedUntil(account.number) === undefined) return undefined;
@@ -100,7 +100,7 @@ function needIdentity({ stanza }: Outgoing): void {
   }
 }
 
-/** One `<to>` of the list. A device that has gone meanwhile is left out; any other mistake spoils the message. */
+/** One `<to>` of the list. A device that was removed meanwhile is skipped; any other mistake fails the message. */
 function partOf(world: World, outgoing: Outgoing, to: Node): Part[] {
   const jid = parseJid(to.attrs.jid);
   const sealed = children(to, 'enc');
@@ -127,8 +127,8 @@ function chatPart(world: World, outgoing: Outgoing, part: Part): Part[] {
 }
 
 /**
- * A key for a group. Whoever has left it meanwhile does not get it. Some clients hand theirs to themselves too, which
- * does no harm.
+ * A sender key for a group. Former members do not receive it. Some clients also send it to themselves, which is
+ * harmless.
  */
 function groupKeyPart(outgoing: Outgoing, part: Part): Part[] {
   const member = outgoing.group?.members.includes(part.account.number);
@@ -143,7 +143,7 @@ function checkSealed(sealed: Node[], types: string[]): void {
   }
 }
 
-/** Sent to one device: again because it asked, or a message between devices of one account. */
+/** A message to one device: a resend on request, or a message between devices of one account. */
 function directPart(world: World, outgoing: Outgoing, jid: string | undefined, sealed: Node[]): Part[] {
   checkSealed(sealed, ['pkmsg', 'msg']);
   if (sealed.length !== 1) throw new ProtocolError('not exactly one ciphertext');
@@ -188,7 +188,7 @@ function carry(world: World, outgoing: Outgoing, part: Part): void {
   if (other) deliver(other, forwarded(outgoing, part));
 }
 
-/** What another real client gets to see of the message. */
+/** The stanza as another real client receives it. */
 function forwarded(outgoing: Outgoing, part: Part): Node {
   const { companion, stanza, id, to, group } = outgoing;
   const server = group || to.server === 'lid' ? 'lid' : 'pn';

@@ -9,7 +9,7 @@ import { deliver, settle } from './mail.js';
 
 const MAX_KEPT = 20_000;
 
-/** A receipt of a real client for what it got, or a request to send it again. */
+/** Handles a receipt or a retry request of a real client. */
 export function takeReceipt(world: World, companion: Companion, stanza: Node): void {
   const { attrs } = stanza;
   const answer = node('ack', {
@@ -70,7 +70,7 @@ function note(
   world.changed();
 }
 
-/** Receipts reach the real clients of the one who wrote: those of another number, or further ones of this. */
+/** Forwards receipts to the author's real clients: those of another account, or further ones of this account. */
 function forward(companion: Companion, author: Account, stanza: Node): void {
   const { type } = stanza.attrs;
   if (type !== undefined && type !== 'read' && type !== 'played') return;

@@ -8,7 +8,7 @@ export interface StanzaEntry {
   number?: string;
   device?: number;
   connection: string;
-  /** The network took no notice: another connection had taken this one's place, or it had been unlinked. */
+  /** The network ignored it, because the connection was replaced or the device unlinked. */
   ignored?: boolean;
   stanza: Node;
 }
@@ -22,7 +22,7 @@ export interface StanzaFilter {
   ignored?: boolean;
 }
 
-/** Every stanza of every connection, in order. Counts never forget; the entries keep to the newest. */
+/** Every stanza of every connection, in order. Counters are never reset; only the newest entries are kept. */
 export class StanzaRecord {
   readonly #entries: StanzaEntry[] = [];
   readonly #counts = new Map<string, number>();

@@ -28,7 +28,7 @@ interface Offer {
   finish?: (stanza: Node) => void;
 }
 
-/** Linking by a code of eight characters that is typed on the phone. */
+/** Links a device by a code of eight characters that is typed on the phone. */
 export class CodePairing {
   readonly #offers = new Map<string, Offer>();
 
@@ -41,7 +41,7 @@ export class CodePairing {
     return this.#offers.has(number);
   }
 
-  /** Both messages of the client: its hello, and what it made of the phone's. */
+  /** Handles both messages of the client: its hello, and the result of the key exchange. */
   take(connection: Connection, stanza: Node): Node[] | undefined {
     const registration = child(stanza, 'link_code_companion_reg');
     const number = parseJid(registration?.attrs.jid)?.user ?? '';
@@ -62,7 +62,7 @@ export class CodePairing {
     return undefined;
   }
 
-  /** The phone's owner types the code. */
+  /** The owner of the phone types the code. */
   async type(account: Account, code: string): Promise<Companion> {
     const offer = this.#offers.get(account.number);
     if (!offer?.connection.open) throw new Error(`no client waits for a code of ${account.number}`);
@@ -122,7 +122,7 @@ interface Shared {
   identity: Buffer;
 }
 
-/** Opens what the client has made of both keys: with a wrong code the keys differ and it does not open. */
+/** Decrypts the key bundle. With a wrong code the keys differ and the decryption fails. */
 function readBundle(registration: Node, shared: Shared): Buffer {
   const bundle = readBytes(child(registration, 'link_code_pairing_wrapped_key_bundle'), 'key bundle');
   const identity = readBytes(child(registration, 'companion_identity_public'), 'identity');

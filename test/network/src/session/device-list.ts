@@ -3,10 +3,10 @@ import type { Account } from '../people/account.js';
 import { sign } from '../signal/keys.js';
 import { seconds } from '../wire/nodes.js';
 
-/** What a phone signs in front of its list of devices. */
+/** Prefix of the signed device list. */
 const LIST_PREFIX = Buffer.from([6, 2]);
 
-/** The list of an account's devices, signed by its phone, so that the network cannot slip one in. */
+/** The device list of an account, signed by its phone, so that the network cannot add a device. */
 export function signedDeviceList(account: Account): Buffer {
   const indexes = account.devices();
   const details = Buffer.from(

@@ -12,7 +12,10 @@ const UNKNOWN_DEVICE = '401';
 const TEMPORARY_BAN = 402;
 const MINUTE_MS = 60_000;
 
-/** A linked device logs in. @returns it, or nothing where it was refused */
+/**
+ * Logs a linked device in.
+ * @returns the device; undefined if the login was refused
+ */
 export function logIn(
   world: World,
   connection: Connection,
@@ -30,7 +33,7 @@ export function logIn(
   }
   const refusal = world.faults.refusal(number) ?? earnedBan(world, companion.account);
   if (refusal) return refuse(refusalAttributes(refusal));
-  // One connection for each device: the newer one stays.
+  // One connection per device. The newer one replaces the older.
   if (companion.connection) {
     if (companion.connection.open) world.logins.replaced();
     streamError(companion.connection, { conflict: 'replaced' });
@@ -70,14 +73,17 @@ export function temporaryBan(minutes: number, code = 101): Refusal {
   return { reason: TEMPORARY_BAN, code, until: Date.now() + minutes * MINUTE_MS };
 }
 
-/** The number is refused from now on, and cut off at once. */
+/** Refuses the phone number from now on and disconnects it. */
 export function ban(world: World, { number, companions }: Account, refusal: Refusal): void {
   world.faults.refuse(number, refusal);
   for (const { connection } of companions.values())
     connection?.dismiss(node('failure', refusalAttributes(refusal)));
 }
 
-/** Counts a login. @returns the ban that it brings, where it is one too many */
+/**
+ * Counts a login.
+ * @returns the ban, if the login exceeds the limit
+ */
 function earnedBan(world: World, account: Account): Refusal | undefined {
   const minutes = world.logins.add(account.number);
   if (minutes === undefined) return undefined;

@@ -9,7 +9,7 @@ import type { World } from '../world.js';
 import { askForPasskey, PasskeyNeeded } from './passkey.js';
 import { streamError } from './stream-errors.js';
 
-/** What a client that wants to be linked has said of itself. */
+/** Data that an unlinked client has sent about itself. */
 export interface Candidate {
   connection: Connection;
   identity: Buffer;
@@ -18,7 +18,7 @@ export interface Candidate {
   platform: string;
 }
 
-/** The phone has no slot left: it says so on its screen, and the client hears nothing. */
+/** The phone has no free slot. Only the phone shows that; the client receives nothing. */
 export class SlotsTaken extends Error {
   override readonly name = 'SlotsTaken';
 }
@@ -36,7 +36,7 @@ export class Pairing {
     return this.#candidates.get(connection);
   }
 
-  /** A new client: it gets references to show, one after the other. */
+  /** Sends references for QR codes to a new client, one after the other. */
   async begin(connection: Connection, payload: proto.ClientPayload): Promise<void> {
     const candidate = readCandidate(connection, payload);
     this.#candidates.set(connection, candidate);
@@ -55,7 +55,7 @@ export class Pairing {
     }
   }
 
-  /** The phone reads a QR code and links the client that shows it. */
+  /** The phone scans a QR code and links the client that shows it. */
   async scan(account: Account, code: string): Promise<Companion> {
     const { ref, clientKey, identity, secret } = readQr(code);
     const candidate = this.#refs.get(ref);
@@ -66,7 +66,7 @@ export class Pairing {
     return this.link(account, candidate, secret);
   }
 
-  /** The phone signs for the client, the client for itself, and must log in again as a device of the account. */
+  /** Phone and client sign for each other. The client must then log in as a device of the account. */
   async link(account: Account, candidate: Candidate, secret: Buffer): Promise<Companion> {
     const { connection, identity } = candidate;
     refuseUnlessWanted(account, connection);
@@ -114,7 +114,7 @@ export class Pairing {
   }
 }
 
-/** The network, or the phone, links no further device. */
+/** Refuses to link a device if the network or the phone does so. */
 function refuseUnlessWanted({ number, companions, manners }: Account, connection: Connection): void {
   const { slots, needsPasskey, linksRefused } = manners;
   if (companions.size >= slots) throw new SlotsTaken(`${number} has ${slots} linked devices`);
@@ -153,7 +153,7 @@ function readCandidate(connection: Connection, payload: proto.ClientPayload): Ca
   };
 }
 
-/** Reads what stands in a QR code: with or without the address in front that opens the app. */
+/** Parses a QR code, with or without the URL prefix that opens the app. */
 function readQr(code: string) {
   const [ref, clientKey, identity, secret] = (code.split('#').at(-1) ?? '').split(',');
   if (!ref || !clientKey || !identity || !secret) throw new Error('this is not a QR code of the network');

@@ -3,9 +3,9 @@ import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
 import { node, seconds } from '../wire/nodes.js';
 
-const PATIENCE_MS = 600_000;
+const TIMEOUT_MS = 600_000;
 
-/** The account wants a passkey before it links a device: the client is asked for one, and nothing is linked. */
+/** The account requires a passkey before it links a device. The client receives the request, and nothing is linked. */
 export class PasskeyNeeded extends Error {
   override readonly name = 'PasskeyNeeded';
 }
@@ -14,7 +14,7 @@ export function askForPasskey(connection: Connection): void {
   const options = {
     challenge: randomBytes(32).toString('base64url'),
     rpId: 'whatsapp.com',
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
     userVerification: 'required',
     allowCredentials: [],
   };

@@ -14,10 +14,10 @@ import {
 } from '../wire/nodes.js';
 import type { World } from '../world.js';
 
-/** Below this many the network asks a client for more. */
+/** Below this number of pre-keys the network requests more. */
 const FEW = 10;
 
-/** A client's keys for those who want to write to it: its signed pre-key, and pre-keys that are used once each. */
+/** Stores the keys that others need to write to a client: its signed pre-key and one-time pre-keys. */
 export function uploadKeys(companion: Companion, query: Node): void {
   const identity = readBytes(child(query, 'identity'), 'identity');
   if (!identity.equals(companion.identity))
@@ -27,7 +27,7 @@ export function uploadKeys(companion: Companion, query: Node): void {
   const fresh = children(child(query, 'list'), 'key').map((one) => readPreKey(one, 'pre-key'));
   companion.registrationId = registrationId;
   companion.signedPreKey = signedPreKey;
-  // An upload whose answer was lost comes again: the same keys count once.
+  // An upload with a lost answer comes again. The same keys count once.
   const ids = new Set(fresh.map(({ id }) => id));
   companion.preKeys = [...companion.preKeys.filter(({ id }) => !ids.has(id)), ...fresh];
 }
@@ -36,7 +36,9 @@ export function rotateSignedPreKey(companion: Companion, query: Node): void {
   companion.signedPreKey = readSignedPreKey(child(child(query, 'rotate'), 'skey'), companion.identity);
 }
 
-/** Hands out a bundle of a companion. Each pre-key leaves once, and the client hears when few are left. */
+/**
+ * Returns a key bundle of a companion. Each pre-key is given out once, and the client is notified when few are left.
+ */
 export function takePreKey(companion: Companion): Bundle {
   const preKey = companion.preKeys.shift();
   if (companion.preKeys.length < FEW && preKey) {
@@ -52,7 +54,7 @@ export function takePreKey(companion: Companion): Bundle {
   };
 }
 
-/** The answer to a client that wants to write to the devices it names. */
+/** Answers a client that wants to write to the named devices. */
 export function answerKeys(world: World, query: Node): Node {
   const users = children(child(query, 'key'), 'user').map(({ attrs }) => userKeys(world, attrs.jid));
   return node('list', {}, users);

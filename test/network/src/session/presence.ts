@@ -2,7 +2,7 @@ import type { Account, Companion } from '../people/account.js';
 import { node, type Node } from '../wire/nodes.js';
 import type { World } from '../world.js';
 
-/** Who is online, and who is writing: told to those who look, and never kept. */
+/** Presence and typing states. They are sent to clients that subscribe, and never stored. */
 export function takePresence(world: World, companion: Companion, stanza: Node): void {
   const { type, to } = stanza.attrs;
   if (type === 'subscribe') {
@@ -18,7 +18,7 @@ function presenceOf(account: Account, jid: string): Node {
   return node('presence', { from: jid, type: available ? undefined : 'unavailable', last: 'deny' });
 }
 
-/** A client writes, or records, or has stopped. */
+/** A client types, records, or has stopped. */
 export function takeChatState(world: World, companion: Companion, stanza: Node): void {
   const receiver = world.people.byJid(stanza.attrs.to);
   const server = stanza.attrs.to?.endsWith('@lid') ? 'lid' : 'pn';
@@ -26,7 +26,7 @@ export function takeChatState(world: World, companion: Companion, stanza: Node):
   for (const other of receiver?.companions.values() ?? []) other.connection?.send(state);
 }
 
-/** A person writes, or records: whoever is online sees it. */
+/** A person types or records. Online clients receive it. */
 export function showState(person: Account, to: Account, state: 'composing' | 'recording' | 'paused'): void {
   const shown = state === 'recording' ? node('composing', { media: 'audio' }) : node(state);
   const stanza = node('chatstate', { from: person.jid(person.manners.addressing) }, [shown]);

@@ -16,13 +16,13 @@ interface Asked {
   query: Node;
 }
 
-/** What is answered: the content of the result, or an error. Nothing is answered where `later` is returned. */
+/** The content of the result, or an error. `later` sends no answer now. */
 type Answer = Node[] | { error: number; text: string };
 type Handler = (asked: Asked) => Answer;
 
 const done: Handler = () => [];
 
-/** Every query that the network answers, by namespace, type and first child. */
+/** All queries that the network answers, by namespace, type and first child. */
 const HANDLERS: Record<string, Handler> = {
   'w:p/get/ping': done,
   'w:p/get/': done,
@@ -77,7 +77,7 @@ const HANDLERS: Record<string, Handler> = {
   'md/set/remove-companion-device': leave,
 };
 
-/** @returns the name by which a rule of a test may name a query */
+/** @returns the name of a query, for the rules of tests */
 export function queryName(query: Node): string {
   const first = Array.isArray(query.content) ? query.content[0]?.tag : undefined;
   return `${query.attrs.xmlns ?? ''}/${query.attrs.type ?? ''}/${first ?? ''}`;
@@ -145,7 +145,7 @@ function mediaHosts({ world }: Asked): Answer {
   return [node('media_conn', attributes, [node('host', { hostname: world.media.host })])];
 }
 
-/** Settings that are shared between the devices of an account: there are none, and none has changed. */
+/** App state shared between the devices of an account: always empty and unchanged. */
 function appState({ query }: Asked): Answer {
   const collections = children(child(query, 'sync'), 'collection').map(({ attrs }) =>
     node('collection', { name: attrs.name, version: attrs.version ?? '0', type: 'result' }),
@@ -163,7 +163,7 @@ function leave({ world, companion, query }: Asked): Answer {
   return [];
 }
 
-/** The device is no longer linked, whoever wanted it so. */
+/** The device is no longer linked. */
 export function unlink(world: World, companion: Companion): void {
   companion.account.companions.delete(companion.id);
   if (companion.connection) streamError(companion.connection, { code: '401', conflict: 'device_removed' });

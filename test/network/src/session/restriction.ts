@@ -7,16 +7,19 @@ import type { Account, Companion } from '../people/account.js';
 const QUERY_ID = '23983697327930364';
 const MINUTE_MS = 60_000;
 
-/** The number may not write to those who have not written to it; its clients are told, and may ask. */
+/**
+ * The phone number may not write to people who have not written to it. Its clients are notified and may query the
+ * restriction.
+ */
 export function restrict(world: World, account: Account, minutes: number): void {
   world.faults.restrict(account.number, Date.now() + minutes * MINUTE_MS);
-  tell(world, account);
+  notify(world, account);
 }
 
 export function liftRestriction(world: World, account: Account): void {
   if (world.faults.restrictedUntil(account.number) === undefined) return;
   world.faults.restrict(account.number, undefined);
-  tell(world, account);
+  notify(world, account);
 }
 
 function lock(world: World, account: Account) {
@@ -26,7 +29,7 @@ function lock(world: World, account: Account) {
     : { is_active: true, time_enforcement_ends: seconds(until), enforcement_type: 'DEFAULT' };
 }
 
-function tell(world: World, account: Account): void {
+function notify(world: World, account: Account): void {
   const data = { data: { xwa2_notify_account_reachout_timelock: lock(world, account) } };
   const update = node(
     'update',
@@ -39,7 +42,7 @@ function tell(world: World, account: Account): void {
   }
 }
 
-/** @returns what a client that asks is told; nothing for a question that is not about this */
+/** @returns the answer to a query of the restriction; undefined for other queries */
 export function answerRestriction(world: World, companion: Companion, query: Node): Node[] | undefined {
   if (child(query, 'query')?.attrs.query_id !== QUERY_ID) return undefined;
   const data = { data: { xwa2_fetch_account_reachout_timelock: lock(world, companion.account) } };

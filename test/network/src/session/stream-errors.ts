@@ -7,7 +7,7 @@ export interface StreamError {
   conflict?: 'replaced' | 'device_removed';
 }
 
-/** The network ends a connection and says why. Nothing that the client says from now on counts. */
+/** Ends a connection with an error. The network ignores the client from now on. */
 export function streamError(connection: Connection, { code, conflict }: StreamError): void {
   const content = conflict ? [node('conflict', { type: conflict })] : undefined;
   connection.dismiss(node('stream:error', { code }, content));

@@ -4,7 +4,7 @@ import { child, children, node, seconds, readText, type Node } from '../wire/nod
 import type { World } from '../world.js';
 import { signedDeviceList } from './device-list.js';
 
-/** Answers who is on the network, under which lid, and with which devices. */
+/** Answers which phone numbers are on the network, with their LIDs and devices. */
 export function usync(world: World, query: Node): Node {
   const asked = child(query, 'usync');
   const wanted = new Set(children(child(asked, 'query')).map(({ tag }) => tag));
@@ -33,10 +33,10 @@ function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node 
     business: () => (account?.business === undefined ? undefined : business(account.business)),
     disappearing_mode: () => node('disappearing_mode', { duration: '0', t: seconds() }),
   };
-  const told = Object.entries(answers)
+  const found = Object.entries(answers)
     .filter(([what]) => wanted.has(what))
     .flatMap(([, answer]) => answer() ?? []);
-  return node('user', { jid: canonical }, told);
+  return node('user', { jid: canonical }, found);
 }
 
 function contact(account: Account | undefined, typed: string): Node {

@@ -12,7 +12,7 @@ import { makeKeyPair, makeRegistrationId, makeSignedPreKey, typed, type Bundle }
 import { CounterUsed, UnreadableMessage } from './errors.js';
 import type { KeyPair } from '../wire/certificates.js';
 
-/** Address of a Signal session: a user, by lid, and one of that user's devices. */
+/** Address of a Signal session: a user by LID, and one of that user's devices. */
 export interface Address {
   user: string;
   device: number;
@@ -25,7 +25,7 @@ export interface Ciphertext {
 
 type Sessions = Map<string, string>;
 
-/** What a cipher of libsignal does to one session, which its declaration leaves out. */
+/** A method of libsignal's cipher on a session, which its type declaration lacks. */
 interface OpenCipher {
   doDecryptWhisperMessage(bytes: Buffer, session: unknown): Promise<Buffer>;
 }
@@ -44,7 +44,7 @@ export interface DeviceSnapshot {
   senderKeys: [string, string][];
 }
 
-/** One device of a simulated person, with real Signal sessions of its own. Its calls must not overlap. */
+/** A device of a simulated person with real Signal sessions. Its calls must not overlap. */
 export class SignalDevice {
   readonly #state: Omit<DeviceSnapshot, 'preKeys' | 'sessions' | 'senderKeys'>;
   readonly #preKeys: Map<number, KeyPair>;
@@ -81,7 +81,7 @@ export class SignalDevice {
     };
   }
 
-  /** A bundle with a pre-key that no other bundle has. */
+  /** A key bundle with a pre-key that no other bundle has. */
   bundle(): Bundle {
     const { signedPreKey, identity, registrationId } = this.#state;
     const id = this.#state.nextPreKey++;
@@ -118,7 +118,7 @@ export class SignalDevice {
         publicKey: typed(signedPreKey.key),
         signature: signedPreKey.signature,
       },
-      // Absent where the device has run out, which the declaration does not foresee.
+      // Undefined if the device has run out of pre-keys, which the type declaration does not allow.
       preKey: (preKey && { keyId: preKey.id, publicKey: typed(preKey.key) }) as {
         keyId: number;
         publicKey: Buffer;
@@ -130,14 +130,14 @@ export class SignalDevice {
     return this.encryptBytes(address, encodeWAMessage(message));
   }
 
-  /** Whatever they are: a message, padded, where the other side is to read it. */
+  /** Encrypts any bytes. A message must be padded first if the other side is to read it. */
   async encryptBytes(address: Address, bytes: Uint8Array): Promise<Ciphertext> {
     const cipher = new libsignal.SessionCipher(this.#storage(), protocolAddress(address));
     const { type, body } = await cipher.encrypt(bytes);
     return { type: type === 3 ? 'pkmsg' : 'msg', bytes: Buffer.from(body, 'binary') };
   }
 
-  /** @throws CounterUsed for a key used before, UnreadableMessage for everything else */
+  /** @throws CounterUsed if the key was used before, UnreadableMessage for everything else */
   async decrypt(address: Address, sealed: { type: string; bytes: Uint8Array }): Promise<proto.Message> {
     const cipher = new libsignal.SessionCipher(this.#storage(), protocolAddress(address));
     const bytes = Buffer.from(sealed.bytes);
@@ -177,15 +177,15 @@ export class SignalDevice {
   }
 
   /**
-   * What SessionCipher.decryptWhisperMessage does, but telling a used counter apart from a session that does not
-   * fit: the first is dropped in silence by phones, the second makes them ask again.
+   * Like SessionCipher.decryptWhisperMessage, but separates a used counter from a wrong session. Phones drop the first
+   * without notice and request the message again for the second.
    */
   async #decryptInSession(cipher: libsignal.SessionCipher, address: Address, bytes: Buffer): Promise<Buffer> {
     const sessions = (record: libsignal.SessionRecord) => (record as unknown as OpenRecord).getSessions();
     const count = sessions(this.#load(nameOf(address)) ?? new libsignal.SessionRecord()).length;
     const errors: Error[] = [];
     for (let place = 0; place < count; place++) {
-      // Fresh for each: a session that does not fit is left half advanced, and must not be kept like that.
+      // A fresh copy for each session: a failed decryption leaves the record half advanced.
       const record = this.#load(nameOf(address))!;
       const open = record as unknown as OpenRecord;
       const session = sessions(record)[place];
@@ -207,7 +207,7 @@ export class SignalDevice {
 
   #load(name: string): libsignal.SessionRecord | undefined {
     const stored = this.#sessions.get(name);
-    // A fresh copy each time: a decryption that fails leaves its record half advanced.
+    // A fresh copy each time: a failed decryption leaves its record half advanced.
     return stored === undefined
       ? undefined
       : libsignal.SessionRecord.deserialize(JSON.parse(stored) as Buffer);

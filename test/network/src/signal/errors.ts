@@ -1,9 +1,9 @@
-/** A key was used before. Phones take it for the same message once more and drop it without a word. */
+/** The key was used before. Phones treat it as the same message and drop it without notice. */
 export class CounterUsed extends Error {
   override readonly name = 'CounterUsed';
 }
 
-/** No session, a wrong one, an unknown pre-key, a bad signature: phones ask for the message again. */
+/** No session, a wrong one, an unknown pre-key, or a bad signature. Phones request the message again. */
 export class UnreadableMessage extends Error {
   override readonly name = 'UnreadableMessage';
 }

@@ -5,7 +5,7 @@ import { bigEndian, readBytes, child, node, readNumber, ProtocolError, type Node
 import { verifyXeddsa } from './xeddsa.js';
 import type { KeyPair } from '../wire/certificates.js';
 
-/** Public keys carry this byte wherever they are signed or inside Signal messages. */
+/** Prefix byte of public keys in signatures and Signal messages. */
 const KEY_TYPE = Buffer.from([5]);
 const LONGEST_REGISTRATION = 16380;
 
@@ -18,12 +18,12 @@ export interface SignedPreKey extends PreKey {
   signature: Buffer;
 }
 
-/** What somebody needs in order to start a session with a device. */
+/** Keys that others need to start a session with a device. */
 export interface Bundle {
   registrationId: number;
   identity: Buffer;
   signedPreKey: SignedPreKey;
-  /** Given out once. A device that has run out is reached without. */
+  /** A one-time pre-key. Undefined if the device has run out of them. */
   preKey?: PreKey;
 }
 

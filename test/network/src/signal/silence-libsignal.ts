@@ -1,6 +1,6 @@
 /**
- * libsignal writes whole sessions, private keys included, to the console whenever it opens or closes one. Whoever
- * imports this file keeps them out of every log of the process: both for the network and for a client in a test.
+ * libsignal prints whole sessions, including private keys, to the console when it opens or closes one. Importing this
+ * file suppresses that in the whole process, for the network and for clients in tests.
  */
 const OURS = Symbol.for('gwk.network.quiet');
 const SAYS =

@@ -1,7 +1,7 @@
 import { calculateSignature, generateKeyPair } from 'libsignal/src/curve.js';
 import { verifyXeddsa } from './xeddsa.js';
 
-/** Keys and signatures of the library that clients use: two implementations have to agree. */
+/** Keys and signatures of the library that clients use. The two implementations must agree. */
 function makeKey() {
   const { pubKey, privKey } = generateKeyPair();
   return { public: Buffer.from(pubKey).subarray(1), private: Buffer.from(privKey) };
@@ -14,7 +14,7 @@ describe('a signature', () => {
   const key = makeKey();
   const message = Buffer.from('what is signed');
 
-  it('of the key is verified, whatever the message and the key', () => {
+  it('of the key is valid for any message and key', () => {
     for (let length = 0; length < 4; length++) {
       const long = Buffer.alloc(1 + length * 70, length);
       const other = makeKey();
@@ -23,7 +23,7 @@ describe('a signature', () => {
     }
   });
 
-  it('of another key, of another message or with a changed bit is not', () => {
+  it('of another key, of another message or with a changed bit is invalid', () => {
     const signature = sign(key, message);
     expect(verifyXeddsa(makeKey().public, message, signature)).toBe(false);
     expect(verifyXeddsa(key.public, Buffer.from('what is not'), signature)).toBe(false);
@@ -34,7 +34,7 @@ describe('a signature', () => {
     }
   });
 
-  it('or a key of the wrong length is not', () => {
+  it('or a key of the wrong length is invalid', () => {
     expect(verifyXeddsa(key.public, message, Buffer.alloc(10))).toBe(false);
     expect(verifyXeddsa(Buffer.alloc(31), message, sign(key, message))).toBe(false);
   });

@@ -24,7 +24,7 @@ function power(base: bigint, exponent: bigint): bigint {
   return result;
 }
 
-/** The Edwards form of a key of the key exchange: y = (u - 1) / (u + 1), with the sign that the signature carries. */
+/** Converts a Montgomery key to its Edwards form: y = (u - 1) / (u + 1), with the sign bit of the signature. */
 function edwardsKey(key: Uint8Array, sign: number): Buffer {
   const u = littleEndian(key) & (2n ** 255n - 1n);
   const y = (((u - 1n + P) % P) * power(u + 1n, P - 2n)) % P;
@@ -33,7 +33,7 @@ function edwardsKey(key: Uint8Array, sign: number): Buffer {
   return bytes;
 }
 
-/** Keys come again and again: turning one into its Edwards form costs more than the verification. */
+/** Cache of converted keys, because the conversion costs more than the verification. */
 const known = new Map<string, KeyObject>();
 const MOST_KNOWN = 1000;
 
@@ -49,8 +49,8 @@ function publicKey(key: Uint8Array, sign: number): KeyObject {
 }
 
 /**
- * Verifies a signature that was made with a key of the key exchange (XEdDSA). Done by the platform's Ed25519, which is
- * both fast and independent of the library that the clients under test use.
+ * Verifies an XEdDSA signature. It uses the platform's Ed25519, which is fast and independent of the library that the
+ * clients under test use.
  */
 export function verifyXeddsa(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (key.length !== LENGTH || signature.length !== 2 * LENGTH) return false;

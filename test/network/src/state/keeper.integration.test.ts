@@ -8,8 +8,8 @@ import { StockClient } from '../testing/stock-client.js';
 const folder = mkdtempSync(join(tmpdir(), 'gwk-network-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('a network that is kept in a file', () => {
-  it('is the same after it was started again: nobody has to pair, and what waited arrives', async () => {
+describe('a network stored in a file', () => {
+  it('keeps pairings and waiting mail after a restart', async () => {
     const stateFile = join(folder, 'network.json');
     const stage = await setStage({ stateFile });
     const { client, ana, phone } = stage;

@@ -5,7 +5,7 @@ import { fromText, takeSnapshot, toText, type Snapshot } from './snapshot.js';
 
 const WAIT_MS = 300;
 
-/** Keeps the network in a file while it changes, for a network that is started again. */
+/** Saves the network to a file whenever it changes. */
 export class Keeper {
   #timer?: NodeJS.Timeout;
   readonly #changed = () => {
@@ -19,13 +19,13 @@ export class Keeper {
     world.changes.on('change', this.#changed);
   }
 
-  /** Saves for the last time. */
+  /** Saves a last time. */
   end(): void {
     this.world.changes.off('change', this.#changed);
     this.save();
   }
 
-  /** The file is there whole, or as it was before. */
+  /** Replaces the file atomically. */
   save(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

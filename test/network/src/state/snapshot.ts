@@ -22,7 +22,7 @@ interface AccountSnapshot {
   companions: CompanionSnapshot[];
 }
 
-/** Who is on the network and all their keys: what must outlive the process, so that nobody has to pair again. */
+/** All accounts and their keys: the state that must survive a restart, so that clients stay paired. */
 export interface Snapshot {
   root: KeyPair;
   accounts: AccountSnapshot[];

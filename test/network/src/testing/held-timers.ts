@@ -1,9 +1,9 @@
-/** Timers of a library that takes no clock: those of one length end when a test says so. */
+/** Holds the timers of a library that takes no clock. Those of one duration fire when a test says so. */
 export class HeldTimers {
   readonly #plain = globalThis.setTimeout;
   #held: (() => void)[] = [];
 
-  /** From here on, until they are restored. */
+  /** Holds timers from now on, until they are restored. */
   constructor(ms: number) {
     const hold = (work: () => void, after?: number, ...given: []): NodeJS.Timeout => {
       if (after !== ms) return this.#plain(work, after, ...given);
@@ -18,7 +18,7 @@ export class HeldTimers {
     return this.#held.length;
   }
 
-  /** Those that are held now. */
+  /** Fires the held timers. */
   end(): void {
     for (const work of this.#held.splice(0)) work();
   }

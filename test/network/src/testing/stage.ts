@@ -3,16 +3,19 @@ import type { Person } from '../control/client.js';
 import { startNetwork, type RunningNetwork, type StartOptions } from '../start.js';
 import { StockClient } from './stock-client.js';
 
-/** A network, a linked number and somebody to write with: what nearly every test begins with. */
+/** A network, a linked phone number and a contact: the setup of nearly every test. */
 export interface Stage {
   running: RunningNetwork;
   network: RunningNetwork['client'];
   phone: Person;
   ana: Person;
   client: StockClient;
-  /** A further client, closed at the end as well. */
+  /** Creates a further client, which is closed at the end. */
   newClient(auth?: StockClient['auth'], settings?: Partial<UserFacingSocketConfig>): StockClient;
-  /** Makes the network good again and gives back a client that is connected: the same, or one in its place. */
+  /**
+   * Removes all faults.
+   * @returns a connected client: the same one, or a replacement
+   */
   recover(): Promise<StockClient>;
   close(): Promise<void>;
 }
@@ -30,7 +33,7 @@ export async function setStage(options: StartOptions = {}): Promise<Stage> {
   const client = await newClient().pair(phone);
   const recover = async () => {
     const { faults, logins } = running.network.world;
-    logins.countAnew();
+    logins.resetCounts();
     faults.clearRules();
     faults.setLine(phone.number, undefined);
     faults.refuse(phone.number, undefined);

@@ -24,8 +24,8 @@ import type { Person } from '../control/client.js';
 import type { RunningNetwork } from '../start.js';
 
 /**
- * Makes Baileys check the signatures that it ignores as it comes, so that a forged certificate of the network or a
- * forged identity would be noticed, and makes it trust this network's root, and this process the media hosts.
+ * Makes Baileys verify the signatures that it ignores by default, so that forged certificates and identities are
+ * detected. Also makes Baileys trust this network's root, and this process trust the media hosts.
  */
 export function trust(root: Uint8Array): void {
   WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(root);
@@ -34,8 +34,8 @@ export function trust(root: Uint8Array): void {
 }
 
 /**
- * Baileys leaves timers behind, one of 30 s after each upload of pre-keys, others after queries. They must not keep the process of a test
- * alive, and nothing here waits for one.
+ * Baileys leaves timers behind, such as one of 30 s after each upload of pre-keys. They must not keep the test process
+ * alive, and no test waits for one.
  */
 const LONG_MS = 5000;
 const { setTimeout: plainSetTimeout } = globalThis;
@@ -57,7 +57,7 @@ const SILENT = {
   error: () => undefined,
 };
 
-/** Keys and credentials as Baileys wants them, in memory. */
+/** In-memory keys and credentials in the form that Baileys expects. */
 export function memoryAuth(): AuthenticationState & { rows: Map<string, unknown> } {
   const rows = new Map<string, unknown>();
   const creds: AuthenticationCreds = initAuthCreds();
@@ -89,7 +89,7 @@ export interface Closed {
   data?: unknown;
 }
 
-/** One client on stock Baileys, with everything that it has heard. */
+/** A client on stock Baileys that records all its events. */
 export class StockClient {
   socket!: WASocket;
   readonly updates: Partial<ConnectionState>[] = [];
@@ -98,7 +98,7 @@ export class StockClient {
   readonly acks: Record<string, string>[] = [];
   readonly closes: Closed[] = [];
   readonly #onOpen: ((socket: WASocket) => void)[] = [];
-  /** What was sent, for requests to send it again. */
+  /** Sent messages, for retry requests. */
   readonly sent = new Map<string, NonNullable<WAMessage['message']>>();
 
   constructor(
@@ -109,12 +109,12 @@ export class StockClient {
     trust(network.root);
   }
 
-  /** Does something with each socket that is opened, before anything arrives. */
+  /** Runs `work` on each new socket before anything arrives. */
   onOpen(work: (socket: WASocket) => void): void {
     this.#onOpen.push(work);
   }
 
-  /** Opens a socket; it comes back by itself after the restart that follows a pairing, and after nothing else. */
+  /** Opens a socket. It reopens only after the restart that follows a pairing. */
   open(): this {
     const socket = makeWASocket({
       auth: this.auth,
@@ -224,7 +224,7 @@ export class StockClient {
   }
 }
 
-/** Far beyond what any machine takes: only what never comes is waited for so long. */
+/** Longer than any machine needs. Only a condition that never holds reaches it. */
 const LIMIT_MS = 120_000;
 
 export async function until<T>(look: () => T | undefined, what: string): Promise<T> {

@@ -9,10 +9,10 @@ import type { Line } from './line.js';
 
 export interface ConnectionEvents {
   opened(connection: Connection, payload: proto.ClientPayload): void;
-  /** Stanzas come one after the other, each once the one before has been dealt with. */
+  /** Stanzas are handled one after the other. */
   stanza(connection: Connection, stanza: Node): Promise<void> | void;
   left(connection: Connection, stanza: Node): void;
-  /** Arrived after the network had turned away from the client. */
+  /** A stanza that arrived after the network had dismissed the client. */
   ignored(connection: Connection, stanza: Node): void;
   failed(connection: Connection, error: Error): void;
   closed(connection: Connection): void;
@@ -21,13 +21,13 @@ export interface ConnectionEvents {
 const ANSWER_LIMIT_MS = 30_000;
 const CLOSING_MS = 1000;
 
-/** One client's connection: its handshake, its stanzas both ways, and what a bad line does to them. */
+/** A client's connection: its handshake, its stanzas in both directions, and the faults of its line. */
 export class Connection {
   readonly id = randomUUID();
-  /** Known once the handshake is over. */
+  /** Known after the handshake. */
   clientKey: Buffer = Buffer.alloc(0);
   routing?: Buffer;
-  /** Set when the network has turned away from this client: nothing it says counts any more. */
+  /** Set when the network has dismissed this client. Its stanzas are ignored from then on. */
   deaf = false;
 
   readonly #frames = new FrameReader();
@@ -60,18 +60,18 @@ export class Connection {
     return this.socket.readyState === this.socket.OPEN;
   }
 
-  /** What is sent after the last word is not sent. */
+  /** Sends a stanza, unless the connection was dismissed. */
   send(stanza: Node): void {
     if (this.deaf) return;
     this.#outgoing.carry(() => this.#write(stanza));
   }
 
-  /** What no stanza is, sealed as one. */
+  /** Sends bytes that are not a stanza, encrypted like one. */
   sendBytes(bytes: Uint8Array): void {
     if (this.#session && this.open) this.socket.send(framed(this.#session.outgoing.seal(bytes)));
   }
 
-  /** Sends a query of the network's own and waits for the client's answer. */
+  /** Sends a query and waits for the client's answer. */
   async request(stanza: Node): Promise<Node> {
     const id = `net-${++this.#requests}`;
     return new Promise((resolve, reject) => {
@@ -88,14 +88,17 @@ export class Connection {
     });
   }
 
-  /** Says a last word and hears nothing any more. The client closes; one that does not is closed after a while. */
+  /**
+   * Sends a last stanza and ignores the client from then on. If the client does not close, the network does so after a
+   * while.
+   */
   dismiss(lastWord?: Node): void {
     if (lastWord) this.send(lastWord);
     this.deaf = true;
     setTimeout(() => this.socket.close(), CLOSING_MS).unref();
   }
 
-  /** The connection is gone without a word, as when a cable is pulled. */
+  /** Ends the connection without a close, as if the cable were pulled. */
   cut(): void {
     this.deaf = true;
     this.socket.terminate();

@@ -13,7 +13,7 @@ function carried(faults: LineFaults, chances: number[] = []) {
     () => chances.shift() ?? 1,
     clock,
   );
-  /** Of two timers for one moment the last rings first, as with Node it may. */
+  /** Fires the last of several timers for one moment first, as Node may do. */
   const pass = (ms: number): void => {
     now += ms;
     const due = timers.filter(({ moment }) => moment <= now).reverse();
@@ -24,13 +24,13 @@ function carried(faults: LineFaults, chances: number[] = []) {
 }
 
 describe('a line', () => {
-  it('that is good carries at once', () => {
+  it('delivers at once without faults', () => {
     const { arrived, send } = carried(GOOD_LINE);
     send(1);
     expect(arrived).toEqual([1]);
   });
 
-  it('that is slow keeps the order, also when it becomes faster', () => {
+  it('keeps the order when its latency drops', () => {
     const faults = { ...GOOD_LINE, latencyMs: 60 };
     const { arrived, pass, send } = carried(faults);
     send(1);
@@ -42,7 +42,7 @@ describe('a line', () => {
     expect(arrived).toEqual([1, 2]);
   });
 
-  it('that becomes faster in steps keeps the order, whichever timer of Node rings first', () => {
+  it('keeps the order when its latency drops in steps, whichever timer fires first', () => {
     const faults = { ...GOOD_LINE, latencyMs: 40 };
     const { arrived, pass, send } = carried(faults);
     for (let number = 0; number < 400; number++) {
@@ -55,13 +55,13 @@ describe('a line', () => {
     expect(arrived).toEqual(Array.from({ length: 400 }, (_, number) => number));
   });
 
-  it('that loses a half loses what chance says', () => {
+  it('loses stanzas according to the random numbers', () => {
     const { arrived, send } = carried({ ...GOOD_LINE, loss: 0.5 }, [0.4, 0.6, 0.1, 0.9]);
     [1, 2, 3, 4].forEach(send);
     expect(arrived).toEqual([2, 4]);
   });
 
-  it('that is frozen carries nothing, also of what was under way', () => {
+  it('delivers nothing while frozen, including stanzas in transit', () => {
     const faults = { ...GOOD_LINE, latencyMs: 20 };
     const { arrived, pass, send } = carried(faults);
     send(1);

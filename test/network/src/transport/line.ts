@@ -1,13 +1,13 @@
-/** What is wrong with the line between a client and the network, the same in both directions. */
+/** Faults of the line between a client and the network, the same in both directions. */
 export interface LineFaults {
   latencyMs: number;
-  /** The share of stanzas that never arrive, 0 to 1. */
+  /** Share of stanzas that never arrive, 0 to 1. */
   loss: number;
-  /** Swallows everything while the connection stays open: a half-dead one. */
+  /** Drops everything while the connection stays open. */
   frozen: boolean;
 }
 
-/** Calls `arrive` at this moment of the clock. */
+/** Calls `arrive` at this time of the clock. */
 export interface LineClock {
   now(): number;
   at(moment: number, arrive: () => void): void;
@@ -20,7 +20,7 @@ const REAL: LineClock = {
 
 export const GOOD_LINE: LineFaults = { latencyMs: 0, loss: 0, frozen: false };
 
-/** One direction of a connection. It delays and loses, and never reorders. */
+/** One direction of a connection. It delays and loses stanzas, and never reorders them. */
 export class Line {
   #busyUntil = 0;
   readonly #waiting: (() => void)[] = [];
@@ -35,11 +35,11 @@ export class Line {
     const { latencyMs, loss, frozen } = this.faults();
     if (frozen || (loss > 0 && this.random() < loss)) return;
     if (latencyMs === 0 && this.#waiting.length === 0) return arrive();
-    // A stanza sent after the latency was lowered still waits for those before it.
+    // A stanza sent after the latency dropped still waits for earlier ones.
     const at = Math.max(this.#busyUntil, this.clock.now() + latencyMs);
     this.#busyUntil = at;
     this.#waiting.push(arrive);
-    // Of two timers for the same millisecond the later may ring first: whichever rings, the first to come arrives.
+    // The later of two timers for the same millisecond may fire first. Whichever fires, the oldest stanza arrives.
     this.clock.at(at, () => {
       const first = this.#waiting.shift();
       if (!this.faults().frozen) first?.();

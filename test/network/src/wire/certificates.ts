@@ -5,14 +5,14 @@ export interface KeyPair {
   private: Uint8Array;
 }
 
-/** What a server of the network shows in its handshake, and the root that clients must trust for it. */
+/** The certificate chain of the handshake, and the root that clients must trust. */
 export interface Certificates {
   root: KeyPair;
   serverKey: KeyPair;
   chain: Uint8Array;
 }
 
-/** The serial that clients expect of the root. */
+/** Serial number that clients expect of the root. */
 const ROOT_SERIAL = 0;
 const INTERMEDIATE_SERIAL = 1;
 const LEAF_SERIAL = 2;
@@ -23,7 +23,7 @@ function signed(details: proto.CertChain.NoiseCertificate.IDetails, signer: KeyP
   return { details: bytes, signature: Curve.sign(signer.private, bytes) };
 }
 
-/** Makes the chain root -> intermediate -> leaf, the leaf certifying the key of the handshake. */
+/** Creates the chain root -> intermediate -> leaf. The leaf certifies the key of the handshake. */
 export function makeCertificates(root: KeyPair = Curve.generateKeyPair()): Certificates {
   const intermediate = Curve.generateKeyPair();
   const serverKey = Curve.generateKeyPair();

@@ -1,21 +1,21 @@
 import { ProtocolError } from './nodes.js';
 
-/** 'W', 'A', the version of the protocol and that of the dictionary. */
+/** 'W', 'A', protocol version and dictionary version. */
 const PROLOGUE = Buffer.from([0x57, 0x41]);
 const PROLOGUE_LENGTH = 4;
 const ROUTING_PREFIX = Buffer.from('ED');
 const ROUTING_HEAD_LENGTH = 7;
-/** What the first frame of a client may be long: bounds the memory of a connection that says nothing sensible. */
+/** Maximum length of a frame. It limits the memory of a connection with invalid input. */
 const LONGEST_FRAME = 16 * 1024 * 1024;
 
 export interface Opening {
   /** The bytes that both sides authenticate before the handshake. */
   header: Buffer;
-  /** What the network had told the client at an earlier connection (edge routing). */
+  /** Routing data that the client received in an earlier connection (edge routing). */
   routing?: Buffer;
 }
 
-/** Cuts the stream of a connection: the opening once, then frames of three bytes of length and so many bytes. */
+/** Splits the stream of a connection: the opening once, then frames with a three-byte length. */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0);
   #opening?: Opening;
@@ -24,7 +24,7 @@ export class FrameReader {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
   }
 
-  /** @returns the opening once enough bytes are there */
+  /** @returns the opening once it is complete */
   opening(): Opening | undefined {
     this.#opening ??= this.#takeOpening();
     return this.#opening;

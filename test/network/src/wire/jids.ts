@@ -1,4 +1,4 @@
-/** Addresses of the network: users by phone number or by lid, groups, each with the device where one is meant. */
+/** Addresses of the network: users by phone number or by LID, groups, each optionally with a device. */
 export type Server = 's.whatsapp.net' | 'lid' | 'g.us' | 'broadcast' | 'other';
 
 export interface Jid {
@@ -7,7 +7,7 @@ export interface Jid {
   device: number;
 }
 
-/** The network itself: an address without a user, which goes over the wire as an address and not as a word. */
+/** The network itself: an address without a user, which is encoded as an address and not as a string. */
 export const NETWORK = '@s.whatsapp.net';
 
 const SERVERS = new Map<string, Server>([
@@ -21,7 +21,7 @@ const SERVERS = new Map<string, Server>([
 export function parseJid(text: string | undefined): Jid | undefined {
   const match = /^(?:([^@:]*)(?::(\d+))?@)?([a-z.]+)$/.exec(text ?? '');
   if (!match) return undefined;
-  // Some clients write the agent behind the user (123_1:2@...): it names the domain, which the server part says too.
+  // Some clients append the agent to the user (123_1:2@...). It names the domain, which the server part contains too.
   const user = (match[1] ?? '').split('_')[0] ?? '';
   return { user, server: SERVERS.get(match[3] ?? '') ?? 'other', device: Number(match[2] ?? 0) };
 }

@@ -2,7 +2,7 @@ import type { BinaryNode } from '@whiskeysockets/baileys';
 
 export type Node = BinaryNode;
 
-/** Makes a node. Attributes without a value are left out. */
+/** Creates a node. Attributes without a value are omitted. */
 export function node(
   tag: string,
   attributes: Record<string, string | undefined> = {},
@@ -23,7 +23,7 @@ export function child(parent: Node | undefined, tag: string): Node | undefined {
   return children(parent, tag)[0];
 }
 
-/** The content of a node as bytes; a node without bytes is a protocol error of the sender. */
+/** The content of a node as bytes. Throws a protocol error if there are none. */
 export function readBytes(of: Node | undefined, what: string): Buffer {
   if (of?.content instanceof Uint8Array) return Buffer.from(of.content);
   if (typeof of?.content === 'string') return Buffer.from(of.content);
@@ -51,7 +51,7 @@ export function seconds(at = Date.now()): string {
   return String(Math.floor(at / 1000));
 }
 
-/** What a client did against the protocol: the stanza is refused, or the connection closed. */
+/** A protocol violation by a client. The stanza is refused, or the connection closed. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }

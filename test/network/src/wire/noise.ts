@@ -28,14 +28,14 @@ class Direction {
 }
 
 export interface Session {
-  /** What the client authenticates itself with: the same at every login of one device. */
+  /** The static key of the client, the same at every login of a device. */
   clientKey: Buffer;
   payload: proto.ClientPayload;
   incoming: Direction;
   outgoing: Direction;
 }
 
-/** The responder's side of Noise XX as clients of the network speak it. */
+/** The responder's side of Noise XX, as clients of the network use it. */
 export class Handshake {
   #hash: Uint8Array = PROTOCOL;
   #salt: Uint8Array = PROTOCOL;
@@ -66,7 +66,7 @@ export class Handshake {
     return proto.HandshakeMessage.encode({ serverHello }).finish();
   }
 
-  /** Takes the client's last frame: who it is and what it wants. */
+  /** Handles the client's last frame: its identity and its payload. */
   finish(frame: Uint8Array): Session {
     const { clientFinish } = proto.HandshakeMessage.decode(frame);
     if (!clientFinish?.static || !clientFinish.payload || !this.#ephemeral) {
