@@ -254,7 +254,7 @@ describeWithWholePostgres('a gateway database that is dumped and restored by doc
     test('accepts sends, and defers partitions', () => {
       expect([...statuses]).toEqual([202]);
       expect(during).toBeGreaterThan(0);
-      const waiting = [...log.matchAll(/"table":"(\w+)".*in use for long/g)].map(([, table]) => table);
+      const waiting = [...log.matchAll(/"table":"(\w+)".*table in use/g)].map(([, table]) => table);
       expect(waiting).toEqual(expect.arrayContaining(['events', 'messages']));
     });
 
