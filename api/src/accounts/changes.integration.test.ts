@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 let seen = new Set<string>();
-/** Returns the new audit readNewEntries. */
+/** Returns the new audit entries. */
 async function readNewEntries(): Promise<[actor: string, action: string][]> {
   const rows = await api.db.auditEntry.findMany({ orderBy: { id: 'asc' } });
   const fresh = rows.filter(({ id }) => !seen.has(id));

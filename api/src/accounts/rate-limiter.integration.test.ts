@@ -53,7 +53,7 @@ test('shares the count between replicas', async () => {
   expect((await countMany(two, 1, 10))[0]).toMatchObject({ remaining: 5 });
 });
 
-test('answers without waiting for Redis far from the limit, and counts in Redis all the same', async () => {
+test('answers without waiting for Redis far from the limit, but still counts in Redis', async () => {
   const [one, two] = [1, 2].map(() => new RateLimiter(redis, keys, now, LONG_TIMEOUT_MS)) as [
     RateLimiter,
     RateLimiter,
@@ -67,7 +67,7 @@ test('answers without waiting for Redis far from the limit, and counts in Redis 
   expect((await countMany(two, 1, 100))[0]).toMatchObject({ remaining: 38 });
 });
 
-test('writes requests allowed without waiting to Redis a moment later', async () => {
+test('adds requests allowed without waiting to the count in Redis a moment later', async () => {
   const limiter = new RateLimiter(redis, keys, now, LONG_TIMEOUT_MS);
   await countMany(limiter, 1, 100);
   const key = keys.rateLimit('key', Math.floor(now() / 60_000));

@@ -43,7 +43,7 @@ test('deletes all Signal sessions and keeps the keys that link the account', asy
     { type: 'pre-key', _count: 6_000 },
   ]);
   expect((await db.engineToken.findUniqueOrThrow({ where: { id: token } })).revokedAt).not.toBeNull();
-  const entries = await db.auditEntry.findMany({ where: { action: 'database.runAfterRestore' } });
+  const entries = await db.auditEntry.findMany({ where: { action: 'database.restored' } });
   expect(entries.map(({ detail }) => detail)).toEqual([{ ratchets: 12_005, engine_tokens: 1 }]);
   expect((await runAfterRestore()).json).toEqual({ ratchets: 0, engine_tokens: 0 });
 });

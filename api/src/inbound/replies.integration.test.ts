@@ -121,7 +121,7 @@ describe('a click', () => {
   });
 });
 
-describe('a typedMessage reply', () => {
+describe('a typed reply', () => {
   test('by number or name emits one interactive reply with source text, and no message.received', async () => {
     const first = await stage.menu(engine, ana);
     await receive(typedMessage('2.'));
@@ -173,7 +173,7 @@ describe('a typedMessage reply', () => {
     expect(await readChoices()).toEqual(['message.received', 'no']);
   });
 
-  test('after an answer, typedMessage or clicked, is an ordinary message', async () => {
+  test('after an answer, typed or clicked, is an ordinary message', async () => {
     await stage.menu(engine, ana);
     await receive(typedMessage('1'), typedMessage('2'));
     await receive(typedMessage('sim'));
@@ -337,7 +337,7 @@ describe('a poll vote', () => {
     expect(votes.map(({ chosen }) => chosen)).toEqual([[1]]);
   });
 
-  test('can be typedMessage by name, not by number', async () => {
+  test('can be typed by name, not by number', async () => {
     await poll();
     await receive(typedMessage('1'));
     await receive(typedMessage('roxo'));

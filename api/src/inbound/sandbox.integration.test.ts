@@ -133,7 +133,7 @@ describe('replies to menus', () => {
   };
   const reply = async (body: SandboxInboundOut) => (await readEvent(body)).data['reply'];
 
-  test.each(['a click on a %s', 'button', 'list'])('a click of a %s', async (source) => {
+  test.each(['native_flow', 'button', 'list'])('a click on a %s', async (source) => {
     const { messageId, waMessageId } = await menu();
     const click = { option_id: 'b', label: 'Bege', source, in_reply_to_wa_message_id: waMessageId };
     const { body } = await post({ text: 'Bege', reply: click });

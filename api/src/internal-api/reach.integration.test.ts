@@ -83,7 +83,7 @@ async function call(
   return readRefusal(engine.client.call(route, named as never));
 }
 
-/** Reads everything readStored about an instance and its messages. */
+/** Reads everything stored about an instance and its messages. */
 async function readStored(instanceId: string): Promise<string> {
   const { database } = port.world;
   const where = { instanceId };

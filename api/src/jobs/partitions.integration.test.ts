@@ -245,7 +245,7 @@ describe('partitions', () => {
     expect(await listPartitions('events')).not.toContain(days(-80, -80)[0]);
   });
 
-  test('are freed by Postgres from a worker that stalls in its transaction', async () => {
+  test('are released by Postgres when a worker stalls in its transaction', async () => {
     await makePartitions('events', -80, -80);
     let reportStalled = () => {};
     const stalled = new Promise<void>((resolve) => (reportStalled = resolve));

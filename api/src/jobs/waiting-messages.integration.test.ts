@@ -50,7 +50,7 @@ describe('messages of an instance that will not send them', () => {
     ['connecting: queued', 'connecting', false, null],
     ['disconnected: queued', 'disconnected', false, null],
     ['never paired: failed', 'pending_pair', false, 'not_paired'],
-    ['logged loggedOut: failed', 'logged_out', false, 'not_paired'],
+    ['logged out: failed', 'logged_out', false, 'not_paired'],
     ['banned: failed', 'banned', false, 'not_connected'],
     ['deleted: canceled', 'connected', true, 'canceled'],
     ['deleted and banned: canceled', 'banned', true, 'canceled'],

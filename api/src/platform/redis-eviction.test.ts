@@ -5,6 +5,6 @@ test.each([
   ['evicts the least recently used keys', 'maxmemory_policy:allkeys-lru\r\n', 'evicts'],
   ['evicts keys with an expiry', 'maxmemory_policy:volatile-ttl\r\n', 'evicts'],
   ['reports no policy', 'used_memory:1\r\n', 'unknown'],
-])('a Redis that %s', (_label, info, eviction) => {
+])('classifies a Redis that %s', (_label, info, eviction) => {
   expect(evictionOf(info).eviction).toBe(eviction);
 });

@@ -119,12 +119,12 @@ describe('keys', () => {
 });
 
 describe('request ids', () => {
-  test.each(['keeps %s', 'mine-1', 'with space ~', 'x'.repeat(128)])('%s is kept', async (id) => {
+  test.each(['a', 'mine-1', 'with space ~', 'x'.repeat(128)])('keeps %s', async (id) => {
     const answer = await client.call('GET', '/v1/nothing', { headers: { 'x-request-id': id } });
     expect([answer.headers['x-request-id'], answer.body.request_id]).toEqual([id.trim(), id.trim()]);
   });
 
-  test.each(['replaces "%s"', 'x'.repeat(129), 'é', 'a\tb'])('"%s" is replaced', async (id) => {
+  test.each(['', 'x'.repeat(129), 'é', 'a\tb'])('replaces "%s"', async (id) => {
     const { headers } = await client.call('GET', '/v1/instances', { headers: { 'x-request-id': id } });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });

@@ -49,7 +49,7 @@ async function untilAnswered(path: string): Promise<void> {
   expect(res.writableEnded).toBe(true);
 }
 
-/** Reads a readBody until it is complete or its connection ends. */
+/** Reads a body until it is complete or its connection ends. */
 async function readBody(client: Socket, size: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let missing = Infinity;

@@ -51,7 +51,7 @@ async function nextCommand(): Promise<Command> {
 const answer = ({ id: command, requester }: Command, reply: Record<string, unknown>) =>
   engine.publish(keys.replies(id, requester), JSON.stringify({ id: command, ...reply }));
 
-test('returns the answer of the engine, and signs the command with the key of its instance', async () => {
+test('returns the answer of the engine, and encrypts the command with the key of its instance', async () => {
   const answered = live.ask(target, 'live', { a: 1 }, DEADLINE_MS);
   const command = await nextCommand();
   expect(command).toMatchObject({ name: 'live', args: '{"a":1}' });

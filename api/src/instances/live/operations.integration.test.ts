@@ -314,7 +314,7 @@ describe('read marks', () => {
 });
 
 describe('presence', () => {
-  test.each(['sends %s to the chat', 'recording', 'paused'])('%s reaches the chat', async (state) => {
+  test.each(['typing', 'recording', 'paused'])('sends %s to the chat', async (state) => {
     const engine = await startConnectedEngine();
     engine.handlers.presence = () => null;
     expect((await post('chats/5511987654321/presence', { state })).status).toBe(204);

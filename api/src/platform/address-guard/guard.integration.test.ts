@@ -93,7 +93,7 @@ function connectWithoutGuard(url: string): Promise<void> {
 }
 
 describe('at registration', () => {
-  test.each(HOSTILE)('%s is refused', (_label, url, finding) => {
+  test.each(HOSTILE)('refuses %s', (_label, url, finding) => {
     expect(strict.checkUrl(at(url))).toEqual({ ok: false, finding });
   });
 
@@ -134,7 +134,7 @@ describe('at registration', () => {
     },
   );
 
-  test.each(ALLOWED)('%s is allowed', (_label, url) => {
+  test.each(ALLOWED)('allows %s', (_label, url) => {
     expect(checkWebhookUrl(url, { loopback: false, forbiddenRanges: FORBIDDEN }).ok).toBe(true);
     expect(checkWebhookUrl(url, { loopback: true, forbiddenRanges: FORBIDDEN }).ok).toBe(true);
   });
@@ -188,22 +188,25 @@ describe('at each call', () => {
     expect(accepted).toBe(targets.length);
   });
 
-  test.each(HOSTILE)('%s is not connected to', async (_label, url) => {
+  test.each(HOSTILE)('does not connect to %s', async (_label, url) => {
     const agent = guardedAgent(strict, { resolve: dnsResolve(resolverAt(dns)) });
     expect(await call(agent, at(url))).not.toBeNull();
     expect(accepted).toBe(0);
     await agent.destroy();
   });
 
-  test.each(TREACHEROUS)('a public name that leads to %s is not connected to', async (_label, name) => {
-    for (const guard of [strict, onOneMachine]) {
-      const agent = guardedAgent(guard, { resolve: dnsResolve(resolverAt(dns)) });
-      expect(await call(agent, `https://${name}:${port}/`)).not.toBeNull();
-      expect(accepted).toBe(0);
-      await agent.destroy();
-    }
-    expect(dns.asked).toContain(`A ${name}`);
-  });
+  test.each(TREACHEROUS)(
+    'does not connect through a public name that resolves to %s',
+    async (_label, name) => {
+      for (const guard of [strict, onOneMachine]) {
+        const agent = guardedAgent(guard, { resolve: dnsResolve(resolverAt(dns)) });
+        expect(await call(agent, `https://${name}:${port}/`)).not.toBeNull();
+        expect(accepted).toBe(0);
+        await agent.destroy();
+      }
+      expect(dns.asked).toContain(`A ${name}`);
+    },
+  );
 
   test('calls http://127.0.0.1:PORT on one machine only', async () => {
     const [open, closed] = [guardedAgent(onOneMachine), guardedAgent(strict)];
