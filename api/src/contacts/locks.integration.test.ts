@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterAll(() => stage.close());
 
-const accept = (to = phone, by = engine) => stage.port.accept({ instance: by.instanceId, to });
+const accept = (to = phone, by = engine) => stage.internalApi.accept({ instance: by.instanceId, to });
 const outcomeCode = (sent: Promise<unknown>): Promise<string> =>
   sent.then(
     () => 'accepted',
@@ -27,7 +27,7 @@ const outcomeCode = (sent: Promise<unknown>): Promise<string> =>
 const findContactId = async (name: string) =>
   (
     await stage.database.contactName.findFirstOrThrow({
-      where: { accountId: stage.port.world.accountId, name },
+      where: { accountId: stage.internalApi.world.accountId, name },
     })
   ).contactId;
 
@@ -54,7 +54,12 @@ async function isLockAwaited(): Promise<boolean> {
 
 const optOutNow = async (tx: Transaction, contactId: string): Promise<void> => {
   await lockContact(tx, contactId);
-  const given = { id: newUuid(), contactId, accountId: stage.port.world.accountId, phone: null } as const;
+  const given = {
+    id: newUuid(),
+    contactId,
+    accountId: stage.internalApi.world.accountId,
+    phone: null,
+  } as const;
   await optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
 };
 
@@ -136,15 +141,15 @@ test('an outcome during a merge advances the conversation', async () => {
 
 test('concurrent links of an unknown pair create one contact', async () => {
   const lid = stage.someLid();
-  const deps = { database: stage.database, sealer: stage.port.world.sealer };
-  const { accountId } = stage.port.world;
+  const deps = { database: stage.database, sealer: stage.internalApi.world.sealer };
+  const { accountId } = stage.internalApi.world;
   await Promise.all(
     Array.from({ length: 8 }, (_, i) => linkNames(deps, accountId, i % 2 ? [phone, lid] : [lid, phone])),
   );
   expect(await findContactId(phone)).toBe(await findContactId(lid));
   expect(
     await stage.database.contact.count({
-      where: { accountId: stage.port.world.accountId, names: { none: {} } },
+      where: { accountId: stage.internalApi.world.accountId, names: { none: {} } },
     }),
   ).toBe(0);
 });

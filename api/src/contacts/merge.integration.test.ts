@@ -27,12 +27,15 @@ afterAll(() => stage.close());
 const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...messages);
 const receiveText = (from: string, text = 'oi', given: Partial<InboundMessage> = {}) =>
   receive(stage.text(from, text, given));
-const accept = (to: string, by = engine) => stage.port.accept({ instance: by.instanceId, to });
-const deps = () => ({ database: stage.database, sealer: stage.port.world.sealer });
-const link = (a = phone, b = lid) => linkNames(deps(), stage.port.world.accountId, [a, b]);
+const accept = (to: string, by = engine) => stage.internalApi.accept({ instance: by.instanceId, to });
+const deps = () => ({ database: stage.database, sealer: stage.internalApi.world.sealer });
+const link = (a = phone, b = lid) => linkNames(deps(), stage.internalApi.world.accountId, [a, b]);
 const findContactId = async (name: string) =>
-  (await stage.database.contactName.findFirst({ where: { accountId: stage.port.world.accountId, name } }))
-    ?.contactId;
+  (
+    await stage.database.contactName.findFirst({
+      where: { accountId: stage.internalApi.world.accountId, name },
+    })
+  )?.contactId;
 const conversations = (by = engine) =>
   stage.database.conversation.findMany({ where: { instanceId: by.instanceId } });
 const queue = (by = engine) =>
@@ -165,7 +168,7 @@ test('two heads that are returned, or lost with their engine, are claimed again 
   await engine.claim();
   await link();
   await engine.report({ kind: 'returned', message_id: b1 }, { kind: 'returned', message_id: a1 });
-  const next = await stage.port.addPod(engine.instanceId, 'pod-2');
+  const next = await stage.internalApi.addPod(engine.instanceId, 'pod-2');
   await engine.call('release', {});
   await next.acquire();
   const seen: string[] = [];
@@ -184,7 +187,7 @@ test('a new engine claims both messages that the old one was sending', async () 
   await engine.build(a1, b1);
   await link();
   await engine.call('release', {});
-  const next = await (await stage.port.addPod(engine.instanceId, 'pod-2')).acquire();
+  const next = await (await stage.internalApi.addPod(engine.instanceId, 'pod-2')).acquire();
   const seen: string[] = [];
   for (let i = 0; i < 2; i++) {
     const claimed = await next.claim();

@@ -8,23 +8,23 @@ import {
 import { EngineClient, InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { newUuid } from '@gwk/core/ids';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const acquireAgain = (engine: TestEngine) =>
   new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token).acquire();
 const renew = (engine: TestEngine) => engine.call('renew', { connected: true });
 const endEngine = (engine: TestEngine) =>
-  port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+  internalApi.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
 const readFacts = async (instanceId: string) =>
-  (await port.operator.call('observe', { ids: [instanceId] })).instances[0]!;
+  (await internalApi.operator.call('observe', { ids: [instanceId] })).instances[0]!;
 
 describe('a lease', () => {
   test('has the terms of the instance', async () => {
-    const engine = await (await port.addEngine({ policy: { messages_per_minute: 7 } })).acquire();
+    const engine = await (await internalApi.addEngine({ policy: { messages_per_minute: 7 } })).acquire();
     expect(engine.terms).toMatchObject({
       epoch: 1,
       lease_ms: 45_000,
@@ -44,8 +44,8 @@ describe('a lease', () => {
 
   test('is refused to a restarted process and to a newer pod, with the time until it expires', async () => {
     const acquiredAfter = Date.now();
-    const engine = await (await port.addEngine()).acquire();
-    const newer = await port.addPod(engine.instanceId, 'pod-2');
+    const engine = await (await internalApi.addEngine()).acquire();
+    const newer = await internalApi.addPod(engine.instanceId, 'pod-2');
     for (const attempt of [() => acquireAgain(engine), () => newer.acquire()]) {
       const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(InternalApiRefusal);
@@ -58,7 +58,7 @@ describe('a lease', () => {
   });
 
   test('passes to the next engine once the operator has seen its engine end, and fences the old one', async () => {
-    const engine = await (await port.addEngine()).acquire();
+    const engine = await (await internalApi.addEngine()).acquire();
     await endEngine(engine);
     expect((await readFacts(engine.instanceId)).lease).toEqual({ pod: null, epoch: 1, expires_at: null });
     const next = await acquireAgain(engine);
@@ -68,7 +68,7 @@ describe('a lease', () => {
   });
 
   test('is returned again to its holder after a lost answer, and to no other', async () => {
-    const engine = await port.addEngine();
+    const engine = await internalApi.addEngine();
     const ask = (holder: string) =>
       engine.client.call('acquire', { pod: engine.pod, version: 'test', holder });
     const holder = crypto.randomUUID();
@@ -81,8 +81,8 @@ describe('a lease', () => {
   });
 
   test('is not released by the end of another pod', async () => {
-    const engine = await (await port.addEngine()).acquire();
-    await port.operator.call('engine-ended', {
+    const engine = await (await internalApi.addEngine()).acquire();
+    await internalApi.operator.call('engine-ended', {
       instance_id: engine.instanceId,
       pod: 'pod-of-another-time',
     });
@@ -90,7 +90,7 @@ describe('a lease', () => {
   });
 
   test('passes on after a release, and fences the releaser', async () => {
-    const engine = await (await port.addEngine()).acquire();
+    const engine = await (await internalApi.addEngine()).acquire();
     await engine.call('release', {});
     expect(await readRefusal(renew(engine))).toBe('fenced');
     expect(await readRefusal(engine.call('release', {}))).toBe('fenced');
@@ -98,9 +98,9 @@ describe('a lease', () => {
   });
 
   test('passes on when it expires, but a late renewal before that keeps it', async () => {
-    const engine = await (await port.addEngine()).acquire();
+    const engine = await (await internalApi.addEngine()).acquire();
     const runOut = () =>
-      port.world.database.instanceLease.update({
+      internalApi.world.database.instanceLease.update({
         where: { instanceId: engine.instanceId },
         data: { expiresAt: new Date(Date.now() - 1) },
       });
@@ -115,16 +115,18 @@ describe('a lease', () => {
 
   const since = new Date(Date.now() - 3_600_000);
   const intervals = async (instanceId: string) => {
-    const rows = await port.world.database.instanceState.findMany({
+    const rows = await internalApi.world.database.instanceState.findMany({
       where: { instanceId },
       orderBy: { since: 'asc' },
     });
     return rows.map(({ state, reason, since: at, endedAt }) => ({ state, reason, since: at, endedAt }));
   };
   const connectedEngine = async () => {
-    const engine = await (await port.addEngine({ state: 'connected', stateChangedAt: since })).acquire();
+    const engine = await (
+      await internalApi.addEngine({ state: 'connected', stateChangedAt: since })
+    ).acquire();
     const data = { id: newUuid(), instanceId: engine.instanceId, state: 'connected', since };
-    await port.world.database.instanceState.create({ data });
+    await internalApi.world.database.instanceState.create({ data });
     return engine;
   };
 
@@ -132,7 +134,7 @@ describe('a lease', () => {
     const engine = await connectedEngine();
     const { instanceId } = engine;
     const lease = { renewedAt: new Date(Date.now() - 60_000), expiresAt: new Date(Date.now() - 15_000) };
-    await port.world.database.instanceLease.update({ where: { instanceId }, data: lease });
+    await internalApi.world.database.instanceLease.update({ where: { instanceId }, data: lease });
     const next = await acquireAgain(engine);
     expect(await intervals(instanceId)).toEqual([
       { state: 'connected', reason: null, since, endedAt: lease.renewedAt },
@@ -145,7 +147,7 @@ describe('a lease', () => {
     const engine = await connectedEngine();
     const { instanceId } = engine;
     await endEngine(engine);
-    const lease = await port.world.database.instanceLease.findUniqueOrThrow({ where: { instanceId } });
+    const lease = await internalApi.world.database.instanceLease.findUniqueOrThrow({ where: { instanceId } });
     await acquireAgain(engine);
     expect(await intervals(instanceId)).toMatchObject([
       { state: 'connected', endedAt: lease.expiresAt },
@@ -154,7 +156,7 @@ describe('a lease', () => {
   });
 
   test('returned again to its holder ends no state', async () => {
-    const engine = await port.addEngine({ state: 'connected', stateChangedAt: since });
+    const engine = await internalApi.addEngine({ state: 'connected', stateChangedAt: since });
     const holder = crypto.randomUUID();
     const ask = () => engine.client.call('acquire', { pod: engine.pod, version: 'test', holder });
     await ask();
@@ -162,43 +164,43 @@ describe('a lease', () => {
   });
 
   test('goes to one of many concurrent callers', async () => {
-    const engine = await port.addEngine();
+    const engine = await internalApi.addEngine();
     const answers = await Promise.all(Array.from({ length: 20 }, () => readRefusal(acquireAgain(engine))));
     expect(answers.filter((answer) => answer === 'answered')).toHaveLength(1);
     expect(answers.filter((answer) => answer === 'lease-held')).toHaveLength(19);
   });
 
   test('with the same epoch and another holder is fenced', async () => {
-    const engine = await (await port.addEngine()).acquire();
+    const engine = await (await internalApi.addEngine()).acquire();
     engine.lease = { ...engine.lease, holder: crypto.randomUUID() };
     expect(await readRefusal(renew(engine))).toBe('fenced');
   });
 
   test('of a deleted instance is neither granted nor renewed, but can be released', async () => {
-    const engine = await (await port.addEngine()).acquire();
-    await port.world.database.instance.update({
+    const engine = await (await internalApi.addEngine()).acquire();
+    await internalApi.world.database.instance.update({
       where: { id: engine.instanceId },
       data: { deletedAt: new Date() },
     });
     expect(await readRefusal(renew(engine))).toBe('gone');
     await engine.call('release', {});
     expect(await readRefusal(acquireAgain(engine))).toBe('gone');
-    const token = port.operator.call('issue-token', { instance_id: engine.instanceId, pod: 'pod-9' });
+    const token = internalApi.operator.call('issue-token', { instance_id: engine.instanceId, pod: 'pod-9' });
     expect(await readRefusal(token)).toBe('gone');
-    expect((await port.operator.call('observe', { ids: [engine.instanceId] })).instances).toEqual([]);
+    expect((await internalApi.operator.call('observe', { ids: [engine.instanceId] })).instances).toEqual([]);
   });
 });
 
 describe('a token', () => {
   test('acquires until a newer one has acquired; other replicas refuse it within 2 s', async () => {
-    const old = await (await port.addEngine()).acquire();
+    const old = await (await internalApi.addEngine()).acquire();
     let now = 0;
-    const replica = await port.addReplica({}, () => now);
+    const replica = await internalApi.addReplica({}, () => now);
     const elsewhere = new EngineClient({ baseUrl: replica, token: old.token, timeoutMs: 120_000 });
     const onReplica = new TestEngine(elsewhere, old.instanceId, old.pod, old.token);
     onReplica.lease = old.lease;
     await renew(onReplica);
-    const newer = await port.addPod(old.instanceId, 'pod-2');
+    const newer = await internalApi.addPod(old.instanceId, 'pod-2');
     await renew(old);
     await endEngine(old);
     await newer.acquire();
@@ -212,10 +214,10 @@ describe('a token', () => {
   });
 
   test('older than that of the lease cannot acquire, even if it is not revoked', async () => {
-    const old = await port.addEngine();
-    const newer = await (await port.addPod(old.instanceId, 'pod-2')).acquire();
+    const old = await internalApi.addEngine();
+    const newer = await (await internalApi.addPod(old.instanceId, 'pod-2')).acquire();
     await newer.call('release', {});
-    await port.world.database.engineToken.updateMany({
+    await internalApi.world.database.engineToken.updateMany({
       where: { instanceId: old.instanceId },
       data: { revokedAt: null },
     });
@@ -224,20 +226,20 @@ describe('a token', () => {
   });
 
   test('is bound to its pod', async () => {
-    const engine = await port.addEngine();
+    const engine = await internalApi.addEngine();
     const stranger = new TestEngine(engine.client, engine.instanceId, 'pod-2', engine.token);
     expect(await readRefusal(stranger.acquire())).toBe('unauthorized');
   });
 
   test('of the operator is refused on engine routes, and that of an engine on operator routes', async () => {
-    const engine = await (await port.addEngine()).acquire();
-    const operatorAsEngine = port.clientWith(OPERATOR_TOKEN);
+    const engine = await (await internalApi.addEngine()).acquire();
+    const operatorAsEngine = internalApi.clientWith(OPERATOR_TOKEN);
     const { epoch, holder } = engine.lease;
     expect(await readRefusal(operatorAsEngine.call('renew', { epoch, holder, connected: true }))).toBe(
       'unauthorized',
     );
     for (const route of ['project', 'remove', 'issue-token', 'engine-ended', 'observe']) {
-      const response = await fetch(new URL(`operator/${route}`, port.url), {
+      const response = await fetch(new URL(`operator/${route}`, internalApi.url), {
         method: 'POST',
         headers: { authorization: `Bearer ${engine.token}` },
         body: '{}',
@@ -251,8 +253,10 @@ describe('a token', () => {
   });
 
   test('is stored as a digest only', async () => {
-    const engine = await port.addEngine();
-    const rows = await port.world.database.engineToken.findMany({ where: { instanceId: engine.instanceId } });
+    const engine = await internalApi.addEngine();
+    const rows = await internalApi.world.database.engineToken.findMany({
+      where: { instanceId: engine.instanceId },
+    });
     const digest = await crypto.subtle.digest('SHA-256', Buffer.from(engine.token));
     expect(rows.map(({ hash }) => Buffer.from(hash))).toEqual([Buffer.from(digest)]);
     expect(JSON.stringify(rows)).not.toContain(engine.token);

@@ -9,15 +9,15 @@ import { openMenu } from '../messages/content.js';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
 beforeEach(async () => {
-  engine = await (await port.addEngine()).acquire();
+  engine = await (await internalApi.addEngine()).acquire();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const options = [
   { id: 'yes', label: 'Sim', number: 1 },
@@ -32,11 +32,11 @@ const poll: SentMenu = {
 };
 let people = 0;
 const someone = () => `55119${String(30_000_000 + people++)}`;
-const findMenu = (messageId: string) => port.world.database.menu.findUnique({ where: { messageId } });
+const findMenu = (messageId: string) => internalApi.world.database.menu.findUnique({ where: { messageId } });
 
 /** Accepts, claims and builds a message as this menu. */
 async function buildMenu(menu: SentMenu, by = engine): Promise<string> {
-  const id = await port.accept({ instance: by.instanceId, to: someone() });
+  const id = await internalApi.accept({ instance: by.instanceId, to: someone() });
   await by.claim();
   await by.call('built', {
     messages: [{ message_id: id, built: 'YQ==', rendered_as: 'text_menu', menu }],
@@ -52,12 +52,12 @@ describe('a menu', () => {
     const row = (await findMenu(id))!;
     expect(row).toMatchObject({ kind: 'interactive', mode: 'text', sentAt: null, answeredAt: null });
     expect(Buffer.from(row.optionsSealed).includes('Sim')).toBe(false);
-    expect(openMenu(port.world.sealer, engine.instanceId, row.optionsSealed)).toEqual({
+    expect(openMenu(internalApi.world.sealer, engine.instanceId, row.optionsSealed)).toEqual({
       options,
       selectable: null,
     });
     await engine.sent(id);
-    const message = await port.world.database.message.findUniqueOrThrow({ where: { id } });
+    const message = await internalApi.world.database.message.findUniqueOrThrow({ where: { id } });
     const sent = (await findMenu(id))!;
     expect([sent.sentAt, sent.waMessageId]).toEqual([message.sentAt, message.waMessageId]);
     expect(message.renderedAs).toBe('text_menu');
@@ -83,7 +83,7 @@ describe('a menu', () => {
   });
 
   test('of a fenced engine is not stored', async () => {
-    const id = await port.accept({ instance: engine.instanceId, to: someone() });
+    const id = await internalApi.accept({ instance: engine.instanceId, to: someone() });
     await engine.claim();
     const old = engine.lease;
     engine.lease = { ...old, epoch: old.epoch + 1 };
@@ -99,7 +99,7 @@ describe('a menu', () => {
     ['for the menu_ttl_hours of the instance', interactive, { menu_ttl_hours: 2 }, 2 * HOUR],
     ['ninety days for a poll, whose votes name options by hash', poll, { menu_ttl_hours: 2 }, 90 * DAY],
   ])('is kept %s, and one more hour for an unconfirmed send', async (_, menu, policy, lasts) => {
-    const other = await (await port.addEngine({ policy })).acquire();
+    const other = await (await internalApi.addEngine({ policy })).acquire();
     const begun = Date.now();
     const { deleteAt } = (await findMenu(await buildMenu(menu, other)))!;
     const until = deleteAt.getTime() - HOUR - lasts;
@@ -111,20 +111,20 @@ describe('a menu', () => {
 describe('a quoted message', () => {
   const claimQuoted = async (by = engine) => (await by.claim()).map((message) => message.quoted);
   const answer = (id: string, to = someone()) =>
-    port.accept({
+    internalApi.accept({
       instance: engine.instanceId,
       to,
       extra: { reply_to: `msg_${id.replaceAll('-', '')}` },
     });
   async function sendText(text: string, to: string): Promise<string> {
-    const id = await port.accept({ instance: engine.instanceId, to, text });
+    const id = await internalApi.accept({ instance: engine.instanceId, to, text });
     await engine.claim();
     await engine.build(id);
     await engine.sent(id);
     return id;
   }
   const findWaId = async (id: string) =>
-    (await port.world.database.message.findUniqueOrThrow({ where: { id } })).waMessageId;
+    (await internalApi.world.database.message.findUniqueOrThrow({ where: { id } })).waMessageId;
 
   test('of ours has its text while its content is stored, and an empty one afterwards', async () => {
     const to = someone();
@@ -132,7 +132,7 @@ describe('a quoted message', () => {
     await answer(first);
     const what = { wa_message_id: await findWaId(first), chat: `${to}@s.whatsapp.net`, from_me: true };
     expect(await claimQuoted()).toEqual([{ ...what, participant: null, type: 'text', text: 'Olá' }]);
-    await port.world.database.messageContent.delete({ where: { messageId: first } });
+    await internalApi.world.database.messageContent.delete({ where: { messageId: first } });
     await answer(first);
     expect(await claimQuoted()).toMatchObject([{ ...what, text: '' }]);
   });
@@ -159,7 +159,7 @@ describe('a quoted message', () => {
         ],
       });
     }
-    const row = await port.world.database.message.findFirstOrThrow({
+    const row = await internalApi.world.database.message.findFirstOrThrow({
       where: { instanceId: engine.instanceId, waMessageId: `IN${engine.instanceId}1` },
     });
     await answer(row.id);
@@ -176,7 +176,7 @@ describe('a quoted message', () => {
   });
 
   test('is read only for a message with reply_to', async () => {
-    await port.accept({ instance: engine.instanceId, to: someone(), text: '"reply_to"' });
+    await internalApi.accept({ instance: engine.instanceId, to: someone(), text: '"reply_to"' });
     expect(await claimQuoted()).toEqual([null]);
   });
 });

@@ -64,20 +64,21 @@ describe('a cached message', () => {
 });
 
 describe('outcomes of cached messages', () => {
-  let port: InternalApiWorld;
+  let internalApi: InternalApiWorld;
   let engine: TestEngine;
   beforeAll(async () => {
     // A database of its own, because these tests create messages on days that their conversations do not
     // record.
-    port = await createInternalApiWorld();
+    internalApi = await createInternalApiWorld();
   });
-  afterAll(() => port.close());
+  afterAll(() => internalApi.close());
   beforeEach(async () => {
-    engine = await (await port.addEngine()).acquire();
+    engine = await (await internalApi.addEngine()).acquire();
   });
 
   let people = 0;
-  const accept = () => port.accept({ instance: engine.instanceId, to: `55118${10_000_000 + people++}` });
+  const accept = () =>
+    internalApi.accept({ instance: engine.instanceId, to: `55118${10_000_000 + people++}` });
   const at = () => new Date().toISOString();
   const sent = (message_id: string): Outcome => ({ kind: 'sent', message_id, at: at(), rendered_as: null });
   const receipt = (wa_message_id: string, status: 'delivered' | 'read'): Outcome => ({
@@ -86,22 +87,29 @@ describe('outcomes of cached messages', () => {
     status,
     at: at(),
   });
-  const message = (id: string) => port.world.database.message.findUniqueOrThrow({ where: { id } });
+  const message = (id: string) => internalApi.world.database.message.findUniqueOrThrow({ where: { id } });
   const types = async () => {
     const { instanceId } = engine;
-    const rows = await port.world.database.event.findMany({ where: { instanceId }, orderBy: { id: 'asc' } });
+    const rows = await internalApi.world.database.event.findMany({
+      where: { instanceId },
+      orderBy: { id: 'asc' },
+    });
     return rows.map(({ type }) => type);
   };
 
   test('cost one statement each, from the claim to the last receipt', async () => {
     let statements = 0;
-    const database = new Proxy(port.world.database, {
+    const database = new Proxy(internalApi.world.database, {
       get: (target, name) => {
         if (name === '$queryRaw') statements += 1;
         return Reflect.get(target, name) as unknown;
       },
     });
-    const deps = { database, sealer: port.world.sealer, log: createLogger('test', 'fatal') } as InternalDeps;
+    const deps = {
+      database,
+      sealer: internalApi.world.sealer,
+      log: createLogger('test', 'fatal'),
+    } as InternalDeps;
     const cache = new MessageCache();
     const [claims, outcomes] = [new Claims(deps, cache), new Outcomes(deps, cache)];
     const { lease } = engine;
@@ -127,12 +135,12 @@ describe('outcomes of cached messages', () => {
   test('are decided on the current row after other changes', async () => {
     const id = await accept();
     const [claimed] = await engine.claim();
-    await port.world.database.$executeRaw`
+    await internalApi.world.database.$executeRaw`
       UPDATE messages SET status = 'failed', error_code = 'timeout', failed_at = now(), version = version + 1
       WHERE id = ${id}::uuid`;
     await engine.report(sent(id));
     expect(await message(id)).toMatchObject({ status: 'sent', errorCode: null, failedAt: null });
-    await port.world.database.$executeRaw`
+    await internalApi.world.database.$executeRaw`
       UPDATE messages SET deleted_for_all = true, version = version + 1 WHERE id = ${id}::uuid`;
     await engine.report(receipt(claimed!.wa_message_id, 'read'));
     expect(await message(id)).toMatchObject({ status: 'read', deletedForAll: true });
@@ -140,7 +148,7 @@ describe('outcomes of cached messages', () => {
   });
 
   test('may be reported to several processes in turn', async () => {
-    const elsewhere = await atReplica(port, engine);
+    const elsewhere = await atReplica(internalApi, engine);
     const id = await accept();
     const [claimed] = await engine.claim();
     await elsewhere.report(sent(id));
@@ -156,15 +164,16 @@ describe('outcomes of cached messages', () => {
     const [claimed] = await engine.claim();
     await engine.report(sent(id));
     const old = '01890000-0000-7000-8000-' + newUuid().slice(-12);
-    await port.world.database.$executeRaw`UPDATE messages SET id = ${old}::uuid WHERE id = ${id}::uuid`;
-    await (await atReplica(port, engine)).report(receipt(claimed!.wa_message_id, 'delivered'));
+    await internalApi.world.database
+      .$executeRaw`UPDATE messages SET id = ${old}::uuid WHERE id = ${id}::uuid`;
+    await (await atReplica(internalApi, engine)).report(receipt(claimed!.wa_message_id, 'delivered'));
     expect(await message(old)).toMatchObject({ status: 'delivered' });
   });
 
   test('of a fenced engine change nothing', async () => {
     const id = await accept();
     await engine.claim();
-    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+    await internalApi.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
     const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
     await restarted.acquire();
     await expect(engine.report(sent(id))).rejects.toMatchObject({ refusal: 'fenced' });
@@ -176,7 +185,7 @@ describe('outcomes of cached messages', () => {
     ['just before', true],
     ['just after', false],
   ])('of a fenced engine do not affect those of the lease holder, reported %s', async (_, isFirst) => {
-    const deps = { ...port.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
+    const deps = { ...internalApi.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
     const cache = new MessageCache();
     const [claims, outcomes] = [new Claims(deps, cache), new Outcomes(deps, cache)];
     const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
@@ -190,7 +199,7 @@ describe('outcomes of cached messages', () => {
       limit: 5,
     });
     await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
-    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+    await internalApi.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
     const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
     await restarted.acquire();
     const report = (lease: typeof former, id: string, at: number) =>
@@ -213,7 +222,7 @@ describe('outcomes of cached messages', () => {
     const id = await accept();
     const [claimed] = await engine.claim();
     await engine.report(sent(id));
-    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+    await internalApi.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
     const next = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
     await next.acquire();
     const delivered = receipt(claimed!.wa_message_id, 'delivered');

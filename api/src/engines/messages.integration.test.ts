@@ -7,44 +7,45 @@ import {
 } from '@gwk/test/support/api/internal-api';
 import { openEventData } from '../events/emit.js';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 let engine: TestEngine;
 beforeEach(async () => {
-  engine = await (await port.addEngine()).acquire();
+  engine = await (await internalApi.addEngine()).acquire();
 });
 
 let people = 0;
 const someone = () => `55119${String(10_000_000 + people++)}`;
-const accept = (to = someone(), by = engine) => port.accept({ instance: by.instanceId, to });
+const accept = (to = someone(), by = engine) => internalApi.accept({ instance: by.instanceId, to });
 const now = () => new Date().toISOString();
-const message = (id: string) => port.world.database.message.findUniqueOrThrow({ where: { id } });
+const message = (id: string) => internalApi.world.database.message.findUniqueOrThrow({ where: { id } });
 const status = async (id: string) => (await message(id)).status;
-const entry = (messageId: string) => port.world.database.outboxEntry.findUnique({ where: { messageId } });
+const entry = (messageId: string) =>
+  internalApi.world.database.outboxEntry.findUnique({ where: { messageId } });
 const ids = (messages: { message_id: string }[]) => messages.map((one) => one.message_id);
 const events = async (by = engine) => {
   const where = { instanceId: by.instanceId };
-  const rows = await port.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
+  const rows = await internalApi.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
   return rows.map((row) => ({
     type: row.type,
-    data: openEventData(port.world.sealer, row.accountId, row.dataSealed),
+    data: openEventData(internalApi.world.sealer, row.accountId, row.dataSealed),
   }));
 };
 const types = async (by = engine) => (await events(by)).map(({ type }) => type);
 
 /** Passes the lease to another pod, as after a crash. */
 async function takeOver(from: TestEngine): Promise<TestEngine> {
-  await port.operator.call('engine-ended', { instance_id: from.instanceId, pod: from.pod });
-  return (await port.addPod(from.instanceId, `${from.pod}x`)).acquire();
+  await internalApi.operator.call('engine-ended', { instance_id: from.instanceId, pod: from.pod });
+  return (await internalApi.addPod(from.instanceId, `${from.pod}x`)).acquire();
 }
 
 /** Restarts the process in its pod: the token stays, the lease is new. */
 async function restart(before: TestEngine): Promise<TestEngine> {
-  await port.operator.call('engine-ended', { instance_id: before.instanceId, pod: before.pod });
+  await internalApi.operator.call('engine-ended', { instance_id: before.instanceId, pod: before.pod });
   return new TestEngine(before.client, before.instanceId, before.pod, before.token).acquire();
 }
 
@@ -139,15 +140,24 @@ describe('claims', () => {
     const to = someone();
     const first = await accept(to);
     await accept(to);
-    await port.world.database.outboxEntry.update({ where: { messageId: first }, data: { prepared: false } });
+    await internalApi.world.database.outboxEntry.update({
+      where: { messageId: first },
+      data: { prepared: false },
+    });
     expect(await engine.claim()).toEqual([]);
-    await port.world.database.outboxEntry.update({ where: { messageId: first }, data: { prepared: true } });
+    await internalApi.world.database.outboxEntry.update({
+      where: { messageId: first },
+      data: { prepared: true },
+    });
     expect(ids(await engine.claim())).toEqual([first]);
   });
 
   test('of a suspended account take no new message, and return those never attempted', async () => {
     const suspend = (suspendedAt: Date | null) =>
-      port.world.database.account.update({ where: { id: port.world.accountId }, data: { suspendedAt } });
+      internalApi.world.database.account.update({
+        where: { id: internalApi.world.accountId },
+        data: { suspendedAt },
+      });
     const unconfirmed = await accept();
     const unsent = await accept();
     const waiting = await accept();
@@ -174,24 +184,24 @@ describe('claims', () => {
     const first = await accept(to);
     const second = await accept(to);
     const other = await accept();
-    const { contactId } = await port.world.database.contactName.findFirstOrThrow({
-      where: { accountId: port.world.accountId, name: to },
+    const { contactId } = await internalApi.world.database.contactName.findFirstOrThrow({
+      where: { accountId: internalApi.world.accountId, name: to },
     });
-    const optOut = { contactId, id: newUuid(), accountId: port.world.accountId, source: 'api' };
-    await port.world.database.optOut.create({ data: optOut });
+    const optOut = { contactId, id: newUuid(), accountId: internalApi.world.accountId, source: 'api' };
+    await internalApi.world.database.optOut.create({ data: optOut });
     expect(ids(await engine.claim())).toEqual([other]);
     expect(await message(first)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
     expect(await engine.claim()).toEqual([]);
     expect(await message(second)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
     expect(await types()).toEqual(['message.failed', 'message.failed']);
-    await port.world.database.optOut.delete({ where: { contactId } });
+    await internalApi.world.database.optOut.delete({ where: { contactId } });
   });
 
   test('fail a message that cannot be decrypted, and release the next', async () => {
     const to = someone();
     const broken = await accept(to);
     const next = await accept(to);
-    await port.world.database.messageContent.update({
+    await internalApi.world.database.messageContent.update({
       where: { messageId: broken },
       data: { contentSealed: new Uint8Array(50) },
     });
@@ -203,7 +213,7 @@ describe('claims', () => {
   test('of a deleted instance are refused', async () => {
     await accept();
     const where = { id: engine.instanceId };
-    await port.world.database.instance.update({ where, data: { deletedAt: new Date() } });
+    await internalApi.world.database.instance.update({ where, data: { deletedAt: new Date() } });
     expect(await readRefusal(engine.claim())).toBe('gone');
   });
 });
@@ -233,7 +243,7 @@ describe('built messages', () => {
     const unclaimed = await accept();
     const unknown = newUuid();
     expect(await engine.build(unclaimed, unknown)).toEqual([]);
-    const stranger = await (await port.addEngine()).acquire();
+    const stranger = await (await internalApi.addEngine()).acquire();
     await engine.claim();
     expect(await stranger.build(unclaimed)).toEqual([]);
     expect((await entry(unclaimed))!.attemptedAt).toBeNull();
@@ -252,7 +262,9 @@ describe('outcomes', () => {
     expect(await message(id)).toEqual(after);
     expect(await types()).toEqual(['message.sent']);
     expect(after.sentAt).not.toBeNull();
-    const content = await port.world.database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
+    const content = await internalApi.world.database.messageContent.findUniqueOrThrow({
+      where: { messageId: id },
+    });
     const endedAt = content.deleteAt!.getTime() - 24 * 3_600_000;
     expect(endedAt).toBeGreaterThanOrEqual(begun);
     expect(endedAt).toBeLessThanOrEqual(Date.now());
@@ -277,7 +289,7 @@ describe('outcomes', () => {
     const to = someone();
     const ids = [await accept(to), await accept(to)];
     await engine.claim();
-    const stranger = await (await port.addEngine()).acquire();
+    const stranger = await (await internalApi.addEngine()).acquire();
     await accept(someone(), stranger);
     const sent = (id: string) => ({ kind: 'sent' as const, message_id: id, at: now(), rendered_as: null });
     const reportOutcomes = (by: TestEngine, ...outcomes: ReturnType<typeof sent>[]) =>
@@ -361,14 +373,14 @@ describe('outcomes', () => {
     await engine.claim();
     await engine.build(id);
     const where = { id: engine.instanceId };
-    await port.world.database.instance.update({ where, data: { deletedAt: new Date() } });
+    await internalApi.world.database.instance.update({ where, data: { deletedAt: new Date() } });
     await engine.sent(id);
     expect(await status(id)).toBe('sent');
   });
 
   test('create the deliveries of matching endpoints in the same transaction', async () => {
     const id = newUuid();
-    const { accountId, database } = port.world;
+    const { accountId, database } = internalApi.world;
     await database.webhookEndpoint.create({
       data: {
         id,
@@ -393,7 +405,7 @@ describe('outcomes', () => {
 describe('a batch', () => {
   test('with fenced engines affects no other', async () => {
     const engines = await Promise.all(
-      Array.from({ length: 12 }, async () => (await port.addEngine()).acquire()),
+      Array.from({ length: 12 }, async () => (await internalApi.addEngine()).acquire()),
     );
     const fenced = engines.filter((_, index) => index % 3 === 0);
     const messages = await Promise.all(engines.map((one) => accept(undefined, one)));

@@ -19,11 +19,11 @@ const MESSAGES = 24;
 /** Every run crashes at this attempt, so that each has at least one crash. */
 const CERTAIN_CRASH = 20;
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 /** Mulberry32. */
 function createRandom(seed: number): () => number {
@@ -68,7 +68,7 @@ class Run {
     const ids: string[] = [];
     this.accepted.set(`${to}@s.whatsapp.net`, ids);
     for (let i = 0; i < MESSAGES; i++) {
-      ids.push(await port.accept({ instance: this.instanceId, to }));
+      ids.push(await internalApi.accept({ instance: this.instanceId, to }));
       if (this.chance(0.5)) await this.pause();
       if (this.chance(0.3)) await this.cancelOne();
     }
@@ -77,7 +77,7 @@ class Run {
   private async cancelOne(): Promise<void> {
     const all = [...this.accepted.values()].flat();
     const one = all[Math.floor(this.random() * all.length)]!;
-    await failMessages(port.world, [one], { code: 'canceled', message: null });
+    await failMessages(internalApi.world, [one], { code: 'canceled', message: null });
   }
 
   /** Replaces crashed engines until no message is left to send. */
@@ -86,7 +86,7 @@ class Run {
       const crashed = await this.runEngine(engine);
       if (!crashed) return;
       this.crashes++;
-      await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+      await internalApi.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
       const next = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
       await next.acquire();
       expect(await readRefusal(engine.claim())).toBe('fenced');
@@ -145,12 +145,12 @@ class Run {
   }
 
   private waiting(): Promise<number> {
-    return port.world.database.outboxEntry.count({ where: { instanceId: this.instanceId } });
+    return internalApi.world.database.outboxEntry.count({ where: { instanceId: this.instanceId } });
   }
 }
 
 test.each(SEEDS)('keeps the order, and ends each message once (seed %d)', async (seed) => {
-  const engine = await (await port.addEngine()).acquire();
+  const engine = await (await internalApi.addEngine()).acquire();
   const run = new Run(seed, engine.instanceId);
   const accepts = Array.from({ length: CONVERSATIONS }, (_, i) =>
     run.accept(`55119${70_000_000 + seed * 100 + i}`),
@@ -161,7 +161,7 @@ test.each(SEEDS)('keeps the order, and ends each message once (seed %d)', async 
   await served;
 
   const where = { instanceId: engine.instanceId };
-  const rows = await port.world.database.message.findMany({ where });
+  const rows = await internalApi.world.database.message.findMany({ where });
   const statusOf = new Map(rows.map((row) => [row.id, row.status]));
   for (const [chat, accepted] of run.accepted) {
     const places = (run.arrived.get(chat) ?? []).map((id) => accepted.indexOf(id));
@@ -169,7 +169,7 @@ test.each(SEEDS)('keeps the order, and ends each message once (seed %d)', async 
     const left = accepted.filter((id) => statusOf.get(id) !== 'failed');
     expect([...new Set(run.arrived.get(chat))]).toEqual(left);
   }
-  const ended = await port.world.database.event.groupBy({
+  const ended = await internalApi.world.database.event.groupBy({
     by: ['type'],
     where: { ...where, type: { in: ['message.sent', 'message.failed'] } },
     _count: true,

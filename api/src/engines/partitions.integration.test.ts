@@ -10,18 +10,18 @@ import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-part
  * The cost of a message must not grow with the days kept: each statement of its functions opens only the
  * partition of its day.
  */
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 let opened: OpenedPartitions;
 
 beforeAll(async () => {
-  port = await sharedInternalApi();
-  engine = await (await port.addEngine()).acquire();
-  opened = await OpenedPartitions.watch(port.world.database);
+  internalApi = await sharedInternalApi();
+  engine = await (await internalApi.addEngine()).acquire();
+  opened = await OpenedPartitions.watch(internalApi.world.database);
 });
 afterAll(async () => {
   await opened.close();
-  await port.close();
+  await internalApi.close();
 });
 
 const listOpened = async (calls: Record<string, [call: string, values: unknown[]]>) => {
@@ -33,7 +33,7 @@ const findPartition = (id: string): string => partitionAt(parseUuidTime(id));
 
 test('claim, build, lookup and outcome of a message open only the partition of its day', async () => {
   const { instanceId, lease } = engine;
-  const id = await port.accept({ instance: instanceId, to: '5511900000001' });
+  const id = await internalApi.accept({ instance: instanceId, to: '5511900000001' });
   const day = findPartition(id);
   const caller = [[instanceId], [lease.epoch], [lease.holder]];
   const change = {
@@ -58,13 +58,15 @@ test('claim, build, lookup and outcome of a message open only the partition of i
     outcome: [`SELECT gwk_record_outcomes($1, $2, $3, $4, '[]')`, [...caller, JSON.stringify([change])]],
   };
   expect(await listOpened(calls)).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
-  expect(await port.world.database.message.findUnique({ where: { id } })).toMatchObject({ status: 'sent' });
+  expect(await internalApi.world.database.message.findUnique({ where: { id } })).toMatchObject({
+    status: 'sent',
+  });
 });
 
 test('quote, rescheduling, receive and delete open only the partition of the day, or none', async () => {
   const { instanceId, lease } = engine;
-  const { database } = port.world;
-  const id = await port.accept({ instance: instanceId, to: '5511900000002' });
+  const { database } = internalApi.world;
+  const id = await internalApi.accept({ instance: instanceId, to: '5511900000002' });
   const day = findPartition(id);
   await database.$executeRaw`
     UPDATE outbox SET state = 'scheduled', release_at = now(), seq = NULL, head = false WHERE message_id = ${id}::uuid`;

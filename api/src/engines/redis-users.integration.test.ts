@@ -13,14 +13,14 @@ import { createClient } from 'redis';
 import { createLogger } from '@gwk/core/log';
 import { RedisUsers } from './redis-users.js';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 const clients: { destroy(): void }[] = [];
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
 afterAll(async () => {
   for (const client of clients) client.destroy();
-  await port.close();
+  await internalApi.close();
 });
 
 async function connect(engine: TestEngine) {
@@ -37,15 +37,15 @@ async function connect(engine: TestEngine) {
   await client.connect();
   return client;
 }
-const acquired = async () => (await port.addEngine()).acquire();
-const user = (engine: TestEngine) => port.world.keys.engineUser(engine.instanceId);
-const admin = (...command: string[]) => port.world.redis.sendCommand(command);
+const acquired = async () => (await internalApi.addEngine()).acquire();
+const user = (engine: TestEngine) => internalApi.world.keys.engineUser(engine.instanceId);
+const admin = (...command: string[]) => internalApi.world.redis.sendCommand(command);
 const denied = (promise: Promise<unknown>) => expect(promise).rejects.toThrow(/NOPERM|no permissions/i);
 
 test('an engine may run its own commands in Redis', async () => {
   const engine = await acquired();
   const client = await connect(engine);
-  const { keys } = port.world;
+  const { keys } = internalApi.world;
   const id = engine.instanceId;
   for (const stream of [keys.sends(id), keys.commands(id)]) {
     await client.sendCommand(['XGROUP', 'CREATE', stream, 'engine', '0', 'MKSTREAM']);
@@ -76,7 +76,7 @@ test('an engine may neither reach the keys of another nor run other commands', a
   const engine = await acquired();
   const other = await acquired();
   const client = await connect(engine);
-  const { keys } = port.world;
+  const { keys } = internalApi.world;
   const theirs = other.instanceId;
   await admin('XGROUP', 'CREATE', keys.sends(theirs), 'engine', '0', 'MKSTREAM');
   const command = { id: '1', name: 'logout' as const, args: '{}', deadline: 1, requester: 'x' };
@@ -152,7 +152,7 @@ test('restores a user that Redis lost, for the current lease only', async () => 
 
 test('restores a user with the password of its engine during a key rotation', async () => {
   const engine = await acquired();
-  const { database: db, redis, sealer, keys } = port.world;
+  const { database: db, redis, sealer, keys } = internalApi.world;
   const prefix = keys.instance('').replace(/i::$/, '');
   const rotated = new Sealer([...parseEncryptionKeys(randomBytes(32).toString('base64')), ...sealer.keys]);
   const log = createLogger('test', 'fatal');

@@ -5,23 +5,23 @@ import {
   type TestEngine,
 } from '@gwk/test/support/api/internal-api';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
 beforeEach(async () => {
-  engine = await (await port.addEngine()).acquire();
+  engine = await (await internalApi.addEngine()).acquire();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
-const accept = () => port.accept({ instance: engine.instanceId, to: '5511977770001' });
-const message = (id: string) => port.world.database.message.findUniqueOrThrow({ where: { id } });
+const accept = () => internalApi.accept({ instance: engine.instanceId, to: '5511977770001' });
+const message = (id: string) => internalApi.world.database.message.findUniqueOrThrow({ where: { id } });
 
 /** Passes the lease to another pod, as after a crash. */
 async function takeOver(from: TestEngine): Promise<TestEngine> {
-  await port.operator.call('engine-ended', { instance_id: from.instanceId, pod: from.pod });
-  return (await port.addPod(from.instanceId, `${from.pod}x`)).acquire();
+  await internalApi.operator.call('engine-ended', { instance_id: from.instanceId, pod: from.pod });
+  return (await internalApi.addPod(from.instanceId, `${from.pod}x`)).acquire();
 }
 
 describe('the content of a sent message', () => {
@@ -42,7 +42,7 @@ describe('the content of a sent message', () => {
     const next = await takeOver(engine);
     expect(await readSent(waMessageId!, next)).toEqual({ built: 'YnVpbHQ=' });
     expect(await readRefusal(readSent(waMessageId!))).toBe('unauthorized');
-    const stranger = await (await port.addEngine()).acquire();
+    const stranger = await (await internalApi.addEngine()).acquire();
     expect(await readSent(waMessageId!, stranger)).toEqual({ built: null });
   });
 

@@ -4,15 +4,15 @@ import {
   type TestEngine,
 } from '@gwk/test/support/api/internal-api';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
 beforeEach(async () => {
-  engine = await (await port.addEngine()).acquire();
+  engine = await (await internalApi.addEngine()).acquire();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const bytes = (text: string) => Buffer.from(text).toString('base64');
 const write = (...entries: [string, string, string | null][]) =>
@@ -88,10 +88,12 @@ test('concurrent writes that share keys all finish', async () => {
 
 test('stores session keys encrypted for their instance', async () => {
   await write(['creds', 'me', 'secret of the number']);
-  const [row] = await port.world.database.sessionKey.findMany({ where: { instanceId: engine.instanceId } });
+  const [row] = await internalApi.world.database.sessionKey.findMany({
+    where: { instanceId: engine.instanceId },
+  });
   expect(Buffer.from(row!.valueSealed).toString('latin1')).not.toContain('secret');
-  const other = await (await port.addEngine()).acquire();
-  await port.world.database.sessionKey.update({
+  const other = await (await internalApi.addEngine()).acquire();
+  await internalApi.world.database.sessionKey.update({
     where: { instanceId_type_key: { instanceId: engine.instanceId, type: 'creds', key: 'me' } },
     data: { instanceId: other.instanceId },
   });

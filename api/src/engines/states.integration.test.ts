@@ -6,11 +6,11 @@ import {
 } from '@gwk/test/support/api/internal-api';
 import { openEventData } from '../events/emit.js';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 const sandbox = async (): Promise<TestEngine> => {
@@ -20,24 +20,27 @@ const sandbox = async (): Promise<TestEngine> => {
     stateChangedAt: minutesAgo(10),
     firstPairedAt: null,
   };
-  const engine = await (await port.addEngine(values)).acquire();
+  const engine = await (await internalApi.addEngine(values)).acquire();
   const { instanceId } = engine;
-  await port.world.database.instanceState.create({
+  await internalApi.world.database.instanceState.create({
     data: { id: instanceId, instanceId, state: 'connecting', since: minutesAgo(10) },
   });
   return engine;
 };
 const instance = (engine: TestEngine) =>
-  port.world.database.instance.findUniqueOrThrow({ where: { id: engine.instanceId } });
+  internalApi.world.database.instance.findUniqueOrThrow({ where: { id: engine.instanceId } });
 const intervals = (engine: TestEngine) =>
-  port.world.database.instanceState.findMany({
+  internalApi.world.database.instanceState.findMany({
     where: { instanceId: engine.instanceId },
     orderBy: [{ since: 'asc' }, { id: 'asc' }],
   });
 const events = async (engine: TestEngine) => {
   const where = { instanceId: engine.instanceId };
-  const rows = await port.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
-  return rows.map((row) => [row.type, openEventData(port.world.sealer, row.accountId, row.dataSealed)]);
+  const rows = await internalApi.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
+  return rows.map((row) => [
+    row.type,
+    openEventData(internalApi.world.sealer, row.accountId, row.dataSealed),
+  ]);
 };
 const PAIRED = { jid: '5511900000000@s.whatsapp.net', business_name: 'Loja', platform: 'sandbox' };
 
@@ -99,7 +102,7 @@ test('a change that cannot be written leaves no other change of its call', async
   const engine = await sandbox();
   const before = await instance(engine);
   const at = new Date().toISOString();
-  const { database } = port.world;
+  const { database } = internalApi.world;
   await database.$executeRaw`
     ALTER TABLE instances ADD CONSTRAINT refuses CHECK (state <> 'banned') NOT VALID`;
   const ban = { code: '402', expires_at: null };
@@ -167,7 +170,7 @@ describe('a call that arrives after its repeat and later calls', () => {
 
 test('ignores a report about a link that is to be unlinked, also when repeated after the unlink', async () => {
   const engine = await sandbox();
-  const { database } = port.world;
+  const { database } = internalApi.world;
   const where = { id: engine.instanceId };
   const changes = [{ state: 'connected' as const, at: new Date().toISOString(), reason: null }];
   await database.instance.update({ where, data: { unlinkId: newUuid() } });
@@ -191,7 +194,7 @@ test('numbers calls by lease: the next lease starts again', async () => {
 
 test('a failed call is applied when it is repeated', async () => {
   const engine = await sandbox();
-  const { database } = port.world;
+  const { database } = internalApi.world;
   const changes = [{ state: 'connected' as const, at: new Date().toISOString(), reason: null }];
   await database.$executeRaw`ALTER TABLE instances ADD CONSTRAINT refuses CHECK (state <> 'connected') NOT VALID`;
   try {
@@ -204,10 +207,10 @@ test('a failed call is applied when it is repeated', async () => {
 });
 
 test('stores a network restriction with its end, and lifts it', async () => {
-  const engine = await (await port.addEngine()).acquire();
+  const engine = await (await internalApi.addEngine()).acquire();
   const readRestriction = async () => {
     const { instanceId: id } = engine;
-    return (await port.world.database.instance.findUniqueOrThrow({ where: { id } })).restrictedUntil;
+    return (await internalApi.world.database.instance.findUniqueOrThrow({ where: { id } })).restrictedUntil;
   };
   const until = new Date(Date.now() + 3_600_000);
   await engine.call('restricted', { until: until.toISOString() });

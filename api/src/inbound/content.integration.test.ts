@@ -50,7 +50,7 @@ describe('the event of a received message', () => {
   const upload = async (by: TestEngine, bytes: Buffer) => {
     const { epoch, holder } = by.lease;
     const named = { epoch: String(epoch), holder };
-    return stage.port.clientWith(by.token).upload(named, Readable.from([bytes]));
+    return stage.internalApi.clientWith(by.token).upload(named, Readable.from([bytes]));
   };
 
   test('has a file with its id and properties', async () => {

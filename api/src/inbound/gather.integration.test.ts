@@ -5,11 +5,11 @@ import type { Queryable } from '../database/database.js';
 import { parseArrival } from './arrival.js';
 import { gather } from './gather.js';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await createInternalApiWorld();
+  internalApi = await createInternalApiWorld();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const CONTACTS = 1_500;
 const ROLLED_BACK = 'rolled back';
@@ -22,8 +22,8 @@ async function countFetched(tx: Queryable): Promise<number> {
 }
 
 test('the cost of a message does not grow with the contacts of its account, with the plan of a small table', async () => {
-  const { instanceId } = await port.addEngine();
-  const { database, sealer } = port.world;
+  const { instanceId } = await internalApi.addEngine();
+  const { database, sealer } = internalApi.world;
   const { accountId } = await database.instance.findUniqueOrThrow({ where: { id: instanceId } });
   const phones = Array.from({ length: CONTACTS }, (_, n) => `55117${String(10_000_000 + n)}`);
   const arrivals = phones.slice(-20).map((phone, place) => {

@@ -9,15 +9,15 @@ import {
 } from '@gwk/test/support/api/internal-api';
 import { openEventData } from '../events/emit.js';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
 beforeEach(async () => {
-  engine = await (await port.addEngine()).acquire();
+  engine = await (await internalApi.addEngine()).acquire();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 let people = 0;
 const someone = () => `55118${String(10_000_000 + people++)}`;
@@ -36,21 +36,21 @@ const message = (phone: string, given: Partial<InboundMessage> = {}): InboundMes
 });
 const receive = (messages: InboundMessage[], by = engine) => by.call('inbound', { messages });
 const rows = (by = engine) =>
-  port.world.database.message.findMany({
+  internalApi.world.database.message.findMany({
     where: { instanceId: by.instanceId, direction: 'inbound' },
     orderBy: { id: 'asc' },
   });
 const events = async (by = engine) => {
   const where = { instanceId: by.instanceId };
-  const found = await port.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
+  const found = await internalApi.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
   return found.map((row) => ({
     type: row.type,
-    data: openEventData(port.world.sealer, row.accountId, row.dataSealed),
+    data: openEventData(internalApi.world.sealer, row.accountId, row.dataSealed),
   }));
 };
 const findContact = (name: string) =>
-  port.world.database.contactName.findFirst({
-    where: { accountId: port.world.accountId, name },
+  internalApi.world.database.contactName.findFirst({
+    where: { accountId: internalApi.world.accountId, name },
     include: { contact: true },
   });
 
@@ -69,7 +69,7 @@ test('a message creates its contact, conversation, row and event', async () => {
   });
   expect(row!.sentAt!.toISOString()).toBe(given.at);
   expect(await findContact(phone)).toMatchObject({ contact: { name: 'Ana' } });
-  const conversation = await port.world.database.conversation.findUniqueOrThrow({
+  const conversation = await internalApi.world.database.conversation.findUniqueOrThrow({
     where: { id: row!.conversationId },
   });
   expect(conversation.lastWroteAt!.toISOString()).toBe(given.at);
@@ -139,7 +139,7 @@ test('a LID has no phone until its contact has a known one', async () => {
   const phone = someone();
   await receive([message('', { chat: lid, from: lid })]);
   const name = (await findContact(lid))!;
-  await port.world.database.contactName.create({
+  await internalApi.world.database.contactName.create({
     data: { accountId: name.accountId, name: phone, contactId: name.contactId },
   });
   await receive([message('', { chat: lid, from: lid })]);
@@ -153,10 +153,10 @@ test('a LID has no phone until its contact has a known one', async () => {
 test('all forms of a phone number share one conversation, also with sent messages', async () => {
   const digits = String(90_000_000 + people++).slice(-8);
   const [withNinth, without] = [`55119${digits}`, `5511${digits}`];
-  const sent = await port.accept({ instance: engine.instanceId, to: withNinth });
+  const sent = await internalApi.accept({ instance: engine.instanceId, to: withNinth });
   await receive([message(without)]);
   const [row] = await rows();
-  const outbound = await port.world.database.message.findUniqueOrThrow({ where: { id: sent } });
+  const outbound = await internalApi.world.database.message.findUniqueOrThrow({ where: { id: sent } });
   expect(row!.conversationId).toBe(outbound.conversationId);
 });
 
@@ -170,7 +170,7 @@ test('a message sent from the phone emits an event without a row, and does not c
   expect(event!.data).toMatchObject({ from_me: true, chat: { id: jid(phone), phone } });
   const { contact } = (await findContact(phone))!;
   expect(contact.name).toBeNull();
-  const conversation = await port.world.database.conversation.findFirstOrThrow({
+  const conversation = await internalApi.world.database.conversation.findFirstOrThrow({
     where: { contactId: contact.id, instanceId: engine.instanceId },
   });
   expect(conversation.lastWroteAt).toBeNull();
@@ -199,11 +199,11 @@ test('the newest message sets the name of the contact and its time', async () =>
 
 test('strangers who write to many instances at once become one contact each', async () => {
   const engines = await Promise.all(
-    Array.from({ length: 6 }, async () => (await port.addEngine()).acquire()),
+    Array.from({ length: 6 }, async () => (await internalApi.addEngine()).acquire()),
   );
   const phones = Array.from({ length: 15 }, someone);
   const shuffled = () => [...phones].sort(() => Math.random() - 0.5);
-  const sends = phones.map((to) => port.accept({ instance: engines[0]!.instanceId, to }));
+  const sends = phones.map((to) => internalApi.accept({ instance: engines[0]!.instanceId, to }));
   await Promise.all(
     engines.map((one) =>
       receive(
@@ -215,20 +215,20 @@ test('strangers who write to many instances at once become one contact each', as
   await Promise.all(sends);
   for (const phone of phones) {
     expect(
-      await port.world.database.contactName.count({
-        where: { accountId: port.world.accountId, name: phone },
+      await internalApi.world.database.contactName.count({
+        where: { accountId: internalApi.world.accountId, name: phone },
       }),
     ).toBe(1);
   }
-  const contacts = await port.world.database.contact.count({
-    where: { accountId: port.world.accountId, names: { none: {} } },
+  const contacts = await internalApi.world.database.contact.count({
+    where: { accountId: internalApi.world.accountId, names: { none: {} } },
   });
   expect(contacts).toBe(0);
   for (const one of engines) expect(await rows(one)).toHaveLength(phones.length);
 });
 
 test('a fenced engine affects no other in its batch', async () => {
-  const other = await (await port.addEngine()).acquire();
+  const other = await (await internalApi.addEngine()).acquire();
   engine.lease = { ...engine.lease, holder: newUuid() };
   const [fenced, accepted] = await Promise.all([
     readRefusal(receive([message(someone())])),
@@ -240,5 +240,5 @@ test('a fenced engine affects no other in its batch', async () => {
 });
 
 test('each conversation records the days of all its messages', async () => {
-  expect(await messagesOnUnknownDays(port.world.database)).toEqual([]);
+  expect(await messagesOnUnknownDays(internalApi.world.database)).toEqual([]);
 });

@@ -17,10 +17,10 @@ afterAll(() => stage.close());
 const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...messages);
 const receiveText = (text: string, given: Partial<InboundMessage> = {}) =>
   receive(stage.text(ana, text, given));
-const accept = (to = ana, instance = engine.instanceId) => stage.port.accept({ instance, to });
+const accept = (to = ana, instance = engine.instanceId) => stage.internalApi.accept({ instance, to });
 const optOuts = (phone = ana) =>
   stage.database.optOut.findMany({
-    where: { accountId: stage.port.world.accountId, contact: { names: { some: { name: phone } } } },
+    where: { accountId: stage.internalApi.world.accountId, contact: { names: { some: { name: phone } } } },
   });
 const setPolicy = (policy: object) =>
   stage.database.instance.update({ where: { id: engine.instanceId }, data: { policy } });
@@ -107,7 +107,7 @@ test('VOLTAR removes an opt-out, also one made by API; without one it is an ordi
   await accept();
 
   const { contactId } = await stage.database.contactName.findFirstOrThrow({
-    where: { accountId: stage.port.world.accountId, name: ana },
+    where: { accountId: stage.internalApi.world.accountId, name: ana },
   });
   const instance = await stage.database.instance.findUniqueOrThrow({ where: { id: engine.instanceId } });
   await stage.database.optOut.create({

@@ -9,19 +9,19 @@ import { Authentication } from './auth.js';
 
 const CACHED_MS = 1_500;
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 const engines: TestEngine[] = [];
 beforeAll(async () => {
-  port = await sharedInternalApi();
-  for (let count = 0; count < 8; count++) engines.push(await port.addEngine());
+  internalApi = await sharedInternalApi();
+  for (let count = 0; count < 8; count++) engines.push(await internalApi.addEngine());
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 /** With a manual clock, and a callback after each query of tokens. */
 function authentication(onQuery: () => Promise<void> = () => Promise.resolve()) {
   let now = 0;
   let queries = 0;
-  const { database } = port.world;
+  const { database } = internalApi.world;
   const counting = {
     $queryRaw: async (...query: Parameters<Database['$queryRaw']>) => {
       queries += 1;
@@ -81,12 +81,12 @@ test('refuses an unknown token among known ones', async () => {
 });
 
 test('does not cache a token that is revoked during its query', async () => {
-  const engine = await port.addEngine();
+  const engine = await internalApi.addEngine();
   let revoke = true;
   const { auth, authenticate, queries } = authentication(async () => {
     if (!revoke) return;
     revoke = false;
-    await port.world.database.engineToken.updateMany({
+    await internalApi.world.database.engineToken.updateMany({
       where: { instanceId: engine.instanceId },
       data: { revokedAt: new Date() },
     });

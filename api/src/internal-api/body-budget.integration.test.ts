@@ -18,25 +18,30 @@ test('limits the bytes a caller has in flight, and frees them when they are proc
 });
 
 describe('the internal API', () => {
-  let port: InternalApiWorld;
+  let internalApi: InternalApiWorld;
   beforeAll(async () => {
-    port = await sharedInternalApi();
+    internalApi = await sharedInternalApi();
   });
-  afterAll(() => port.close());
+  afterAll(() => internalApi.close());
 
   const SCHEMES: [what: string, schemes: readonly string[]][] = [
     ['as engines do', ['Bearer']],
     ['its token scheme written differently each time', ['Bearer', 'bearer', 'BEARER', 'bEaReR']],
   ];
   test.each(SCHEMES)('serves others while one engine sends endless bodies: %s', async (_, schemes) => {
-    const [thief, other] = [await port.addEngine(), await port.addEngine()];
+    const [thief, other] = [await internalApi.addEngine(), await internalApi.addEngine()];
     await other.acquire();
     const half = Buffer.concat([Buffer.from('{"a":"'), randomBytes(24 * 1024 * 1024)]);
     const statuses: number[] = [];
     const calls: ClientRequest[] = Array.from({ length: 8 }, (__, i) => {
       const call = request(
         {
-          ...{ host: '127.0.0.1', port: new URL(port.url).port, path: '/engine/inbound', method: 'POST' },
+          ...{
+            host: '127.0.0.1',
+            port: new URL(internalApi.url).port,
+            path: '/engine/inbound',
+            method: 'POST',
+          },
           headers: {
             authorization: `${schemes[i % schemes.length]} ${thief.token}`,
             'content-type': 'application/json',

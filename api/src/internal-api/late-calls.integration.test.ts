@@ -8,23 +8,23 @@ import { until } from '@gwk/test/support/wait';
 import { Prisma } from '../generated/prisma/client.js';
 
 /** Calls about messages that arrive after their repeat, and after later calls. */
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 let engine: TestEngine;
 beforeEach(async () => {
-  engine = await (await port.addEngine()).acquire();
+  engine = await (await internalApi.addEngine()).acquire();
 });
 
 let people = 0;
 const someone = () => `55119${String(10_000_000 + people++)}`;
-const accept = () => port.accept({ instance: engine.instanceId, to: someone() });
+const accept = () => internalApi.accept({ instance: engine.instanceId, to: someone() });
 const ids = (messages: { message_id: string }[]) => messages.map((one) => one.message_id);
 const status = async (id: string) =>
-  (await port.world.database.message.findUniqueOrThrow({ where: { id } })).status;
+  (await internalApi.world.database.message.findUniqueOrThrow({ where: { id } })).status;
 
 test('a claim that arrives after its repeat takes nothing, because no caller awaits its messages', async () => {
   const claimId = newUuid();
@@ -55,7 +55,7 @@ test('a repeated claim returns the messages of the first attempt', async () => {
 });
 
 test('a repeated claim waits for an attempt under way, and returns the messages that it takes', async () => {
-  const { database } = port.world;
+  const { database } = internalApi.world;
   const claimId = newUuid();
   const { epoch, holder } = engine.lease;
   const number = ++engine.number;
@@ -76,7 +76,7 @@ test('a repeated claim waits for an attempt under way, and returns the messages 
 
 test('a repeated claim waits for no other call of its instance', async () => {
   const { epoch, holder } = engine.lease;
-  await port.world.database.$transaction(async (tx) => {
+  await internalApi.world.database.$transaction(async (tx) => {
     await tx.$queryRaw`
       SELECT gwk_fence(ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid])`;
     expect(await engine.claim(10, newUuid(), ++engine.number, true)).toEqual([]);
@@ -84,14 +84,14 @@ test('a repeated claim waits for no other call of its instance', async () => {
 });
 
 async function claimWaits(): Promise<boolean> {
-  const waiting = await port.world.database.$queryRaw<unknown[]>`
+  const waiting = await internalApi.world.database.$queryRaw<unknown[]>`
     SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%gwk_claim_messages%'`;
   return waiting.length > 0;
 }
 
 test('a claim that finds nothing writes nothing', async () => {
-  const { database } = port.world;
+  const { database } = internalApi.world;
   const where = { instanceId: engine.instanceId };
   await engine.claim();
   expect(await database.engineCall.count({ where })).toBe(0);
@@ -103,8 +103,8 @@ test('a claim that finds nothing writes nothing', async () => {
 
 test('concurrent claims are answered by their own numbers', async () => {
   const accepted = await Promise.all(Array.from({ length: 5 }, () => accept()));
-  const other = await (await port.addEngine()).acquire();
-  const theirs = await port.accept({ instance: other.instanceId, to: someone() });
+  const other = await (await internalApi.addEngine()).acquire();
+  const theirs = await internalApi.accept({ instance: other.instanceId, to: someone() });
   const claimId = newUuid();
   const [first, second, third] = [++engine.number, ++engine.number, ++engine.number];
   const answers = await Promise.all([

@@ -16,14 +16,14 @@ import {
 import { openDatabase } from '../database/database.js';
 import { startInternalListener } from './listener.js';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 const lines: string[] = [];
 beforeAll(async () => {
-  port = await createInternalApiWorld({ log: { write: (line) => void lines.push(line) } });
-  engine = await (await port.addEngine()).acquire();
+  internalApi = await createInternalApiWorld({ log: { write: (line) => void lines.push(line) } });
+  engine = await (await internalApi.addEngine()).acquire();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 interface CallOptions {
   method?: string;
@@ -31,7 +31,7 @@ interface CallOptions {
   body?: string | Uint8Array<ArrayBuffer>;
 }
 async function call(path: string, { method = 'POST', token = engine.token, body = '{}' }: CallOptions = {}) {
-  const response = await fetch(new URL(path, port.url), {
+  const response = await fetch(new URL(path, internalApi.url), {
     method,
     headers: { authorization: `Bearer ${token}` },
     ...(method !== 'GET' && { body }),
@@ -83,7 +83,7 @@ describe('a call', () => {
       ...Object.keys(OPERATOR_ROUTES).map((route) => `/operator/${route}`),
     ];
     for (const path of paths) {
-      const response = await fetch(new URL(path, port.url), { method: 'POST', body: 'not JSON' });
+      const response = await fetch(new URL(path, internalApi.url), { method: 'POST', body: 'not JSON' });
       expect([path, response.status, await response.json()]).toEqual([path, 401, { error: 'unauthorized' }]);
     }
   });
@@ -112,7 +112,7 @@ describe('a call', () => {
   });
 
   test('that stops half-way affects no other', async () => {
-    const request = httpRequest(new URL('/engine/renew', port.url), {
+    const request = httpRequest(new URL('/engine/renew', internalApi.url), {
       method: 'POST',
       headers: { authorization: `Bearer ${engine.token}`, 'content-length': 100 },
     });
@@ -142,7 +142,7 @@ describe('a call', () => {
 test('logs contain nothing of the bodies and tokens of calls', async () => {
   const marker = `marker-${randomUUID()}`;
   const to = '5511966660001';
-  await port.accept({ instance: engine.instanceId, to, text: marker });
+  await internalApi.accept({ instance: engine.instanceId, to, text: marker });
   const [message] = await engine.claim();
   await engine.build(message!.message_id);
   const error = { code: 'wa_error' as const, message: marker };
@@ -160,7 +160,7 @@ test('logs contain nothing of the bodies and tokens of calls', async () => {
 
 test('a call is 503 while Postgres is unavailable', async () => {
   const database = openDatabase({ url: 'postgresql://gwk@127.0.0.1:1/none', poolSize: 2, program: 'test' });
-  const { world } = port;
+  const { world } = internalApi;
   const listener = await startInternalListener({
     config: {
       internalHost: '127.0.0.1',

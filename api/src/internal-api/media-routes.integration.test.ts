@@ -10,21 +10,23 @@ import {
 } from '@gwk/test/support/api/internal-api';
 import { openContent, sealContent } from '../messages/content.js';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await sharedInternalApi();
-  engine = await (await port.addEngine()).acquire();
+  internalApi = await sharedInternalApi();
+  engine = await (await internalApi.addEngine()).acquire();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const lease = (by: TestEngine) => ({ epoch: by.lease.epoch, holder: by.lease.holder });
 const upload = (by: TestEngine, bytes: Buffer, named: Record<string, string> = {}) => {
   const { epoch, holder } = lease(by);
-  return port.clientWith(by.token).upload({ epoch: String(epoch), holder, ...named }, Readable.from([bytes]));
+  return internalApi
+    .clientWith(by.token)
+    .upload({ epoch: String(epoch), holder, ...named }, Readable.from([bytes]));
 };
 const download = async (by: TestEngine, messageId: string) =>
-  buffer(await port.clientWith(by.token).download({ ...lease(by), message_id: messageId }));
+  buffer(await internalApi.clientWith(by.token).download({ ...lease(by), message_id: messageId }));
 const outcome = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
@@ -34,8 +36,8 @@ const outcome = (work: Promise<unknown>) =>
 /** A queued message whose file was prepared. */
 async function acceptPrepared(bytes: Buffer, to = '5511987650000'): Promise<string> {
   const { media_id: file } = await upload(engine, bytes);
-  const id = await port.accept({ instance: engine.instanceId, to });
-  const { database, sealer } = port.world;
+  const id = await internalApi.accept({ instance: engine.instanceId, to });
+  const { database, sealer } = internalApi.world;
   const row = await database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
   const content = JSON.parse(openContent(sealer, engine.instanceId, row.contentSealed)) as object;
   const sealed = sealContent(sealer, engine.instanceId, JSON.stringify({ ...content, finished: { file } }));
@@ -55,7 +57,7 @@ test('stores a received file for its instance, with the type of its content', as
     size: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
   });
-  const row = await port.world.database.media.findUniqueOrThrow({ where: { id: answer.media_id } });
+  const row = await internalApi.world.database.media.findUniqueOrThrow({ where: { id: answer.media_id } });
   expect(row.instanceIds).toEqual([engine.instanceId]);
 });
 
@@ -68,7 +70,7 @@ test.each([
   ['../..', null],
 ])('sanitizes a file name %j to %j', async (given, expected) => {
   const { media_id: id } = await upload(engine, Buffer.from('a'), { filename: given });
-  const row = await filesIn('', port.world.database, port.world.sealer).find(id);
+  const row = await filesIn('', internalApi.world.database, internalApi.world.sealer).find(id);
   expect(row!.filename).toBe(expected);
 });
 
@@ -78,7 +80,7 @@ test('an engine downloads the prepared file of a message only after it has claim
   expect(await outcome(download(engine, id))).toBe('the internal API refused the call: invalid');
   await engine.claim(10);
   expect((await download(engine, id)).equals(bytes)).toBe(true);
-  const other = await (await port.addEngine()).acquire();
+  const other = await (await internalApi.addEngine()).acquire();
   expect(await outcome(download(other, id))).toBe('the internal API refused the call: invalid');
 });
 

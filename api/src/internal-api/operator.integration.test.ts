@@ -2,11 +2,11 @@ import { newUuid } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { sharedInternalApi, readRefusal, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const resource = (name: string, given: { generation?: number; uid?: string } = {}): InstanceResource => ({
   apiVersion: 'gwk.dev/v1alpha1',
@@ -19,10 +19,10 @@ const resource = (name: string, given: { generation?: number; uid?: string } = {
     resourceVersion: '1',
     creationTimestamp: new Date().toISOString(),
   },
-  spec: { account: port.world.accountId, kind: 'sandbox', interactiveMode: 'text', suspended: false },
+  spec: { account: internalApi.world.accountId, kind: 'sandbox', interactiveMode: 'text', suspended: false },
 });
 const project = async (given: InstanceResource) => {
-  const projection = await port.operator.call('project', { resource: given });
+  const projection = await internalApi.operator.call('project', { resource: given });
   if (!projection.accepted) throw new Error(projection.reason);
   return projection.facts;
 };
@@ -37,7 +37,7 @@ test('projects a resource as a row whose engine gets a token and acquires a leas
     lease: { pod: null, epoch: 0, expires_at: null },
   });
   expect((await project(given)).id).toBe(facts.id);
-  const engine = await (await port.addPod(facts.id, 'pod-1')).acquire();
+  const engine = await (await internalApi.addPod(facts.id, 'pod-1')).acquire();
   const { lease } = await project(given);
   expect(lease).toMatchObject({ pod: 'pod-1', epoch: 1 });
   expect(Date.parse(lease.expires_at!)).toBeGreaterThanOrEqual(began + 45_000);
@@ -50,7 +50,7 @@ test('projects a resource as a row whose engine gets a token and acquires a leas
 test('refuses a resource with a reason', async () => {
   const given = resource('second');
   const foreign = { ...given, spec: { ...given.spec, account: 'nobody' } };
-  const projection = await port.operator.call('project', { resource: foreign });
+  const projection = await internalApi.operator.call('project', { resource: foreign });
   expect(projection).toMatchObject({ accepted: false, reason: 'AccountNotAllowed' });
 });
 
@@ -58,16 +58,17 @@ test('removal cancels queued messages, refuses the engine, and cleans up Redis o
   const given = resource('third');
   const { id } = await project(given);
   const began = Date.now();
-  const engine = await (await port.addPod(id, 'pod-1')).acquire();
-  const waiting = await port.accept({ instance: id, to: '5511955550001' });
+  const engine = await (await internalApi.addPod(id, 'pod-1')).acquire();
+  const waiting = await internalApi.accept({ instance: id, to: '5511955550001' });
   await engine.call('session-write', { entries: [{ type: 'creds', key: 'me', value: 'AAAA' }] });
-  const user = port.world.keys.engineUser(id);
-  const users = async () => (await port.world.redis.sendCommand(['ACL', 'USERS'])) as unknown as string[];
+  const user = internalApi.world.keys.engineUser(id);
+  const users = async () =>
+    (await internalApi.world.redis.sendCommand(['ACL', 'USERS'])) as unknown as string[];
 
-  const removed = await port.operator.call('remove', { uid: given.metadata.uid });
+  const removed = await internalApi.operator.call('remove', { uid: given.metadata.uid });
   expect(Date.parse(removed.lease_expires_at!)).toBeGreaterThanOrEqual(began + 45_000);
   expect(await users()).toContain(user);
-  const { database } = port.world;
+  const { database } = internalApi.world;
   expect(await database.message.findUnique({ where: { id: waiting } })).toMatchObject({
     errorCode: 'canceled',
   });
@@ -77,14 +78,16 @@ test('removal cancels queued messages, refuses the engine, and cleans up Redis o
     await readRefusal(engine.call('session-write', { entries: [{ type: 'a', key: 'b', value: 'AAAA' }] })),
   ).toBe('gone');
 
-  await port.operator.call('engine-ended', { instance_id: id, pod: 'pod-1' });
-  expect(await port.operator.call('remove', { uid: given.metadata.uid })).toEqual({ lease_expires_at: null });
+  await internalApi.operator.call('engine-ended', { instance_id: id, pod: 'pod-1' });
+  expect(await internalApi.operator.call('remove', { uid: given.metadata.uid })).toEqual({
+    lease_expires_at: null,
+  });
   expect(await users()).not.toContain(user);
-  expect(await port.world.redis.exists(port.world.keys.sends(id))).toBe(0);
+  expect(await internalApi.world.redis.exists(internalApi.world.keys.sends(id))).toBe(0);
 });
 
 test('removal of an unknown resource succeeds', async () => {
-  expect(await port.operator.call('remove', { uid: newUuid() })).toEqual({ lease_expires_at: null });
+  expect(await internalApi.operator.call('remove', { uid: newUuid() })).toEqual({ lease_expires_at: null });
 });
 
 test('observes many instances at once, and omits unknown ones', async () => {
@@ -92,17 +95,17 @@ test('observes many instances at once, and omits unknown ones', async () => {
     ['fourth', 'fifth'].map((name) => project(resource(name)).catch(() => null)),
   );
   const ids = known.flatMap((facts) => (facts ? [facts.id] : []));
-  const { instances } = await port.operator.call('observe', { ids: [...ids, newUuid()] });
+  const { instances } = await internalApi.operator.call('observe', { ids: [...ids, newUuid()] });
   expect(instances.map(({ id }) => id).sort()).toEqual([...ids].sort());
 });
 
 test('issuing a token deletes tokens revoked long ago', async () => {
-  const engine = await port.addEngine();
+  const engine = await internalApi.addEngine();
   const where = { instanceId: engine.instanceId };
   const yesterday = new Date(Date.now() - 25 * 3_600_000);
-  await port.world.database.engineToken.updateMany({ where, data: { revokedAt: yesterday } });
-  await port.addPod(engine.instanceId, 'pod-2');
-  expect(await port.world.database.engineToken.count({ where })).toBe(1);
+  await internalApi.world.database.engineToken.updateMany({ where, data: { revokedAt: yesterday } });
+  await internalApi.addPod(engine.instanceId, 'pod-2');
+  expect(await internalApi.world.database.engineToken.count({ where })).toBe(1);
 });
 
 describe('pairing from the cluster', () => {
@@ -112,16 +115,16 @@ describe('pairing from the cluster', () => {
   };
   const open = { method: 'qr', phone: null } as const;
   const pair = (id: string, request: { method: 'qr' | 'code'; phone: string | null } | null) =>
-    port.operator.call('pair', { instance_id: id, open: request });
+    internalApi.operator.call('pair', { instance_id: id, open: request });
 
   test('opens a session, requests an engine, and returns the code that the engine shows', async () => {
     const { id } = await web('pair-one');
     expect(await pair(id, null)).toMatchObject({ state: 'pending_pair', open: false, code: null });
     expect(await pair(id, open)).toMatchObject({ open: true, code: null, error: null });
-    const [seen] = (await port.operator.call('observe', { ids: [id] })).instances;
+    const [seen] = (await internalApi.operator.call('observe', { ids: [id] })).instances;
     expect(seen!.pairing).toBe(true);
 
-    const engine = await (await port.addPod(id, 'pod-1')).acquire();
+    const engine = await (await internalApi.addPod(id, 'pod-1')).acquire();
     const session = engine.terms!.pairing!.session;
     const news = { kind: 'qr' as const, code: '2@shown', expires_in_ms: 120_000 };
     const began = Date.now();
@@ -144,14 +147,14 @@ describe('pairing from the cluster', () => {
   test('writes an audit entry', async () => {
     const { id } = await web('pair-two');
     await pair(id, { method: 'code', phone: '5511999990000' });
-    const entries = await port.world.database.auditEntry.findMany({ where: { subject: id } });
+    const entries = await internalApi.world.database.auditEntry.findMany({ where: { subject: id } });
     expect(entries).toContainEqual(expect.objectContaining({ action: 'instance.pair', actor: 'cluster' }));
   });
 
   test('opens no session for an instance that is paired', async () => {
-    const id = await port.world.addInstance({ state: 'connecting' });
+    const id = await internalApi.world.addInstance({ state: 'connecting' });
     expect(await pair(id, open)).toMatchObject({ state: 'connecting', open: false });
-    expect(await port.world.database.pairingSession.count({ where: { instanceId: id } })).toBe(0);
+    expect(await internalApi.world.database.pairingSession.count({ where: { instanceId: id } })).toBe(0);
   });
 
   test('is refused for a deleted instance', async () => {

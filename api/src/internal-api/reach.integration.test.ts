@@ -9,11 +9,11 @@ import {
 } from '@gwk/test/support/api/internal-api';
 
 /** Walks every engine route with wrong tokens, wrong leases and the ids of another instance. */
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 beforeAll(async () => {
-  port = await sharedInternalApi();
+  internalApi = await sharedInternalApi();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const now = () => new Date().toISOString();
 
@@ -85,7 +85,7 @@ async function call(
 
 /** Reads everything stored about an instance and its messages. */
 async function readStored(instanceId: string): Promise<string> {
-  const { database } = port.world;
+  const { database } = internalApi.world;
   const where = { instanceId };
   const rows = [
     await database.instance.findUnique({ where: { id: instanceId }, include: { lease: true } }),
@@ -107,13 +107,13 @@ async function readStored(instanceId: string): Promise<string> {
  * An instance with an unconfirmed send, a queued message, a session, an open pairing and a requested unlink.
  */
 async function createVictim() {
-  const engine = await (await port.addEngine()).acquire();
-  const unconfirmed = await port.accept({ instance: engine.instanceId, to: '5511977770001' });
+  const engine = await (await internalApi.addEngine()).acquire();
+  const unconfirmed = await internalApi.accept({ instance: engine.instanceId, to: '5511977770001' });
   const [claimed] = await engine.claim();
   await engine.build(unconfirmed);
-  await port.accept({ instance: engine.instanceId, to: '5511977770002' });
+  await internalApi.accept({ instance: engine.instanceId, to: '5511977770002' });
   await engine.call('session-write', { entries: [{ type: 'creds', key: 'me', value: 'c2VjcmV0' }] });
-  const { database } = port.world;
+  const { database } = internalApi.world;
   const { instanceId } = engine;
   const [pairingId, unlinkId] = [newUuid(), newUuid()];
   await database.pairingSession.create({
@@ -133,7 +133,7 @@ describe('an engine with the ids of another instance', () => {
   });
 
   test.each(ROUTES)('changes nothing of it on %s', async (route) => {
-    const stranger = await (await port.addEngine()).acquire();
+    const stranger = await (await internalApi.addEngine()).acquire();
     const body = bodies(ids)[route];
     // First the other lease with its own token, then its own lease.
     const expected = route === 'acquire' ? 'lease-held' : 'fenced';
@@ -143,7 +143,7 @@ describe('an engine with the ids of another instance', () => {
   });
 
   test('reads nothing of it', async () => {
-    const stranger = await (await port.addEngine()).acquire();
+    const stranger = await (await internalApi.addEngine()).acquire();
     expect(await stranger.claim()).toEqual([]);
     const wanted = [
       { type: 'creds', keys: null },
@@ -181,7 +181,7 @@ const INTRUDERS: Intruder[] = [
     'unauthorized',
     async (owner) => {
       await owner.call('release', {});
-      const next = await (await port.addPod(owner.instanceId, 'pod-2')).acquire();
+      const next = await (await internalApi.addPod(owner.instanceId, 'pod-2')).acquire();
       return withLease(owner, next.lease);
     },
   ],
@@ -189,7 +189,7 @@ const INTRUDERS: Intruder[] = [
     'an unknown token',
     'unauthorized',
     (owner) => {
-      const client = port.clientWith(`gwk_engine_${'x'.repeat(43)}`);
+      const client = internalApi.clientWith(`gwk_engine_${'x'.repeat(43)}`);
       return new TestEngine(client, owner.instanceId, owner.pod, '').with(owner.lease);
     },
   ],

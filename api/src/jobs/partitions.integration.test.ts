@@ -210,7 +210,7 @@ describe('partitions', () => {
       await tx.$executeRawUnsafe(`LOCK TABLE events_${days(-80, -80)[0]!} IN SHARE UPDATE EXCLUSIVE MODE`);
       expect(await job.pass()).toEqual({ amount: 2, more: false });
       expect(await job.pass()).toEqual({ amount: 0, more: false });
-      // The job waits for it once a pass, and logs once that it is in use.
+      // The job logs each wait for a table in use, so one line means that it waited once.
       expect(readLines().filter(({ msg }) => msg.includes('in use'))).toHaveLength(1);
     }, NO_LIMIT);
     expect((await listPartitions('events'))[0]).toBe(days(-80, -80)[0]);

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const responses: ServerResponse[] = [];
 const created = (message: unknown) => void responses.push((message as { response: ServerResponse }).response);
-/** Disconnects the client, and lets the next check of the API find that. */
+/** Disconnects the client, and lets the next check of the API detect it. */
 async function disconnect(call: ClientRequest): Promise<void> {
   const response = responses.findLast(({ req }) => req.url === call.path)!;
   call.destroy();

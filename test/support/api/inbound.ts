@@ -33,22 +33,22 @@ const OPTIONS = [
 export class InboundStage {
   #people = 0;
 
-  private constructor(readonly port: InternalApiWorld) {}
+  private constructor(readonly internalApi: InternalApiWorld) {}
 
   static async open(): Promise<InboundStage> {
     return new InboundStage(await sharedInternalApi());
   }
 
   get database(): Database {
-    return this.port.world.database;
+    return this.internalApi.world.database;
   }
 
   close(): Promise<void> {
-    return this.port.close();
+    return this.internalApi.close();
   }
 
   async engine(values?: Record<string, unknown>): Promise<TestEngine> {
-    return (await this.port.addEngine(values)).acquire();
+    return (await this.internalApi.addEngine(values)).acquire();
   }
 
   /** Returns a random phone number. */
@@ -86,7 +86,7 @@ export class InboundStage {
     const rows = await this.database.event.findMany({ where, orderBy: { id: 'asc' } });
     return rows.map((row) => ({
       type: row.type,
-      data: openEventData(this.port.world.sealer, row.accountId, row.dataSealed),
+      data: openEventData(this.internalApi.world.sealer, row.accountId, row.dataSealed),
     }));
   }
 
@@ -109,7 +109,7 @@ export class InboundStage {
 
   /** Sends a message: claimed, built and reported as sent, with its network id. */
   async sent(engine: TestEngine, to: string): Promise<Message> {
-    const id = await this.port.accept({ instance: engine.instanceId, to });
+    const id = await this.internalApi.accept({ instance: engine.instanceId, to });
     await engine.claim();
     await engine.build(id);
     await engine.sent(id);
@@ -129,7 +129,7 @@ export class InboundStage {
         waMessageId: waMessageId!,
         kind,
         mode,
-        optionsSealed: new Uint8Array(sealMenu(this.port.world.sealer, engine.instanceId, content)),
+        optionsSealed: new Uint8Array(sealMenu(this.internalApi.world.sealer, engine.instanceId, content)),
         sentAt,
         deleteAt: new Date(sentAt.getTime() + 90 * 86_400_000),
       },
