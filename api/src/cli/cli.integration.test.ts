@@ -147,7 +147,7 @@ test('counts the values encrypted with each key and prints no key', async () => 
   const current = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
   expect(json).toEqual({ current, configured: [current], encrypted: {} });
   const other = { ...env, GWK_ENCRYPTION_KEYS: Buffer.alloc(32, 6).toString('base64') };
-  expect((await gwk(['encryption', 'reencrypt'], other)).error).toContain('behind it');
+  expect((await gwk(['encryption', 'reencrypt'], other)).error).toContain('the old one after it');
 });
 
 test('sets and gets the policy of an account, and rejects an invalid one', async () => {
