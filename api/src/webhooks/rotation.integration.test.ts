@@ -60,8 +60,8 @@ describe('secret rotation', () => {
     const { id } = await stage.create('https://hooks.shop.com.br/');
     const answers = await Promise.all([1, 2, 3, 4].map(() => stage.rotate(id)));
     expect(new Set(answers.map(({ body }) => body.secret)).size).toBe(4);
-    const kept = await world.db.webhookSecret.findMany({ where: { endpointId: endpointUuid(id) } });
-    expect(kept.filter(({ expiresAt }) => expiresAt === null)).toHaveLength(1);
+    const stored = await world.db.webhookSecret.findMany({ where: { endpointId: endpointUuid(id) } });
+    expect(stored.filter(({ expiresAt }) => expiresAt === null)).toHaveLength(1);
   });
 
   test('returns the same secret per idempotency key, also after a crash, and not to other keys', async () => {
@@ -81,9 +81,9 @@ describe('secret rotation', () => {
     const { secret } = (await stage.rotate(id)).body;
     const entries = await world.db.auditEntry.findMany({ where: { subject: endpointUuid(id) } });
     expect(entries.map(({ action }) => action)).toEqual(['webhook.create', 'webhook.rotate-secret']);
-    const kept = await world.db.webhookSecret.findMany({ where: { endpointId: endpointUuid(id) } });
+    const stored = await world.db.webhookSecret.findMany({ where: { endpointId: endpointUuid(id) } });
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-    for (const { secretSealed } of kept) {
+    for (const { secretSealed } of stored) {
       expect(Buffer.from(secretSealed).includes(key)).toBe(false);
       expect(Buffer.from(secretSealed).includes(secret)).toBe(false);
     }

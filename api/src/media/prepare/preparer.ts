@@ -30,7 +30,7 @@ const TEMPORARY_RETRIES_MS = [2_000, 10_000];
 const MAX_ATTEMPTS = 12;
 const FAULT_RETRY_MS = 5_000;
 const MAX_FAULT_RETRY_MS = 120_000;
-/** An account may use one slot of this many, so that slow servers of one account do not block the others. */
+/** One account may use 1/2 of the slots, so that its slow servers do not block other accounts. */
 const ACCOUNT_SHARE = 2;
 
 /**

@@ -18,22 +18,25 @@ function manualTimeout() {
 }
 
 describe('a call without a connection', () => {
-  let silent: Server;
+  let unresponsive: Server;
   const taken: Socket[] = [];
   let dispatcher: Agent;
   let prepared: PreparedCall;
   beforeEach(async () => {
     // Accepts connections and sends nothing, so TLS is never established.
-    silent = createServer((socket) => taken.push(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
+    unresponsive = createServer((socket) => taken.push(socket.on('error', () => undefined))).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(unresponsive, 'listening');
     dispatcher = new Agent({ connect: { timeout: 0 } });
-    const url = new URL(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/`);
+    const url = new URL(`https://127.0.0.1:${(unresponsive.address() as AddressInfo).port}/`);
     prepared = { claimed: {} as PreparedCall['claimed'], url, headers: {}, body: '{}' };
   });
   afterEach(async () => {
     for (const socket of taken) socket.destroy();
     await dispatcher.destroy();
-    silent.close();
+    unresponsive.close();
   });
 
   test('ends with its own timeout, not with that of the connection', async () => {
@@ -111,7 +114,7 @@ describe('stored response body', () => {
     ['exactly 20,000 bytes', cut(bytes(20_000), 7_000), bytes(20_000)],
     ['the first 20,000 bytes of three chunks', cut(bytes(21_000), 7_000), bytes(20_000)],
     ['the first 20,000 bytes of a larger chunk', [bytes(50_000)], bytes(20_000)],
-  ])('%s', async (_, chunks, kept) => {
-    expect(await answered(chunks)).toEqual(kept);
+  ])('%s', async (_, chunks, stored) => {
+    expect(await answered(chunks)).toEqual(stored);
   });
 });

@@ -16,20 +16,20 @@ afterEach(() => world.reset());
 
 describe('endpoints', () => {
   test('410 disables the endpoint and fails its queued deliveries', async () => {
-    const gone = Promise.withResolvers<void>();
+    const isDisabled = Promise.withResolvers<void>();
     let calls = 0;
     // The other calls keep their slots until the first has disabled the endpoint, so the rest stays queued.
     const target = await world.startReceiver((res) => {
       const answer = () => void res.writeHead(410).end();
       if (calls++ === 0) answer();
-      else void gone.promise.then(answer);
+      else void isDisabled.promise.then(answer);
     });
     const { id } = await world.addEndpoint(target.url);
     await world.emit(30);
     await world.startWorker();
     const where = { id, enabled: false };
     await until(() => world.db.webhookEndpoint.findFirst({ where }), { what: 'the endpoint is disabled' });
-    gone.resolve();
+    isDisabled.resolve();
     const rows = await world.finished(id, 30);
     expect(new Set(rows.map(({ lastError }) => lastError))).toEqual(
       new Set(['answered 410', 'the endpoint was disabled']),

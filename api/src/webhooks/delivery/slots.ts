@@ -91,7 +91,7 @@ export class Slots {
     };
   }
 
-  /** Counts running calls, and fills the slots of unresponsive endpoints so that a claim leaves them out. */
+  /** Counts running calls. During a backoff all slots of an endpoint count as busy, and after it all but one. */
   #busyWithBackoff(): ReadonlyMap<string, number> {
     if (this.#unresponsive.size === 0) return this.#busy;
     const busy = new Map(this.#busy);
