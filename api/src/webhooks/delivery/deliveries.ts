@@ -50,14 +50,11 @@ const DRAIN_MS = 10_000;
 const STOPPING_WRITE_MS = 3_000;
 
 /**
- * Delivers webhooks: claim -> prepare -> call -> record the result.
+ * Delivers webhooks: claim -> prepare -> call -> record the result. A claim locks a queue entry for the timeout and a margin.
+ * Claimed entries do not wait here, so a lock expires only if its worker died or cannot write; another worker then calls
+ * again (at least once). A result is written only under the lock of its call, so none is written twice.
  *
- * A claim locks a queue entry for the timeout and a margin. Claimed entries do not wait in this process, so a lock expires
- * only if its worker died or cannot write; another worker then calls again (at least once). A result is written only
- * under the lock of its call, so none is written twice.
- *
- * The worker polls, because NOTIFY would serialise all commits that write events. It polls every 100 ms (one index
- * look-up if the queue is empty), and less often if a poll takes long.
+ * The worker polls every 100 ms, and less often if a poll takes long. NOTIFY would serialise all commits that write events.
  */
 export class Deliveries {
   readonly #deps: DeliveryDeps;
