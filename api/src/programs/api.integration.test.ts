@@ -31,7 +31,7 @@ test('refuses to start with a pool larger than Postgres allows', async () => {
   url.username = role;
   url.password = 'pw';
   const narrow = { DATABASE_URL: url.href, GWK_API_DATABASE_POOL: '4' };
-  await expect(api.addReplica(narrow)).rejects.toThrow(/limit of the role.*GWK_API_DATABASE_POOL asks for 4/);
+  await expect(api.addReplica(narrow)).rejects.toThrow(/limit of the role.*GWK_API_DATABASE_POOL is 4/);
   await api.db.$executeRawUnsafe(`DROP OWNED BY ${role}`);
   await api.db.$executeRawUnsafe(`DROP ROLE ${role}`);
 });
