@@ -130,11 +130,11 @@ describe('a quoted message', () => {
     const to = someone();
     const first = await sendText('Olá', to);
     await answer(first);
-    const what = { wa_message_id: await findWaId(first), chat: `${to}@s.whatsapp.net`, from_me: true };
-    expect(await claimQuoted()).toEqual([{ ...what, participant: null, type: 'text', text: 'Olá' }]);
+    const reference = { wa_message_id: await findWaId(first), chat: `${to}@s.whatsapp.net`, from_me: true };
+    expect(await claimQuoted()).toEqual([{ ...reference, participant: null, type: 'text', text: 'Olá' }]);
     await internalApi.world.database.messageContent.delete({ where: { messageId: first } });
     await answer(first);
-    expect(await claimQuoted()).toMatchObject([{ ...what, text: '' }]);
+    expect(await claimQuoted()).toMatchObject([{ ...reference, text: '' }]);
   });
 
   test.each([

@@ -162,11 +162,11 @@ test.each(SEEDS)('keeps the order, and ends each message once (seed %d)', async 
 
   const where = { instanceId: engine.instanceId };
   const rows = await internalApi.world.database.message.findMany({ where });
-  const statusOf = new Map(rows.map((row) => [row.id, row.status]));
+  const statuses = new Map(rows.map((row) => [row.id, row.status]));
   for (const [chat, accepted] of run.accepted) {
     const places = (run.arrived.get(chat) ?? []).map((id) => accepted.indexOf(id));
     expect(places).toEqual([...places].sort((a, b) => a - b));
-    const left = accepted.filter((id) => statusOf.get(id) !== 'failed');
+    const left = accepted.filter((id) => statuses.get(id) !== 'failed');
     expect([...new Set(run.arrived.get(chat))]).toEqual(left);
   }
   const ended = await internalApi.world.database.event.groupBy({

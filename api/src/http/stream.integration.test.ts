@@ -15,9 +15,9 @@ const observer: Observer = { answered: () => undefined, closing: false, clock: p
 
 test('bounds the data it buffers for a client that does not read', async () => {
   let maxBuffered = 0;
-  let gone: AbortSignal | undefined;
+  let signal: AbortSignal | undefined;
   const produce = async (out: EventStream, res: Reply): Promise<void> => {
-    gone = out.signal;
+    signal = out.signal;
     while (!out.signal.aborted) {
       out.send('much', 'x'.repeat(MB / 4));
       maxBuffered = Math.max(maxBuffered, res.writableLength);
@@ -40,7 +40,7 @@ test('bounds the data it buffers for a client that does not read', async () => {
   const readers = new SlowReaders();
   try {
     readers.ask(connect((server.address() as AddressInfo).port, '127.0.0.1'));
-    await until(() => gone?.aborted, { what: 'the stream is ended' });
+    await until(() => signal?.aborted, { what: 'the stream is ended' });
     expect(maxBuffered).toBeLessThan(2 * MB);
   } finally {
     readers.leave();

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const named = { filename: null, declared: null };
 const receive = () => files.receive(Readable.from([Buffer.from('a file')]), 1_000, named);
-const kept = async (messageId: string | null = null): Promise<MediaRow> => {
+const keepFile = async (messageId: string | null = null): Promise<MediaRow> => {
   const accountId = world.accountId;
   return files.keep(await receive(), { id: newUuid(), accountId, messageId, filename: 'a.txt' });
 };
@@ -40,7 +40,7 @@ const expire = ({ id }: MediaRow, days: number) =>
     UPDATE media SET expires_at = now() - ${days}::integer * interval '1 day' WHERE id = ${id}::uuid`;
 
 test('removes an expired file with its key and name, and keeps its row for 30 more days', async () => {
-  const [row, fresh] = [await kept(), await kept()];
+  const [row, fresh] = [await keepFile(), await keepFile()];
   await expire(row, 0);
   await job();
   expect(stored()).toEqual([fresh.storeKey]);
@@ -54,7 +54,7 @@ test('removes an expired file with its key and name, and keeps its row for 30 mo
 });
 
 test('removes a file made for a message together with its content', async () => {
-  const row = await kept(newUuid());
+  const row = await keepFile(newUuid());
   await job();
   expect(await files.find(row.id)).toBeNull();
   expect(stored()).not.toContain(row.storeKey);
@@ -72,7 +72,7 @@ test('removes a file without a row after one hour, not before', async () => {
 });
 
 test('removes the files of a deleted account', async () => {
-  const row = await kept();
+  const row = await keepFile();
   await world.database.$executeRaw`DELETE FROM media WHERE id = ${row.id}::uuid`;
   await job();
   expect(stored()).not.toContain(row.storeKey);

@@ -119,7 +119,7 @@ describe('authorization', () => {
 });
 
 describe('the form of a request', () => {
-  const parametersOf = ({ query }: Operation): string[] =>
+  const listParameters = ({ query }: Operation): string[] =>
     Object.keys((query as unknown as { shape: object }).shape);
   const withJson = only(({ body, bodyType }) => body !== undefined && bodyType === undefined);
 
@@ -152,7 +152,7 @@ describe('the form of a request', () => {
     '$title with a parameter given twice: validation-error',
     async ({ operation }) => {
       const { path } = sample(operation);
-      for (const name of parametersOf(operation)) {
+      for (const name of listParameters(operation)) {
         const answer = await call(client, { method: 'GET', path: `${path}?${name}=1&${name}=2` });
         expectProblem(answer, 'validation-error');
         expect(answer.body.errors![0]!.path.split('.')[0]).toBe(name);
@@ -164,7 +164,7 @@ describe('the form of a request', () => {
     '$title with NUL in a parameter: validation-error that names it',
     async ({ operation }) => {
       const { path } = sample(operation);
-      for (const name of parametersOf(operation)) {
+      for (const name of listParameters(operation)) {
         for (const value of ['%00', '1%00', '%001']) {
           const answer = await call(client, { method: 'GET', path: `${path}?${name}=${value}` });
           expectProblem(answer, 'validation-error');

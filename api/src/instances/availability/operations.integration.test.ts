@@ -95,11 +95,11 @@ test('returns the current month in São Paulo by default, up to now, with an ope
     [hourAgo.toISOString(), 'connected'],
     [minuteAgo.toISOString(), 'disconnected', 'connection_lost'],
   );
-  const asked = Date.now();
+  const askedAt = Date.now();
   const { body } = await readAvailability();
   expect(body.timezone).toBe('America/Sao_Paulo');
   // The period ends at a whole second.
-  expect(Date.parse(body.period_end)).toBeGreaterThan(asked - 1_000);
+  expect(Date.parse(body.period_end)).toBeGreaterThan(askedAt - 1_000);
   expect(Date.parse(body.period_end)).toBeLessThanOrEqual(Date.now());
   expect(body.incidents.at(-1)).toMatchObject({ end: null, state: 'disconnected' });
 });

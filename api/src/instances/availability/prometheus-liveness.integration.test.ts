@@ -35,10 +35,10 @@ describe('the answer', () => {
   let server: Server;
   let base: string;
   let answer: { status: number; body: string; headers?: Record<string, string> };
-  const asked: { url: string | undefined; headers: IncomingHttpHeaders }[] = [];
+  const requests: { url: string | undefined; headers: IncomingHttpHeaders }[] = [];
   beforeAll(async () => {
     server = createServer((request, response) => {
-      asked.push({ url: request.url, headers: request.headers });
+      requests.push({ url: request.url, headers: request.headers });
       request.resume().on('end', () => response.writeHead(answer.status, answer.headers).end(answer.body));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -77,7 +77,7 @@ describe('the answer', () => {
       [alive.instanceId]: { alive: new Date(1_777_896_004_000), connected: null },
     });
     const authorization = `Basic ${Buffer.from('us er:pass').toString('base64')}`;
-    expect(asked.at(-1)).toMatchObject({ url: '/prometheus/api/v1/query', headers: { authorization } });
+    expect(requests.at(-1)).toMatchObject({ url: '/prometheus/api/v1/query', headers: { authorization } });
   });
 
   test.each([
@@ -92,8 +92,8 @@ describe('the answer', () => {
   });
 
   test('is not requested without suspects', async () => {
-    const before = asked.length;
+    const before = requests.length;
     expect((await new PrometheusLiveness(`http://${base}`).read([])).size).toBe(0);
-    expect(asked.length).toBe(before);
+    expect(requests.length).toBe(before);
   });
 });
