@@ -20,6 +20,6 @@ export function maySee(caller: Caller, instanceId: string): boolean {
 }
 
 /** Instances of a restricted key as an SQL parameter; null: not restricted. */
-export function restrictionOf(caller: Caller): string[] | null {
+export function listRestriction(caller: Caller): string[] | null {
   return caller.instances === null ? null : [...caller.instances];
 }

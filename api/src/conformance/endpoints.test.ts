@@ -1,6 +1,6 @@
 import { PROBLEMS } from '@gwk/core/problems';
 import { OPERATIONS } from '../public-api/operations.js';
-import { problemsOf } from '../openapi/problems.js';
+import { listProblems } from '../openapi/problems.js';
 
 /** Every endpoint of the HTTP interface, with its scope and its success status. */
 const I = '/v1/instances/{instance_id}';
@@ -64,7 +64,7 @@ test('the operations table has exactly these endpoints', () => {
 });
 
 test('every problem but method-not-allowed is documented for an operation', () => {
-  const answered = new Set(OPERATIONS.flatMap((operation) => [...problemsOf(operation).values()].flat()));
+  const answered = new Set(OPERATIONS.flatMap((operation) => [...listProblems(operation).values()].flat()));
   const missing = Object.keys(PROBLEMS).filter((code) => !answered.has(code as keyof typeof PROBLEMS));
   expect(missing).toEqual(['method-not-allowed']);
 });

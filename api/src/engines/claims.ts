@@ -4,7 +4,7 @@ import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseIdentity } fro
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, MessageStatus, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
-import { chatOf } from '../events/emit.js';
+import { buildChat } from '../events/emit.js';
 import { failMessages } from '../messages/apply-status.js';
 import { openContent, openBuilt } from '../messages/content.js';
 import { readQuotes } from '../messages/quotes.js';
@@ -120,7 +120,7 @@ export class Claims {
       return {
         message_id: messageId,
         conversation_id: row.conversation_id,
-        chat: chatOf({ groupId: row.group_id, contactName: row.contact_name }).id,
+        chat: buildChat({ groupId: row.group_id, contactName: row.contact_name }).id,
         wa_message_id: row.wa_message_id,
         type: row.type,
         content: openContent(sealer, instanceId, row.content_sealed),

@@ -108,15 +108,15 @@ export interface Chat {
 }
 
 /** Builds the chat from the group id, or from the preferred name of the contact (gwk_contact_name). */
-export function chatOf(conversation: { groupId: string | null; contactName: string | null }): Chat {
+export function buildChat(conversation: { groupId: string | null; contactName: string | null }): Chat {
   const { groupId, contactName } = conversation;
   if (groupId !== null) return { id: groupId, is_group: true };
   const name = contactName ?? '';
-  return { id: toNetworkId(name), is_group: false, ...phoneOf(name) };
+  return { id: toNetworkId(name), is_group: false, ...buildPhone(name) };
 }
 
 /** Returns the phone number of a contact's preferred name; undefined if only a LID is known. */
-export function phoneOf(contactName: string | null): { phone?: string } {
+export function buildPhone(contactName: string | null): { phone?: string } {
   return contactName === null || contactName === '' || contactName.includes('@')
     ? {}
     : { phone: contactName };

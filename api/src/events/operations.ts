@@ -3,7 +3,7 @@ import type { EventType } from '@gwk/core/events';
 import { Problem } from '@gwk/core/problems';
 import { EventListQuery, EventOut } from '@gwk/core/resources/event';
 import type { Sealer } from '@gwk/core/encryption';
-import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
+import { maySee, listRestriction, type Caller } from '../accounts/caller.js';
 import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
@@ -28,7 +28,7 @@ export const eventOperations = [
     async handle({ caller, query: { limit, cursor, ...filters }, services: { db, sealer, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/events', filters };
       const after = cursors.read(list, cursor);
-      let instances = restrictionOf(caller);
+      let instances = listRestriction(caller);
       if (filters.instance_id !== undefined) {
         const id = fromPublicId('instance', filters.instance_id);
         instances = [await findFilterInstance(db, caller, id)];

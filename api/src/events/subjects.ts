@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/database.js';
-import { chatOf, type MessageSubject } from './emit.js';
+import { buildChat, type MessageSubject } from './emit.js';
 
 interface SubjectRow {
   message_id: string;
@@ -22,15 +22,15 @@ export async function readMessageSubjects(
     FROM unnest(${messageIds}::uuid[]) AS wanted(id)
     JOIN messages m ON m.id = wanted.id
     JOIN conversations c ON c.id = m.conversation_id`;
-  return new Map(rows.map((row) => [row.message_id, subjectOf(row)]));
+  return new Map(rows.map((row) => [row.message_id, toMessageSubject(row)]));
 }
 
-export function subjectOf(row: SubjectRow): MessageSubject {
+export function toMessageSubject(row: SubjectRow): MessageSubject {
   return {
     accountId: row.account_id,
     instanceId: row.instance_id,
     messageId: row.message_id,
     waMessageId: row.wa_message_id,
-    chat: chatOf({ groupId: row.group_id, contactName: row.contact_name }),
+    chat: buildChat({ groupId: row.group_id, contactName: row.contact_name }),
   };
 }

@@ -60,7 +60,7 @@ export function respondProblem(
   problem: Problem,
   options: { docsUrl: string; observer: Observer; headers?: readonly string[] },
 ): void {
-  const path = pathOf(req.originalUrl ?? req.url);
+  const path = stripQuery(req.originalUrl ?? req.url);
   const body = buildProblemBody(problem, { docsUrl: options.docsUrl, path, requestId: req.requestId });
   const { retryAfter } = problem.extras;
   const headers = [...(options.headers ?? [])];
@@ -106,7 +106,7 @@ export function pushRate(headers: string[], rate: RateVerdict): void {
 }
 
 /** Returns the path without its query, unchanged otherwise. */
-export function pathOf(url: string): string {
+export function stripQuery(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }

@@ -109,7 +109,7 @@ export function readsMenus(arrival: Arrival): boolean {
 }
 
 /** Returns the voter; empty in a direct chat, which has one voter. */
-export function voterOf({ chat, sender, message }: Arrival): string | null {
+export function findVoter({ chat, sender, message }: Arrival): string | null {
   if (!message.vote && !message.tap) return null;
   return chat.kind === 'group' ? (sender?.name ?? message.from) : '';
 }

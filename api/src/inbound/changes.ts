@@ -7,7 +7,7 @@ import {
 } from '../events/emit.js';
 import type { Arrival, Incoming } from './arrival.js';
 import type { Known, Target } from './gather.js';
-import { networkId, senderOf, subjectOf } from './subject.js';
+import { networkId, buildSender, buildSubject } from './subject.js';
 
 type Change = NonNullable<Incoming['change']>;
 
@@ -20,13 +20,13 @@ export function changeEvents(
   const { message, at } = arrival;
   const target = known.target && isPlausible(arrival, known.target, change) ? known.target : null;
   const subject = {
-    ...subjectOf(arrival, known),
+    ...buildSubject(arrival, known),
     messageId: target?.messageId ?? null,
     waMessageId: change.wa_message_id,
   };
   const author: Author = message.from_me
     ? { from_me: true }
-    : { from_me: false, from: senderOf(arrival, known) };
+    : { from_me: false, from: buildSender(arrival, known) };
   switch (change.kind) {
     case 'edit':
       return { events: [messageEdited(subject, at, author, change.text)], deletes: null };

@@ -5,7 +5,7 @@ import { typedText, type Arrival } from './arrival.js';
 import { changeEvents } from './changes.js';
 import type { Known } from './gather.js';
 import { clickedIn, replyToClick, replyToTyping, readVote, type Answer, type Vote } from './replies.js';
-import { receivedOf, senderOf, subjectOf } from './subject.js';
+import { buildReceived, buildSender, buildSubject } from './subject.js';
 
 /** Effects of an inbound message. Decided by pure functions. */
 export interface Meaning {
@@ -85,7 +85,7 @@ function decideTyped({ arrival, known, policy, written }: TypedCase): Meaning {
 
 function received(arrival: Arrival, known: Known, reply?: Reply): EventDraft {
   return messageReceived({
-    ...receivedOf(arrival, known),
+    ...buildReceived(arrival, known),
     ...(reply && { reply, text: textOf(arrival, reply) }),
   });
 }
@@ -96,7 +96,7 @@ const textOf = ({ message }: Arrival, reply: Reply): string => message.text ?? r
 /** Event of an opt-out or opt-in word, emitted if the word changed something (words.ts). */
 export function wordEvent(arrival: Arrival, known: Known, { asks, keyword }: Word): EventDraft {
   const type = asks === 'opt_out' ? 'contact.opted_out' : 'contact.opted_in';
-  const { accountId, instanceId } = subjectOf(arrival, known);
+  const { accountId, instanceId } = buildSubject(arrival, known);
   const { messageId, at } = arrival;
-  return contactOpted(type, { accountId, instanceId, messageId, at }, senderOf(arrival, known), keyword);
+  return contactOpted(type, { accountId, instanceId, messageId, at }, buildSender(arrival, known), keyword);
 }

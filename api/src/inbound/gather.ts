@@ -4,7 +4,7 @@ import type { Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import { openMenu } from '../messages/content.js';
-import { mediaId, readsMenus, targetId, voterOf, type Arrival } from './arrival.js';
+import { mediaId, readsMenus, targetId, findVoter, type Arrival } from './arrival.js';
 
 /** A sent menu, with the number of selectable options (null: not a poll). */
 export interface KnownMenu extends OpenMenu {
@@ -101,7 +101,7 @@ export async function gather(
       ${arrivals.map(targetId)}::text[],
       ${arrivals.map(({ message }) => message.quoted_wa_message_id)}::text[],
       ${arrivals.map(readsMenus)}::boolean[],
-      ${arrivals.map(voterOf)}::text[])`;
+      ${arrivals.map(findVoter)}::text[])`;
   const targets = await gatherTargets(database, arrivals, rows);
   const files = await gatherFiles(database, arrivals);
   return rows.map((row, index) => {

@@ -3,7 +3,7 @@ import { toPublicId } from '@gwk/core/ids';
 import { recogniseReply, type MenuOption } from '@gwk/core/menus/replies';
 import { diffVote, toggleOption } from '@gwk/core/menus/votes';
 import type { Reply } from '../events/emit.js';
-import { targetId, voterOf, type Arrival } from './arrival.js';
+import { targetId, findVoter, type Arrival } from './arrival.js';
 import type { Known, KnownMenu } from './gather.js';
 
 /** Answer to a menu by a click, typed text or a vote (docs/interface.md). */
@@ -87,7 +87,7 @@ export function readVote(arrival: Arrival, known: Known): Vote | null {
   const reply = (place: number): Reply => replyOf(poll, poll.options[place]!, 'poll');
   return {
     pollId: poll.messageId,
-    voter: voterOf(arrival)!,
+    voter: findVoter(arrival)!,
     before: known.chosen,
     now,
     replies: [

@@ -1,35 +1,35 @@
 import { toNetworkId } from '@gwk/core/recipients';
-import { phoneOf, type Chat, type From, type Received } from '../events/emit.js';
+import { buildPhone, type Chat, type From, type Received } from '../events/emit.js';
 import type { Arrival, Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
 
 /** Builds the parts of events: conversation, sender and content. */
-export function subjectOf(
+export function buildSubject(
   arrival: Arrival,
   known: Known,
 ): { accountId: string; instanceId: string; chat: Chat } {
   const { instanceId, message, chat } = arrival;
   const isGroup = chat.kind === 'group';
-  const phone = isGroup ? {} : phoneOf(known.contactName ?? chat.name);
+  const phone = isGroup ? {} : buildPhone(known.contactName ?? chat.name);
   const accountId = known.accountId!;
   return { accountId, instanceId, chat: { id: networkId(message.chat), is_group: isGroup, ...phone } };
 }
 
-export function senderOf({ message, chat, sender, alt }: Arrival, known: Known): From {
+export function buildSender({ message, chat, sender, alt }: Arrival, known: Known): From {
   const own = chat.kind === 'group' ? known.senderName : known.contactName;
   const name = sender && (own ?? altPhone(alt) ?? sender.name);
-  return { id: networkId(message.from), ...phoneOf(name), name: message.from_name };
+  return { id: networkId(message.from), ...buildPhone(name), name: message.from_name };
 }
 
 const altPhone = (alt: string | null): string | null => (alt?.includes('@') ? null : alt);
 
-export function receivedOf(arrival: Arrival, known: Known): Received {
+export function buildReceived(arrival: Arrival, known: Known): Received {
   const { messageId, message, at } = arrival;
   return {
-    ...subjectOf(arrival, known),
+    ...buildSubject(arrival, known),
     messageId,
     waMessageId: message.wa_message_id,
-    from: senderOf(arrival, known),
+    from: buildSender(arrival, known),
     fromMe: message.from_me,
     at,
     type: message.type,

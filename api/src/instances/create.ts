@@ -3,7 +3,7 @@ import type { InstanceCreate } from '@gwk/core/resources/instance';
 import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { draftOf, manifestOf, problemOfRejection } from './desired.js';
+import { draftResource, buildManifest, problemOfRejection } from './desired.js';
 import { decideWithin, projectWithin, type ProjectionOptions } from './projection.js';
 
 /**
@@ -32,8 +32,8 @@ interface Creation {
 
 async function createWithin(tx: Prisma.TransactionClient, creation: Creation): Promise<Instance> {
   const { services, caller, options, id, body } = creation;
-  const manifest = manifestOf(id, caller.accountName, body, options.apiNamespace);
-  const { verdict } = await decideWithin(tx, draftOf(manifest, null), options);
+  const manifest = buildManifest(id, caller.accountName, body, options.apiNamespace);
+  const { verdict } = await decideWithin(tx, draftResource(manifest, null), options);
   if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, body.kind);
   // An earlier request or the operator may have applied it already; applying it again changes nothing.
   const resource = await services.cluster.apply(manifest);

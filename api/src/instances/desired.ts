@@ -12,7 +12,7 @@ import type { AppliedManifest } from './resource-client.js';
 import type { RejectionReason } from './validate.js';
 
 /** Builds Instance resources as the API writes them. */
-export function manifestOf(
+export function buildManifest(
   id: string,
   accountName: string,
   body: InstanceCreate,
@@ -31,7 +31,7 @@ export function manifestOf(
 }
 
 /** Builds the resource that an apply would produce, for validation before the apply. */
-export function draftOf(manifest: AppliedManifest, present: InstanceResource | null): InstanceResource {
+export function draftResource(manifest: AppliedManifest, present: InstanceResource | null): InstanceResource {
   const spec = { ...present?.spec, ...manifest.spec } as InstanceSpec;
   return {
     apiVersion: MANIFEST_API_VERSION,

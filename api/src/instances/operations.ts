@@ -3,7 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import { PageQuery } from '@gwk/core/resources/common';
 import { InstanceCreate, InstanceOut, InstanceUpdate } from '@gwk/core/resources/instance';
 import { toPublicId } from '@gwk/core/ids';
-import { restrictionOf } from '../accounts/caller.js';
+import { listRestriction } from '../accounts/caller.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
@@ -14,7 +14,7 @@ import { findInstance } from './find.js';
 import { liveStatus } from './live/status.js';
 import { deleteInstanceRow } from './remove.js';
 import { leavePhone } from './slot.js';
-import { changeOf, updateInstance } from './update.js';
+import { buildChange, updateInstance } from './update.js';
 import { instanceOut } from './view.js';
 
 /** Time for canceling the queue of a deleted instance before the answer; the operator cancels the rest. */
@@ -43,7 +43,7 @@ export const instanceOperations = [
     async handle({ caller, query: { limit, cursor }, services }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/instances', filters: {} };
       const after = services.cursors.read(list, cursor);
-      const restriction = restrictionOf(caller);
+      const restriction = listRestriction(caller);
       const rows = await services.db.instance.findMany({
         where: {
           accountId: caller.accountId,
@@ -114,7 +114,7 @@ export const instanceOperations = [
     async handle({ caller, params, body, ifMatch, services }) {
       const id = params['instance_id']!;
       const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});
-      const row = await updateInstance(services, caller, changeOf(id, body, policy, ifMatch));
+      const row = await updateInstance(services, caller, buildChange(id, body, policy, ifMatch));
       // An engine that misses the command gets the new pacing with its next renewal.
       if (policy) void services.live.ask(row, 'renew', {}, RECEIVE_MS);
       return shown(200, row);

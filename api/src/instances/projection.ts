@@ -8,7 +8,7 @@ import type { Database } from '../database/database.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { newCommandKey } from './command-key.js';
 import {
-  displayNameOf,
+  getDisplayName,
   validateResource,
   labelledId,
   type KnownInstance,
@@ -135,7 +135,7 @@ async function observeAccount(
   if (accountId === null) return { nameTaken: false, counts };
   const live = { accountId, deletedAt: null };
   const named = await tx.instance.findFirst({
-    where: { ...live, name: displayNameOf(resource), ...(self !== undefined && { id: { not: self } }) },
+    where: { ...live, name: getDisplayName(resource), ...(self !== undefined && { id: { not: self } }) },
     select: { id: true },
   });
   const groups = await tx.instance.groupBy({ by: ['kind'], where: live, _count: true });
@@ -161,7 +161,7 @@ function known(
 function desired(resource: InstanceResource) {
   const { spec, metadata } = resource;
   return {
-    name: displayNameOf(resource),
+    name: getDisplayName(resource),
     interactiveMode: spec.interactiveMode,
     policy: (spec.policy ?? {}) as Prisma.InputJsonObject,
     suspended: spec.suspended,

@@ -10,7 +10,7 @@ import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { checkIfMatch } from '../http/etag.js';
 import type { Services } from '../http/services.js';
 import { projectionOptions } from './create.js';
-import { draftOf, problemOfRejection } from './desired.js';
+import { draftResource, problemOfRejection } from './desired.js';
 import { findInstance } from './find.js';
 import { decideWithin, lockAccountByName, projectWithin } from './projection.js';
 
@@ -61,7 +61,7 @@ async function updateWithin(
 
   const options = projectionOptions(services);
   const manifest = changedManifest(row, caller.accountName, change, resource);
-  const { verdict } = await decideWithin(tx, draftOf(manifest, resource), options);
+  const { verdict } = await decideWithin(tx, draftResource(manifest, resource), options);
   const kind = row.kind as InstanceKind;
   if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, kind);
   const applied = await services.cluster.apply(manifest);
@@ -114,7 +114,7 @@ function changedManifest(
 }
 
 /** Change of a request; `policy` is validated. */
-export function changeOf(
+export function buildChange(
   id: string,
   body: InstanceUpdate,
   policy: PolicyOverrides | undefined,

@@ -113,7 +113,7 @@ function rejected(reason: RejectionReason, message: string, row: KnownInstance |
 }
 
 /** Display name, the public field `name`. */
-export function displayNameOf(resource: InstanceResource): string {
+export function getDisplayName(resource: InstanceResource): string {
   return resource.spec.displayName ?? resource.metadata.name;
 }
 

@@ -12,7 +12,7 @@ import {
  * Selects the messages of an instance that have waited too long (docs/interface.md). Only time counts in which the instance
  * was offline or the account suspended. Null: none can have expired.
  */
-export function expiredOf(instance: WaitingInstance, afterMs: number): Which | null {
+export function selectExpired(instance: WaitingInstance, afterMs: number): Which | null {
   const { offlineMs, suspendedMs } = instance;
   const startedAtMost = offlineMs >= afterMs ? offlineMs - afterMs : null;
   const acceptedMsAgo = suspendedMs !== null && suspendedMs >= afterMs ? afterMs : null;
@@ -29,7 +29,7 @@ export function expireMessagesJob(deps: JobDependencies, expireAfterMs: number):
       let amount = 0;
       let more = false;
       for (const instance of await waitingInstances(deps)) {
-        const which = expiredOf(instance, expireAfterMs);
+        const which = selectExpired(instance, expireAfterMs);
         if (which === null) continue;
         const expired = await failWaiting(deps, instance.instanceId, which, 'expired');
         amount += expired;

@@ -10,7 +10,7 @@ import {
 } from './waiting-messages.js';
 
 /** Failure code for the queued messages of an instance that cannot send (never paired, logged out, banned, deleted); null: they wait. */
-export function refusalOf({
+export function decideRefusal({
   state,
   deleted,
 }: Pick<WaitingInstance, 'state' | 'deleted'>): FailureCode | null {
@@ -27,7 +27,7 @@ export function refuseMessagesJob(deps: JobDependencies): Job {
       let amount = 0;
       let more = false;
       for (const instance of await waitingInstances(deps)) {
-        const code = refusalOf(instance);
+        const code = decideRefusal(instance);
         if (code === null) continue;
         const failed = await failWaiting(deps, instance.instanceId, ALL, code);
         amount += failed;

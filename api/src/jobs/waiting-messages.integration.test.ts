@@ -2,8 +2,8 @@ import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { unconfirmedSendsJob } from './unconfirmed-sends.js';
-import { expiredOf, expireMessagesJob } from './expire-messages.js';
-import { refusalOf, refuseMessagesJob } from './refuse-messages.js';
+import { selectExpired, expireMessagesJob } from './expire-messages.js';
+import { decideRefusal, refuseMessagesJob } from './refuse-messages.js';
 import type { JobDependencies } from './dependencies.js';
 import { isWholeGroup, type WaitingInstance } from './waiting-messages.js';
 
@@ -55,7 +55,7 @@ describe('messages of an instance that will not send them', () => {
     ['deleted: canceled', 'connected', true, 'canceled'],
     ['deleted and banned: canceled', 'banned', true, 'canceled'],
   ])('%s', (_label, state, deleted, code) => {
-    expect(refusalOf({ state, deleted })).toBe(code);
+    expect(decideRefusal({ state, deleted })).toBe(code);
   });
 
   test('fail at once with their event, and no others do', async () => {
@@ -130,7 +130,7 @@ describe('which messages have expired', () => {
     suspendedMs: null,
   };
   const none = null;
-  test.each<[string, Partial<WaitingInstance>, ReturnType<typeof expiredOf>]>([
+  test.each<[string, Partial<WaitingInstance>, ReturnType<typeof selectExpired>]>([
     ['never offline: none', {}, none],
     ['offline for less than the limit: none', { offlineMs: LIMIT - 1 }, none],
     [
@@ -155,7 +155,7 @@ describe('which messages have expired', () => {
       { startedAtMost: 5, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
     ],
   ])('%s', (_label, instance, expected) => {
-    expect(expiredOf({ ...base, ...instance }, LIMIT)).toEqual(expected);
+    expect(selectExpired({ ...base, ...instance }, LIMIT)).toEqual(expected);
   });
 
   test('expires messages that waited 15 minutes while the instance was offline, not later ones', async () => {

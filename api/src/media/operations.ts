@@ -1,7 +1,7 @@
 import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { LINK_SECONDS, MediaOut, MediaUpload } from '@gwk/core/resources/media';
-import { restrictionOf, type Caller } from '../accounts/caller.js';
+import { listRestriction, type Caller } from '../accounts/caller.js';
 import { operation } from '../http/operation.js';
 import type { MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
@@ -61,7 +61,7 @@ export const mediaOperations = [
       const made = resumed ? await media.files.find(resourceId) : null;
       if (made) return { status: 201, body: mediaOut(made, media.links) };
       const { accountId } = caller;
-      const instanceIds = restrictionOf(caller) ?? [];
+      const instanceIds = listRestriction(caller) ?? [];
       const row = await media.files.keep(file, { id: resourceId, accountId, instanceIds, filename });
       return { status: 201, body: mediaOut(row, media.links) };
     },

@@ -4,7 +4,7 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Queryable } from '../database/database.js';
 import { eventItem } from '../events/emit.js';
-import { subjectOf } from '../events/subjects.js';
+import { toMessageSubject } from '../events/subjects.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { keepContexts, readContexts, type TraceContext } from '../platform/trace-contexts.js';
 import { decideStatus, type MessageFacts, type StatusChange, type StatusUpdate } from './decide-status.js';
@@ -173,7 +173,7 @@ async function traceChanges(db: Queryable, decisions: readonly StatusDecision[])
 
 function toFacts(row: FactsRow, claimedByCaller: boolean): MessageFacts {
   return {
-    subject: subjectOf(row),
+    subject: toMessageSubject(row),
     version: row.version,
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,

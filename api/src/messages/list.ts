@@ -3,7 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { MessageListQuery } from '@gwk/core/resources/message';
 import type { z } from 'zod';
-import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
+import { maySee, listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
 import { findFilterInstance } from '../instances/find.js';
@@ -74,7 +74,7 @@ async function resolveFilters(db: Database, caller: Caller, filters: MessageFilt
   // Validated before any lookup.
   const recipient = filters.to === undefined ? undefined : parseRecipient(filters.to);
   if (recipient === null) throw new Problem('invalid-phone');
-  let instances = restrictionOf(caller);
+  let instances = listRestriction(caller);
   if (filters.instance_id !== undefined) {
     const id = fromPublicId('instance', filters.instance_id);
     instances = [await findFilterInstance(db, caller, id)];

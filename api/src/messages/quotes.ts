@@ -2,7 +2,7 @@ import type { QuotedMessage } from '@gwk/core/protocol/engine';
 import { extractText, type OutboundContent } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
-import { chatOf, openEventData } from '../events/emit.js';
+import { buildChat, openEventData } from '../events/emit.js';
 import { firstEventId } from '../inbound/arrival.js';
 import { openContent } from './content.js';
 
@@ -46,7 +46,7 @@ function buildQuote(sealer: Sealer, row: QuotedRow): QuotedMessage {
   const fromMe = row.direction === 'outbound';
   return {
     wa_message_id: row.wa_message_id,
-    chat: chatOf({ groupId: row.group_id, contactName: row.contact_name }).id,
+    chat: buildChat({ groupId: row.group_id, contactName: row.contact_name }).id,
     from_me: fromMe,
     participant: fromMe ? null : row.participant,
     type: row.type,

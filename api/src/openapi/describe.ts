@@ -4,9 +4,9 @@ import { ID_PREFIXES } from '@gwk/core/ids';
 import type { z } from 'zod';
 import type { Operation } from '../http/operation.js';
 import { PATH_IDS } from '../http/path-ids.js';
-import { exampleOf } from './examples.js';
+import { makeExample } from './examples.js';
 import { GENERAL, headerRefs, type HeaderName } from './headers.js';
-import { heedsIdempotencyKey, problemsOf } from './problems.js';
+import { heedsIdempotencyKey, listProblems } from './problems.js';
 import type { JsonSchema, SchemaBook } from './schema-book.js';
 
 /** Describes one operation from its row in the table. */
@@ -16,7 +16,7 @@ export function describeOperation(operation: Operation, book: SchemaBook): JsonS
     operationId: name,
     summary,
     ...(description !== undefined && { description }),
-    tags: [tagOf(operation)],
+    tags: [getTag(operation)],
     security: [scope, orScope].flatMap((one) => (one ? [{ apiKey: [one] }] : [])),
     parameters: [
       ...pathParameters(operation),
@@ -29,7 +29,7 @@ export function describeOperation(operation: Operation, book: SchemaBook): JsonS
 }
 
 /** Tag of an operation: the first part of its path. */
-export function tagOf({ path }: Operation): string {
+export function getTag({ path }: Operation): string {
   return path.split('/')[2]!;
 }
 
@@ -104,7 +104,7 @@ function responsesOf(operation: Operation, book: SchemaBook): JsonSchema {
   for (const [status, meaning] of Object.entries(operation.otherStatuses ?? {})) {
     responses[status] = { ...success(operation, Number(status), book), description: meaning };
   }
-  for (const [status, codes] of problemsOf(operation)) responses[status] = refusal(codes);
+  for (const [status, codes] of listProblems(operation)) responses[status] = refusal(codes);
   return responses;
 }
 
@@ -146,7 +146,7 @@ const RETRIED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503]);
 /** Examples of the schema, or a generated one. */
 function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
   const named = namedExamples(schema, book);
-  return named ? { examples: named } : { example: exampleOf(schema, book.components) };
+  return named ? { examples: named } : { example: makeExample(schema, book.components) };
 }
 
 function namedExamples(schema: JsonSchema, book: SchemaBook): JsonSchema | null {

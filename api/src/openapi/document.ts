@@ -2,9 +2,9 @@ import { PROBLEMS, buildProblemBody, Problem, type ProblemCode } from '@gwk/core
 import { ProblemOut } from '@gwk/core/resources/problem';
 import { API_KEY_PREFIX } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';
-import { describeOperation, tagOf } from './describe.js';
+import { describeOperation, getTag } from './describe.js';
 import { HEADERS } from './headers.js';
-import { problemsOf } from './problems.js';
+import { listProblems } from './problems.js';
 import { SchemaBook, type JsonSchema } from './schema-book.js';
 
 interface DocumentOptions {
@@ -34,7 +34,7 @@ export function openApiDocument({ operations, baseUrl, docsUrl }: DocumentOption
     const item = (paths[operation.path] ??= {});
     item[operation.method.toLowerCase()] = describeOperation(operation, book);
   }
-  const tags = [...new Set(operations.map(tagOf))].sort();
+  const tags = [...new Set(operations.map(getTag))].sort();
   return {
     openapi: '3.1.1',
     info: {
@@ -105,7 +105,7 @@ const PARAMETERS: Record<string, JsonSchema> = {
 };
 
 function problemExamples(docsUrl: string, operations: readonly Operation[]): Record<string, JsonSchema> {
-  const answered = operations.flatMap((operation) => [...problemsOf(operation).values()].flat());
+  const answered = operations.flatMap((operation) => [...listProblems(operation).values()].flat());
   const codes = [...new Set(answered)].sort();
   const where = { docsUrl, path: '/v1/messages', requestId: '5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10' };
   const extras = (code: ProblemCode) => EXTRAS[code] ?? {};

@@ -50,7 +50,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
  * Returns a valid example of a schema: its own (`.meta({ examples })`) or a generated one. A test finds schemas that need
  * their own.
  */
-export function exampleOf(schema: JsonSchema, components: Components, name = ''): unknown {
+export function makeExample(schema: JsonSchema, components: Components, name = ''): unknown {
   const {
     $ref,
     examples,
@@ -65,12 +65,12 @@ export function exampleOf(schema: JsonSchema, components: Components, name = '')
     allOf?: JsonSchema[];
   };
   if (examples) return examples[0];
-  if ($ref !== undefined) return exampleOf(components[$ref.split('/').at(-1)!]!, components, name);
+  if ($ref !== undefined) return makeExample(components[$ref.split('/').at(-1)!]!, components, name);
   if ('const' in schema) return schema['const'];
   if ('default' in schema) return schema['default'];
   if (values) return values[0];
-  if (anyOf) return exampleOf(anyOf[0]!, components, name);
-  if (allOf) return Object.assign({}, ...allOf.map((part) => exampleOf(part, components)));
+  if (anyOf) return makeExample(anyOf[0]!, components, name);
+  if (allOf) return Object.assign({}, ...allOf.map((part) => makeExample(part, components)));
   return ofType(schema, components, name);
 }
 
@@ -80,7 +80,7 @@ function ofType(schema: JsonSchema, components: Components, name: string): unkno
     case 'object':
       return ofObject(schema, components);
     case 'array':
-      return [exampleOf(schema['items'] as JsonSchema, components, name)];
+      return [makeExample(schema['items'] as JsonSchema, components, name)];
     case 'string':
       return ofString(schema, name);
     case 'integer':
@@ -95,7 +95,7 @@ function ofType(schema: JsonSchema, components: Components, name: string): unkno
 
 function ofObject(schema: JsonSchema, components: Components): JsonSchema {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>);
-  return Object.fromEntries(properties.map(([name, part]) => [name, exampleOf(part, components, name)]));
+  return Object.fromEntries(properties.map(([name, part]) => [name, makeExample(part, components, name)]));
 }
 
 function ofString({ format, minLength, maxLength }: JsonSchema, name: string): string {

@@ -27,7 +27,7 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
 ];
 
 /** Returns all problems of an operation, by status. */
-export function problemsOf(operation: Operation): Map<number, ProblemCode[]> {
+export function listProblems(operation: Operation): Map<number, ProblemCode[]> {
   const implied = IMPLIED.filter(({ when }) => when(operation)).flatMap(({ codes }) => codes);
   const codes = [...new Set([...implied, ...operation.problems])].sort();
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);

@@ -1,4 +1,4 @@
-import { evictionOf } from './redis-eviction.js';
+import { parseEviction } from './redis-eviction.js';
 
 test.each([
   ['reports noeviction', 'used_memory:1\r\nmaxmemory_policy:noeviction\r\n', 'none'],
@@ -6,5 +6,5 @@ test.each([
   ['evicts keys with an expiry', 'maxmemory_policy:volatile-ttl\r\n', 'evicts'],
   ['reports no policy', 'used_memory:1\r\n', 'unknown'],
 ])('classifies a Redis that %s', (_label, info, eviction) => {
-  expect(evictionOf(info).eviction).toBe(eviction);
+  expect(parseEviction(info).eviction).toBe(eviction);
 });

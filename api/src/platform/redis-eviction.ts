@@ -8,7 +8,7 @@ import type { Redis } from './redis.js';
 export type Eviction = 'none' | 'evicts' | 'unknown';
 
 /** @param info section `memory` of INFO; some services omit it */
-export function evictionOf(info: string): { eviction: Eviction; policy: string | null } {
+export function parseEviction(info: string): { eviction: Eviction; policy: string | null } {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? null;
   if (policy === null) return { eviction: 'unknown', policy };
   return { eviction: policy === 'noeviction' ? 'none' : 'evicts', policy };
@@ -17,7 +17,7 @@ export function evictionOf(info: string): { eviction: Eviction; policy: string |
 /** Checks after each connect. */
 export function watchEviction(redis: Redis, log: Logger): void {
   const look = async (): Promise<void> => {
-    const { eviction, policy } = evictionOf(await redis.info('memory'));
+    const { eviction, policy } = parseEviction(await redis.info('memory'));
     if (eviction === 'evicts') {
       log.warn(
         { maxmemory_policy: policy },

@@ -16,8 +16,8 @@ import { InFlight } from '../http/in-flight.js';
 import { StallDetector } from '../http/stall-detector.js';
 import { routerPath, type Operation } from '../http/operation.js';
 import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
-import { pagesOf, servePages } from './pages.js';
-import { rateLimit, subjectOf, type RateLimits } from './rate-limit.js';
+import { createPages, servePages } from './pages.js';
+import { rateLimit, selectSubject, type RateLimits } from './rate-limit.js';
 import { CLIENT_GONE, type Observer } from '../http/respond.js';
 import { createHandler } from '../http/route.js';
 import type { Services } from '../http/services.js';
@@ -50,7 +50,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
     docsUrl: config.docsUrl ?? config.baseUrl,
     log,
     observer,
-    countLate: (req) => (req.rate = limiter.peek(...subjectOf(req, limits))),
+    countLate: (req) => (req.rate = limiter.peek(...selectSubject(req, limits))),
   });
   const standstill = new StallDetector(clock);
   const inFlight = new InFlight(
@@ -76,7 +76,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
   app.use(count);
   const handlers = new Map(operations.map((one) => [one, createHandler(one, services, observer)]));
   addRoutes(app, operations, (operation) => handlers.get(operation)!);
-  app.use(servePages(pagesOf(operations, config), observer));
+  app.use(servePages(createPages(operations, config), observer));
   app.use(() => {
     throw new Problem('not-found');
   });
@@ -120,7 +120,7 @@ function addRoutes(
       const verb = operation.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
       route[verb](handler(operation));
     }
-    const allow = allowOf(group);
+    const allow = formatAllow(group);
     route.all(() => {
       throw new MethodNotAllowed(allow);
     });
@@ -128,7 +128,7 @@ function addRoutes(
 }
 
 /** Every operation that answers GET also answers HEAD (RFC 9110). */
-export function allowOf(operations: readonly Operation[]): string {
+export function formatAllow(operations: readonly Operation[]): string {
   const methods = operations.map(({ method }) => method as string);
   if (methods.includes('GET')) methods.push('HEAD');
   return methods.sort().join(', ');

@@ -10,7 +10,7 @@ import { health, type HealthOptions } from '../probes/probes.js';
 import { startHealthListener, type HealthListener } from '../probes/probe-listener.js';
 import { Metrics } from './metrics.js';
 import { OPERATIONS } from './operations.js';
-import { networkOf } from './rate-limit.js';
+import { getNetwork } from './rate-limit.js';
 import type { Observer } from '../http/respond.js';
 import { createServer } from './server.js';
 import type { ApiConfig, Services } from '../http/services.js';
@@ -102,7 +102,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
     listener: tier.app.listener,
     clientError: clientErrorHandler(
       config.docsUrl ?? config.baseUrl,
-      (address) => limiter.peek(`ip:${networkOf(address)}`, config.anonymousRequestsPerMinute),
+      (address) => limiter.peek(`ip:${getNetwork(address)}`, config.anonymousRequestsPerMinute),
       tier.app.standstill,
     ),
     maxConnections: config.maxConnections,

@@ -3,7 +3,7 @@ import { PROBLEMS } from '@gwk/core/problems';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { OPERATIONS } from './operations.js';
 import type { ApiConfig } from '../http/services.js';
-import { pagesOf } from './pages.js';
+import { createPages } from './pages.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 
 let api: TestApi;
@@ -134,7 +134,7 @@ describe('public pages', () => {
 });
 
 test('each page is kept in memory once', () => {
-  const pages = pagesOf(OPERATIONS, { baseUrl: 'http://127.0.0.1' } as ApiConfig);
+  const pages = createPages(OPERATIONS, { baseUrl: 'http://127.0.0.1' } as ApiConfig);
   for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
     const [first, second] = [pages.get(path)!().body, pages.get(path)!().body];
     expect(first).toBeInstanceOf(Buffer);

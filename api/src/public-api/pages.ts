@@ -6,7 +6,7 @@ import { renderProblemHtml, renderProblemListHtml } from '@gwk/core/problem-page
 import type { Exchange, Reply } from '../http/exchange.js';
 import type { Operation } from '../http/operation.js';
 import { MethodNotAllowed } from './problem-handler.js';
-import { pathOf, respond, type Answer, type Observer } from '../http/respond.js';
+import { stripQuery, respond, type Answer, type Observer } from '../http/respond.js';
 import type { ApiConfig } from '../http/services.js';
 import { openApiDocument } from '../openapi/document.js';
 
@@ -20,7 +20,7 @@ const HTML = 'text/html; charset=utf-8';
 const GENERAL = ['Cache-Control', 'public, max-age=300', 'X-Content-Type-Options', 'nosniff'];
 const BARE = [...GENERAL, 'Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"];
 
-export function pagesOf(operations: readonly Operation[], config: ApiConfig): Pages {
+export function createPages(operations: readonly Operation[], config: ApiConfig): Pages {
   const { baseUrl, docsUrl = baseUrl } = config;
   const document = once((): Answer => ({
     status: 200,
@@ -46,7 +46,7 @@ export function pagesOf(operations: readonly Operation[], config: ApiConfig): Pa
 export function servePages(pages: Pages, observer: Observer): RequestHandler {
   return (request, response, next: NextFunction) => {
     const req = request as Exchange;
-    const page = pages.get(pathOf(req.url));
+    const page = pages.get(stripQuery(req.url));
     if (!page) return next();
     if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD');
     respond(req, response as Reply, page(), observer);

@@ -1,4 +1,4 @@
-import { networkOf } from './rate-limit.js';
+import { getNetwork } from './rate-limit.js';
 
 test.each([
   ['keeps an IPv4 address', '203.0.113.7', '203.0.113.7'],
@@ -9,5 +9,5 @@ test.each([
   ['reads the loopback address', '::1', '0:0:0:0::/64'],
   ['ignores a zone', 'fe80::1%eth0', 'fe80:0:0:0::/64'],
 ])('%s', (_, address, network) => {
-  expect(networkOf(address)).toBe(network);
+  expect(getNetwork(address)).toBe(network);
 });

@@ -13,7 +13,7 @@ export interface RateLimits {
 export function rateLimit(limiter: RateLimiter, limits: RateLimits): RequestHandler {
   return (request, _res, next: NextFunction) => {
     const req = request as Exchange;
-    const verdict = limiter.count(...subjectOf(req, limits));
+    const verdict = limiter.count(...selectSubject(req, limits));
     if (verdict instanceof Promise) verdict.then((rate) => judge(req, rate, next), next);
     else judge(req, verdict, next);
   };
@@ -25,14 +25,14 @@ function judge(req: Exchange, rate: RateVerdict, next: NextFunction): void {
 }
 
 /** Returns the subject that a request counts for, and its limit. */
-export function subjectOf(req: Exchange, limits: RateLimits): [subject: string, limit: number] {
+export function selectSubject(req: Exchange, limits: RateLimits): [subject: string, limit: number] {
   const { caller } = req;
   if (caller) return [caller.keyId, caller.requestsPerMinute ?? limits.perKey];
-  return [`ip:${networkOf(req.ip ?? '')}`, limits.anonymous];
+  return [`ip:${getNetwork(req.ip ?? '')}`, limits.anonymous];
 }
 
 /** Counts IPv6 addresses by their /64, because a client can use all addresses of its network. */
-export function networkOf(address: string): string {
+export function getNetwork(address: string): string {
   const mapped = /^::ffff:([0-9.]+)$/i.exec(address);
   if (mapped) return mapped[1]!;
   if (!isIPv6(address)) return address;

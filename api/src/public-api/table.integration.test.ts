@@ -11,7 +11,7 @@ import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import { ABSENT_IDS, buildSample, type SampleRequest } from '@gwk/test/support/api/contract/requests';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
-import { allowOf } from './app.js';
+import { formatAllow } from './app.js';
 import type { Operation } from '../http/operation.js';
 import { OPERATIONS } from './operations.js';
 import { PATH_IDS } from '../http/path-ids.js';
@@ -210,7 +210,7 @@ describe('the form of a request', () => {
       for (const method of ['PUT', 'OPTIONS', 'TRACE']) {
         const answer = await call(client, { method, path });
         expectProblem(answer, 'method-not-allowed');
-        expect(answer.headers.allow).toBe(allowOf(group));
+        expect(answer.headers.allow).toBe(formatAllow(group));
       }
     },
   );

@@ -1,7 +1,7 @@
 import { toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { DeliveryStatus } from '@gwk/core/states';
-import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
+import { maySee, listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { sealEvent } from '../events/emit.js';
 import { Prisma } from '../generated/prisma/client.js';
@@ -35,7 +35,7 @@ export async function listDeliveries(
   list: DeliveryList,
 ): Promise<DeliveryRow[]> {
   const { endpointId, status, after, limit } = list;
-  const visible = restrictionOf(caller);
+  const visible = listRestriction(caller);
   if (status === 'pending') return listPending(db, list, visible);
   const given = Prisma.sql`${endpointId}::uuid, ${status ?? null}, ${visible}::uuid[]`;
   const read = queryRange<DeliveryRow>(db, COLUMNS, 'gwk_deliveries_of_endpoint', given);

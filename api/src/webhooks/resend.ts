@@ -1,6 +1,6 @@
 import { lowestUuidAt } from '@gwk/core/ids';
 import type { RetryFailed } from '@gwk/core/resources/webhook';
-import { restrictionOf, type Caller } from '../accounts/caller.js';
+import { listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { findEndpoint } from './endpoints.js';
@@ -31,7 +31,7 @@ export async function retryFailed(
 ): Promise<number> {
   await findEndpoint(db, caller, endpointId);
   return db.$transaction(async (tx) => {
-    const first = { endpointId, visible: restrictionOf(caller), ...(await resolvePeriod(tx, body)) };
+    const first = { endpointId, visible: listRestriction(caller), ...(await resolvePeriod(tx, body)) };
     const { resent, lastId } = await resendBatch(tx, first);
     if (lastId === null) return 0;
     const rest = { ...first, afterId: lastId };

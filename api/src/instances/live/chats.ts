@@ -5,7 +5,7 @@ import type { Services } from '../../http/services.js';
 import { askEngine } from './ask-engine.js';
 
 /** @throws Problem `invalid-phone` */
-export function chatOf(segment: string): Recipient {
+export function parseChat(segment: string): Recipient {
   const chat = parseRecipient(segment);
   if (!chat) throw new Problem('invalid-phone');
   return chat;

@@ -9,7 +9,7 @@ import { findInstance } from '../find.js';
 import { instanceOut } from '../view.js';
 import { isPaired } from '../pairing/sessions.js';
 import { askEngine, DEADLINES, hasEngine, ANSWER_MARGIN_MS } from './ask-engine.js';
-import { chatOf, markRead, showPresence } from './chats.js';
+import { parseChat, markRead, showPresence } from './chats.js';
 import { checkContact, checkPhone } from './contacts.js';
 import { logOut } from './logout.js';
 
@@ -84,7 +84,7 @@ export const liveOperations = [
     maxWorkMs: DEADLINES.read + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, body, services }) {
-      const chat = chatOf(params['chat']!);
+      const chat = parseChat(params['chat']!);
       const row = await findInstance(services.db, caller, params['instance_id']!);
       await markRead(services, row, chat, body.wa_message_ids);
       return { status: 204 };
@@ -103,7 +103,7 @@ export const liveOperations = [
     maxWorkMs: DEADLINES.presence + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, body, services }) {
-      const chat = chatOf(params['chat']!);
+      const chat = parseChat(params['chat']!);
       const row = await findInstance(services.db, caller, params['instance_id']!);
       await showPresence(services, row, chat, body.state);
       return { status: 204 };

@@ -16,7 +16,7 @@ export interface Asked {
 const PHONE = /^[0-9]{8,15}$/;
 
 /** @throws Problem `validation-error`, `invalid-phone` */
-export function askedOf(body: PairingCreate | undefined): Asked {
+export function parsePairing(body: PairingCreate | undefined): Asked {
   const method = body?.method ?? 'qr';
   const phone = body?.phone ?? null;
   if (phone !== null && !PHONE.test(phone)) throw new Problem('invalid-phone');

@@ -6,7 +6,7 @@ import type { Services } from '../../http/services.js';
 import { operation } from '../../http/operation.js';
 import type { Answer } from '../../http/respond.js';
 import { findInstance } from '../find.js';
-import { ANSWER_MS, askedOf, openSession, untilShown } from './open.js';
+import { ANSWER_MS, parsePairing, openSession, untilShown } from './open.js';
 import { pairingStream, type MaySee } from './stream.js';
 import { pairingOut } from './view.js';
 import type { PairingState } from './watch.js';
@@ -32,7 +32,7 @@ export const pairingOperations = [
     maxWorkMs: ANSWER_MS + 2_000,
     idempotent: true,
     async handle({ caller, params, body, services }) {
-      const asked = askedOf(body);
+      const asked = parsePairing(body);
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const opened = await openSession(services, row.id, asked);
       await audit(services.db, byKey(caller, 'instance.pair', row.id));
