@@ -156,7 +156,7 @@ test('an engine without a connection to the gateway closes its socket before its
   redisProxy.cut();
   await until(() => !online(), { what: 'the socket is closed' });
   // Uses the time of the engine's log: this process is also the network, and may notice the close late.
-  const closedAt = /"time":"([^"]+)"[^\n]*about to end unrenewed/.exec(program.log())![1]!;
+  const closedAt = /"time":"([^"]+)"[^\n]*about to expire without renewal/.exec(program.log())![1]!;
   const { expiresAt, pod } = await lease();
   expect(pod).toBe('remote');
   expect(Date.parse(closedAt)).toBeLessThan(expiresAt.getTime());
