@@ -10,25 +10,25 @@ import { processorTimes } from './shared/processor.js';
 import { progress, Table } from './shared/table.js';
 
 /**
- * POST /v1/messages as it runs (`gwk api`, every check on) against a floor measured in the same run on the same
- * servers: see accept/floor.ts. The load (accept/traffic.ts) comes from a process of its own.
+ * Measures POST /v1/messages (`gwk api` with every check on) against a floor (accept/floor.ts) in the same run on the
+ * same servers. The load (accept/traffic.ts) comes from a separate process.
  */
 const INSTANCES = 20;
 const CONVERSATIONS = 1_000;
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
 const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 64);
-/** Both are warm by then: the same number of requests for each. */
+/** Number of warm-up requests for each subject. */
 const WARM_UP = Number(process.env['WARM_UP'] ?? 30_000);
 const WARM_UP_LIMIT_MS = 120_000;
 const RAMP_MS = 500;
 const MEASURE_MS = Number(process.env['SECONDS'] ?? 8) * 1_000;
-/** What is asked of the accept path: times the floor, as it must be and as is wished; and at half of its top rate. */
+/** Bounds of the ratio to the floor: required and desired. Latency is measured at half of the top rate. */
 const [CONDITION, GOAL] = [{ atLeast: 1 }, { atLeast: 1.3 }];
 const P99_MS = { atMost: 25 };
 const LOAD = fileURLToPath(new URL('./accept/load.js', import.meta.url));
 
 interface Round extends LoadResult {
-  /** Microseconds of processor time for each request, by part. */
+  /** Microseconds of CPU time per request, by part. */
   processor: Map<string, number>;
 }
 
@@ -44,7 +44,7 @@ try {
 }
 
 async function measure(stage: Stage): Promise<void> {
-  progress(`warm-up: ${WARM_UP} requests for each`);
+  progress(`warm-up: ${WARM_UP} requests each`);
   const warmUps = [];
   for (const subject of stage.subjects) {
     warmUps.push(
@@ -71,7 +71,7 @@ async function atHalfOf(top: number, stage: Stage, gwk: Subject): Promise<Round[
   const rounds: Round[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const run = { run: ROUNDS + round + 1, measureMs: MEASURE_MS, perSecond: top / 2 };
-    progress(`half of its top rate, round ${round + 1} of ${ROUNDS}`);
+    progress(`half of the top rate, round ${round + 1} of ${ROUNDS}`);
     rounds.push(await runLoad(stage, gwk, run));
   }
   return rounds;
@@ -112,9 +112,9 @@ function perSecond(round: Round): number {
 function print(all: Record<'floor' | 'gwk' | 'half', Round[]>): void {
   const title =
     `POST /v1/messages: ${ROUNDS} rounds of ${MEASURE_MS / 1000} s after ${WARM_UP} requests, ` +
-    `${CONNECTIONS} connections; half: gwk at half of its top rate`;
+    `${CONNECTIONS} connections; half: gwk at half of the top rate`;
   const parts = ['program', 'Postgres', 'Redis'].map((part) => `${part} us`);
-  const single = new Table(`${title}; processor of a request`, ['requests/s', 'p50 ms', 'p99 ms', ...parts]);
+  const single = new Table(`${title}; CPU time per request`, ['requests/s', 'p50 ms', 'p99 ms', ...parts]);
   const table = new Table(title);
   for (const [name, rounds] of Object.entries(all)) {
     for (const [index, round] of rounds.entries()) {
@@ -144,7 +144,7 @@ function medians(table: Table, name: string, rounds: Round[], p99?: Bound): void
   );
   for (const part of rounds[0]?.processor.keys() ?? [])
     table.rounds(
-      `${name}: us of processor a request, ${part}`,
+      `${name}: us of CPU per request, ${part}`,
       rounds.map(({ processor }) => processor.get(part)!),
     );
 }

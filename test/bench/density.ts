@@ -12,16 +12,16 @@ import { progress, setting, settings, Table } from './shared/table.js';
 import { readTotalMemory, type Memory } from './shared/usage.js';
 
 /**
- * `make bench-density`: memory and processor of numbers that are connected and idle, on the simulated network: engines
- * of a whole gateway, bare Baileys, and a peer gateway where its program is given (`PEER=/path/to/gowa`; see
- * test/bench/NOTES.md). All are there at the same time and are looked at in the same spans.
+ * `make bench-density`: memory and CPU of connected, idle instances on the simulated network: engines of a whole
+ * gateway, bare Baileys, and a peer gateway if its program is given (`PEER=/path/to/gowa`; see test/bench/NOTES.md).
+ * All run at the same time and are measured in the same spans.
  *
- * `NUMBERS=1,10,50`, `ROUNDS`, `SECONDS` of a span, `REST` before the first.
+ * Settings: `NUMBERS=1,10,50`, `ROUNDS`, `SECONDS` per span, `REST` before the first span.
  */
 const NUMBERS = settings('NUMBERS', [1, 10, 50]);
 const ROUNDS = setting('ROUNDS', 5);
 const SECONDS = setting('SECONDS', 10);
-/** Longer than an engine waits before it takes itself to be at rest, and gives back what it does not need. */
+/** Longer than the idle time after which an engine releases memory. */
 const REST_SECONDS = setting('REST', 15);
 
 interface Round {
@@ -34,8 +34,8 @@ interface Round {
 async function main(): Promise<void> {
   await onStage(async (stage) => {
     const network = await stage.network();
-    const gateway = new GatewayInstances(await stage.numbers(network));
-    const bare = stage.closing(new BareInstances(network), (numbers) => numbers.stop());
+    const gateway = new GatewayInstances(await stage.instances(network));
+    const bare = stage.closing(new BareInstances(network), (one) => one.stop());
     const subjects: Subject[] = [gateway, bare];
     const program = process.env['PEER'];
     for (const apart of program ? [false, true] : [])
@@ -75,21 +75,21 @@ async function measure({ subjects, network, servers }: Measured, count: number):
   const { mean } = await sampler.stop();
   print(count, rounds);
   console.log(
-    `\ngwk asks of its stores, ${count} idle: Postgres ${mean.transactionsPerSecond.toFixed(1)} transactions/s, ` +
+    `\ngwk's load on its stores, ${count} idle: Postgres ${mean.transactionsPerSecond.toFixed(1)} transactions/s, ` +
       `${mean.connections.toFixed(0)} connections, ${mean.postgresCores.toFixed(3)} cores; Redis ` +
       `${mean.commandsPerSecond.toFixed(1)} commands/s, ${mean.clients.toFixed(0)} clients, ${mean.redisCores.toFixed(3)} cores`,
   );
 }
 
-/** A number that is missing would make the others look smaller. */
+/** A missing instance would make the subject look smaller. */
 async function checkAllThere(subjects: Subject[], network: NetworkProcess, count: number): Promise<void> {
   const connected = await network.connected();
   for (const subject of subjects) {
     const processes = subject.pids().length;
-    const numbers = subject.phones().filter((phone) => connected.has(phone)).length;
-    if (processes === (subject.oneForAll ? 1 : count) && numbers === count) continue;
+    const linked = subject.phones().filter((phone) => connected.has(phone)).length;
+    if (processes === (subject.oneForAll ? 1 : count) && linked === count) continue;
     throw new Error(
-      `${subject.name}, ${subject.kind}: ${processes} processes run and ${numbers} numbers are connected, of ${count}`,
+      `${subject.name}, ${subject.kind}: ${processes} processes run, and ${linked} of ${count} phone numbers are connected`,
     );
   }
 }
@@ -106,8 +106,8 @@ function lookAt(subject: Subject): Look {
 }
 
 function usedBetween(before: Look, after: Look): Pick<Round, 'cpu' | 'around'> {
-  // One that took another's place begins with nothing used.
-  if (after.pids.join() !== before.pids.join()) throw new Error('a process has ended while it was measured');
+  // A replaced process starts its counters at zero.
+  if (after.pids.join() !== before.pids.join()) throw new Error('a process exited during the measurement');
   const percent = (from: number, to: number) => (100 * (to - from)) / SECONDS;
   const cpu = percent(before.own, after.own);
   if (!before.around || !after.around) return { cpu };
@@ -117,39 +117,39 @@ function usedBetween(before: Look, after: Look): Pick<Round, 'cpu' | 'around'> {
 
 function print(count: number, rounds: Map<Subject, Round[]>): void {
   const table = new Table(
-    `${count} ${count === 1 ? 'number' : 'numbers'}, connected and idle: ${ROUNDS} spans of ${SECONDS} s`,
+    `${count} ${count === 1 ? 'instance' : 'instances'}, connected and idle: ${ROUNDS} spans of ${SECONDS} s`,
   );
   for (const [{ name, kind }, all] of rounds) {
     const of = (pick: (round: Round) => number) => all.map((round) => pick(round) / count);
     table.row(`${name}, ${kind}`, []);
     table.rounds(
-      '  resident, MB a number',
+      '  resident, MB per instance',
       of(({ each }) => each.resident),
       1,
     );
     table.rounds(
-      '  its share of memory (PSS), MB a number',
+      '  proportional share (PSS), MB per instance',
       of(({ each }) => each.share),
       1,
     );
     table.rounds(
-      '  its own, MB a number',
+      '  private, MB per instance',
       of(({ each }) => each.own),
       1,
     );
     table.rounds(
-      '  processor, % of a core a number',
+      '  CPU, % of a core per instance',
       of(({ cpu }) => cpu),
       2,
     );
     const around = all.flatMap((round) => round.around ?? []);
     if (around.length === 0) continue;
     table.rounds(
-      '  all around it (PSS), MB together',
+      '  supporting processes (PSS), MB in total',
       around.map(({ memory }) => memory.share),
     );
     table.rounds(
-      '  all around it, % of a core together',
+      '  supporting processes, % of a core in total',
       around.map(({ cpu }) => cpu),
       1,
     );

@@ -6,14 +6,14 @@ import { openStage, type Stage } from './engine/stage.js';
 import { setting, Table } from './shared/table.js';
 
 /**
- * `make bench-engine`: what one number costs. An engine of a whole gateway (API, worker, operator, Postgres, Redis,
- * each a process) on the simulated network, which is a process too, beside bare Baileys on the same network in the
- * same run. Rounds alternate: the engine, bare Baileys with keys in memory, bare Baileys with a store that takes as
- * long as the engine has just waited for Postgres.
+ * `make bench-engine`: the cost of one instance. An engine of a whole gateway (API, worker, operator, Postgres, Redis
+ * as processes) on the simulated network, also a process, beside bare Baileys on the same network. Each round measures
+ * the engine, bare Baileys with keys in memory, and bare Baileys with a store as slow as the engine's writes to
+ * Postgres.
  *
- * `ROUNDS`, `MESSAGES` (of a conversation and round), `CONVERSATIONS` change it; `STARTS` how often the engine is
- * started; `GROWTH` how many messages the memory is watched for (100,000 take 17 minutes: a number sends at most 100 a
- * second), 0 for none; `ENGINE_NODE_OPTIONS` is for Node, in engines.
+ * Settings: `ROUNDS`; `MESSAGES` per conversation and round; `CONVERSATIONS`; `STARTS` of the engine; `GROWTH`, the
+ * number of messages for the memory measurement (100,000 take 17 minutes at 100 messages/s; 0 skips it);
+ * `ENGINE_NODE_OPTIONS` for Node in engines.
  */
 const ROUNDS = setting('ROUNDS', 3);
 const STARTS = setting('STARTS', 3);
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     print(starts, rounds);
     if (GROWTH > 0) await measureGrowth(stage, { messages: GROWTH, conversations: LOAD.conversations });
     const shown = await stage.network.checked();
-    console.log(`phones (copies on the own ones among them) have read ${shown} messages, each once`);
+    console.log(`phones (including copies on own devices) have read ${shown} messages, each once`);
   } finally {
     await stage.close();
   }
@@ -70,14 +70,14 @@ function print(starts: Start[], rounds: Round[]): void {
     all.length > 0 && table.rounds(name, all.map(pick), digits);
   row(starts, 'start to connected, ms', (s) => s.connectedMs);
   row(starts, 'idle and connected: resident, MB', (s) => s.idle, 1);
-  row(starts, '  of which its own (not pages of files), MB', (s) => s.own, 1);
+  row(starts, '  private (without pages of files), MB', (s) => s.own, 1);
   row(rounds, 'engine, keys in Postgres: messages/s', (r) => r.engine.perSecond);
-  row(rounds, '  a write of the session, ms', (r) => r.engine.storeMs, 1);
-  row(rounds, '  messages of a write', (r) => messagesOf(r.engine), 1);
+  row(rounds, '  session write, ms', (r) => r.engine.storeMs, 1);
+  row(rounds, '  messages per write', (r) => messagesOf(r.engine), 1);
   row(rounds, 'bare Baileys, keys in memory: messages/s', (r) => r.memory);
-  row(rounds, 'bare Baileys, store as slow: messages/s', (r) => r.store);
+  row(rounds, 'bare Baileys, store with the same delay: messages/s', (r) => r.store);
   row(rounds, 'ratio to bare with keys in memory', (r) => r.engine.perSecond / r.memory, 2);
-  row(rounds, 'ratio to bare with a store as slow', (r) => r.engine.perSecond / r.store, 2);
+  row(rounds, 'ratio to bare with a store with the same delay', (r) => r.engine.perSecond / r.store, 2);
   table.print();
 }
 

@@ -7,12 +7,12 @@ import type { Paced, PaceOrder } from './shared/pace-program.js';
 import { progress, setting, Table } from './shared/table.js';
 
 /**
- * `make bench-flow`: the highest rate that a whole gateway holds from the 202 to `sent`, over many sandbox engines, with
- * all limits in force and receipts coming back: p99 of that way no longer than 250 ms. Rates are tried in short rounds,
- * up by half and then between; the highest good one is held for as long as it is told, and less where that fails.
+ * `make bench-flow`: the highest rate that a whole gateway sustains from the 202 to `sent` with p99 up to 250 ms, over
+ * many sandbox engines with all limits and receipts. It probes rates in short rounds, first by steps of 50 %, then by
+ * bisection, and holds the highest good rate for `HOLD` seconds, or a lower one if that fails.
  *
- * `ENGINES`, `CONVERSATIONS` (of an engine), `HOLD` and `PROBE` in seconds, `START` the first rate; `RATE` holds that
- * rate and looks for none. `PROFILE` and `PROFILE_ENGINES` name folders for profiles of the API, and of the engines.
+ * Settings: `ENGINES`; `CONVERSATIONS` per engine; `HOLD` and `PROBE` in seconds; `START`, the first rate; `RATE` holds
+ * this rate without a search. `PROFILE` and `PROFILE_ENGINES` are folders for CPU profiles of the API and the engines.
  */
 const ENGINES = setting('ENGINES', 50);
 const CONVERSATIONS = setting('CONVERSATIONS', 20);
@@ -23,7 +23,7 @@ const RATE = setting('RATE', 0);
 const GOAL_RATE = 500;
 const GOAL_MS = 250;
 const UP = 1.5;
-/** Between two rates so close there is nothing to find. */
+/** Ends the search between two rates closer than this ratio. */
 const FINE = 1.1;
 const DOWN = 0.9;
 const WARM_UP = { perSecond: RATE > 0 ? Math.min(RATE, 100) : 100, seconds: 5 };
@@ -35,7 +35,7 @@ interface Round {
   p50: number;
   p99: number;
   accept99: number;
-  /** From the first post to the last, and what was done in that time. */
+  /** Seconds from the first post to the last, and the costs in that time. */
   span: number;
   costs: Costs;
 }
@@ -106,7 +106,7 @@ async function run(
   const span = (Date.now() - began) / 1000;
   const after = await lookAtCosts(stage);
   await until(async () => (await db.outboxEntry.findFirst()) === null, {
-    what: 'all have left',
+    what: 'all messages are sent',
     timeoutMs: LIMIT_MS,
     everyMs: 100,
   });
@@ -130,7 +130,7 @@ function checkAccepted({ posted, statuses }: Paced): number {
     const said = stage.gateway.apis[0]!.log()
       .split('\n')
       .filter((line) => /"level":"error"/.test(line));
-    throw new Error(`not all were accepted: ${JSON.stringify(statuses)}\n${said.slice(0, 5).join('\n')}`);
+    throw new Error(`some were not accepted: ${JSON.stringify(statuses)}\n${said.slice(0, 5).join('\n')}`);
   }
   return posted;
 }
@@ -139,7 +139,7 @@ function print(tried: Round[], held: Round): void {
   const parts = [...held.costs.processor.keys()];
   const columns = ['held s', 'messages', 'p50 ms', 'p99 ms', '202 p99 ms', ...parts];
   const table = new Table(
-    `accepted to sent over ${ENGINES} sandbox engines; columns of programs are cores that they took`,
+    `accepted to sent over ${ENGINES} sandbox engines; program columns show the cores used`,
     columns,
   );
   const row = (round: Round, seconds: number) =>
@@ -163,21 +163,21 @@ function print(tried: Round[], held: Round): void {
 
 function printCosts({ perSecond, span, costs }: Round): void {
   const messages = perSecond * span;
-  const times = new Table(`processor of a message at ${perSecond.toFixed(0)} messages/s`, ['ms']);
+  const times = new Table(`CPU time per message at ${perSecond.toFixed(0)} messages/s`, ['ms']);
   for (const [part, used] of costs.processor) times.row(part, [(used / 1e3 / messages).toFixed(2)]);
   times.print();
-  const counts = new Table('calls of the internal port by route, and what it asks of the stores', [
-    'of a message',
+  const counts = new Table('calls of the internal API by route, and operations of the stores', [
+    'per message',
   ]);
   for (const [what, count] of costs.counts) if (count > 0) counts.row(what, [(count / messages).toFixed(2)]);
   counts.print();
 }
 
-/** None lost, none twice: what was accepted has been sent, and has reached the network once. */
+/** Checks that no message was lost or duplicated: all accepted messages were sent and reached the network once. */
 async function checkSums(): Promise<void> {
   const { db, gateway } = stage;
   const sent = await db.message.count({ where: { sentAt: { not: null } } });
   const arrived = await gateway.network.count();
   console.log(`accepted ${accepted}, sent ${sent}, arrived at the network ${arrived}`);
-  if (sent !== accepted || arrived !== accepted) throw new Error('the sums do not agree');
+  if (sent !== accepted || arrived !== accepted) throw new Error('the sums do not match');
 }

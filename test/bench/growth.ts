@@ -9,14 +9,14 @@ import { startBenchServers } from './shared/servers.js';
 import { progress, setting, settings, Table } from './shared/table.js';
 
 /**
- * `make bench-growth`: what sends and lists feel of the messages that are there already. A `gwk api` for each database,
- * one of them empty, on one Postgres; rounds alternate between them. Condition: within 10 % of the empty one. What is
- * compared has as many rows of as many days in each, and each has the partitions of as many days (`PARTITIONS=new`: the
- * empty one those of its first day, and all that it has is of that day).
+ * `make bench-growth`: the effect of existing messages on sends and lists. One `gwk api` per database on one Postgres,
+ * one of them empty. Rounds alternate. Condition: within 10 % of the empty one. Compared lists have the same number of
+ * rows and days in each, and each database has partitions of as many days (`PARTITIONS=new`: the empty one has only
+ * those of its first day).
  *
- * `MESSAGES=0,1000000` (10000000 takes long to fill), `ROUNDS`, `SECONDS` of a round, `CONNECTIONS`, `LISTS` of each
- * kind and round, `SHARED_BUFFERS` of Postgres in MB (a quarter of the memory, as docs/operate.md says; less, and pages
- * of old messages come from the system's cache, which no empty database needs).
+ * Settings: `MESSAGES=0,1000000` (10000000 takes long to fill); `ROUNDS`; `SECONDS` per round; `CONNECTIONS`; `LISTS`
+ * of each kind and round; `SHARED_BUFFERS` of Postgres in MB (by default a quarter of the memory, as docs/operate.md
+ * recommends; with less, old pages come from the system's cache, which an empty database does not need).
  */
 const MESSAGES = settings('MESSAGES', [0, 1_000_000]);
 const ROUNDS = setting('ROUNDS', 5);
@@ -26,7 +26,7 @@ const LISTS = setting('LISTS', 100);
 const SHARED_BUFFERS = setting('SHARED_BUFFERS', Math.round(totalmem() / 4 / 1_048_576));
 const WARM_UP_SECONDS = setting('WARM_UP', 8);
 const WARM_UP_LIMIT_MS = 120_000;
-/** Of each kind: each connection has then planned each statement. */
+/** Lists of each kind, so that each connection has planned each statement. */
 const WARM_UP_LISTS = 100;
 
 interface Round {
@@ -40,7 +40,7 @@ interface Figure {
   name: string;
   pick: (round: Round) => number;
   digits: number;
-  /** Of its ratio to that of the empty one. */
+  /** Bound of the ratio to the empty database. */
   bound?: Bound;
 }
 
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
     const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
     for (let number = 0; number < ROUNDS; number++) {
       progress(`round ${number + 1} of ${ROUNDS}`);
-      // Who begins takes turns, too.
+      // Alternates the order.
       const order = number % 2 === 0 ? subjects : [...subjects].reverse();
       const figures = await round(order, SECONDS);
       for (const [index, subject] of order.entries()) rounds.get(subject)!.push(figures[index]!);
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Load on each database for itself, then lists of both in turns: what sending leaves behind is over by then. */
+/** Measures load on each database alone, then lists of both in turns, after the effects of sending have ended. */
 async function round(subjects: readonly Subject[], seconds: number): Promise<Round[]> {
   const loads: Paced[] = [];
   for (const subject of subjects) loads.push(await loaded(subject, seconds));
@@ -97,12 +97,12 @@ async function loaded(subject: Subject, seconds: number): Promise<Paced> {
   const order: PaceOrder = { seconds, name: 'growth', connections: CONNECTIONS };
   const paced = await subject.load.ask<Paced>(order);
   const { statuses, posted } = paced;
-  if (statuses['202'] !== posted) throw new Error(`not all were accepted: ${JSON.stringify(statuses)}`);
+  if (statuses['202'] !== posted) throw new Error(`some were not accepted: ${JSON.stringify(statuses)}`);
   accepted.set(subject, accepted.get(subject)! + posted);
   return paced;
 }
 
-/** Until there is enough to list in each. */
+/** Sends until each database has enough messages to list. */
 async function warmUp(subjects: readonly Subject[]): Promise<void> {
   for (const subject of subjects) {
     accepted.set(subject, 0);
@@ -110,7 +110,7 @@ async function warmUp(subjects: readonly Subject[]): Promise<void> {
     do await loaded(subject, WARM_UP_SECONDS);
     while (accepted.get(subject)! < ENOUGH && performance.now() - began < WARM_UP_LIMIT_MS);
     accepted.set(subject, accepted.get(subject)! + (await sendToPeople(subject)));
-    // Autovacuum would do so within a minute, in one database sooner than in the other.
+    // Autovacuum would do so within a minute, earlier in one database than in the other.
     await query(subject.databaseUrl, 'ANALYZE');
   }
   await listAll(subjects, WARM_UP_LISTS);
@@ -119,7 +119,7 @@ async function warmUp(subjects: readonly Subject[]): Promise<void> {
 function print(subjects: Subject[], rounds: Map<Subject, Round[]>): void {
   const [empty] = subjects;
   const table = new Table(
-    `${ROUNDS} rounds of ${SECONDS} s for each database, ${CONNECTIONS} connections, shared_buffers ${SHARED_BUFFERS} MB`,
+    `${ROUNDS} rounds of ${SECONDS} s per database, ${CONNECTIONS} connections, shared_buffers ${SHARED_BUFFERS} MB`,
   );
   for (const { name, pick, digits, bound } of FIGURES) {
     const base = rounds.get(empty!)!.map(pick);
@@ -141,12 +141,12 @@ function print(subjects: Subject[], rounds: Map<Subject, Round[]>): void {
   console.log(`\nfilled: ${filled.join(', ')}; ratios are of pairs of rounds`);
 }
 
-/** What was accepted is there, beside what was there before. */
+/** Checks that all accepted messages are stored beside the filled ones. */
 async function checkSums(subject: Subject): Promise<void> {
   const [row] = await query<{ count: string }>(subject.databaseUrl, 'SELECT count(*) FROM messages');
   const expected = subject.filled + accepted.get(subject)!;
   if (Number(row!.count) !== expected)
-    throw new Error(`${row!.count} messages are there, and not ${expected}`);
+    throw new Error(`${row!.count} messages are stored, expected ${expected}`);
   console.log(`${subject.filled} before, ${accepted.get(subject)!} accepted: all ${expected} are there`);
 }
 

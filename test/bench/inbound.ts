@@ -7,14 +7,14 @@ import { progress, setting, Table } from './shared/table.js';
 import { readMemory } from './shared/usage.js';
 
 /**
- * `make bench-inbound`: messages received a second. By one engine of a whole gateway, to which contacts of the simulated
- * network have written: their messages are encrypted before, and come all at once. And by one `gwk api`, told by many
- * engines that do nothing else. With each round the memory of the engine and of the API, which are to be flat: enough
- * rounds for what is meant to fill (caches, V8's old space) to be full by half of them. Beside one engine that takes the
- * API longer: it hears of a thousand messages in a round, beside fifty engines of ten thousand.
+ * `make bench-inbound`: received messages per second. First by one engine of a whole gateway: contacts of the simulated
+ * network have written, and their encrypted messages arrive all at once. Then by one `gwk api` that receives messages
+ * from many protocol-only engines. Each round also records the memory of engine and API, which must stay flat. There
+ * are enough rounds to fill caches and V8's old space in the first half. The memory of the API takes longer to settle
+ * in the part with one engine: it receives 1,000 messages per round there, and 10,000 beside 50 engines.
  *
- * `MESSAGES` of a round of the engine, `CONTACTS`; `ENGINES`, `GROUP` (messages of one call) and `SECONDS` of a round of
- * the API; `ROUNDS`; `PART=engine` or `PART=api` alone; `PROFILE=folder` writes processor profiles of engine and API.
+ * Settings: `MESSAGES` per round of the engine; `CONTACTS`; `ENGINES`, `GROUP` (messages per call) and `SECONDS` per
+ * round of the API; `ROUNDS`; `PART=engine` or `PART=api`; `PROFILE=folder` for CPU profiles of engine and API.
  */
 const ENGINE_ROUNDS = setting('ROUNDS', 40);
 const TIER_ROUNDS = setting('ROUNDS', 12);
@@ -25,9 +25,9 @@ const GROUP = setting('GROUP', 5);
 const SECONDS = setting('SECONDS', 4);
 const PEOPLE = setting('PEOPLE', 2_000);
 const LIMIT_MS = 300_000;
-/** Of memory at the end, to that after the first half of the rounds. */
+/** Ratio of the memory at the end to that after half of the rounds. */
 const FLAT = { atMost: 1.05 };
-/** Of the rounds, those whose memory is printed. */
+/** Rounds whose memory is printed. */
 const SHOWN = [0, 1 / 12, 1 / 6, 1 / 4, 1 / 3, 5 / 12, 1 / 2, 7 / 12, 2 / 3, 3 / 4, 5 / 6, 11 / 12, 1];
 
 const profile = process.env['PROFILE'];
@@ -35,9 +35,9 @@ const nodeOptions = profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '';
 
 interface Round {
   perSecond: number;
-  /** Microseconds of processor for each message, by part. */
+  /** Microseconds of CPU time per message, by part. */
   processor: Map<string, number>;
-  /** MB of memory afterwards, by part. */
+  /** Resident MB afterwards, by part. */
   resident: Map<string, number>;
 }
 
@@ -46,8 +46,8 @@ async function main(): Promise<void> {
   const engine = part === 'api' ? [] : await engineRounds();
   const tier = part === 'engine' ? [] : await tierRounds();
   const table = new Table(
-    `received: one engine with ${CONTACTS} contacts, ${MESSAGES} messages a round, ${ENGINE_ROUNDS} rounds; one API with ` +
-      `${ENGINES} engines, ${GROUP} messages a call, ${SECONDS} s a round, ${TIER_ROUNDS} rounds; one more before each`,
+    `received: one engine with ${CONTACTS} contacts, ${MESSAGES} messages per round, ${ENGINE_ROUNDS} rounds; one API with ` +
+      `${ENGINES} engines, ${GROUP} messages per call, ${SECONDS} s per round, ${TIER_ROUNDS} rounds; one more before each`,
   );
   section(table, 'one engine', engine);
   section(table, 'one API', tier);
@@ -67,11 +67,11 @@ function section(table: Table, name: string, all: readonly Round[]): void {
   );
   for (const part of first.processor.keys()) {
     const values = rounds.map(({ processor }) => processor.get(part)!);
-    table.rounds(`${name}: us of processor a message, ${part}`, values);
+    table.rounds(`${name}: us of CPU per message, ${part}`, values);
   }
 }
 
-/** Round after round the same is received. */
+/** Each round receives the same messages. */
 function printMemory(name: string, rounds: readonly Round[]): void {
   if (rounds.length === 0) return;
   const last = rounds.length - 1;
@@ -91,7 +91,7 @@ function printMemory(name: string, rounds: readonly Round[]): void {
 
 type Pids = Record<string, number | undefined>;
 
-/** @param resident whose memory is told */
+/** @param resident processes whose memory is recorded */
 async function timed(pids: Pids, resident: readonly string[], work: () => Promise<number>): Promise<Round> {
   const before = processorTimes(pids);
   const began = performance.now();
@@ -106,7 +106,7 @@ async function timed(pids: Pids, resident: readonly string[], work: () => Promis
 }
 
 function engineRounds(): Promise<Round[]> {
-  // The operator passes them on to its engine.
+  // The operator passes them to its engine.
   const node = { NODE_OPTIONS: nodeOptions };
   const settings = profile ? { operator: node, api: node } : {};
   return onNetwork(async (opened) => {
@@ -142,42 +142,45 @@ function tierRounds(): Promise<Round[]> {
     const { db, program } = tier;
     const rounds: Round[] = [];
     const pids = { api: program.pid, postgres: servers.postgres.process?.pid };
-    let told = 0;
+    let reported = 0;
     for (let round = 0; round <= TIER_ROUNDS; round++) {
       progress(`one API, round ${round}`);
       rounds.push(
         await timed(pids, ['api'], async () => {
-          const count = await tellAll(tier, performance.now() + SECONDS * 1000);
-          told += count;
+          const count = await receiveAll(tier, performance.now() + SECONDS * 1000);
+          reported += count;
           return count;
         }),
       );
     }
     const events = await db.event.count({ where: { type: 'message.received' } });
-    checkSum('one API', [told, await db.message.count({ where: { direction: 'inbound' } }), events]);
+    checkSum('one API', [reported, await db.message.count({ where: { direction: 'inbound' } }), events]);
     return rounds;
   });
 }
 
-/** Each engine has one call under way, as engines do. @returns how many messages they told */
-async function tellAll({ engines }: Tier, end: number): Promise<number> {
-  let told = 0;
+/**
+ * Sends messages with one call in flight per engine, as engines do.
+ * @returns the number of reported messages
+ */
+async function receiveAll({ engines }: Tier, end: number): Promise<number> {
+  let reported = 0;
   const each = async (engine: (typeof engines)[number]): Promise<void> => {
     while (performance.now() < end) {
       const messages = Array.from({ length: GROUP }, () => textFrom(Math.floor(Math.random() * PEOPLE)));
       await engine.receive(messages);
-      told += messages.length;
+      reported += messages.length;
     }
   };
   await Promise.all(engines.map(each));
-  return told;
+  return reported;
 }
 
-/** None lost, none twice. */
+/** Checks that no message was lost or duplicated. */
 function checkSum(name: string, [written, received, events]: [number, number, number]): void {
   if (received !== written || events !== written)
-    throw new Error(`${name}: ${written} were written, ${received} received, ${events} told in events`);
-  console.log(`${name}: ${written} written, each received and told once`);
+    throw new Error(`${name}: ${written} were written, ${received} received, ${events} reported in events`);
+  console.log(`${name}: ${written} written, each received and reported once`);
 }
 
 await main();

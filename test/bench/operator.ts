@@ -10,6 +10,6 @@ const PARTS: Record<string, (say: (line: string) => void) => Promise<void>> = {
 const chosen = process.env['PART'] ?? Object.keys(PARTS).join(',');
 for (const name of chosen.split(',')) {
   const part = PARTS[name];
-  if (!part) throw new Error(`there is no part ${name}: ${Object.keys(PARTS).join(', ')}`);
+  if (!part) throw new Error(`unknown part ${name}; parts: ${Object.keys(PARTS).join(', ')}`);
   await part((line) => console.log(line));
 }

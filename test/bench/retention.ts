@@ -12,11 +12,10 @@ import { checkGatewaySums } from './accept/sums.js';
 import { progress, Table } from './shared/table.js';
 
 /**
- * What sends feel of a million messages, and as many events and deliveries, whose time is over: the load of bench-accept
- * on `gwk api`, with nothing beside it and with the worker's partition job beside it, in turns. The job goes at its
- * own pace, a partition and then a rest, and all three are dropped within the time that is measured, one in each third of
- * it: thirds are told by themselves too. Each time they are written first and the machine is left alone until Postgres has
- * them on its disk.
+ * Measures sends while a million messages, events and deliveries expire: the load of bench-accept on `gwk api`, alone
+ * and beside the worker's partition job, in turns. The job drops one partition at a time with pauses. All three are
+ * dropped during the measurement, one in each third, so the table also shows thirds. Rows are written first; the
+ * measurement waits until Postgres has flushed them to disk.
  */
 const ROWS = Number(process.env['ROWS'] ?? 1_000_000);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
@@ -26,16 +25,16 @@ const WARM_UP = 5_000;
 const RAMP_MS = 500;
 const INSTANCES = 20;
 const CONVERSATIONS = 1_000;
-/** The size of a received message, sealed. */
+/** Size of a received message, encrypted. */
 const DATA_BYTES = 500;
 const OPTIONS = { messageDays: 90, eventDays: 90, deliveryDays: 90 };
 const EXPIRED_DAYS = 91;
-/** Of p99 while it expires, to p99 without. */
+/** Ratio of p99 during expiry to p99 without. */
 const CONDITION = { atMost: 1.2 };
 const LOAD = fileURLToPath(new URL('./accept/load.js', import.meta.url));
 
 interface Round extends LoadResult {
-  /** How long each partition took. */
+  /** Duration of each partition drop. */
   dropMs?: number[];
 }
 
@@ -73,7 +72,7 @@ async function measure(): Promise<void> {
 
 function print(quiet: Round[], busy: Round[]): void {
   const table = new Table(
-    `sends while ${ROWS} messages, events and deliveries each expire, ${ROUNDS} rounds of each of ` +
+    `sends while ${ROWS} messages, events and deliveries each expire, ${ROUNDS} rounds each of ` +
       `${MEASURE_MS / 1000} s, ${CONNECTIONS} connections`,
   );
   const row = (name: string, rounds: Round[], pick: (round: Round) => number, digits = 0) =>
@@ -90,16 +89,16 @@ function print(quiet: Round[], busy: Round[]): void {
   for (const [index, name] of ['messages', 'events', 'deliveries'].entries())
     row(`${name} dropped in, ms`, busy, (r) => r.dropMs![index]!);
   const thirds = (rounds: Round[]) => rounds.flatMap(({ p99OfWindows }) => p99OfWindows.slice(0, 3));
-  table.rounds('alone: p99 of a third, ms', thirds(quiet), 1);
-  table.rounds('expiring: p99 of a third, ms', thirds(busy), 1);
+  table.rounds('alone: p99 per third, ms', thirds(quiet), 1);
+  table.rounds('expiring: p99 per third, ms', thirds(busy), 1);
   const ratios = busy.map(({ p99 }, index) => p99 / quiet[index]!.p99);
-  table.rounds('p99 expiring to alone', ratios, 2, CONDITION);
+  table.rounds('ratio of p99, expiring to alone', ratios, 2, CONDITION);
   const ofThirds = thirds(busy).map((p99, index) => p99 / thirds(quiet)[index]!);
-  table.rounds('p99 expiring to alone, of thirds', ofThirds, 2);
+  table.rounds('ratio of p99 per third, expiring to alone', ofThirds, 2);
   table.print();
 }
 
-/** A day whose time is over, full of rows. */
+/** Fills an expired day with rows. */
 async function fill(database: Database): Promise<void> {
   const day = new Date(Date.now() - EXPIRED_DAYS * 86_400_000).toISOString().slice(0, 10);
   await database.$executeRawUnsafe(
@@ -138,7 +137,7 @@ async function fill(database: Database): Promise<void> {
   await database.$executeRawUnsafe('CHECKPOINT');
 }
 
-/** @returns how long each partition took, ms */
+/** @returns the duration of each partition drop, ms */
 async function expire(): Promise<number[]> {
   const ends = performance.now() + RAMP_MS + MEASURE_MS;
   await sleep(RAMP_MS + MEASURE_MS / 6);
@@ -156,9 +155,7 @@ async function expire(): Promise<number[]> {
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(Math.ceil(ends - performance.now()))]);
   await loop({ ...job, pass }, { log, signal });
   if (dropMs.length !== 3 || performance.now() > ends)
-    throw new Error(
-      `${dropMs.length} of 3 partitions were dropped while it was measured: give it more SECONDS`,
-    );
+    throw new Error(`${dropMs.length} of 3 partitions were dropped during the measurement: increase SECONDS`);
   return dropMs;
 }
 

@@ -8,19 +8,20 @@ import type { Received } from './webhooks/receiver-program.js';
 import { buildEvent, setStage, type BenchEndpoint, type Stage } from './webhooks/stage.js';
 
 /**
- * `make bench-webhooks`: deliveries a second of one `gwk worker` to a receiver that answers at once, alone and beside
- * destinations that are dead, against a floor in the same rounds: a bare undici loop with one UPDATE for each delivery.
- * Half of the dead take connections and never answer, the others refuse them; each has as much to get as a live one.
+ * `make bench-webhooks`: deliveries per second of one `gwk worker` to a receiver that responds at once, alone and
+ * beside dead endpoints. The floor of the same rounds is a bare undici loop with one UPDATE per delivery. Half of the
+ * dead endpoints accept connections and never respond; the others refuse them. Each has as many deliveries as a live
+ * one.
  *
- * `DELIVERIES` of a round, `ROUNDS`, `LIVE`, `DEAD`, `BYTES` of an event change it.
+ * Settings: `DELIVERIES` per round, `ROUNDS`, `LIVE`, `DEAD`, `BYTES` per event.
  */
 const DELIVERIES = setting('DELIVERIES', 9_000);
 const ROUNDS = setting('ROUNDS', 5);
 const LIVE = setting('LIVE', 18);
 const DEAD = setting('DEAD', 2);
 const BYTES = setting('BYTES', 500);
-/** As a worker has it when nothing is said. */
-const PER_DESTINATION = 10;
+/** Default of the worker (docs/configuration.md). */
+const PER_ENDPOINT = 10;
 const EACH = Math.ceil(DELIVERIES / LIVE);
 const COUNT = EACH * LIVE;
 const LIMIT_MS = 120_000;
@@ -29,7 +30,7 @@ const BESIDE_DEAD = { atLeast: 0.9 };
 
 interface Round {
   perSecond: number;
-  /** Microseconds of processor for each delivery: the program, and Postgres. */
+  /** Microseconds of CPU time per delivery: the program, and Postgres. */
   program: number;
   postgres: number;
 }
@@ -37,7 +38,7 @@ interface Round {
 const stage = await setStage({
   live: LIVE,
   dead: DEAD,
-  perEndpoint: PER_DESTINATION,
+  perEndpoint: PER_ENDPOINT,
   bytes: BYTES,
   nodeArguments: process.env['PROFILE'] ? ['--cpu-prof', `--cpu-prof-dir=${process.env['PROFILE']}`] : [],
 });
@@ -59,7 +60,7 @@ async function measure(stage: Stage): Promise<void> {
       async () => alone.push(await workerRound(stage, [])),
       async () => beside.push(await workerRound(stage, stage.dead)),
     ];
-    // Who begins takes turns, too.
+    // Alternates the order.
     for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn();
   }
   for (const rounds of [floor, alone, beside]) rounds.shift();
@@ -68,8 +69,8 @@ async function measure(stage: Stage): Promise<void> {
 }
 
 /**
- * The same before each: nothing of the one before is left to do or to scan, and the first change of each page after
- * this checkpoint is logged with the whole page, whoever makes it.
+ * Resets the state before each measurement. No earlier work is left, and after this checkpoint the first change of each
+ * page logs the whole page for every subject alike.
  */
 async function clear({ db, floorUrl, receiver }: Stage): Promise<void> {
   await receiver.ask('forget');
@@ -94,7 +95,7 @@ async function floorRound(stage: Stage): Promise<Round> {
      SELECT $1 || '/floor/' || n % $4::integer, $2, 'pending' FROM generate_series(1, $3::integer) AS n`,
     [receiverUrl, body, COUNT, LIVE],
   );
-  // A table that was empty a moment ago is planned for as such until autovacuum comes by.
+  // Autovacuum has not yet analyzed the table, so it would be planned as empty.
   await client.query('ANALYZE deliveries');
   await client.end();
   return timed({ pid: floor.pid, postgres: servers.postgres.process?.pid }, async () => {
@@ -107,7 +108,7 @@ async function workerRound(stage: Stage, dead: BenchEndpoint[]): Promise<Round> 
   const { db, live, receiver, worker, servers } = stage;
   await clear(stage);
   const endpoints = live.map(({ endpointId }) => endpointId);
-  // All of them become due at the same moment, when this is over.
+  // All deliveries are due at the same moment, after the inserts.
   const write = db.$transaction(
     async (tx) => {
       for (const { accountId, dataSealed } of [...dead, ...live]) {
@@ -123,7 +124,7 @@ async function workerRound(stage: Stage, dead: BenchEndpoint[]): Promise<Round> 
   await write;
   return timed({ pid: worker.pid!, postgres: servers.postgres.process?.pid }, async () => {
     await until(async () => (await receiver.ask<Received>('look')).ids === COUNT, {
-      what: 'the receiver has all',
+      what: 'the receiver has received all',
       timeoutMs: LIMIT_MS,
       everyMs: 20,
     });
@@ -132,7 +133,7 @@ async function workerRound(stage: Stage, dead: BenchEndpoint[]): Promise<Round> 
         const left = await db.webhookQueueEntry.findFirst({ where: { endpointId: { in: endpoints } } });
         return left === null;
       },
-      { what: 'all are written down', timeoutMs: LIMIT_MS, everyMs: 5 },
+      { what: 'all results are recorded', timeoutMs: LIMIT_MS, everyMs: 5 },
     );
     const end = Date.now();
     return { ...(await checkReceived(receiver.ask<Received>('look'))), end };
@@ -143,11 +144,14 @@ async function checkReceived(received: Promise<Received>): Promise<{ first: numb
   const end = Date.now();
   const { calls, ids, first } = await received;
   if (calls !== COUNT || ids !== COUNT)
-    throw new Error(`the receiver was called ${calls} times about ${ids} events, and not ${COUNT}`);
+    throw new Error(`the receiver got ${calls} calls for ${ids} events, expected ${COUNT}`);
   return { first, end };
 }
 
-/** @param run tells when the first was called and when the last was written down: waiting for the start is no work */
+/**
+ * @param run returns the time of the first call and of the last recorded result. The time before the first call does
+ * not count.
+ */
 async function timed(
   { pid, postgres }: { pid: number; postgres: number | undefined },
   run: () => Promise<{ first: number; end: number }>,
@@ -163,22 +167,22 @@ async function timed(
 
 function print(floor: Round[], alone: Round[], beside: Round[]): void {
   const table = new Table(
-    `${COUNT} deliveries to ${LIVE} destinations in each of ${ROUNDS} rounds, ${DEAD} dead ones beside them in the last`,
+    `${COUNT} deliveries to ${LIVE} endpoints in each of ${ROUNDS} rounds, ${DEAD} dead ones beside them in the last`,
   );
   const rate = (rounds: Round[]) => rounds.map(({ perSecond }) => perSecond);
   const part = (rounds: Round[], name: 'program' | 'postgres') => median(rounds.map((round) => round[name]));
   const ratios = (of: Round[], to: Round[]) => of.map((round, i) => round.perSecond / to[i]!.perSecond);
   table.rounds('floor: deliveries/s', rate(floor));
   table.rounds('gwk worker: deliveries/s', rate(alone));
-  table.rounds('gwk worker beside dead ones: deliveries/s to the live', rate(beside));
+  table.rounds('gwk worker beside dead ones: deliveries/s to live ones', rate(beside));
   table.rounds('ratio to the floor', ratios(alone, floor), 2, TO_FLOOR);
-  table.rounds('ratio beside dead ones to without', ratios(beside, alone), 2, BESIDE_DEAD);
+  table.rounds('ratio with dead ones to without', ratios(beside, alone), 2, BESIDE_DEAD);
   for (const [name, rounds] of [
     ['floor', floor],
     ['gwk worker', alone],
     ['gwk worker beside dead ones', beside],
   ] as const) {
-    table.row(`${name}: us of processor a delivery, program and Postgres`, [
+    table.row(`${name}: us of CPU per delivery, program and Postgres`, [
       part(rounds, 'program').toFixed(0),
       part(rounds, 'postgres').toFixed(0),
     ]);
@@ -186,13 +190,13 @@ function print(floor: Round[], alone: Round[], beside: Round[]): void {
   table.print();
 }
 
-/** None lost, none twice (each round has looked at the receiver), and the log says the same. */
+/** Checks that the log has each delivery exactly once. Each round has checked the receiver. */
 async function checkSums({ db, live }: Stage): Promise<void> {
   const endpointId = { in: live.map(({ endpointId }) => endpointId) };
   const succeeded = await db.webhookDelivery.count({
     where: { endpointId, status: 'succeeded', attempts: 1 },
   });
   const expected = 2 * (ROUNDS + 1) * COUNT;
-  if (succeeded !== expected) throw new Error(`the log has ${succeeded} deliveries, and not ${expected}`);
-  console.log(`\nthe log has all ${expected} deliveries, each posted once`);
+  if (succeeded !== expected) throw new Error(`the log has ${succeeded} deliveries, expected ${expected}`);
+  console.log(`\nthe log has all ${expected} deliveries, each delivered once`);
 }

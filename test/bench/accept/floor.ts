@@ -5,9 +5,9 @@ import pg from 'pg';
 import { createClient } from 'redis';
 
 /**
- * The floor: what accepting a message costs when nothing is checked, sealed or ordered. Bare node:http, one prepared
- * statement for each request that writes message and idempotency row, one XADD, the answer. A repeated key writes
- * nothing, and its answer is marked as the gateway marks it.
+ * The floor: the cost of accepting a message without checks, encryption or ordering. Bare node:http, one prepared
+ * statement per request for the message and the idempotency row, one XADD, the response. A repeated key writes nothing
+ * and its response is marked as a replay.
  */
 export interface FloorOptions {
   port: number;
@@ -97,5 +97,5 @@ const server = http.createServer((req, res) => {
 });
 server.listen(options.port, '127.0.0.1');
 
-// The bench that started this is gone.
+// The benchmark that started this process has exited.
 process.stdin.on('end', () => process.exit()).resume();

@@ -4,20 +4,20 @@ import { Pace } from './pace.js';
 import { Traffic, type TrafficOptions, type TrafficRequest } from './traffic.js';
 
 /**
- * The load generator, a process of its own: so many connections, each sending its next request when the last one was
- * answered, or at a given rate. It speaks HTTP over plain sockets, because a client library would take a good part of the machine.
+ * The load generator, a separate process. Each connection sends its next request after the previous response, or
+ * requests follow a rate. It uses plain sockets, because an HTTP client would take much of the CPU.
  */
 export interface LoadOptions extends TrafficOptions {
   port: number;
   connections: number;
-  /** Not measured. */
+  /** Duration of the ramp-up, which is not measured. */
   rampMs: number;
   measureMs: number;
-  /** Ends earlier after so many. */
+  /** Stops after this number of requests. */
   maxRequests?: number;
-  /** As fast as it goes where absent. */
+  /** Unlimited by default. */
   perSecond?: number;
-  /** The 99th percentile of each such stretch is told too. */
+  /** Also computes the 99th percentile of each window of this length. */
   windowMs?: number;
 }
 
@@ -27,11 +27,11 @@ export interface LoadResult {
   p50: number;
   p99: number;
   slowest: number;
-  /** The 99th percentile of each stretch, in order; of all, where none were asked for. */
+  /** The 99th percentile of each window, in order; of the whole run without `windowMs`. */
   p99OfWindows: number[];
-  /** Over the whole run, warm-up included. */
+  /** Over the whole run, including the ramp-up. */
   statuses: Record<string, number>;
-  /** Answers that said they were a replay. */
+  /** Responses marked as replays. */
   replayed: number;
 }
 
@@ -41,10 +41,10 @@ class Load {
   readonly #options: LoadOptions;
   readonly #traffic: Traffic;
   readonly #pace: Pace;
-  /** Of connections that wait for their next request. */
+  /** Connections that wait for their next request. */
   readonly #waiting = new Set<() => void>();
   readonly #statuses: Record<string, number> = {};
-  /** By stretch. */
+  /** Latencies by window. */
   readonly #latencies: number[][] = [];
   #replayed = 0;
   #answered = 0;
@@ -117,7 +117,9 @@ class Load {
       });
       socket.once('connect', goOn);
       socket.once('error', reject);
-      socket.once('close', () => (this.#stopping ? resolve() : reject(new Error('the server hung up'))));
+      socket.once('close', () =>
+        this.#stopping ? resolve() : reject(new Error('the server closed the connection')),
+      );
     });
   }
 
@@ -133,7 +135,7 @@ class Load {
   }
 }
 
-/** One answer at a time: its head, once all of it is here. */
+/** Reads one response at a time: its head, once it is complete. */
 function onAnswers(socket: Socket, answered: (head: string) => void): void {
   let buffered: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {

@@ -5,14 +5,14 @@ const sentBy = (pace: Pace, sent: number[] = []) => ({
   free: (now: number) => pace.free(now, (dueAt) => sent.push(dueAt)),
 });
 
-test('without a rate, whoever is free sends at once', () => {
+test('without a rate, each free connection sends at once', () => {
   const { sent, free } = sentBy(new Pace(undefined, 0));
   free(3);
   free(7);
   expect(sent).toEqual([3, 7]);
 });
 
-test('with a rate, requests are sent as they come due', () => {
+test('with a rate, sends requests when they are due', () => {
   const pace = new Pace(100, 0);
   const { sent, free } = sentBy(pace);
   for (let i = 0; i < 5; i++) free(0);
@@ -22,7 +22,7 @@ test('with a rate, requests are sent as they come due', () => {
   expect(sent).toEqual([0, 10, 20, 30]);
 });
 
-test('what found no free connection counts from when it came due', () => {
+test('measures a request that waited for a connection from its due time', () => {
   const pace = new Pace(100, 0);
   const { sent, free } = sentBy(pace);
   pace.tick(25);

@@ -1,13 +1,13 @@
 /**
- * When requests are sent. Without a rate each connection sends as soon as it is free. With one, requests come due at
- * even intervals whether or not a connection is free, and count as sent when they came due: what waits for a slow
- * answer before it is slow itself.
+ * Schedules requests. Without a rate, each connection sends as soon as it is free. With a rate, requests are due at
+ * even intervals, whether or not a connection is free. Latency counts from the due time, so requests queued behind a
+ * slow response count as slow.
  */
 export class Pace {
   readonly #perSecond: number | undefined;
   readonly #began: number;
   #issued = 0;
-  /** When each came due that no connection was free for. */
+  /** Due times of requests without a free connection. */
   readonly #overdue: number[] = [];
   readonly #free: ((dueAt: number) => void)[] = [];
 
@@ -16,7 +16,7 @@ export class Pace {
     this.#began = began;
   }
 
-  /** A connection is free: `send` is called once, now or later. */
+  /** A connection is free: calls `send` once, now or later. */
   free(now: number, send: (dueAt: number) => void): void {
     if (this.#perSecond === undefined) return send(now);
     const overdue = this.#overdue.shift();
@@ -24,7 +24,7 @@ export class Pace {
     else send(overdue);
   }
 
-  /** Sends what has come due. */
+  /** Sends all due requests. */
   tick(now: number): void {
     if (this.#perSecond === undefined) return;
     const interval = 1000 / this.#perSecond;

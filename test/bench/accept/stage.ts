@@ -27,12 +27,12 @@ import { makeInstances } from '../shared/instances.js';
 import { benchSettings } from '../shared/settings.js';
 import type { FloorOptions } from './floor.js';
 
-/** Postgres and Redis as they are used in earnest, the floor, and a `gwk api` with an account ready to send. */
+/** Postgres and Redis with production settings, the floor, and a `gwk api` with an account ready to send. */
 export interface StageOptions {
   instances: number;
-  /** Postgres without waiting for its disk, to see what the processor alone allows. */
+  /** Runs Postgres without waiting for its disk, to measure the CPU limit alone. */
   withoutSync: boolean;
-  /** Arguments of node for both servers (`--cpu-prof`). */
+  /** Arguments of Node for both servers (`--cpu-prof`). */
   nodeArguments: string[];
 }
 
@@ -48,24 +48,24 @@ export interface Stage {
   /** Public ids. */
   instances: string[];
   databaseUrl: string;
-  /** Of the floor's own tables. */
+  /** Database of the floor. */
   floorUrl: string;
   postgres: RunningServer;
   redis: RunningServer;
-  /** Before gwk is looked at alone. */
+  /** Stops the floor, before gwk is measured alone. */
   endFloor(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const ACCOUNT = 'bench';
-/** Raised as an operator of the service would raise them: every check stays on. */
+/** High limits. Every check stays on. */
 const POLICY = {
   new_contacts_per_day: 100_000,
   mass_block: { max_contacts: 10_000, window_minutes: 60 },
   active_hours: { start: '00:00', end: '00:00', timezone: 'America/Sao_Paulo', outside: 'reject' },
 };
 const REQUESTS_PER_MINUTE = 10_000_000;
-/** Of 16 MB each: more than all rounds write (1.9 GB at 10,000 messages a second). */
+/** Number of WAL files, 16 MB each: more than all rounds write (1.9 GB at 10,000 messages/s). */
 const WAL_FILES = 192;
 const FLOOR = fileURLToPath(new URL('./floor.js', import.meta.url));
 
@@ -118,8 +118,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * A Postgres that has run for some minutes writes its log into files that it has used before. One that has just been
- * made zeroes 16 MB in the midst of somebody's commit each few seconds, which took 60 to 80 ms here.
+ * Creates WAL files in advance. A Postgres that has run for some minutes reuses files. A new one zeroes 16 MB during a
+ * commit every few seconds, which took 60 to 80 ms here.
  */
 async function makeWalFiles(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -182,9 +182,9 @@ function floorDatabase(settings: GatewaySettings): string {
 }
 
 /**
- * What the floor leaves would be counted as gwk's: up to 80 MB of its tables that the kernel has yet to write, their
- * statistics, sixteen connections that end together ten seconds later (100 ms of both processors), and streams that Redis
- * writes anew whenever its log has doubled. Of what gwk has left itself nothing is touched.
+ * Removes the floor, because its leftovers would slow gwk down: up to 80 MB of dirty pages, table statistics, 16
+ * connections that end 10 s later at the same time (100 ms of both CPUs), and streams that Redis rewrites whenever its
+ * log doubles. gwk's own leftovers stay.
  */
 async function removeFloor({ program }: Subject, settings: GatewaySettings): Promise<void> {
   await program.stop();

@@ -6,13 +6,13 @@ type Answers = Pick<LoadResult, 'statuses' | 'replayed'>;
 interface Sums {
   accepted: number;
   replayed: number;
-  /** Answers other than 202. */
+  /** Responses other than 202. */
   others: number;
 }
 
-const WRONG = 'the sums do not agree: what was measured is not what was meant';
+const WRONG = 'the sums do not match: the run did not measure the intended work';
 
-/** Every request was accepted, what was accepted is there, and repeats made nothing. */
+/** Checks that every request was accepted, every accepted message is stored, and repeats created nothing. */
 export async function checkGatewaySums(databaseUrl: string, runs: readonly Answers[]): Promise<void> {
   const { accepted, replayed, others } = sumsOf(runs);
   const [row] = await query<Record<'messages' | 'contacts' | 'sealed' | 'texts', number>>(
@@ -22,19 +22,19 @@ export async function checkGatewaySums(databaseUrl: string, runs: readonly Answe
   );
   const { messages, contacts, sealed, texts } = row!;
   console.log(
-    `gwk answered 202 ${accepted} times, ${replayed} of them replays, and anything else ${others} times; ` +
-      `it has ${messages} messages, ${sealed} sealed contents, ${contacts} contacts and counted ${texts} texts to contacts`,
+    `gwk answered 202 ${accepted} times, ${replayed} of them replays, and other statuses ${others} times; ` +
+      `stored: ${messages} messages, ${sealed} sealed contents, ${contacts} contacts and counted ${texts} texts to contacts`,
   );
   if (others !== 0 || messages !== accepted - replayed || sealed !== messages) throw new Error(WRONG);
 }
 
-/** The floor, too, has done for each request what it is measured for. */
+/** Checks that the floor stored every request. */
 export async function checkFloorSums(floorUrl: string, runs: readonly Answers[]): Promise<void> {
   const { accepted, replayed, others } = sumsOf(runs);
   const [row] = await query<{ messages: number }>(floorUrl, 'SELECT count(*)::int AS messages FROM messages');
   const { messages } = row!;
   console.log(
-    `the floor answered 202 ${accepted} times, ${replayed} of them replays, and anything else ${others} times; ` +
+    `the floor answered 202 ${accepted} times, ${replayed} of them replays, and other statuses ${others} times; ` +
       `it has ${messages} messages`,
   );
   if (others !== 0 || messages !== accepted - replayed) throw new Error(WRONG);

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
-/** The load: the same bytes for the floor and for the gateway. */
+/** The load. The floor and the gateway receive the same bytes. */
 export interface TrafficOptions {
   /** Public ids. */
   instances: string[];
   apiKeys: string[];
-  /** Conversations that exist already, over all instances. */
+  /** Number of existing conversations over all instances. */
   conversations: number;
-  /** Makes new contacts of one run differ from those of another. */
+  /** Separates the new contacts of different runs. */
   run: number;
 }
 
@@ -18,7 +18,7 @@ export interface TrafficRequest {
 
 const NEW_CONTACTS = 0.1;
 const REPEATS = 0.1;
-/** Repeats come from the requests answered lately. */
+/** Repeats use recently answered requests. */
 const REMEMBERED = 2_000;
 
 const NAMES = ['Ana', 'Bruno', 'Carla', 'Diego', 'Elisa', 'Fábio', 'Gabi', 'Hugo', 'Iara', 'João'];
@@ -42,7 +42,7 @@ export class Traffic {
     this.#options = options;
   }
 
-  /** One message to each conversation, so that it exists. */
+  /** One message to each conversation, to create it. */
   *first(): Generator<TrafficRequest> {
     for (let i = 0; i < this.#options.conversations; i++) {
       yield { bytes: this.#request(i % this.#options.instances.length, knownPhone(i)), repeat: false };
@@ -63,7 +63,7 @@ export class Traffic {
     return { bytes: this.#request(index % instances.length, knownPhone(index)), repeat: false };
   }
 
-  /** A request that was answered may be repeated from now on. */
+  /** Allows repeats of an answered request. */
   answered({ bytes, repeat }: TrafficRequest): void {
     if (repeat) return;
     if (this.#answered.length < REMEMBERED) this.#answered.push(bytes);

@@ -9,8 +9,8 @@ import {
 } from '@whiskeysockets/baileys';
 
 /**
- * The least that keeps a number connected with Baileys: keys in memory, nothing listened to, nothing logged. It says
- * the codes that a phone has to read, and when it is connected.
+ * The minimum that keeps a phone number connected with Baileys: keys in memory, no listeners, no logs. It reports its
+ * QR codes and when it is connected.
  */
 export interface BareOptions {
   url: string;

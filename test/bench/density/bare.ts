@@ -10,10 +10,10 @@ import type { Subject } from './subject.js';
 const PROGRAM = fileURLToPath(new URL('./bare-program.js', import.meta.url));
 const phoneOf = (index: number): string => `55119${String(20_000_000 + index)}`;
 
-/** Baileys with nothing around it, a process for each number. */
+/** Bare Baileys, one process per phone number. */
 export class BareInstances implements Subject {
   readonly name = 'bare Baileys';
-  readonly kind = 'a process for each number';
+  readonly kind = 'one process per phone number';
   readonly #children: ChildProcess[] = [];
 
   constructor(readonly network: NetworkProcess) {}
@@ -54,7 +54,7 @@ export class BareInstances implements Subject {
 function connected(child: ChildProcess, phone: Person): Promise<void> {
   return new Promise((resolve, reject) => {
     let scanned = false;
-    child.once('exit', (code) => reject(new Error(`bare Baileys has ended (${code})`)));
+    child.once('exit', (code) => reject(new Error(`bare Baileys exited (${code})`)));
     child.on('message', (fact: BareFact) => {
       if ('connected' in fact) return resolve();
       if (scanned) return;

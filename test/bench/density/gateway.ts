@@ -5,35 +5,35 @@ import type { OnNetwork } from '../shared/stage.js';
 import { readTotalMemory, readFamilyMemory, sumMemory } from '../shared/usage.js';
 import type { Around, Subject } from './subject.js';
 
-/** The gateway: an engine for each number, beside API, worker, operator, Postgres and Redis. */
+/** The gateway: one engine per instance, beside API, worker, operator, Postgres and Redis. */
 export class GatewayInstances implements Subject {
   readonly name = 'gwk';
-  readonly kind = 'a process for each number';
+  readonly kind = 'one process per phone number';
 
   readonly servers: BenchServers;
-  readonly #numbers: LinkedInstances;
+  readonly #instances: LinkedInstances;
 
-  /** Whoever has opened them closes them. */
-  constructor({ servers, numbers }: Pick<OnNetwork, 'servers' | 'numbers'>) {
+  /** The caller closes both. */
+  constructor({ servers, instances }: Pick<OnNetwork, 'servers' | 'instances'>) {
     this.servers = servers;
-    this.#numbers = numbers;
+    this.#instances = instances;
   }
 
   grow(count: number): Promise<void> {
-    return this.#numbers.grow(count);
+    return this.#instances.grow(count);
   }
 
   phones(): string[] {
-    return this.#numbers.ids.map((_, index) => LinkedInstances.phoneOf(index));
+    return this.#instances.ids.map((_, index) => LinkedInstances.phoneOf(index));
   }
 
   pids(): number[] {
-    return this.#numbers.enginePids();
+    return this.#instances.enginePids();
   }
 
-  /** Engines are children of the operator, and not meant. */
+  /** Engines are children of the operator and are not counted here. */
   around(): Around {
-    const programs = this.#numbers.gateway.programs.flatMap(({ pid }) => pid ?? []);
+    const programs = this.#instances.gateway.programs.flatMap(({ pid }) => pid ?? []);
     const stores = listPids(this.servers.postgres, this.servers.redis);
     return {
       processorSeconds: processorSeconds(programs) + familySeconds(stores),

@@ -11,14 +11,14 @@ import type { Subject } from './subject.js';
 import { pointAt } from './whatsmeow-binary.js';
 
 /**
- * GOWA (go-whatsapp-web-multidevice, MIT), a peer gateway in Go on whatsmeow: the program as it is published, with
- * the address and the root of the network written over those that are in it. One process can keep many numbers.
+ * GOWA (go-whatsapp-web-multidevice, MIT), a peer gateway in Go on whatsmeow. Its published program, with the network's
+ * address and root overwritten. One process can serve many phone numbers.
  */
 const START_LIMIT_MS = 60_000;
 
 export interface GowaOptions {
   program: string;
-  /** Whether each number has a process of its own. */
+  /** Runs one process per phone number. */
   apart: boolean;
 }
 
@@ -36,7 +36,7 @@ export class Gowa implements Subject {
     readonly options: GowaOptions,
   ) {
     this.oneForAll = !options.apart;
-    this.kind = options.apart ? 'a process for each number' : 'one process for all';
+    this.kind = options.apart ? 'one process per phone number' : 'one process for all';
     const { url, root } = network.whereabouts;
     writeFileSync(
       this.#program,
@@ -94,7 +94,7 @@ export class Gowa implements Subject {
         const status = await process.call<Status>('GET', `/devices/${number}/status`);
         return status.is_connected && status.is_logged_in;
       },
-      { what: `number ${number} of the peer is connected`, everyMs: 200 },
+      { what: `phone number ${number} of the peer is connected`, everyMs: 200 },
     );
   }
 }
@@ -108,7 +108,7 @@ class GowaProcess {
 
   static async start(program: string, folder: string): Promise<GowaProcess> {
     const port = await pickPort();
-    // Its page for browsers would be fetched from the internet.
+    // Otherwise it would download its web page from the internet.
     const env = {
       ...baseEnvironment(),
       APP_HOST: '127.0.0.1',
@@ -123,9 +123,9 @@ class GowaProcess {
     const peer = new GowaProcess(child, `http://127.0.0.1:${port}`, () => said);
     try {
       await until(async () => (await fetch(`${peer.url}/devices`)).ok, {
-        what: 'the peer answers',
+        what: 'the peer responds',
         timeoutMs: START_LIMIT_MS,
-        giveUp: () => (child.exitCode === null ? undefined : `the peer ended: ${said}`),
+        giveUp: () => (child.exitCode === null ? undefined : `the peer exited: ${said}`),
       });
       return peer;
     } catch (error) {

@@ -1,23 +1,23 @@
 import type { Memory } from '../shared/usage.js';
 
-/** Something that keeps numbers connected, as the benchmark of density looks at it. */
+/** A program that keeps phone numbers connected, as the density benchmark measures it. */
 export interface Subject {
   name: string;
-  /** How its processes are divided: for the page. */
+  /** Number of processes, for the printed table. */
   kind: string;
-  /** One process has all numbers. */
+  /** One process serves all phone numbers. */
   oneForAll?: boolean;
-  /** So many numbers in all, each connected. */
+  /** Connects phone numbers until there are this many. */
   grow(count: number): Promise<void>;
-  /** Those numbers. */
+  /** The connected phone numbers. */
   phones(): string[];
-  /** Processes that there are more of with more numbers, or one that grows. */
+  /** Processes whose number or size grows with the phone numbers. */
   pids(): number[];
-  /** What else has to run, however many numbers there are; nothing where it is absent. */
+  /** Usage of the supporting processes, whose number is fixed; absent if there are none. */
   around?(): Around;
 }
 
-/** What programs have used so far, and have now. */
+/** CPU time used so far, and current memory. */
 export interface Around {
   processorSeconds: number;
   memory: Memory;

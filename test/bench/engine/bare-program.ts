@@ -4,14 +4,14 @@ import { memoryAuth, StockClient } from '@gwk/network/testing/stock-client';
 import { testPhone } from '../../support/gateway/traffic.js';
 import type { Load } from './sends.js';
 
-/** What the benchmark asks for, as a message of the parent process. */
+/** Request of the benchmark, as a message of the parent process. */
 export interface BareOrder extends Load {
   name: string;
-  /** How long a write of keys takes. */
+  /** Duration of a key write. */
   storeMs: number;
 }
 
-/** Given as its argument. */
+/** Program argument. */
 export interface BareOptions {
   url: string;
   root: string;
@@ -20,8 +20,8 @@ export interface BareOptions {
 }
 
 /**
- * Baileys as it comes, with nothing around it: keys in memory, one conversation after the other's message, nothing
- * stored of a message. A write of keys takes as long as it is told.
+ * Stock Baileys without anything else: keys in memory, conversations in turn, no message is stored. A key write takes
+ * the requested time.
  */
 class Bare {
   readonly #client: StockClient;
@@ -41,7 +41,7 @@ class Bare {
     await this.#client.pair(phone);
   }
 
-  /** @returns messages acknowledged a second */
+  /** @returns acknowledged messages per second */
   async send({ name, conversations, perConversation, storeMs }: BareOrder): Promise<number> {
     this.#storeMs = storeMs;
     const { socket } = this.#client;

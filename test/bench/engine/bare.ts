@@ -9,7 +9,7 @@ import type { NetworkProcess } from './network.js';
 const PROGRAM = fileURLToPath(new URL('./bare-program.js', import.meta.url));
 const NUMBER = '5511900000003';
 
-/** Bare Baileys in a process of its own, linked with a phone of its own on the same network. */
+/** Bare Baileys in a separate process, linked with its own phone on the same network. */
 export class Bare {
   readonly #child: ChildProcess;
 
@@ -28,7 +28,7 @@ export class Bare {
     return residentMemory(this.#child.pid!);
   }
 
-  /** @returns messages acknowledged a second */
+  /** @returns acknowledged messages per second */
   async send(order: BareOrder): Promise<number> {
     this.#child.send(order);
     return (await this.#answer<{ perSecond: number }>()).perSecond;
@@ -42,7 +42,7 @@ export class Bare {
   }
 
   async #answer<T>(): Promise<T> {
-    const ended = once(this.#child, 'exit').then(() => [{ error: 'it has ended' }]);
+    const ended = once(this.#child, 'exit').then(() => [{ error: 'it has exited' }]);
     const [answer] = (await Promise.race([once(this.#child, 'message'), ended])) as [T & { error?: string }];
     if (answer.error !== undefined) throw new Error(`bare Baileys: ${answer.error}`);
     return answer;

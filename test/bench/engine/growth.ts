@@ -4,12 +4,12 @@ import { untilAllSent } from './sends.js';
 import { replaceEngine, type Stage } from './stage.js';
 
 const STEPS = 20;
-/** As many as a number may send: what is over waits in the queue. */
+/** Send limit of a phone number. Messages above it wait in the queue. */
 const PER_SECOND = 100;
 
 /**
- * Memory of one engine while it sends, from its start on: after each twentieth part of the messages, once all of them
- * have left. Growth is told of the second half: the first one fills what is meant to fill (caches, working set).
+ * Measures an engine's memory while it sends, after each twentieth of the messages. Growth counts from the second half,
+ * because caches and the working set fill in the first.
  */
 export async function measureGrowth(
   stage: Stage,
@@ -41,6 +41,6 @@ export async function measureGrowth(
   const half = sizes.slice(STEPS / 2);
   const growth = half.at(-1)! - sizes[STEPS / 2 - 1]!;
   console.log(
-    `growth in the second half: ${growth.toFixed(1)} MB, highest ${Math.max(...sizes).toFixed(1)} MB`,
+    `growth in the second half: ${growth.toFixed(1)} MB, maximum ${Math.max(...sizes).toFixed(1)} MB`,
   );
 }

@@ -5,12 +5,12 @@ import { replaceEngine, type Stage } from './stage.js';
 
 const MEGABYTE = 1024 * 1024;
 const TICKS = 100;
-/** Longer than an engine waits before it takes itself to be at rest, and gives back what it does not need. */
+/** Longer than the idle time after which an engine releases memory. */
 const IDLE_MS = 15_000;
 
 export const megabytes = (pid: number): number => residentMemory(pid) / MEGABYTE;
 
-/** What is its own of the resident memory: the rest are pages of files that all engines of a machine share. */
+/** Private part of the resident memory. The rest are file pages that all engines of a machine share. */
 export function ownMegabytes(pid: number): number {
   const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;
@@ -22,7 +22,7 @@ export interface Start {
   own: number;
 }
 
-/** From the start of the process of an engine until the number is connected, and its memory once it idles. */
+/** Measures the time from the start of an engine process until it is connected, and its memory once idle. */
 export async function measureStart(stage: Stage): Promise<Start> {
   const pid = await replaceEngine(stage);
   const started = startedAt(pid);

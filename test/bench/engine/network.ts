@@ -5,7 +5,7 @@ import type { Whereabouts } from '@gwk/network/program';
 import { baseEnvironment, GWK, Program, type Environment } from '../../support/program.js';
 import { testPhone } from '../../support/gateway/traffic.js';
 
-/** The simulated network in a process of its own, with people on it. */
+/** The simulated network in a separate process, with people on it. */
 export class NetworkProcess {
   private constructor(
     readonly program: Program,
@@ -29,7 +29,7 @@ export class NetworkProcess {
     return new NetworkProcess(program, where(), new NetworkClient(where().control));
   }
 
-  /** For an operator whose engines are to be on it. */
+  /** Settings for an operator whose engines use this network. */
   get operatorSettings(): Environment {
     const { url, root, media_ca } = this.whereabouts;
     return {
@@ -39,25 +39,28 @@ export class NetworkProcess {
     };
   }
 
-  /** Those to whom the test traffic writes. They confirm what they get, and read nothing. */
+  /** Adds recipients of the test traffic. They confirm messages and read nothing. */
   async contacts(count: number): Promise<void> {
     for (let index = 0; index < count; index++) await this.client.contact(testPhone(index));
   }
 
-  /** Numbers with a device that is connected. */
+  /** Phone numbers with a connected device. */
   async connected(): Promise<Set<string>> {
     const accounts = await this.client.call('accounts', undefined);
     const here = accounts.filter(({ companions }) => companions.some(({ connected }) => connected));
     return new Set(here.map(({ number }) => number));
   }
 
-  /** How many messages contacts have been shown. @throws Error where the network has something to complain of */
+  /**
+   * Number of messages shown to contacts.
+   * @throws Error if the network reports a violation
+   */
   async checked(): Promise<number> {
     const { violations, fates } = await this.client.status();
     const bad = Object.entries(fates).filter(([fate, count]) => fate !== 'shown' && count > 0);
     if (violations.length > 0 || bad.length > 0)
       throw new Error(
-        `the network complains: ${JSON.stringify({ violations: violations.slice(0, 3), bad })}`,
+        `the network reports violations: ${JSON.stringify({ violations: violations.slice(0, 3), bad })}`,
       );
     return fates['shown' as keyof typeof fates] ?? 0;
   }

@@ -10,7 +10,7 @@ export interface Load {
 
 export interface Sends {
   perSecond: number;
-  /** Mean of a write of the session, as the engine waits for it, in milliseconds; and how many there were. */
+  /** Mean duration of a session write as the engine waits for it, in ms, and the number of writes. */
   storeMs: number;
   writes: number;
 }
@@ -18,8 +18,8 @@ export interface Sends {
 const STORE = 'gwk_engine_session_write_seconds';
 
 /**
- * Messages of one engine, from the queue to the network's acknowledgement. Only what leaves once all are accepted is
- * counted: accepting them takes part of the same machine.
+ * Measures the send rate of one engine, from the queue to the network's acknowledgement. Only messages sent after the
+ * last acceptance count, because accepting uses the same CPU.
  */
 export async function measureSends(stage: Stage, name: string, load: Load): Promise<Sends> {
   const { customer, gateway, instanceId } = stage;
@@ -49,6 +49,6 @@ export async function untilAllSent({ customer: { client } }: Stage): Promise<voi
       const waiting = ['queued', 'sending'].map((status) => client.anyMessage({ status }));
       return !(await Promise.all(waiting)).includes(true);
     },
-    { what: 'all are sent', everyMs: 200, timeoutMs: 3_600_000 },
+    { what: 'all messages are sent', everyMs: 200, timeoutMs: 3_600_000 },
   );
 }

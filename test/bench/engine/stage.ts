@@ -11,7 +11,7 @@ import { PRODUCTION } from '../shared/production.js';
 import { noteVersions } from '../shared/heading.js';
 import { NetworkProcess } from './network.js';
 
-/** A gateway of real processes with one number on the simulated network, and contacts to write to. */
+/** A gateway of real processes with one instance on the simulated network, and contacts to write to. */
 export interface Stage {
   network: NetworkProcess;
   gateway: Gateway;
@@ -36,7 +36,7 @@ export async function openStage(contacts: number): Promise<Stage> {
     const operator = {
       ...PRODUCTION,
       ...network.operatorSettings,
-      // It passes them on to its engines.
+      // The operator passes it to its engines.
       NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? '',
     };
     const gateway = await Gateway.start({ settings: { api: PRODUCTION, worker: PRODUCTION, operator } });
@@ -64,7 +64,10 @@ async function linkedInstance({ client: network }: NetworkProcess, { client }: C
   return id;
 }
 
-/** The engine is asked to end and another one takes its place; resolves to its process once it is connected. */
+/**
+ * Stops the engine.
+ * @returns the process of its replacement once it is connected
+ */
 export async function replaceEngine({ gateway, customer, instanceId }: Stage): Promise<number> {
   const old = (await gateway.engine()).pid;
   process.kill(old, 'SIGTERM');
@@ -78,7 +81,7 @@ export async function replaceEngine({ gateway, customer, instanceId }: Stage): P
   return pid;
 }
 
-/** One of the figures that an engine tells of itself. */
+/** Value of an engine's metric. */
 export async function engineMetric(pid: number, name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${listeningPort(pid)}/metrics`)).text();
   const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1];
@@ -88,7 +91,7 @@ export async function engineMetric(pid: number, name: string): Promise<number> {
 
 const LISTENING = '0A';
 
-/** The port that a process listens on: an engine chooses its own. Linux only. */
+/** The port that a process listens on, because engines choose their own. Linux only. */
 function listeningPort(pid: number): number {
   const sockets = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => targetId(`/proc/${pid}/fd/${fd}`)));
   for (const line of readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1)) {
@@ -102,6 +105,6 @@ function targetId(link: string): string {
   try {
     return readlinkSync(link);
   } catch {
-    return ''; // closed meanwhile
+    return ''; // already closed
   }
 }

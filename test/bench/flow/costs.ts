@@ -4,9 +4,9 @@ import { processorTimes, type ProcessorTimes } from '../shared/processor.js';
 import type { Stage } from './stage.js';
 
 /**
- * What was done so far, in numbers that only grow: processor time of each part, calls of the internal port by route,
- * transactions of Postgres, commands of Redis. Of two such looks the difference, divided by the messages between them,
- * is what a message costs; calls and transactions hardly depend on what else the machine does.
+ * Counters so far: CPU time of each part, internal API calls by route, Postgres transactions, Redis commands. The
+ * difference of two snapshots, divided by the messages between them, is the cost of a message. Calls and transactions
+ * hardly depend on other load of the machine.
  */
 export interface Costs {
   processor: ProcessorTimes;
@@ -57,7 +57,7 @@ async function commandsOfRedis(url: string): Promise<number> {
   }
 }
 
-/** What was done between two looks. */
+/** Costs between two snapshots. */
 export function costsBetween(before: Costs, after: Costs): Costs {
   const difference = (from: Map<string, number>, to: Map<string, number>): Map<string, number> =>
     new Map([...to].map(([name, value]) => [name, value - (from.get(name) ?? 0)]));

@@ -53,7 +53,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const paceOptions: PaceOptions = {
       port: Number(new URL(gateway.urls[0]!).port),
       targets,
-      // Numbers that are on the sandbox's network and confirm what they get.
+      // Phone numbers of the sandbox network that confirm messages.
       phones: { prefix: '4477', first: 10_000_003, count, step: 1, newcomers: count },
       newShare: 0,
     };
@@ -68,7 +68,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 
 const optionsOf = (options: string): Environment => (options === '' ? {} : { NODE_OPTIONS: options });
 
-/** An account has so many sandboxes and no more, so there are several accounts. */
+/** Creates sandboxes in several accounts, because each account has a limit. */
 async function makeSandboxes(db: Database, gateway: Gateway, count: number): Promise<PaceOptions['targets']> {
   const targets: PaceOptions['targets'] = [];
   let account: BenchAccount | undefined;

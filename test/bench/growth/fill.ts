@@ -1,16 +1,15 @@
 import pg from 'pg';
 
 /**
- * Months of sends, as they would have been written: each contact has a conversation with one number, and messages in
- * it spread over the days that messages are kept; what is kept for a day (contents, idempotency, counts of texts) is
- * there for the messages of the last day. Conversation `n` is with the phone `PREFIX` and `FIRST + n`, of the instance
- * `n` modulo their number.
+ * Months of sends, as gwk would have written them. Each contact has a conversation with one instance, with messages
+ * spread over the retention time. Rows kept for a day (contents, idempotency, text counts) exist for the last day's
+ * messages. Conversation `n` uses the phone number `PREFIX` and `FIRST + n`, and the instance `n` modulo their count.
  */
 export const PREFIX = '55119';
 export const FIRST = 80_000_000;
 export const PER_CONTACT = 10;
 const DAYS = 89;
-/** So many messages in one statement. */
+/** Messages per statement. */
 const STEP = 250_000;
 const SEALED_BYTES = 300;
 
@@ -20,7 +19,7 @@ export interface Filling {
   /** UUIDs. */
   instances: string[];
   messages: number;
-  /** The place of the first conversation. */
+  /** Index of the first conversation. */
   first?: number;
 }
 
@@ -55,17 +54,20 @@ export async function fill({
   }
 }
 
-/** What months of use leave behind, whatever was sent: a partition for each day that messages are kept. */
+/** Creates a partition for each day of the retention time, as months of use do. */
 const months = (run: Run): Promise<unknown> =>
   run(
     `SELECT gwk_ensure_partitions('messages', (now() AT TIME ZONE 'UTC')::date - ${DAYS + 1}, (now() AT TIME ZONE 'UTC')::date)`,
   );
 
-/** A database as old as a filled one, to which nothing was sent but what one conversation has in that one too. */
+/** Creates an old database without messages, except one conversation's as in the filled one. */
 export const makeOld = (given: Omit<Filling, 'messages'>): Promise<void> =>
   fill({ ...given, messages: PER_CONTACT });
 
-/** An id of that time and number, as SQL: v7 but for its random bits. Written out, because a function would be called. */
+/**
+ * SQL of a v7 id of that time and number, without random bits. Inlined, because a function would be called for each
+ * row.
+ */
 const idOf = (at: string, n: string): string =>
   `(lpad(to_hex(${millisecondsOf(at)}), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
 

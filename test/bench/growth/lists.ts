@@ -3,11 +3,11 @@ import { percentile } from '../shared/statistics.js';
 import { PER_CONTACT } from './fill.js';
 import type { Person, Subject } from './subject.js';
 
-/** So many are to be there of each kind, before pages of it are compared. */
+/** Rows of each kind that must exist before pages are compared. */
 export const PAGE = 50;
 const DEEP_PAGE = 200;
 const DEEP_PAGES = 5;
-/** Sent before lists are measured: each instance has a page of its own among them. */
+/** Messages sent before lists are measured. Each instance has at least a page of them. */
 export const ENOUGH = 2_000;
 
 interface Kind {
@@ -24,13 +24,14 @@ export const KINDS: Record<string, Kind> = {
   'newest 50 to a phone': one(({ people }) => `limit=${PAGE}&to=${people.busy.phone}`),
   'all ten to a phone': one(({ people }) => `limit=${PAGE}&to=${people.quiet.phone}`, PER_CONTACT),
   'newest 50 that are queued': one(() => `limit=${PAGE}&status=queued`),
-  'those that failed, of which there are none': one(() => `limit=${PAGE}&status=failed`, 0),
+  'failed messages, of which there are none': one(() => `limit=${PAGE}&status=failed`, 0),
   'all pages of 200, five deep': { query: () => `limit=${DEEP_PAGE}`, rows: DEEP_PAGE, pages: DEEP_PAGES },
 };
 
 /**
- * Sends to the busy one a page and more; to the quiet one, where they have nothing of months, as many as are there in
- * the filled database. So a list has as many rows in each. @returns how many were sent
+ * Sends more than a page to the busy contact. In a database without filled messages, sends the quiet contact as many as
+ * the filled one has, so that lists have the same length.
+ * @returns the number of sent messages
  */
 export async function sendToPeople(subject: Subject): Promise<number> {
   const { busy, quiet } = subject.people;
@@ -57,10 +58,10 @@ async function send({ url, apiKey }: Subject, { phone, instance }: Person, numbe
       text: { body: `pedido ${number}` },
     }),
   });
-  if (answer.status !== 202) throw new Error(`a message was answered ${answer.status}`);
+  if (answer.status !== 202) throw new Error(`a send returned ${answer.status}`);
 }
 
-/** Milliseconds of a page of each kind, the middle one of many. The databases take turns, list by list. */
+/** Median milliseconds per page for each kind. The databases alternate for every list. */
 export async function listAll(
   subjects: readonly Subject[],
   lists: number,
@@ -75,7 +76,7 @@ export async function listAll(
   return middle;
 }
 
-/** Pages of other lengths would be other answers: then there is nothing to compare. */
+/** Requires pages of the expected length. Others could not be compared. */
 async function pages(subject: Subject, { query, rows, pages: wanted }: Kind): Promise<number[]> {
   const times: number[] = [];
   let cursor: string | null = '';
@@ -86,7 +87,7 @@ async function pages(subject: Subject, { query, rows, pages: wanted }: Kind): Pr
       { headers: { authorization: `Bearer ${subject.apiKey}` } },
     );
     const body = (await answer.json()) as { data: unknown[]; next_cursor: string | null };
-    if (!answer.ok) throw new Error(`a list was answered ${answer.status}`);
+    if (!answer.ok) throw new Error(`a list returned ${answer.status}`);
     times.push(performance.now() - began);
     if (body.data.length !== rows)
       throw new Error(`${query(subject)}: ${body.data.length} rows, and not ${rows}`);

@@ -22,14 +22,14 @@ import { fill, FIRST, makeOld, PER_CONTACT, PREFIX } from './fill.js';
 
 export interface Person {
   phone: string;
-  /** Public id of the instance that they have a conversation with. */
+  /** Public id of the instance in their conversation. */
   instance: string;
 }
 
-/** A `gwk api` on a database with so many messages in it, and the load on it. */
+/** A `gwk api` on a database with this many messages, and its load. */
 export interface Subject {
   messages: number;
-  /** Those, or where it is empty, what is compared with one of their conversations. */
+  /** Number of filled messages; in an empty database, those of one comparable conversation. */
   filled: number;
   url: string;
   apiKey: string;
@@ -37,14 +37,14 @@ export interface Subject {
   instances: string[];
   databaseUrl: string;
   load: Child;
-  /** Two of all that are written to, whom the load leaves alone. */
+  /** Two contacts that the load leaves alone. */
   people: { busy: Person; quiet: Person };
   fillSeconds: number;
   stop(): Promise<void>;
 }
 
 const INSTANCES = 20;
-/** Who is written to again and again, as many in each database: in an empty one they are new once. */
+/** Number of contacts that receive messages repeatedly. In an empty database each is new once. */
 const KNOWN = setting('KNOWN', 1_000);
 const NEW_SHARE = 0.1;
 const FAR = 10_000_000;
@@ -99,14 +99,17 @@ export async function openSubject(
   };
 }
 
-/** Those who are written to lie among all contacts that there are, and are of all instances. */
+/** Spreads the recipients over all contacts and instances. */
 function spread(contacts: number): { step: number; newcomers: number } {
   let step = Math.max(1, Math.floor(contacts / KNOWN));
   while (step % 2 === 0 || step % 5 === 0) step -= 1;
   return { step, newcomers: Math.max(contacts, KNOWN * step) };
 }
 
-/** Among the contacts that there are, or far from all that will be (in an old one, the quiet one alone is there); between those who are written to. */
+/**
+ * Chooses two contacts between the recipients of the load: existing ones, or new ones far from all others. An old
+ * database has only the quiet one.
+ */
 function people(contacts: number, step: number, instances: string[]): Subject['people'] {
   const last = contacts > 0 ? contacts - 1 : FAR;
   const places = [last, last - 1, last - 2].filter((place) => contacts === 0 || place % step !== 0);

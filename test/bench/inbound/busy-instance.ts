@@ -6,34 +6,34 @@ import type { OnNetwork } from '../shared/stage.js';
 const PHONE = LinkedInstances.phoneOf(0);
 const RECEIVED = { direction: 'inbound' } as const;
 
-/** One number of a whole gateway, with contacts of the simulated network who write to it. */
+/** One instance of a whole gateway, with contacts on the simulated network who write to it. */
 export class BusyInstance {
-  /** Who has a part in what is received, for their processor time and memory. */
+  /** Processes involved in receiving, whose CPU time and memory is measured. */
   readonly pids: Record<'engine' | 'api' | 'postgres' | 'network', number | undefined>;
   readonly #opened: OnNetwork;
   readonly #contacts: number;
 
   private constructor(opened: OnNetwork, contacts: number) {
-    const { network, servers, numbers } = opened;
+    const { network, servers, instances } = opened;
     this.#opened = opened;
     this.#contacts = contacts;
     this.pids = {
-      engine: numbers.enginePids()[0],
-      api: numbers.gateway.apis[0]!.pid,
+      engine: instances.enginePids()[0],
+      api: instances.gateway.apis[0]!.pid,
       postgres: servers.postgres.process?.pid,
       network: network.program.pid,
     };
   }
 
   static async open(opened: OnNetwork, contacts: number): Promise<BusyInstance> {
-    await opened.numbers.grow(1);
+    await opened.instances.grow(1);
     await opened.network.contacts(contacts);
     return new BusyInstance(opened, contacts);
   }
 
   /**
-   * Each contact writes one message after the other. The network encrypts them, which takes as long as it takes, and
-   * keeps them until they are released, all at once.
+   * Each contact writes one message after the other. The network encrypts them first and holds them until it releases
+   * all at once.
    */
   async write(name: string, count: number): Promise<void> {
     const { client } = this.#opened.network;
@@ -50,7 +50,7 @@ export class BusyInstance {
     await this.#opened.network.client.releaseMail(PHONE);
   }
 
-  /** So many in all are messages of the API, and the network has heard of each. */
+  /** Waits until the API has stored this many messages, and the network has a receipt for each. */
   async hasReceived(count: number, timeoutMs: number): Promise<void> {
     const phone = await this.#opened.network.client.phone(PHONE);
     await phone.hasTakenAll({ limitMs: timeoutMs });
@@ -59,9 +59,9 @@ export class BusyInstance {
     await until(async () => (await received()) >= count, { what: 'all are received', timeoutMs });
   }
 
-  /** Each contact hears something: from here on they write in the session that there is. */
+  /** Answers each contact, so that they continue in the existing session. */
   async answerAll(): Promise<void> {
-    const { customer, ids } = this.#opened.numbers;
+    const { customer, ids } = this.#opened.instances;
     const { client, clients } = customer;
     await sendTraffic({
       clients,

@@ -14,7 +14,7 @@ import { makeInstances } from '../shared/instances.js';
 import type { BenchServers } from '../shared/servers.js';
 import { benchSettings } from '../shared/settings.js';
 
-/** A `gwk api` and as many engines as it is told, which speak the protocol of engines and do nothing else. */
+/** A `gwk api` and protocol-only engines. */
 export interface Tier {
   program: Program;
   db: Database;
@@ -85,7 +85,7 @@ export class TierEngine {
   }
 }
 
-/** A text of one of so many people. */
+/** A text from one of the given number of people. */
 export function textFrom(person: number): InboundMessage {
   const chat = `55119${String(80_000_000 + person)}@s.whatsapp.net`;
   return {

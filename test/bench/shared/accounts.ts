@@ -3,7 +3,7 @@ import type { Database } from '@gwk/api/database/database';
 import { newUuid } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
 
-/** Limits as an operator of the service would raise them for who sends much: every check stays on. */
+/** Limits for a heavy sender. Every check stays on. */
 const POLICY = {
   messages_per_minute: 6000,
   new_contacts_per_day: 100_000,
@@ -16,7 +16,7 @@ export interface BenchAccount {
   apiKey: string;
 }
 
-/** An account with a key for everything, written as the commands of operators write it. */
+/** Creates an account and an unrestricted key as the CLI does. */
 export async function makeAccount(db: Database, name: string): Promise<BenchAccount> {
   const id = newUuid();
   const { key, hash } = newApiKey();

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { baseEnvironment } from '../../support/program.js';
 
-/** A program of a benchmark in a process of its own, asked and answering over its channel, one thing at a time. */
+/** A benchmark program in a separate process. It handles one request at a time over its IPC channel. */
 export class Child {
   readonly #child: ChildProcess;
 
@@ -11,7 +11,7 @@ export class Child {
     this.#child = fork(file, args, { env, execArgv: nodeArguments });
   }
 
-  /** @returns it, and the first thing that it says */
+  /** @returns the process and its first message */
   static async start<T>(file: URL, options: unknown = {}, nodeArguments: string[] = []): Promise<[Child, T]> {
     const child = new Child(file, [JSON.stringify(options)], nodeArguments);
     return [child, await child.#answer<T>()];
@@ -21,7 +21,7 @@ export class Child {
     return this.#child.pid!;
   }
 
-  /** @throws Error where it answers with one, or ends */
+  /** @throws Error if the process returns an error or exits */
   ask<T>(what: unknown): Promise<T> {
     const answer = this.#answer<T>();
     this.#child.send(what as object);
@@ -37,7 +37,7 @@ export class Child {
 
   #answer<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
-      const onExit = () => reject(new Error('a program of the benchmark has ended'));
+      const onExit = () => reject(new Error('a benchmark process has exited'));
       this.#child.once('exit', onExit);
       this.#child.once('message', (answer: T & { error?: string }) => {
         this.#child.off('exit', onExit);

@@ -1,7 +1,7 @@
-/** What is asked of a figure. */
+/** Bound of a measured value. */
 export type Bound = { atLeast: number } | { atMost: number };
 
-/** Stands beside the figure: its bound, and whether it keeps to it. What could not be measured does not. */
+/** Formats the bound and whether the value meets it. A missing value does not. */
 export function condition(value: number, bound: Bound): string {
   const [words, met] =
     'atLeast' in bound

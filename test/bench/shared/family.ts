@@ -1,12 +1,12 @@
 import { listProcesses, type ProcessInfo } from '../../support/processes.js';
 
-/** A process and all that it has started, directly or not. */
+/** A process and all its descendants. */
 export function listFamily(
   root: number,
   all: readonly Pick<ProcessInfo, 'pid' | 'parent'>[] = listProcesses(),
 ): number[] {
   const family = new Set([root]);
-  // A set grows while it is walked: children come after their parents.
+  // A set may grow while it is iterated: children come after their parents.
   for (const pid of family) for (const child of all) if (child.parent === pid) family.add(child.pid);
   return [...family];
 }

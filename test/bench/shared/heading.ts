@@ -5,10 +5,10 @@ import pg from 'pg';
 import { createClient } from 'redis';
 import { ROOT } from '../../support/program.js';
 
-/** Of what this process measures; known once its servers are. */
+/** Versions of the measured programs. Those of the servers are added after their start. */
 const versions = [`Node ${process.version}`];
 
-/** Before anything is measured: the tree may have changed by the time that a table is printed. */
+/** Must run before the measurement, because the tree may change before the table is printed. */
 export async function noteVersions(databaseUrl: string, redisUrl: string): Promise<void> {
   const commit = commitOf(ROOT);
   versions.splice(
@@ -21,13 +21,13 @@ export async function noteVersions(databaseUrl: string, redisUrl: string): Promi
   );
 }
 
-/** When, on what machine and with what else to do, and of which versions: what makes figures comparable. */
+/** Date, machine, load and versions, which make results comparable. */
 export function heading(): string {
   const model = cpus()[0]?.model.trim() ?? 'processor';
   const day = new Date().toISOString().slice(0, 10);
   const memory = (totalmem() / 1e9).toFixed(1);
   const load = loadavg()[0]!.toFixed(1);
-  return `${day}, ${cpus().length} x ${model}, ${memory} GB, load of the machine ${load}\n${versions.join(', ')}`;
+  return `${day}, ${cpus().length} x ${model}, ${memory} GB, load average ${load}\n${versions.join(', ')}`;
 }
 
 async function postgresVersion(url: string): Promise<string> {
@@ -42,7 +42,7 @@ async function redisVersion(url: string): Promise<string> {
   const client = await createClient({ url }).connect();
   const version = /redis_version:(\S+)/.exec(await client.info('server'))?.[1];
   client.destroy();
-  return version ?? 'of an unknown version';
+  return version ?? 'unknown version';
 }
 
 function baileysVersion(): string {
@@ -50,7 +50,7 @@ function baileysVersion(): string {
   return (require('@whiskeysockets/baileys/package.json') as { version: string }).version;
 }
 
-/** With a plus where the tree is not what was committed; undefined where there is no git. */
+/** Short commit hash, with a plus if the tree has changes; undefined without git. */
 function commitOf(folder: string): string | undefined {
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

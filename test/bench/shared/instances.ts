@@ -6,7 +6,10 @@ import type { Sealer } from '@gwk/core/encryption';
 import type { GatewayClient } from '../../support/gateway/client.js';
 import { until } from '../../support/wait.js';
 
-/** A busy machine may answer 503: asked again with the same key, as consumers are told to. @returns its public id */
+/**
+ * Creates an instance. After a 503 it repeats the call with the same key, as consumers should.
+ * @returns its public id
+ */
 export function createInstance(client: GatewayClient, name: string, kind: string): Promise<string> {
   return until(
     async () => {
@@ -21,7 +24,10 @@ export function createInstance(client: GatewayClient, name: string, kind: string
   );
 }
 
-/** Rows of connected numbers without engines, which would take part of the machine. @returns their UUIDs */
+/**
+ * Inserts rows of connected instances without engines, because engines would use the CPU.
+ * @returns their UUIDs
+ */
 export async function makeInstances(
   db: Database,
   sealer: Sealer,

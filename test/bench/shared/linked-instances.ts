@@ -8,7 +8,7 @@ import { createInstance } from './instances.js';
 
 const LINKED_AT_ONCE = 8;
 
-/** LinkedInstances of one account, each with an engine, linked with phones of the simulated network. */
+/** Instances of one account, each with an engine and linked with a phone of the simulated network. */
 export class LinkedInstances {
   readonly ids: string[] = [];
 
@@ -23,7 +23,7 @@ export class LinkedInstances {
     const settings = {
       api: { ...PRODUCTION, ...api },
       worker: { ...PRODUCTION, ...worker },
-      // It passes on to its engines what is not its own.
+      // The operator passes unknown settings to its engines.
       operator: { ...PRODUCTION, ...network.operatorSettings, ...operator },
     };
     const gateway = await Gateway.start({ ...options, settings });
@@ -37,10 +37,10 @@ export class LinkedInstances {
     }
   }
 
-  /** The number of the phone that the `index`th instance is linked with. */
+  /** Phone number of the `index`th instance. */
   static phoneOf = (index: number): string => `55119${String(10_000_000 + index)}`;
 
-  /** So many in all, each connected. */
+  /** Adds instances until there are this many, each connected. */
   async grow(count: number): Promise<void> {
     let next = this.ids.length;
     const linking = async (): Promise<void> => {
@@ -62,16 +62,16 @@ export class LinkedInstances {
   async #link(index: number): Promise<void> {
     const { client } = this.customer;
     const phone = await this.network.client.phone(LinkedInstances.phoneOf(index), {
-      name: `Number ${index}`,
+      name: `Instance ${index}`,
     });
-    const id = await createInstance(client, `number-${index}`, 'web');
+    const id = await createInstance(client, `instance-${index}`, 'web');
     this.ids[index] = id;
     const { qr } = await until(
       async () => {
         const answer = await client.call<PairingOut>('POST', `/v1/instances/${id}/pairing`);
         return answer.status === 200 && answer.body.qr ? answer.body : undefined;
       },
-      { what: `number ${index} shows a code`, everyMs: 250 },
+      { what: `instance ${index} shows a code`, everyMs: 250 },
     );
     await phone.scan(qr!.code);
     await client.untilConnected(id);

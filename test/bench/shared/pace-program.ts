@@ -2,28 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
 /**
- * Posts texts at an even rate, whatever the answers do: who is slow gets no easier load. Plain sockets, because a
- * client library would take a good part of the machine. A process of its own, told what to do over its channel.
+ * Posts texts at an even rate, independent of the responses, so that a slow server gets no easier load. It uses plain
+ * sockets, because an HTTP client would take much of the CPU. A separate process, controlled over IPC.
  */
 export interface PaceOptions {
   port: number;
   targets: { apiKey: string; instanceId: string }[];
   /**
-   * Who is written to: so many phones, each `step` after the last one, and new ones from `newcomers` on. A phone is
-   * `prefix` and `first` + its place; instances take turns in them.
+   * Recipients: `count` phone numbers, each `step` after the previous one, and new ones from `newcomers` on. A phone
+   * number is `prefix` and `first` + its index. Instances take turns in them.
    */
   phones: { prefix: string; first: number; count: number; step: number; newcomers: number };
-  /** Which part of the posts is to somebody new. */
+  /** Share of posts to new recipients. */
   newShare: number;
 }
 
-/** So many posts a second, or as many as so many connections can make one after the other. */
+/** A number of posts per second, or as many as the connections can make one after the other. */
 export type PaceOrder = { seconds: number; name: string } & ({ perSecond: number } | { connections: number });
 
 export interface Paced {
   posted: number;
   statuses: Record<string, number>;
-  /** From the moment when it was due until its answer, milliseconds. */
+  /** From the due time to the response, in milliseconds. */
   p50: number;
   p99: number;
   perSecond: number;
@@ -46,7 +46,7 @@ class Connection {
     this.#socket.on('close', () => this.#answered('error'));
   }
 
-  /** False once the server has closed it, which it does with those that nothing comes from for a while. */
+  /** False once the server has closed it, as it does with idle connections. */
   get isOpen(): boolean {
     return this.#socket.writable && !this.#socket.readableEnded;
   }

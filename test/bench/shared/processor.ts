@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { listFamily } from './family.js';
 
-/** Processor time of processes, from /proc: none where there is no such thing. */
+/** CPU time of processes from /proc; 0 on systems without it. */
 const TICK_US = 10_000;
 
 export type ProcessorTimes = Map<string, number>;
 
 /**
- * Microseconds used so far by each named process and its descendants. Those that have ended count, once their parent
- * has taken note of it: what is counted never falls.
+ * Microseconds used so far by each named process and its descendants. Exited descendants count once their parent has
+ * reaped them, so the values never fall.
  */
 export function processorTimes(roots: Record<string, number | undefined>): ProcessorTimes {
   const all = readProcesses();
@@ -24,13 +24,16 @@ export function processorTimes(roots: Record<string, number | undefined>): Proce
   return times;
 }
 
-/** Seconds used so far by these processes and all that they have started. */
+/** Seconds used so far by these processes and their descendants. */
 export function familySeconds(pids: readonly number[]): number {
   const times = processorTimes(Object.fromEntries(pids.map((pid) => [String(pid), pid])));
   return [...times.values()].reduce((sum, us) => sum + us / 1e6, 0);
 }
 
-/** Seconds used so far by these processes, without those that they have started. @throws Error where one has ended */
+/**
+ * Seconds used so far by these processes without their descendants.
+ * @throws Error if one has exited
+ */
 export function processorSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + readProcess(pid).own / 1e6, 0);
 }
@@ -38,7 +41,7 @@ export function processorSeconds(pids: readonly number[]): number {
 interface Process {
   pid: number;
   parent: number;
-  /** Microseconds: its own, and those of its children that have ended. */
+  /** Microseconds of the process and its exited children. */
   own: number;
   ofEnded: number;
 }
@@ -51,14 +54,14 @@ function readProcesses(): Process[] {
       try {
         return [readProcess(Number(name))];
       } catch {
-        return []; // ended meanwhile
+        return []; // exited
       }
     });
 }
 
 function readProcess(pid: number): Process {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name of the program, in brackets, may hold anything.
+  // The program name is in parentheses and may contain anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map((ticks) => Number(ticks) * TICK_US);
   return { pid, parent: Number(fields[1]), own: user! + system!, ofEnded: endedUser! + endedSystem! };

@@ -1,4 +1,4 @@
 import type { Environment } from '../../support/program.js';
 
-/** As programs run in earnest, without what the test support adds: each failpoint is a look at a file. */
+/** Production environment without the additions of the test support, because each failpoint reads a file. */
 export const PRODUCTION: Environment = { NODE_ENV: 'production', GWK_FAILPOINT_DIR: '' };

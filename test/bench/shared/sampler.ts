@@ -4,7 +4,7 @@ import { pause } from '../../support/wait.js';
 import { familySeconds } from './processor.js';
 import { listPids, type BenchServers } from './servers.js';
 
-/** What is asked of Postgres and Redis. */
+/** Load on Postgres and Redis. */
 export interface Asked {
   connections: number;
   transactionsPerSecond: number;
@@ -24,10 +24,10 @@ interface Sample {
   redis: number;
 }
 
-/** Postgres counts a session's transactions in once a second. */
+/** Postgres updates a session's transaction counters once per second. */
 const EVERY_MS = 1000;
 
-/** Looks at both servers once a second until it is told to stop. */
+/** Samples both servers once per second until it is stopped. */
 export class Sampler {
   readonly #samples: Sample[] = [];
   readonly #running: Promise<void>;
@@ -47,7 +47,7 @@ export class Sampler {
     return new Sampler(servers, postgres, await openRedis(servers.redis.url));
   }
 
-  /** The most of any second, and the mean of all. */
+  /** The maximum of any second, and the mean of all. */
   async stop(): Promise<{ most: Asked; mean: Asked }> {
     this.#stopping = true;
     await this.#running;
@@ -76,7 +76,7 @@ export class Sampler {
     this.#samples.push({
       at: performance.now(),
       transactions: Number(rows[0]!.transactions),
-      // Not this one.
+      // Without this connection.
       connections: Number(rows[0]!.connections) - 1,
       postgres: familySeconds(listPids(postgres)),
       commands: field('total_commands_processed'),

@@ -9,24 +9,24 @@ import type { Store } from '../../support/servers/stores.js';
 import { noteVersions } from './heading.js';
 import { setting } from './table.js';
 
-/** Postgres and Redis as they are used in earnest: they wait for their disk (`SYNC=off`: Postgres does not). */
+/** Postgres and Redis with production settings: they wait for their disk (`SYNC=off`: Postgres does not). */
 export interface BenchServers {
   folder: string;
   postgres: RunningServer;
   redis: RunningServer;
-  /** For a gateway of the test support, which must not end them. */
+  /** For a gateway of the test support, which must not stop them. */
   stores: { postgres: Store; redis: Store };
   stop(): Promise<void>;
 }
 
 const PASSWORD = 'bench';
 
-/** @param sharedBuffersMb of Postgres; as much as `make run` gives it where absent */
+/** @param sharedBuffersMb of Postgres. Defaults to the value of `make run`. */
 export async function startBenchServers(sharedBuffersMb?: number): Promise<BenchServers> {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
   const started: RunningServer[] = [];
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  // What was started ends with this process, however it ends; the folder would stay.
+  // The servers exit with this process in any case. The folder would remain.
   process.once('exit', remove);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const stop = async () => {
@@ -61,7 +61,7 @@ export async function startBenchServers(sharedBuffersMb?: number): Promise<Bench
   }
 }
 
-/** None of a server that is not this machine's to start. */
+/** Process ids of servers that this machine has started. */
 export const listPids = (...servers: RunningServer[]): number[] =>
   servers.flatMap(({ process }) => process?.pid ?? []);
 

@@ -4,7 +4,7 @@ import { newSecrets, type GatewaySettings } from '../../support/gateway/gateway-
 import { pickPort } from '../../support/ports.js';
 import type { BenchServers } from './servers.js';
 
-/** What single programs of a gateway agree on, where the whole is not needed. */
+/** Settings that single programs of a gateway share, for benchmarks without a whole gateway. */
 export async function benchSettings({
   folder,
   postgres,

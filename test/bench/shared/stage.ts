@@ -7,15 +7,15 @@ import { NetworkProcess } from '../engine/network.js';
 import { LinkedInstances } from './linked-instances.js';
 import { startBenchServers, type BenchServers } from './servers.js';
 
-/** A whole gateway whose numbers are on the simulated network, with stores of its own. */
+/** A whole gateway on the simulated network, with its own stores. */
 export interface OnNetwork {
   network: NetworkProcess;
   servers: BenchServers;
-  numbers: LinkedInstances;
+  instances: LinkedInstances;
   db: Database;
 }
 
-/** What is opened for a benchmark; once `work` has ended, however it did, it is closed in the opposite order. */
+/** Runs a benchmark and closes its resources in reverse order, also after an error. */
 export async function onStage<T>(work: (stage: BenchStage) => Promise<T>): Promise<T> {
   const stage = new BenchStage();
   try {
@@ -30,13 +30,13 @@ export function onNetwork<T>(
   work: (opened: OnNetwork) => Promise<T>,
   settings: GatewayOptions['settings'] = {},
 ): Promise<T> {
-  return onStage(async (stage) => work(await stage.numbers(await stage.network(), settings)));
+  return onStage(async (stage) => work(await stage.instances(await stage.network(), settings)));
 }
 
 export class BenchStage {
   readonly #opened: (() => unknown)[] = [];
 
-  /** @param undo how it is closed */
+  /** @param undo closes the resource */
   closing<T>(opened: T, undo: (opened: T) => unknown): T {
     this.#opened.push(() => undo(opened));
     return opened;
@@ -53,17 +53,17 @@ export class BenchStage {
     return this.closing(await startBenchServers(), (servers) => servers.stop());
   }
 
-  async numbers(network: NetworkProcess, settings: GatewayOptions['settings'] = {}): Promise<OnNetwork> {
+  async instances(network: NetworkProcess, settings: GatewayOptions['settings'] = {}): Promise<OnNetwork> {
     const servers = await this.servers();
-    const numbers = this.closing(
+    const instances = this.closing(
       await LinkedInstances.open(network, { stores: servers.stores, settings }),
       (all) => all.close(),
     );
-    const url = numbers.gateway.settings.databaseUrl;
+    const url = instances.gateway.settings.databaseUrl;
     const db = this.closing(openDatabase({ url, poolSize: 2, program: 'bench' }), (open) =>
       open.$disconnect(),
     );
-    return { network, servers, numbers, db };
+    return { network, servers, instances, db };
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Of an even number the mean of the two in the middle. */
+/** For an even count, the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -6,25 +6,28 @@ export function setting(name: string, otherwise: number): number {
   const value = process.env[name];
   if (value === undefined || value === '') return otherwise;
   const number = Number(value);
-  if (!Number.isFinite(number)) throw new Error(`${name} is no number`);
+  if (!Number.isFinite(number)) throw new Error(`${name} is not a number`);
   return number;
 }
 
 export const settings = (name: string, otherwise: readonly number[]): number[] =>
   process.env[name] ? process.env[name].split(',').map(Number) : [...otherwise];
 
-/** What is under way, beside the table: on standard error. */
+/** Prints progress to standard error, beside the table. */
 export const progress = (what: string): void => {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${what}\n`);
 };
 
-/** Figures of rounds, as every benchmark prints them: filled while it is measured, and printed at the end. */
+/**
+ * Results of rounds, in the same format for every benchmark. It is filled during the measurement and printed at the
+ * end.
+ */
 export class Table {
   readonly #rows: string[][] = [];
 
   constructor(
     readonly title: string,
-    readonly columns: readonly string[] = ['median', 'least', 'most'],
+    readonly columns: readonly string[] = ['median', 'min', 'max'],
   ) {}
 
   row(name: string, cells: readonly (string | number)[]): this {
@@ -33,9 +36,9 @@ export class Table {
   }
 
   /**
-   * A row of the middle one, and between which they lie.
+   * Adds a row with the median, minimum and maximum.
    *
-   * @param bound of the middle one
+   * @param bound of the median
    */
   rounds(name: string, values: readonly number[], digits = 0, bound?: Bound): this {
     const middle = median(values);
@@ -45,7 +48,7 @@ export class Table {
 
   print(): void {
     const all = [['', ...this.columns], ...this.#rows];
-    // Conditions have no column of their own name.
+    // Condition cells have no column header.
     const places = Math.max(...all.map(({ length }) => length));
     const widths = Array.from({ length: places }, (_, place) =>
       Math.max(...all.map((row) => (row[place] ?? '').length)),

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { listFamily } from './family.js';
 
-/** Megabytes of a process. Linux only. */
+/** Memory of a process in megabytes. Linux only. */
 export interface Memory {
-  /** In memory, pages of files that others have in common included. */
+  /** Resident memory, including shared pages of files. */
   resident: number;
-  /** The same, with each page divided by the number of processes that have it. */
+  /** Proportional share (PSS): each page divided by the number of processes that map it. */
   share: number;
-  /** Pages that nobody else has. */
+  /** Private pages. */
   own: number;
 }
 
@@ -17,7 +17,7 @@ export function readMemory(pid: number): Memory {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const field = (name: string): number => {
     const value = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1];
-    if (value === undefined) throw new Error(`process ${pid} does not tell ${name}`);
+    if (value === undefined) throw new Error(`process ${pid} does not report ${name}`);
     return Number(value) / KILOBYTES;
   };
   return {
@@ -29,7 +29,7 @@ export function readMemory(pid: number): Memory {
 
 export const readTotalMemory = (pids: readonly number[]): Memory => sumMemory(pids.map(readMemory));
 
-/** Of these processes and all that they have started; what ends meanwhile has none any more. */
+/** Memory of these processes and their descendants. Exited ones count as 0. */
 export function readFamilyMemory(pids: readonly number[]): Memory {
   const all = pids.flatMap((root) => listFamily(root));
   return sumMemory(

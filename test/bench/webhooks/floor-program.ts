@@ -2,12 +2,12 @@ import pg from 'pg';
 import { Agent, request } from 'undici';
 
 /**
- * The floor: what a delivery costs when it is posted and noted, and nothing else. No signature, nothing unsealed, no
- * lock, no destination that could hold up another: a loop that posts, and one UPDATE for each delivery.
+ * The floor: the cost of posting a delivery and recording it. No signature, no decryption, no lock, no isolation
+ * between endpoints: a loop that posts, and one UPDATE per delivery.
  */
 export interface FloorOptions {
   databaseUrl: string;
-  /** Connections to the database, as a worker has them. */
+  /** Database connections, as many as a worker has. */
   pool: number;
   /** Calls in flight. */
   concurrency: number;

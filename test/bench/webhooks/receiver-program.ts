@@ -2,11 +2,11 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 
 /**
- * A receiver that answers at once and remembers whom it was told about, and one that takes connections and never
- * answers. It is asked over the channel of its parent.
+ * A receiver that responds at once and records event ids, and one that accepts connections and never responds. The
+ * parent process queries it over IPC.
  */
 export interface Received {
-  /** Calls, and ids among them. */
+  /** Number of calls and of distinct ids. */
   calls: number;
   ids: number;
   /** Unix milliseconds of the first call. */

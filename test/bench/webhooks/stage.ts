@@ -20,7 +20,7 @@ import { benchSettings } from '../shared/settings.js';
 import type { FloorOptions } from './floor-program.js';
 import type { Ports } from './receiver-program.js';
 
-/** The receiver, the floor and a `gwk worker` on the same servers, and destinations of accounts. */
+/** The receiver, the floor and a `gwk worker` on the same servers, and endpoints of accounts. */
 export interface Stage {
   servers: BenchServers;
   db: Database;
@@ -29,7 +29,7 @@ export interface Stage {
   receiver: Child;
   receiverUrl: string;
   worker: Program;
-  /** With the account's sealed data of an event. */
+  /** Each with encrypted event data of its account. */
   live: BenchEndpoint[];
   dead: BenchEndpoint[];
   stop(): Promise<void>;
@@ -45,12 +45,12 @@ export interface StageOptions {
   live: number;
   dead: number;
   perEndpoint: number;
-  /** Of an event, before it is sealed. */
+  /** Size of an event before encryption. */
   bytes: number;
   nodeArguments: string[];
 }
 
-/** What a worker has when nothing is said (docs/configuration.md). */
+/** Default of a worker (docs/configuration.md). */
 const POOL = 8;
 
 export async function setStage(options: StageOptions): Promise<Stage> {
@@ -72,7 +72,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const sealer = new Sealer(parseEncryptionKeys(settings.encryptionKeys));
     const add = (url: string) => addEndpoint(db, sealer, { url, bytes: options.bytes });
     const live = await many(options.live, (index) => add(`${receiverUrl}/live/${index}`));
-    // Half of the dead take connections and say nothing, the others are not there.
+    // Half of the dead endpoints accept connections and do not respond; the others do not listen.
     const nobody = await pickPort();
     const dead = await many(options.dead, (index) =>
       add(`http://127.0.0.1:${index % 2 === 0 ? ports.silent : nobody}/dead/${index}`),
