@@ -1,4 +1,4 @@
-// Names the answers of the interface's description that no test has produced. Fails if one has no reason.
+// Lists documented answers that no test has produced. Fails if one has no reason.
 import './support/typescript.js';
 
 const { OPERATIONS } = await import('@gwk/api/public-api/operations');

@@ -1,6 +1,6 @@
 import './support/typescript.js';
 
-// jest runs this once before all test files of a run, in its main process.
+// Jest runs this once per run in its main process, before all test files.
 export default async function setUp() {
   if (process.env.TEST_POSTGRES_URL) return;
   const { startSharedServers } = await import('@gwk/test/support/servers/shared');

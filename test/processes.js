@@ -1,16 +1,16 @@
-// What a run of tests leaves behind: processes that came from it, by descent or by the mark in their environment.
+// Finds processes that a test run leaves behind: its descendants, and processes with its mark in their environment.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const POLL_MS = 500;
 const GRACE_MS = 5000;
 
-/** @returns every process of the machine, by its number; the start time tells one number's owners apart */
+/** @returns every process of the machine by pid. The start time separates processes that reuse a pid. */
 function processes() {
   const all = new Map();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      // The name of the command, in parentheses, may hold anything.
+      // The command name is in parentheses and may contain anything.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       all.set(Number(name), {
         pid: Number(name),
@@ -19,7 +19,7 @@ function processes() {
         started: fields[19],
       });
     } catch {
-      // It ended meanwhile.
+      // The process has exited.
     }
   }
   return all;
@@ -46,7 +46,7 @@ function commandOf(pid) {
   }
 }
 
-/** Watches the descendants of this process from now on. `mark` is a variable (NAME=value) that they inherit. */
+/** Records the descendants of this process from now on. `mark` is a variable (NAME=value) that they inherit. */
 export function watchProcesses(mark) {
   if (process.platform !== 'linux') return { leftBehind: async () => [] };
   const seen = new Map();
@@ -65,7 +65,7 @@ export function watchProcesses(mark) {
         (seen.get(one.pid) === one.started || carries(one.pid, mark)),
     );
   return {
-    /** @returns the processes that are still there after a moment's grace */
+    /** @returns the processes that still run after a grace period */
     async leftBehind() {
       clearInterval(timer);
       const end = Date.now() + GRACE_MS;

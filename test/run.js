@@ -1,4 +1,5 @@
-// node test/run.js [default|slow|all|TIER ...]: runs checks and tiers of tests, prints the seconds of each, ends with "N passed, N failed".
+// node test/run.js [default|slow|all|TIER ...]: runs checks and test tiers, and prints the seconds of each. The last line
+// is "N passed, N failed".
 import './support/typescript.js';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -25,17 +26,17 @@ const GROUPS = {
   slow: { checks: false, tiers: SLOW_TIERS },
   all: { checks: true, tiers: Object.keys(TIERS) },
 };
-/** So long may output follow the end of its process. */
+/** Limit for output after the exit of its process. */
 const OUTPUT_MS = 10_000;
 const NOISE = /^(Running one project: |Loaded Prisma config)/;
 const COUNTS = /(\d+) passed, (\d+) failed/g;
 
-/** Programs of the run inherit it, so that those left behind are found. */
+/** Child processes inherit it, which identifies those left behind. */
 const mark = ['TEST_RUN', randomUUID()];
 process.env[mark[0]] = mark[1];
 const watched = watchProcesses(mark.join('='));
 const folder = mkdtempSync(join(tmpdir(), 'gwk-report-'));
-/** Every process of the run writes there which documented answers it has seen. */
+/** Every process of the run records there the documented answers that it has seen. */
 const answers = join(folder, 'answers');
 mkdirSync(answers);
 process.env.GWK_TEST_ANSWERS = answers;
@@ -59,7 +60,7 @@ function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
-/** A command in a process group of its own: workers that hang end with it. Its stderr shows at once: long builds. */
+/** Runs a command in its own process group, to kill hanging workers with it. Shows stderr at once for long builds. */
 function run(command, args, env = {}) {
   return new Promise((resolve) => {
     const output = [];
@@ -73,7 +74,7 @@ function run(command, args, env = {}) {
     let timer;
     child.once('exit', (code, signal) => {
       how = signal ?? `code ${code}`;
-      // A process that was left behind holds the output open.
+      // A leftover process may hold the output open.
       timer = setTimeout(() => end(child), OUTPUT_MS);
     });
     child.once('close', (code) => {
@@ -88,11 +89,11 @@ function end({ pid }) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // The whole group has ended.
+    // The whole group has exited.
   }
 }
 
-/** Runs `work` and prints its outcome. It returns `failures` as lines if it failed. */
+/** Runs `work` and prints its result. `work` returns `failures` as lines if it failed. */
 async function stage(name, work) {
   const began = performance.now();
   const { ok, output = '', failures = [`  ${name}`] } = await work();
@@ -140,7 +141,7 @@ async function runJest(name) {
   return { ok: failures.length === 0, output: output.join('\n'), failures };
 }
 
-/** Errors that nobody caught (typescript.js), also those that came after the last test of a worker. */
+/** Uncaught errors (typescript.js), including those after the last test of a worker. */
 function uncaughtErrors(report, name) {
   const file = `${report}.errors`;
   if (!existsSync(file)) return [];
@@ -150,7 +151,7 @@ function uncaughtErrors(report, name) {
 
 const linesOf = (text, pattern) => text.split('\n').filter((line) => pattern.test(line));
 
-/** A tier that is a program and prints its own counts last. */
+/** Runs a tier that is a program. Its last line contains the counts. */
 async function runProgram(name) {
   const done = await run(process.execPath, [TIERS[name].command]);
   const [, passed = 0, failures = 0] = [...done.output.matchAll(COUNTS)].at(-1) ?? [];
@@ -190,7 +191,7 @@ function summarize() {
 async function main(group) {
   const tiers = [...group.tiers];
   if ((await npm('prisma client', 'prisma:generate')) && (await npm('build', 'build'))) {
-    // The first tiers leave a core idle at times, and none of their tests looks at the clock.
+    // The first tiers leave a core idle at times, and their tests do not measure time.
     const early = group.checks ? tiers.splice(0, 2) : [];
     await Promise.all([
       group.checks && checks(),

@@ -1,13 +1,12 @@
-// jest-light-runner, whose child processes all get what they ask for at their start.
+// jest-light-runner with a fix: every child process receives the answer to its first request.
 import createRunner from 'jest-light-runner';
 import Tinypool from 'tinypool';
 
 const run = Tinypool.prototype.run;
 
 /**
- * The runner keeps one list of the child processes that run something. It answers the first that asks, and with it
- * all that are on the list, some of which do not listen yet: these lost the answer, got no other, and waited for ever.
- * So a child process is put on the list only when it asks.
+ * The runner keeps a list of busy child processes. It answers the first request to all processes on the list, also to
+ * those that do not listen yet; these lose the answer and wait forever. So add a child process only when it asks.
  */
 Tinypool.prototype.run = function runWithOwnChannel(task, options) {
   const shared = options?.channel;

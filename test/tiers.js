@@ -1,8 +1,8 @@
-// The tiers of tests: jest projects (jest.config.js) in the order in which they run. Every tier but `e2e` is jest's.
+// Test tiers in running order. Every tier except `e2e` is a jest project (jest.config.js).
 
 /**
- * `workers`: test files at a time on two cores. Tests that wait for processes leave a core idle, so these take three.
- * Tests that judge times run alone.
+ * `workers`: concurrent test files on two cores. Tests that wait for processes leave a core idle, so they use three.
+ * Tests that measure time run alone.
  */
 export const TIERS = {
   unit: { workers: 2 },
@@ -18,7 +18,7 @@ export const TIERS = {
   e2e: { command: 'test/dist/e2e/main.js' },
 };
 
-/** The tiers of `make test`, after the checks. They need npm packages and Redis, nothing else. */
+/** Tiers of `make test`, after the checks. They need only npm packages and Redis. */
 export const DEFAULT_TIERS = ['unit', 'integration', 'smoke'];
 
 export const JEST_TIERS = Object.keys(TIERS).filter((name) => TIERS[name].command === undefined);
