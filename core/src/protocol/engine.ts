@@ -292,8 +292,8 @@ const pairing = {
 };
 
 /**
- * Reports that the engine has unlinked the device, or could not: the logout request with this id is done. It is the
- * only call that a deleted instance may make; then `id` may be null.
+ * Reports that the engine has unlinked the device, or could not: the logout request with this id is done. The engine
+ * of a deleted instance may still call this (then `id` may be null), `outcomes` and `release`.
  */
 const unlinked = { request: z.strictObject({ ...Lease, id: uuid().nullable() }), response: z.object({}) };
 
