@@ -4,7 +4,7 @@ import type { FinalRefusal } from './internal-api/client.js';
 export const EXIT_CODES = {
   /** Invalid settings. */
   configuration: 2,
-  /** Another engine holds the lease. */
+  /** Another engine has acquired the lease, or it was released for this engine. */
   fenced: 10,
   /** The token is not valid, or no longer. */
   unauthorized: 11,

@@ -10,8 +10,8 @@ interface GroupReaderOptions {
   link: ReconnectingLink;
   batch: number;
   /**
-   * The stream is available, perhaps newly created: entries of an older one may be lost. Awaited before entries are
-   * read.
+   * Called when the stream is available. It may be newly created, and then entries of an older one may be lost. Awaited
+   * before entries are read.
    */
   opened: () => Promise<void>;
   /** Awaited before the next batch is read, so that at most one batch is in memory. */

@@ -96,7 +96,7 @@ export class Claimer {
   async #claim(limit: number): Promise<void> {
     this.#claiming = true;
     this.#notified = false;
-    const ringers = this.#waiters.splice(0);
+    const waiters = this.#waiters.splice(0);
     this.#options.pacing.take(limit, this.#clock.now());
     let claimed = 0;
     let answered = false;
@@ -113,7 +113,7 @@ export class Claimer {
     }
     this.#options.pacing.giveBack(limit - claimed);
     this.#claiming = false;
-    for (const resume of [...ringers, ...this.#stopWaiters.splice(0)]) resume();
+    for (const resume of [...waiters, ...this.#stopWaiters.splice(0)]) resume();
     if (claimed >= limit) this.#notified = true;
     this.#startIdleTimer();
     if (answered) this.#claimIfPossible();

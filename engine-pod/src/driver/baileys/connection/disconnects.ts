@@ -10,7 +10,7 @@ export interface DisconnectError {
 }
 
 /**
- *  code               | meaning                                             | becomes                                   |
+ * | code               | meaning                                             | becomes                                   |
  * | ------------------ | --------------------------------------------------- | ----------------------------------------- |
  * | 515                | restart required, for example after a pairing       | reconnect at once                         |
  * | 401                | the device was removed on the phone                 | logged out                                |

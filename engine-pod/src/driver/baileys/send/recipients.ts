@@ -8,7 +8,7 @@ import {
 import type { NetworkConnection } from '../connection/network-connection.js';
 import { SendFailure } from '../../driver.js';
 
-/** How long a phone number that was found counts as on the network. */
+/** A phone number that was found is not looked up again for this time. */
 const KNOWN_MS = 6 * 3_600_000;
 const MAX_KNOWN = 10_000;
 
@@ -79,8 +79,8 @@ export class Recipients {
   }
 
   /**
-   * Concurrent callers share one query. With each answer Baileys starts all sessions of that person again, at a
-   * pre-key each, and the own devices take part in every message.
+   * Concurrent callers share one query. After each answer Baileys starts new sessions with all devices of that person,
+   * and each one uses up a pre-key. The own devices are queried for every message.
    */
   #findDevices(socket: WASocket, jid: string): Promise<Device[]> {
     const underWay = this.#deviceQueries.get(jid);
