@@ -4,7 +4,7 @@ import type { Queryable } from '../database/database.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
- * Verifies the epoch of a caller and locks its lease until the end of the transaction. Must be the first statement.
+ * Verifies epoch and holder of a caller and locks its lease until the end of the transaction. Must be the first statement.
  * @throws RefusalError `fenced` or `gone`
  */
 export async function fence(tx: Queryable, instanceId: string, lease: LeaseIdentity): Promise<void> {

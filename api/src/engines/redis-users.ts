@@ -43,7 +43,7 @@ interface RedisUsersOptions {
   /** Address for engines (default: the API's). */
   engineRedisUrl: string | undefined;
   prefix: string;
-  /** False: engines share the API's credentials, and only signatures protect commands. */
+  /** False: engines share the API's credentials, and only the encryption of commands protects them. */
   acl: boolean;
   /** Certificate authority (PEM) for rediss:// addresses. */
   ca?: string | undefined;

@@ -50,11 +50,11 @@ export interface AcceptedMessage {
 /** Each retry follows a write by another request, so only a fault reaches this limit. */
 const MAX_ATTEMPTS = 50;
 const DEADLINE_MS = 4_500;
-/** A batch costs as much as four more of its items. */
+/** Each batch has a fixed cost, about that of four requests, so small batches wait for more. */
 const LINGER = { minItems: 16, maxWaitMs: 4, idleTimeoutMs: 1 };
-/** More than half of the usual queue: 64 clients that each wait for a response make two batches. */
+/** 64 clients that each wait for a response make two batches of this size, so one is written while the other fills. */
 const TARGET_ITEMS = 32;
-/** Postgres writes one, the second waits behind it, and the third is built or answered here. */
+/** Postgres writes the first batch, the second waits behind it, and this process builds or answers the third. */
 const PREDICTED_IN_FLIGHT = 3;
 /** After one batch timed out on a lock, later batches do not wait for that lock as well. */
 const SKIP_LOCKED_MS = 1_000;
