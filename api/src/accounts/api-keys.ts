@@ -4,11 +4,6 @@ import { API_KEY_PREFIX, type Scope } from '@gwk/core/scopes';
 import type { Queryable } from '../database/database.js';
 import type { Caller } from './caller.js';
 
-/**
- * Looks API keys up by their hash. An entry is cached for less than 2 s from before the query, so that a revocation or
- * suspension holds on every replica within 2 s. A used entry is refreshed in the background before it expires. Lookups are
- * batched, so a flood of invalid keys costs one statement per turn of the event loop.
- */
 const MAX_AGE_MS = 1_900;
 const REFRESH_AFTER_MS = 1_000;
 const LOOKUP_DEADLINE_MS = 4_000;
@@ -43,6 +38,11 @@ export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
+/**
+ * Looks API keys up by their hash. An entry is cached for less than 2 s from before the query, so that a revocation or
+ * suspension holds on every replica within 2 s. A used entry is refreshed in the background before it expires. Lookups are
+ * batched, so a flood of invalid keys costs one statement per turn of the event loop.
+ */
 export class KeyDirectory {
   readonly #entries = new Map<string, Entry>();
   readonly #asking = new Map<string, Promise<Entry>>();

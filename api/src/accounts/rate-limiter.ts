@@ -1,13 +1,6 @@
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../platform/redis.js';
 
-/**
- * Counts the requests of a key or an address in the current minute (fixed windows), in Redis for all replicas.
- *
- * Below half of the limit a request passes at once, by the last count from Redis and the local count since; Redis counts it
- * within 10 ms together with others. Above it, requests wait for Redis: those of one turn of the event loop are counted with
- * one command per subject. If Redis takes more than 50 ms or is unavailable, this process counts on from the last known count.
- */
 export interface RateVerdict {
   allowed: boolean;
   limit: number;
@@ -51,6 +44,13 @@ interface Group {
   before: Promise<number>;
 }
 
+/**
+ * Counts the requests of a key or an address in the current minute (fixed windows), in Redis for all replicas.
+ *
+ * Below half of the limit a request passes at once, by the last count from Redis and the local count since; Redis counts it
+ * within 10 ms together with others. Above it, requests wait for Redis: those of one turn of the event loop are counted with
+ * one command per subject. If Redis takes more than 50 ms or is unavailable, this process counts on from the last known count.
+ */
 export class RateLimiter {
   readonly #windows = new Map<string, Window>();
   #groups = new Map<string, Group>();

@@ -8,10 +8,6 @@ import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
-/**
- * Stores the encoded form of a message before its first stanza, so that every resend has the same bytes
- * (docs/architecture.md). The first stored form stays. An engine with other bytes gets no confirmation and may not send them.
- */
 interface BuiltItem extends LeaseIdentity {
   instanceId: string;
   messageId: string;
@@ -33,6 +29,10 @@ interface BuiltRow {
   existing: Uint8Array | null;
 }
 
+/**
+ * Stores the encoded form of a message before its first stanza, so that every resend has the same bytes
+ * (docs/architecture.md). The first stored form stays. An engine with other bytes gets no confirmation and may not send them.
+ */
 export class BuiltMessages {
   readonly #groups: Batcher<BuiltItem, Stored>;
 

@@ -14,10 +14,6 @@ import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
-/**
- * Claims of all engines, in batches (SQL: gwk_claim_messages). A claim fails opted-out and unreadable messages, so that they do
- * not block later ones of their conversations.
- */
 interface ClaimItem extends LeaseIdentity {
   instanceId: string;
   number: number;
@@ -54,6 +50,10 @@ interface Claimed {
   messages: ClaimedMessage[];
 }
 
+/**
+ * Claims of all engines, in batches (SQL: gwk_claim_messages). A claim fails opted-out and unreadable messages, so that they do
+ * not block later ones of their conversations.
+ */
 export class Claims {
   readonly #groups: Batcher<ClaimItem, Claimed>;
 

@@ -12,10 +12,6 @@ import { RefusalError, type LeaseRefusal } from './refusal.js';
 import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
 import type { EngineRedis, RedisUsers } from './redis-users.js';
 
-/**
- * Leases, which allow one engine per phone number (docs/architecture.md). A lease is a row with the times of Postgres. An epoch has
- * a random holder id: a restored backup may repeat the number, but never the pair.
- */
 interface RenewItem extends LeaseIdentity {
   instanceId: string;
 }
@@ -39,6 +35,10 @@ interface TakeRow {
   unresponsive_since: Date | null;
 }
 
+/**
+ * Leases, which allow one engine per phone number (docs/architecture.md). A lease is a row with the times of Postgres. An epoch has
+ * a random holder id: a restored backup may repeat the number, but never the pair.
+ */
 export class Leases {
   readonly #renewals: Batcher<RenewItem, Renewal>;
 

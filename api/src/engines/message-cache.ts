@@ -1,13 +1,5 @@
 import type { FactsRow } from '../messages/apply-status.js';
 
-/**
- * Cache of message facts for 15 s: reports that a message was sent, delivered and read arrive within seconds, mostly at the
- * process that the message was claimed from, which then need not read it again.
- *
- * An entry may be stale. Every change increments the version of a message, and an update applies only to the version that it
- * was decided on; otherwise it is decided again on fresh facts. Only the contact's name has no version: after a merge of
- * contacts, events may show the former name for 15 s.
- */
 const REMEMBER_MS = 15_000;
 const MAX_ENTRIES = 20_000;
 
@@ -16,6 +8,14 @@ interface Known {
   at: number;
 }
 
+/**
+ * Cache of message facts for 15 s: reports that a message was sent, delivered and read arrive within seconds, mostly at the
+ * process that the message was claimed from, which then need not read it again.
+ *
+ * An entry may be stale. Every change increments the version of a message, and an update applies only to the version that it
+ * was decided on; otherwise it is decided again on fresh facts. Only the contact's name has no version: after a merge of
+ * contacts, events may show the former name for 15 s.
+ */
 export class MessageCache {
   /** Oldest first. */
   readonly #byId = new Map<string, Known>();

@@ -7,10 +7,6 @@ import { LINGER_OUTCOMES, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
-/**
- * Records the outcomes that engines report, in batches over all engines. Each outcome is one item, which bounds the batches. A
- * repeated call has no effect on outcomes that were recorded before.
- */
 interface OutcomeItem extends LeaseIdentity {
   instanceId: string;
   outcome: Outcome;
@@ -25,6 +21,10 @@ interface Recorded {
 /** Facts of the message of the item at this place (from 1). */
 type NamedFacts = FactsRow & { number: number };
 
+/**
+ * Records the outcomes that engines report, in batches over all engines. Each outcome is one item, which bounds the batches. A
+ * repeated call has no effect on outcomes that were recorded before.
+ */
 export class Outcomes {
   readonly #groups: Batcher<OutcomeItem, Recorded>;
 

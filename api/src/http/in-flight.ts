@@ -4,15 +4,15 @@ import { Problem } from '@gwk/core/problems';
 import type { Exchange, Reply } from './exchange.js';
 import type { StallDetector } from './stall-detector.js';
 
-/**
- * The requests in flight. One timer checks all of them, so that a client gets a 500 within 5 s even if a dependency hangs
- * (for example Postgres, with its connections open).
- */
 const MAX_WORK_MS = 4_500;
 const LOOK_EVERY_MS = 250;
 /** Time limit for a client to send its request; operations that stream the body have limits of their own. */
 const MAX_SENDING_MS = 20_000;
 
+/**
+ * The requests in flight. One timer checks all of them, so that a client gets a 500 within 5 s even if a dependency hangs
+ * (for example Postgres, with its connections open).
+ */
 export class InFlight {
   readonly #replies = new InFlightSet<Reply>();
   readonly #stopLooking: Cancel;

@@ -1,13 +1,13 @@
 import type { Cancel, Clock } from '@gwk/core/clock';
 
-/**
- * Detects that this process has just been paused: it or its machine was stopped, or it had no processor time. After a pause,
- * timers fire before the process reads the data that arrived meanwhile, so time limits must not act until it has read them.
- */
 const TICK_MS = 250;
 /** Longer than the delay of a timer in a busy process. */
 const STILL_MS = 1_000;
 
+/**
+ * Detects that this process has just been paused: it or its machine was stopped, or it had no processor time. After a pause,
+ * timers fire before the process reads the data that arrived meanwhile, so time limits must not act until it has read them.
+ */
 export class StallDetector {
   readonly #stopTicking: Cancel;
   #tickedAt: number;

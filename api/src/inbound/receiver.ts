@@ -23,14 +23,6 @@ declare module '../http/services.js' {
   }
 }
 
-/**
- * Receives inbound messages in batches over all instances: gathers the facts of the conversations, decides each message with
- * pure functions, and writes all with one statement that verifies the facts under locks. Messages whose facts are stale are
- * gathered and decided again.
- *
- * Two rare kinds take another path: a message that shows that two contacts are one links them first, and an opt-out or opt-in
- * word is written in its own transaction.
- */
 interface ReceiverDeps {
   database: Database;
   sealer: Sealer;
@@ -53,6 +45,14 @@ type Done = Exclude<Result, 'retry'> | 'dropped';
 /** Result of an item in a batch: done, or an opt-out or opt-in word that is written separately. */
 type Outcome = { kind: 'done'; result: Done } | { kind: 'word'; arrival: Arrival };
 
+/**
+ * Receives inbound messages in batches over all instances: gathers the facts of the conversations, decides each message with
+ * pure functions, and writes all with one statement that verifies the facts under locks. Messages whose facts are stale are
+ * gathered and decided again.
+ *
+ * Two rare kinds take another path: a message that shows that two contacts are one links them first, and an opt-out or opt-in
+ * word is written in its own transaction.
+ */
 export class Receiver {
   readonly #deps: ReceiverDeps;
   readonly #policies: PolicyResolver;

@@ -5,16 +5,6 @@ import type { Database } from '../database/database.js';
 import type { EngineCaller } from '../engines/dependencies.js';
 import { RefusalError } from '../engines/refusal.js';
 
-/**
- * Authenticates callers of the internal API. An engine's token opens the engine routes of its own instance, the operator's
- * token opens the operator's routes.
- *
- * Tokens of engines are cached for 1.5 s. A revocation holds at once in the process that made it (`forget`) and elsewhere when
- * the cache entry expires; until then the epoch keeps a revoked engine from any write.
- *
- * A lookup refreshes all aging entries that were used, in one statement. Otherwise, after a pause of this process, each engine
- * of a fleet would cause a statement of its own ahead of the messages.
- */
 const REMEMBER_MS = 1_500;
 /** From this age on a lookup for another token refreshes the entry too. */
 const AGING_MS = REMEMBER_MS / 2;
@@ -30,6 +20,16 @@ interface Remembered {
   used: boolean;
 }
 
+/**
+ * Authenticates callers of the internal API. An engine's token opens the engine routes of its own instance, the operator's
+ * token opens the operator's routes.
+ *
+ * Tokens of engines are cached for 1.5 s. A revocation holds at once in the process that made it (`forget`) and elsewhere when
+ * the cache entry expires; until then the epoch keeps a revoked engine from any write.
+ *
+ * A lookup refreshes all aging entries that were used, in one statement. Otherwise, after a pause of this process, each engine
+ * of a fleet would cause a statement of its own ahead of the messages.
+ */
 export class Authentication {
   readonly #database: Pick<Database, '$queryRaw'>;
   readonly #operatorHashes: readonly Buffer[];

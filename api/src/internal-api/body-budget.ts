@@ -1,11 +1,11 @@
 import { RefusalError } from '../engines/refusal.js';
 
+const MAX_BYTES = 96 * 1024 * 1024;
+
 /**
  * Limits the bytes of concurrent bodies per caller in this process: an engine may send bodies of 64 MB, but a compromised
  * one must not send many at once. A caller is the instance of the credentials, whatever number of tokens it has.
  */
-const MAX_BYTES = 96 * 1024 * 1024;
-
 export class BodyBudget {
   readonly #held = new Map<string, number>();
 

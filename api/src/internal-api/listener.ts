@@ -35,10 +35,6 @@ import { MessageCache } from '../engines/message-cache.js';
 import { Outcomes } from '../engines/outcomes.js';
 import { RefusalError } from '../engines/refusal.js';
 
-/**
- * Listener of the internal API, for engines and the operator (core/src/protocol). NetworkPolicies close it to others. It
- * logs ids and codes, never bodies.
- */
 export interface InternalListener {
   port: number;
   /** Answers the calls in flight, within a few seconds, then closes. */
@@ -81,6 +77,10 @@ const MAX_BYTES: Record<string, number> = {
 
 const CLOSE_GRACE_MS = 5_000;
 
+/**
+ * Listener of the internal API, for engines and the operator (core/src/protocol). NetworkPolicies close it to others. It
+ * logs ids and codes, never bodies.
+ */
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
   const routes = makeRoutes(deps);
   const metrics = deps.registry && new InternalMetrics(deps.registry);

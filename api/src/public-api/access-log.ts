@@ -3,16 +3,16 @@ import { toPublicId } from '@gwk/core/ids';
 import type { Caller } from '../accounts/caller.js';
 import type { Exchange } from '../http/exchange.js';
 
+interface LineSink {
+  write(lines: string): void;
+}
+
 /**
  * Writes one JSON line per answer, with ids and the account's name. It logs the operation instead of the path, because a
  * path may contain a phone number. It omits `pid`: at thousands of lines a second each field is megabytes a minute.
  * It formats the lines itself and writes those of one turn of the event loop together, because a general logger costs
  * several times as much for every message.
  */
-interface LineSink {
-  write(lines: string): void;
-}
-
 export class AccessLog {
   readonly #base: string;
   readonly #sink: LineSink;

@@ -1,10 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Exchange, Reply } from '../http/exchange.js';
 
-/**
- * Serves the busiest operation without the router: the same steps in the same order, without matching the other routes.
- * Requests with any other spelling of the path (a query, a slash at the end) go through the router.
- */
 interface Direct {
   method: string;
   url: string;
@@ -14,6 +10,10 @@ interface Direct {
 
 export type Listener = (req: Exchange, res: Reply, lastResort: (error: unknown) => void) => void;
 
+/**
+ * Serves the busiest operation without the router: the same steps in the same order, without matching the other routes.
+ * Requests with any other spelling of the path (a query, a slash at the end) go through the router.
+ */
 export function directly({ method, url, steps, failed }: Direct, others: Listener): Listener {
   return (req, res, lastResort) => {
     if (req.url !== url || req.method !== method) return others(req, res, lastResort);

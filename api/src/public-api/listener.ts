@@ -24,13 +24,6 @@ interface PublicListener {
 
 type StopTimes = Pick<ApiConfig, 'drainMs' | 'stopUnreadyMs' | 'stopIdleMs'>;
 
-/**
- * Stops in steps, so that no request is lost:
- * 1. Readiness fails and everything else goes on, so load balancers stop opening connections. Connections that the kernel
- *    has accepted and this process has not are lost when the listener closes.
- * 2. The listener closes, answers say `Connection: close`, and idle connections are closed.
- * Before each step the process reads all data that has arrived (`afterReading`): a request may wait unread behind a timer.
- */
 /** Interval at which idle connections are closed: a response that began before the stop did not announce the close. */
 const IDLE_CHECK_MS = 1_000;
 /** Time for the final answers (500 with `Retry-After`) to leave after the drain time. */
@@ -130,6 +123,13 @@ async function closeIdle(server: Server): Promise<void> {
   server.closeIdleConnections();
 }
 
+/**
+ * Stops in steps, so that no request is lost:
+ * 1. Readiness fails and everything else goes on, so load balancers stop opening connections. Connections that the kernel
+ *    has accepted and this process has not are lost when the listener closes.
+ * 2. The listener closes, answers say `Connection: close`, and idle connections are closed.
+ * Before each step the process reads all data that has arrived (`afterReading`): a request may wait unread behind a timer.
+ */
 async function drain(server: Server, tier: Tier, times: StopTimes): Promise<void> {
   tier.stopping = true;
   await sleep(times.stopUnreadyMs);

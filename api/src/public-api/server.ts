@@ -5,11 +5,6 @@ import { limitConnections, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import type { Listener } from './direct.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 
-/**
- * An HTTP server that creates requests and responses with Express's prototypes. Otherwise Express changes the prototype of
- * each one, and V8 handles such objects slowly: about 0.4 of the throughput.
- * This relies on Node's classes being plain functions (server.integration.test.ts).
- */
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Time limit of an upload; other requests have 20 s (in-flight.ts). */
 const REQUEST_TIMEOUT_MS = 900_000;
@@ -34,6 +29,11 @@ interface ServerOptions {
   silenceMs?: number;
 }
 
+/**
+ * An HTTP server that creates requests and responses with Express's prototypes. Otherwise Express changes the prototype of
+ * each one, and V8 handles such objects slowly: about 0.4 of the throughput.
+ * This relies on Node's classes being plain functions (server.integration.test.ts).
+ */
 export function createServer({
   app,
   listener,

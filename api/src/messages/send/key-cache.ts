@@ -1,5 +1,10 @@
 import { randomInt } from 'node:crypto';
 
+const WAYS = 8;
+const [ID_WORDS, BODY_WORDS, MESSAGE_WORDS] = [4, 4, 9];
+const WORDS = ID_WORDS + BODY_WORDS + MESSAGE_WORDS;
+const [ID_BYTES, BODY_BYTES, MESSAGE_BYTES] = [ID_WORDS * 4, BODY_WORDS * 4, MESSAGE_WORDS * 4];
+
 /**
  * Body and message of recently used idempotency keys. All entries share one buffer, because V8 would promote an object
  * for each message to its old generation.
@@ -8,11 +13,6 @@ import { randomInt } from 'node:crypto';
  * `capacity / 4` newer keys, half of them after `capacity`. Random hash factors keep a client from choosing keys that
  * evict each other.
  */
-const WAYS = 8;
-const [ID_WORDS, BODY_WORDS, MESSAGE_WORDS] = [4, 4, 9];
-const WORDS = ID_WORDS + BODY_WORDS + MESSAGE_WORDS;
-const [ID_BYTES, BODY_BYTES, MESSAGE_BYTES] = [ID_WORDS * 4, BODY_WORDS * 4, MESSAGE_WORDS * 4];
-
 export class KeyCache {
   /** Multiply-shift hash: an odd factor for each word of the id, and the bits to drop from the sum. */
   readonly #factors = Uint32Array.from({ length: ID_WORDS }, () => randomInt(2 ** 31) * 2 + 1);
