@@ -1,10 +1,3 @@
-/**
- * Groups items that arrive at about the same time, so that one database statement serves many of them.
- *
- * By default a group starts at the end of the event loop's turn, so that load alone makes groups larger. Each group has
- * a fixed cost. While one group runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
- * group waits for more items whenever more can be expected, whatever else runs.
- */
 interface BatcherOptions<T, R> {
   /** Returns one result for each item, in the order of the items. A rejection concerns the whole group. */
   run(items: readonly T[]): Promise<readonly R[]>;
@@ -49,6 +42,13 @@ const [GAP_WEIGHT, MAX_GAP_MS] = [0.1, 100];
 /** The next group starts when it has this share of the items of the running one. */
 const MIN_SHARE = 0.5;
 
+/**
+ * Groups items that arrive at about the same time, so that one database statement serves many of them.
+ *
+ * By default a group starts at the end of the event loop's turn, so that load alone makes groups larger. Each group has
+ * a fixed cost. While one group runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
+ * group waits for more items whenever more can be expected, whatever else runs.
+ */
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
   readonly #maxItems: number;
