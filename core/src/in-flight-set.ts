@@ -1,10 +1,3 @@
-/**
- * A set of the operations that a process has in flight. It has no order.
- *
- * An array, in which each entry knows its position. A `Set` or `Map` with changing entries is copied as it fills up,
- * and each old copy refers to the next one. Once a copy is in V8's old generation, it keeps all later entries in memory
- * until a full garbage collection.
- */
 export interface InFlightEntry<T> {
   readonly item: T;
   /** REMOVED after `delete`. */
@@ -13,6 +6,13 @@ export interface InFlightEntry<T> {
 
 const REMOVED = -1;
 
+/**
+ * A set of the operations that a process has in flight. It has no order.
+ *
+ * An array, in which each entry knows its position. A `Set` or `Map` with changing entries is copied as it fills up,
+ * and each old copy refers to the next one. Once a copy is in V8's old generation, it keeps all later entries in memory
+ * until a full garbage collection.
+ */
 export class InFlightSet<T> {
   readonly #entries: InFlightEntry<T>[] = [];
 

@@ -8,13 +8,6 @@ import {
   type StateInterval,
 } from './intervals.js';
 
-/**
- * Availability of one month, computed from recorded states. Times are milliseconds since 1970.
- *
- * `connected` counts as up. Measured time starts at the first connection and leaves out `pending_pair` and suspensions.
- * An incident is unbroken measured time without a connection. It carries the state and reason that opened it, even when
- * it opened before the month.
- */
 export interface AvailabilityInput {
   /** Intervals that touch the month, and those that lead to an outage that does: oldest first, not overlapping. */
   intervals: readonly StateInterval[];
@@ -49,6 +42,13 @@ export interface Availability {
 
 const DAY = 86_400_000;
 
+/**
+ * Availability of one month, computed from recorded states. Times are milliseconds since 1970.
+ *
+ * `connected` counts as up. Measured time starts at the first connection and leaves out `pending_pair` and suspensions.
+ * An incident is unbroken measured time without a connection. It carries the state and reason that opened it, even when
+ * it opened before the month.
+ */
 export function computeAvailability(input: AvailabilityInput): Availability {
   const { firstConnectedAt, now } = input;
   const month = monthPeriod(input.month, input.timezone);

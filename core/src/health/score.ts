@@ -10,10 +10,6 @@ import {
   type Rule,
 } from './rules.js';
 
-/**
- * Health score of an instance: 100 minus the penalties of its factors, and at least 0. It estimates the risk of a ban.
- * Pure: the caller supplies the counts.
- */
 export interface HealthFacts {
   now: Date;
   /** Null: never paired. */
@@ -69,6 +65,10 @@ interface ScoredFactor extends HealthFactor {
 const DAY_MS = 86_400_000;
 const RECENT_MS = 7 * DAY_MS;
 
+/**
+ * Health score of an instance: 100 minus the penalties of its factors, and at least 0. It estimates the risk of a ban.
+ * Pure: the caller supplies the counts.
+ */
 export function computeHealthScore(facts: HealthFacts): HealthScore {
   const factors: ScoredFactor[] = [
     restriction(facts),

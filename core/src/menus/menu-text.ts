@@ -2,10 +2,6 @@ import type { InteractiveContent } from '../resources/content.js';
 import type { InteractiveMode, Rendering } from '../states.js';
 import type { MenuOption } from './replies.js';
 
-/**
- * Renders an interactive message as text. The modes `text` and `native+text` number reply buttons and rows. Mode `text`
- * also writes out links, phone numbers and codes.
- */
 interface RenderedMenu {
   rendered_as: Rendering;
   /** The whole message in mode `text`, otherwise the body of the native message. */
@@ -13,6 +9,10 @@ interface RenderedMenu {
   options: MenuOption[];
 }
 
+/**
+ * Renders an interactive message as text. The modes `text` and `native+text` number reply buttons and rows. Mode `text`
+ * also writes out links, phone numbers and codes.
+ */
 export function renderMenu(content: InteractiveContent, mode: InteractiveMode): RenderedMenu {
   const options = menuOptions(content);
   return { rendered_as: chooseRendering(content, mode), text: menuText(content, mode), options };

@@ -1,13 +1,6 @@
 import { firstMoment, offsetAt } from '../time-zone.js';
 import type { ActiveHours } from './policy.js';
 
-/**
- * Active hours: the window in which an instance may write to contacts who did not write to it in the last 24 hours.
- *
- * A window starts on a local day at the first moment whose local time is `start` or later. It ends at the next moment
- * whose local time is `end` or later. If daylight saving skips a time, the moment of the change counts; if it repeats a
- * time, the first occurrence counts. If `end` is at or before `start`, the window ends on the next day.
- */
 type ActiveHoursDecision = { do: 'accept' } | { do: 'refuse' } | { do: 'schedule'; at: Date };
 
 interface ActiveHoursInput {
@@ -20,6 +13,13 @@ interface ActiveHoursInput {
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 
+/**
+ * Active hours: the window in which an instance may write to contacts who did not write to it in the last 24 hours.
+ *
+ * A window starts on a local day at the first moment whose local time is `start` or later. It ends at the next moment
+ * whose local time is `end` or later. If daylight saving skips a time, the moment of the change counts; if it repeats a
+ * time, the first occurrence counts. If `end` is at or before `start`, the window ends on the next day.
+ */
 export function decideActiveHours({ hours, now, lastWroteAt }: ActiveHoursInput): ActiveHoursDecision {
   if (hours === null || (lastWroteAt !== null && now.getTime() - lastWroteAt.getTime() < DAY)) {
     return { do: 'accept' };

@@ -1,7 +1,3 @@
-/**
- * Limits how many contacts who never wrote may receive the same text in a time window. `max_contacts` contacts may, the
- * next is refused. A contact counts once.
- */
 interface MassSendInput {
   limit: number;
   /** Contacts who received this text within the window. */
@@ -10,6 +6,10 @@ interface MassSendInput {
   alreadyCounted: boolean;
 }
 
+/**
+ * Limits how many contacts who never wrote may receive the same text in a time window. `max_contacts` contacts may, the
+ * next is refused. A contact counts once.
+ */
 export function decideMassSend({ limit, count, alreadyCounted }: MassSendInput): 'accept' | 'refuse' {
   return alreadyCounted || count < limit ? 'accept' : 'refuse';
 }

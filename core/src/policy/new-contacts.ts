@@ -1,7 +1,3 @@
-/**
- * Limits how many new contacts (who never wrote) an instance may write to in 24 hours. A contact counts once, at the
- * first accepted message. Only that message is checked here.
- */
 type NewContactDecision = { do: 'accept' } | { do: 'refuse'; retryAfter: number };
 
 interface NewContactInput {
@@ -17,6 +13,10 @@ interface NewContactInput {
 
 const DAY = 86_400_000;
 
+/**
+ * Limits how many new contacts (who never wrote) an instance may write to in 24 hours. A contact counts once, at the
+ * first accepted message. Only that message is checked here.
+ */
 export function decideNewContact(input: NewContactInput): NewContactDecision {
   const { limit, count, oldestAt, restrictedUntil, now } = input;
   if (restrictedUntil !== null && restrictedUntil > now) return refuse(restrictedUntil.getTime(), now);
