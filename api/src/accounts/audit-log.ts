@@ -2,10 +2,6 @@ import { newUuid } from '@gwk/core/ids';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Caller } from './caller.js';
 
-/**
- * Audit log: who changed a key, an account, an instance or a policy. An entry is written in the transaction of the change;
- * the worker copies it to the log (jobs/audit-log.ts). Entries contain no secrets and no message content.
- */
 export interface AuditedChange {
   /** `cli:<name>`, `key:<id>`, `gwk:worker`, or `cluster` (a Kubernetes user, whom the cluster's audit log names). */
   actor: string;
@@ -17,6 +13,10 @@ export interface AuditedChange {
   detail?: Prisma.InputJsonObject;
 }
 
+/**
+ * Audit log: who changed a key, an account, an instance or a policy. An entry is written in the transaction of the change;
+ * the worker copies it to the log (jobs/audit-log.ts). Entries contain no secrets and no message content.
+ */
 export async function audit(
   tx: Pick<Prisma.TransactionClient, 'auditEntry'>,
   change: AuditedChange,

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import type { Database } from '../database/database.js';
 import { audit, LONG, print, withDatabase } from './run.js';
 
+const RATCHETS = ['session', 'sender-key', 'sender-key-memory'];
+
 /**
  * Restored Signal sessions are stale: recipients silently ignore a message whose ratchet step they have seen already. So
  * this command deletes the sessions. Each conversation starts a new one with its next message, and senders that use an old
  * session receive a retry request. The identity of the instance and its link to the phone stay.
  */
-const RATCHETS = ['session', 'sender-key', 'sender-key-memory'];
-
 export function registerAfterRestore(program: Command): void {
   program
     .command('after-restore')

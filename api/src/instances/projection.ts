@@ -17,10 +17,6 @@ import {
   type Verdict,
 } from './validate.js';
 
-/**
- * Projects an Instance resource into its row. The API calls this after its own write, the operator through the internal API,
- * possibly at the same time. The lock of the account's row serialises them, and names and limits are checked under it.
- */
 export interface ProjectionOptions {
   /** `environment` of new instances. */
   environment: string;
@@ -37,6 +33,10 @@ export type ProjectionResult =
   /** `id`: row of the refused resource, unchanged, if it has one. */
   | { accepted: false; reason: RejectionReason; message: string; id: string | null };
 
+/**
+ * Projects an Instance resource into its row. The API calls this after its own write, the operator through the internal API,
+ * possibly at the same time. The lock of the account's row serialises them, and names and limits are checked under it.
+ */
 export async function projectResource(
   db: Database,
   sealer: Sealer,

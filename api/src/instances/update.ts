@@ -14,10 +14,6 @@ import { draftResource, problemOfRejection } from './desired.js';
 import { findInstance } from './find.js';
 import { decideWithin, lockAccountByName, projectWithin } from './projection.js';
 
-/**
- * Changes an instance under the lock of the account: first the resource, then the row from it. Earlier changes by others
- * (kubectl) are projected before `If-Match` is checked; changes between read and write cause a conflict and a retry.
- */
 interface InstanceChange {
   id: string;
   /** Null or undefined: unchanged. */
@@ -30,6 +26,10 @@ interface InstanceChange {
 
 const TRIES = 3;
 
+/**
+ * Changes an instance under the lock of the account: first the resource, then the row from it. Earlier changes by others
+ * (kubectl) are projected before `If-Match` is checked; changes between read and write cause a conflict and a retry.
+ */
 export async function updateInstance(
   services: Services,
   caller: Caller,

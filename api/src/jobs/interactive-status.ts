@@ -8,10 +8,6 @@ import type { JobDependencies } from './dependencies.js';
 import { buildCheckMessage } from '../messages/interactive-status/formats.js';
 import { decideCheck } from '../messages/interactive-status/decide.js';
 
-/**
- * Checks interactive formats on a schedule: sends a message in each format from one instance to another and records whether
- * it was delivered in that format. Policies apply to these messages as to all others.
- */
 interface MonitorOptions {
   /** Sender and recipient instance (`ins_...`). */
   from: string;
@@ -25,6 +21,10 @@ const LOOK_EVERY_MS = 5_000;
 /** Delay after a refusal by a policy or a limit. */
 const REST_MS = 10 * 60_000;
 
+/**
+ * Checks interactive formats on a schedule: sends a message in each format from one instance to another and records whether
+ * it was delivered in that format. Policies apply to these messages as to all others.
+ */
 export function interactiveStatusJob(deps: Deps, options: MonitorOptions): Job {
   let restUntil = 0;
   return {

@@ -3,14 +3,14 @@ import type { Job, JobResult } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 import type { MediaStore } from '../media/store/store.js';
 
-/**
- * Expires files after 30 days: removes the file and its key at once and the row 30 days later; until then a download answers
- * `media-expired`. A file that was made for a message expires with the message's content.
- */
 const GROUP = 500;
 const FILES_AT_ONCE = 20;
 const EVERY_MS = 10_000;
 
+/**
+ * Expires files after 30 days: removes the file and its key at once and the row 30 days later; until then a download answers
+ * `media-expired`. A file that was made for a message expires with the message's content.
+ */
 export function expiredMediaJob({ db }: JobDependencies): Job {
   const statements = [
     `UPDATE media SET removed_at = now(), key_sealed = ''::bytea, filename_sealed = NULL WHERE id IN (

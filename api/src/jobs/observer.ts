@@ -1,9 +1,9 @@
+const MAX_GAP_MS = 5_000;
+
 /**
  * Measures for how long this worker has observed without interruption: an absence counts only while the observer was
  * healthy. A failed observation, or one more than 5 s after the previous one (a stalled process), restarts the measurement.
  */
-const MAX_GAP_MS = 5_000;
-
 export class Observer {
   readonly #now: () => number;
   #healthySince: number | null = null;

@@ -1,14 +1,14 @@
 import { tracing } from '@gwk/core/tracing/tracing';
 import type { Queryable } from '../database/database.js';
 
+export type TraceContext = readonly [id: string, traceparent: string | null];
+
 /**
  * Stores the parent of the next span of a message or an event in Postgres: a message may wait for hours, and its webhook may
  * be retried the next day. The context is written before its message or event; retention removes unused ones.
  *
  * If the write fails, the trace ends and the message continues.
  */
-export type TraceContext = readonly [id: string, traceparent: string | null];
-
 export async function keepContexts(db: Queryable, contexts: readonly TraceContext[]): Promise<void> {
   const kept = contexts.filter(([, traceparent]) => traceparent !== null);
   if (kept.length === 0) return;

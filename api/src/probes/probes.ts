@@ -8,14 +8,6 @@ import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Redis } from '../platform/redis.js';
 import { within } from '../platform/with-timeout.js';
 
-/**
- * Probes, without key and rate limit. /livez: the event loop runs. /readyz: the process can serve, with each check by name.
- * /metrics: for Prometheus.
- *
- * Readiness fails without Postgres and while stopping. It reports Redis and the media store but does not fail without them:
- * without Redis sends are delayed, and all replicas share the media store, so failing readiness would take all of them out
- * of service for uploads alone. The alert GwkMediaStoreUnavailable covers the media store.
- */
 export interface HealthOptions {
   db: Database;
   redis: Redis;
@@ -31,6 +23,14 @@ const CHECK_MS = 2_000;
 /** Concurrent probes share one query. */
 const FRESH_MS = 500;
 
+/**
+ * Probes, without key and rate limit. /livez: the event loop runs. /readyz: the process can serve, with each check by name.
+ * /metrics: for Prometheus.
+ *
+ * Readiness fails without Postgres and while stopping. It reports Redis and the media store but does not fail without them:
+ * without Redis sends are delayed, and all replicas share the media store, so failing readiness would take all of them out
+ * of service for uploads alone. The alert GwkMediaStoreUnavailable covers the media store.
+ */
 export function health(options: HealthOptions): RequestHandler {
   const { registry, closing = () => false } = options;
   const readiness = readinessOf(options);

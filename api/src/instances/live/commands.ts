@@ -18,10 +18,6 @@ declare module '../../http/services.js' {
   }
 }
 
-/**
- * Live commands: sent on the instance's stream, answered on a channel of this process. The caller waits until the deadline, and
- * an engine drops a command after it. The deadline is in the time of Redis.
- */
 export interface CommandTarget {
   id: string;
   commandKeySealed: Uint8Array;
@@ -42,6 +38,10 @@ interface Waiting {
   settle(reply: CommandReply | null): void;
 }
 
+/**
+ * Live commands: sent on the instance's stream, answered on a channel of this process. The caller waits until the deadline, and
+ * an engine drops a command after it. The deadline is in the time of Redis.
+ */
 export class LiveCommands {
   readonly #options: LiveOptions;
   readonly #requester = randomUUID();
