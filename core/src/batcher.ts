@@ -1,25 +1,25 @@
 interface BatcherOptions<T, R> {
-  /** Returns one result for each item, in the order of the items. A rejection concerns the whole group. */
+  /** Returns one result for each item, in the order of the items. A rejection concerns the whole batch. */
   run(items: readonly T[]): Promise<readonly R[]>;
   maxItems?: number;
   /**
-   * A group takes at most this many items, or half of the queue if that is more. If all waiting callers were answered
+   * A batch takes at most this many items, or half of the queue if that is more. If all waiting callers were answered
    * at once, they would also ask again at once, and `run` would idle in between.
    */
   targetItems?: number;
-  /** Groups that run at once; 2 by default. */
+  /** Batches that run at once; 2 by default. */
   inFlight?: number;
   /**
-   * Under load, a group starts when it has `minItems`, or after `maxWaitMs`. While no group runs, it also starts when
+   * Under load, a batch starts when it has `minItems`, or after `maxWaitMs`. While no batch runs, it also starts when
    * no item has arrived for `idleTimeoutMs`: a few callers that each wait for their answer have all asked by then.
    */
   linger?: { minItems: number; maxWaitMs: number; idleTimeoutMs?: number };
   /**
-   * Whether a rejected group had no effect, for a reason that may lie in one of its items. The batcher then runs its
+   * Whether a rejected batch had no effect, for a reason that may lie in one of its items. The batcher then runs its
    * halves one after the other, until only the faulty items fail.
    */
   mayIsolate?(error: unknown): boolean;
-  /** An item without a result after this time is rejected with the error of `onTimeout`. Its group continues. */
+  /** An item without a result after this time is rejected with the error of `onTimeout`. Its batch continues. */
   deadlineMs?: number;
   onTimeout?(): Error;
 }
@@ -35,27 +35,27 @@ const MAX_ITEMS = 128;
 const IN_FLIGHT = 2;
 const CHECKS_PER_DEADLINE = 10;
 const MAX_WAIT_MS = 5;
-/** "Under load": at least this many more items can be expected while a group waits. */
+/** "Under load": at least this many more items can be expected while a batch waits. */
 const MIN_EXPECTED_ITEMS = 3;
 /** Moving average of the gap between two items: weight of the latest gap, and upper limit of a gap. */
 const [GAP_WEIGHT, MAX_GAP_MS] = [0.1, 100];
-/** The next group starts when it has this share of the items of the running one. */
+/** The next batch starts when it has this share of the items of the running one. */
 const MIN_SHARE = 0.5;
 
 /**
- * Groups items that arrive at about the same time, so that one database statement serves many of them.
+ * Collects items that arrive at about the same time into batches, so that one database statement serves many of them.
  *
- * By default a group starts at the end of the event loop's turn, so that load alone makes groups larger. Each group has
- * a fixed cost. While one group runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
- * group waits for more items whenever more can be expected, whatever else runs.
+ * By default a batch starts at the end of the event loop's turn, so that load alone makes batches larger. Each batch has
+ * a fixed cost. While one batch runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
+ * batch waits for more items whenever more can be expected, whatever else runs.
  */
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
   readonly #maxItems: number;
   readonly #inFlight: number;
   #queue: Pending<T, R>[] = [];
-  /** Running groups. An array for the reason stated in in-flight-set.ts. */
-  #groups: Pending<T, R>[][] = [];
+  /** Running batches. An array for the reason stated in in-flight-set.ts. */
+  #batches: Pending<T, R>[][] = [];
   #scheduled = false;
   #waitTimer: NodeJS.Timeout | undefined;
   /** Average gap between two items, and arrival of the last one. */
@@ -82,7 +82,7 @@ export class Batcher<T, R> {
 
   /** Items without a result. */
   get size(): number {
-    return this.#groups.reduce((sum, group) => sum + group.length, this.#queue.length);
+    return this.#batches.reduce((sum, batch) => sum + batch.length, this.#queue.length);
   }
 
   #schedule(): void {
@@ -96,19 +96,19 @@ export class Batcher<T, R> {
 
   #pump(): void {
     clearTimeout(this.#waitTimer);
-    while (this.#groups.length < this.#inFlight && this.#queue.length > 0) {
+    while (this.#batches.length < this.#inFlight && this.#queue.length > 0) {
       const waitMs = this.#queue.length < this.#minBatch() ? this.#remainingWaitMs() : 0;
       if (waitMs > 0) return this.#wait(waitMs);
       this.#start();
     }
   }
 
-  /** The number of items at which the next group starts without waiting. */
+  /** The number of items at which the next batch starts without waiting. */
   #minBatch(): number {
     const { linger } = this.#options;
     if (linger) return this.#gapMs * MIN_EXPECTED_ITEMS <= linger.maxWaitMs ? linger.minItems : 0;
     let largest = 0;
-    for (const group of this.#groups) largest = Math.max(largest, group.length);
+    for (const batch of this.#batches) largest = Math.max(largest, batch.length);
     return Math.min(largest * MIN_SHARE, this.#maxItems);
   }
 
@@ -117,10 +117,10 @@ export class Batcher<T, R> {
     const { maxWaitMs = MAX_WAIT_MS, idleTimeoutMs = Infinity } = this.#options.linger ?? {};
     const now = performance.now();
     const left = maxWaitMs - (now - this.#queue[0]!.since);
-    return this.#groups.length > 0 ? left : Math.min(left, idleTimeoutMs - (now - this.#lastAt));
+    return this.#batches.length > 0 ? left : Math.min(left, idleTimeoutMs - (now - this.#lastAt));
   }
 
-  /** Starts no group from the timer itself: items that wait in sockets are read first, and may join. */
+  /** Starts no batch from the timer itself: items that wait in sockets are read first, and may join. */
   #wait(milliseconds: number): void {
     this.#waitTimer = setTimeout(() => this.#schedule(), milliseconds);
   }
@@ -128,28 +128,28 @@ export class Batcher<T, R> {
   #start(): void {
     const { targetItems = this.#maxItems } = this.#options;
     const size = Math.min(this.#maxItems, Math.max(targetItems, Math.ceil(this.#queue.length / 2)));
-    const group = this.#queue.slice(0, size);
+    const batch = this.#queue.slice(0, size);
     this.#queue = this.#queue.slice(size);
-    this.#groups.push(group);
-    void this.#run(group).finally(() => {
-      this.#groups = this.#groups.filter((other) => other !== group);
+    this.#batches.push(batch);
+    void this.#run(batch).finally(() => {
+      this.#batches = this.#batches.filter((other) => other !== batch);
       // Callers get their results first, and may submit the next item at once.
       this.#schedule();
     });
   }
 
-  async #run(group: Pending<T, R>[]): Promise<void> {
+  async #run(batch: Pending<T, R>[]): Promise<void> {
     try {
-      const results = await this.#options.run(group.map(({ item }) => item));
-      group.forEach((pending, index) => pending.resolve(results[index]!));
+      const results = await this.#options.run(batch.map(({ item }) => item));
+      batch.forEach((pending, index) => pending.resolve(results[index]!));
     } catch (error) {
-      if (group.length === 1 || !this.#options.mayIsolate?.(error)) {
-        for (const pending of group) pending.reject(error);
+      if (batch.length === 1 || !this.#options.mayIsolate?.(error)) {
+        for (const pending of batch) pending.reject(error);
         return;
       }
-      const half = Math.ceil(group.length / 2);
-      await this.#run(group.slice(0, half));
-      await this.#run(group.slice(half));
+      const half = Math.ceil(batch.length / 2);
+      await this.#run(batch.slice(0, half));
+      await this.#run(batch.slice(half));
     }
   }
 
@@ -162,10 +162,10 @@ export class Batcher<T, R> {
 
   #rejectLate(deadlineMs: number): void {
     const before = performance.now() - deadlineMs;
-    const late = [...this.#queue, ...this.#groups.flat()].filter(({ since }) => since <= before);
+    const late = [...this.#queue, ...this.#batches.flat()].filter(({ since }) => since <= before);
     if (late.length > 0) {
       const error = this.#options.onTimeout?.() ?? new Error('no result in time');
-      // A promise settles once, so a later result of the group has no effect.
+      // A promise settles once, so a later result of the batch has no effect.
       for (const pending of late) pending.reject(error);
       this.#queue = this.#queue.filter(({ since }) => since > before);
     }
