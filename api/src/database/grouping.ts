@@ -1,8 +1,8 @@
 import { DatabaseError } from 'pg';
 
 /**
- * Many engines send a few items each, and a statement costs as much as several items. A group therefore waits for more items
- * once three can be expected within this time (core/src/batcher.ts). A message passes two such groups on its way out.
+ * Many engines send a few items each, and a statement costs as much as several items. A batch therefore waits for more items
+ * once three can be expected within this time (core/src/batcher.ts). A message passes two such batches on its way out.
  */
 export const LINGER = { minItems: 24, maxWaitMs: 15 };
 
@@ -10,8 +10,8 @@ export const LINGER = { minItems: 24, maxWaitMs: 15 };
 export const LINGER_OUTCOMES = { minItems: 64, maxWaitMs: 40 };
 
 /**
- * Decides whether one item may have failed the whole group, which Postgres rolled back. The batcher then runs the halves of
- * the group separately. A lost connection is no such case, because retries would only multiply the waiting time.
+ * Decides whether one item may have failed the whole batch, which Postgres rolled back. The batcher then runs the halves of
+ * the batch separately. A lost connection is no such case, because retries would only multiply the waiting time.
  */
 export function isRolledBack(error: unknown): boolean {
   const sqlState = readSqlState(error);

@@ -34,13 +34,13 @@ interface BuiltRow {
  * (docs/architecture.md). The first stored form stays. An engine with other bytes gets no confirmation and may not send them.
  */
 export class BuiltMessages {
-  readonly #groups: Batcher<BuiltItem, Stored>;
+  readonly #batcher: Batcher<BuiltItem, Stored>;
 
   constructor(
     private readonly deps: InternalDeps,
     private readonly known: MessageCache,
   ) {
-    this.#groups = new Batcher({
+    this.#batcher = new Batcher({
       run: (items) => this.#storeAll(items),
       linger: LINGER,
       mayIsolate: isRolledBack,
@@ -54,7 +54,7 @@ export class BuiltMessages {
       messages.map(async ({ message_id: messageId, built, rendered_as: renderedAs, menu = null }) => {
         const bytes = Buffer.from(built, 'base64');
         const item = { instanceId, epoch, holder, messageId, built: bytes, renderedAs, menu };
-        return { messageId, ...(await this.#groups.submit(item)) };
+        return { messageId, ...(await this.#batcher.submit(item)) };
       }),
     );
     const refused = answers.find(({ refusal }) => refusal);

@@ -55,13 +55,13 @@ interface Claimed {
  * not block later ones of their conversations.
  */
 export class Claims {
-  readonly #groups: Batcher<ClaimItem, Claimed>;
+  readonly #batcher: Batcher<ClaimItem, Claimed>;
 
   constructor(
     private readonly deps: InternalDeps,
     private readonly known: MessageCache,
   ) {
-    this.#groups = new Batcher({
+    this.#batcher = new Batcher({
       run: (items) => this.#claimAll(items),
       linger: LINGER,
       mayIsolate: isRolledBack,
@@ -70,7 +70,7 @@ export class Claims {
 
   async claim(caller: EngineCaller, request: EngineRequest<'claims'>): Promise<EngineResponse<'claims'>> {
     const { epoch, holder, number, repeated, claim_id: claimId, limit } = request;
-    const { refusal, messages } = await this.#groups.submit({
+    const { refusal, messages } = await this.#batcher.submit({
       instanceId: caller.instanceId,
       epoch,
       holder,

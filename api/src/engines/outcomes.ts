@@ -26,13 +26,13 @@ type NamedFacts = FactsRow & { number: number };
  * repeated call has no effect on outcomes that were recorded before.
  */
 export class Outcomes {
-  readonly #groups: Batcher<OutcomeItem, Recorded>;
+  readonly #batcher: Batcher<OutcomeItem, Recorded>;
 
   constructor(
     private readonly deps: InternalDeps,
     private readonly known: MessageCache,
   ) {
-    this.#groups = new Batcher({
+    this.#batcher = new Batcher({
       run: (items) => this.#recordAll(items),
       linger: LINGER_OUTCOMES,
       mayIsolate: isRolledBack,
@@ -46,7 +46,7 @@ export class Outcomes {
     const { instanceId } = caller;
     const { epoch, holder, outcomes } = request;
     const recorded = await Promise.all(
-      outcomes.map((outcome) => this.#groups.submit({ instanceId, epoch, holder, outcome })),
+      outcomes.map((outcome) => this.#batcher.submit({ instanceId, epoch, holder, outcome })),
     );
     // Outcomes of a deleted instance were recorded too.
     if (recorded.some(({ refusal }) => refusal === 'fenced')) throw new RefusalError('fenced');

@@ -56,13 +56,13 @@ type Outcome = { kind: 'done'; result: Done } | { kind: 'word'; arrival: Arrival
 export class Receiver {
   readonly #deps: ReceiverDeps;
   readonly #policies: PolicyResolver;
-  readonly #groups: Batcher<InboundItem, Outcome>;
+  readonly #batcher: Batcher<InboundItem, Outcome>;
   readonly #words = new KeyedQueue(WORDS_AT_ONCE);
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
     this.#policies = new PolicyResolver(deps.environmentPolicy);
-    this.#groups = new Batcher({ run: (items) => this.#receiveAll(items), mayIsolate: isRolledBack });
+    this.#batcher = new Batcher({ run: (items) => this.#receiveAll(items), mayIsolate: isRolledBack });
   }
 
   async receive(item: InboundItem): Promise<Received> {
@@ -72,7 +72,7 @@ export class Receiver {
   }
 
   async #receive(item: InboundItem): Promise<Received> {
-    const outcome = await this.#groups.submit(item);
+    const outcome = await this.#batcher.submit(item);
     if (outcome.kind === 'done') return receivedAs(outcome.result);
     const { arrival } = outcome;
     // Failing a long queue takes time, so only later messages of the same conversation wait for it.
