@@ -15,6 +15,7 @@ function registerOperator(program: Command): void {
   program
     .command('operator')
     .description('run the operator, which runs one engine per Instance resource')
+    .addHelpText('after', '\nSettings are environment variables (docs/configuration.md).\n')
     .action(async () => {
       const { runOperator } = await import('./cli/run-operator.js');
       await runOperator();

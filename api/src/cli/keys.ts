@@ -18,14 +18,17 @@ export function registerKeys(program: Command): void {
     .description('API keys')
     .addHelpText(
       'after',
-      '\nDATABASE_URL names the database. Prints JSON. Replicas heed a revocation within 2 s.\n',
+      '\nDATABASE_URL names the database. Prints JSON. Replicas apply a revocation within 2 s.\n',
     );
 
   key
     .command('create')
     .description('create a key; it is shown once and stored as a hash')
-    .requiredOption('--account <name>', 'the account it opens')
-    .requiredOption('--scopes <list>', `"all", or some of: ${SCOPES.join(', ')}`)
+    .requiredOption('--account <name>', 'account that the key gives access to (required)')
+    .requiredOption(
+      '--scopes <list>',
+      `"all", or some of these, separated by commas (required): ${SCOPES.join(', ')}`,
+    )
     .option('--instances <ids>', 'restrict the key to these instances (ins_...), separated by commas')
     .option('--name <name>', 'name of the key', '')
     .action((creation: Creation) =>

@@ -17,12 +17,12 @@ export function registerPolicies(program: Command): void {
     .addHelpText(
       'after',
       '\nKeys: active_hours, mass_block, opt_out, menu_ttl_hours, new_contacts_per_day, messages_per_minute.' +
-        '\nDATABASE_URL names the database. Prints JSON. Replicas heed a change within 2 s.\n',
+        '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s.\n',
     );
 
-  withTarget(policy.command('set'))
+  withTarget(policy.command('set'), '; a later change of its Instance resource replaces the overrides')
     .description('replace the overrides; {} removes them')
-    .requiredOption('--json <overrides>', 'the overrides, as a JSON object')
+    .requiredOption('--json <overrides>', 'the overrides, as a JSON object (required)')
     .action((options: Target & { json: string }) =>
       withDatabase('policy set', async (db) => {
         const overrides = await readOverrides(options.json);
@@ -40,10 +40,10 @@ export function registerPolicies(program: Command): void {
     );
 }
 
-function withTarget(command: Command): Command {
+function withTarget(command: Command, note = ''): Command {
   return command
     .option('--account <name>', 'name of the account')
-    .option('--instance <id>', 'id of the instance (ins_...); a later change of its resource overrides this');
+    .option('--instance <id>', `id of the instance (ins_...)${note}`);
 }
 
 async function readOverrides(json: string): Promise<PolicyOverrides> {

@@ -4,7 +4,7 @@ import { parseInteger, print, runCommand } from './run.js';
 const seconds = parseInteger(0, 86_400);
 
 const SETTINGS =
-  '\nSettings are environment variables (docs/configuration.md). Ends with 2 where they are wrong.\n';
+  '\nSettings are environment variables (docs/configuration.md). Exits with code 2 if one is invalid.\n';
 
 /** `gwk api`, `gwk worker`, `gwk migrate`, `gwk openapi`. */
 export function registerPrograms(program: Command): void {
