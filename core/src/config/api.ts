@@ -61,17 +61,17 @@ export const apiSettings = {
   docsUrl: setting(
     'GWK_API_DOCS_URL',
     types.url('http', 'https').optional(),
-    'Base URL of the problem identifiers ({docs_url}). Default: GWK_API_BASE_URL.',
+    'Base URL of problem identifiers: `{docs_url}` in [errors.md](errors.md). Default: GWK_API_BASE_URL.',
   ),
   baseUrl: setting(
     'GWK_API_BASE_URL',
     types.url('http', 'https').default('http://127.0.0.1:8080'),
-    'Public address of this API ({base_url}).',
+    'Public base URL of this API.',
   ),
   mediaUrl: setting(
     'GWK_MEDIA_URL',
     types.url('http', 'https').optional(),
-    'Public base URL of media links ({media_url}); may be a separate host. Default: GWK_API_BASE_URL.',
+    'Public base URL of media links. It may have its own host. Default: GWK_API_BASE_URL.',
   ),
   ...mediaStoreSettings,
   environment: setting(

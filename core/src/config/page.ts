@@ -14,7 +14,7 @@ const PROGRAMS: Record<string, Settings> = {
   'gwk engine': engineSettings,
   'gwk instances': instancesSettings,
   'gwk local up': localSettings,
-  'gwk account`, `key`, `policy`, `interactive-status`, `audit`, `encryption`, `after-restore':
+  'gwk account`, `key`, `policy`, `interactive-status`, `audit`, `encryption`, `after-restore`, `migrate':
     commandSettings,
 };
 
@@ -31,7 +31,7 @@ export function renderConfigurationPage(): string {
       '',
     ].join('\n');
   });
-  return `${INTRODUCTION}\n${sections.join('\n')}`;
+  return `${INTRODUCTION}\n${sections.join('\n')}\n${END}`;
 }
 
 const INTRODUCTION = `# Configuration
@@ -40,6 +40,8 @@ Generated from \`core/src/config\` by \`make docs\`; do not edit.
 
 Every setting is an environment variable. \`NAME_FILE=/path\` instead of \`NAME=value\` reads the value from a file. A program exits at its start when a value is invalid, a required one is missing, or it does not know a \`GWK_\` variable. It lists all faults at once.
 `;
+
+const END = `\`gwk encryption\` also needs \`GWK_ENCRYPTION_KEYS\`, with the same value as the API.\n`;
 
 function row(setting: Setting): string {
   const absent = setting.kind.read(undefined);

@@ -61,7 +61,7 @@ export const workerSettings = {
   mediaUrl: setting(
     'GWK_MEDIA_URL',
     types.url('http', 'https').default('http://127.0.0.1:8080'),
-    'Public base URL of media links ({media_url}). Must equal the address that the API uses: GWK_MEDIA_URL, or GWK_API_BASE_URL.',
+    'Public base URL of media links. Must equal the address that the API uses: GWK_MEDIA_URL, or GWK_API_BASE_URL.',
   ),
   ...mediaStoreSettings,
   mediaConcurrency: setting(
@@ -112,7 +112,7 @@ export const workerSettings = {
   unconfirmedTimeoutMs: setting(
     'GWK_WORKER_UNCONFIRMED_TIMEOUT_MS',
     types.integer(1000, 86_400_000).default(900_000),
-    'How long a message may stay sent without an acknowledgement, before it fails with `timeout` (milliseconds).',
+    'How long a message may wait for its acknowledgement by the network, before it fails with `timeout` (milliseconds).',
   ),
   messageDays: setting(
     'GWK_WORKER_MESSAGE_DAYS',

@@ -9,7 +9,7 @@ export const OPERATOR_METRICS = {
   }),
   apiUnresponsive: gauge({
     name: 'gwk_operator_api_unresponsive_seconds',
-    help: 'Time since the API last answered a request for instance facts. 0 if this operator is not the leader.',
+    help: 'Time since the API last answered this operator. 0 if this operator is not the leader.',
   }),
   invalidManifests: gauge({
     name: 'gwk_operator_invalid_manifests',
