@@ -30,7 +30,7 @@ describe('the Postgres programs for dump tests', () => {
   };
 
   test('returns a reason if nothing is installed and nothing can be fetched', () => {
-    expect(folderFound()).toMatch(/neither installed nor to be had/);
+    expect(folderFound()).toMatch(/neither installed nor available/);
     expect(fetched).toBe(1);
   });
 
