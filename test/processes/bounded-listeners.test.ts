@@ -73,9 +73,9 @@ test.each(HEALTH)('open connections to the health port of the %s do not block pr
 });
 
 test('idle connections to the internal API do not block engines', async () => {
-  const port = await createInternalApiWorld({ config: { internalMaxConnections: 20 } });
-  closers.push(() => port.close());
-  const crowd = Crowd.to(port.url);
+  const internalApi = await createInternalApiWorld({ config: { internalMaxConnections: 20 } });
+  closers.push(() => internalApi.close());
+  const crowd = Crowd.to(internalApi.url);
   crowds.push(crowd);
   const kept = await crowd.open(18);
   for (const socket of kept) socket.write('GET / HTTP/1.1\r\nHost: gwk\r\n\r\n');
@@ -86,5 +86,7 @@ test('idle connections to the internal API do not block engines', async () => {
     timeoutMs: realTime(5_000),
   });
   expect(crowd.standing).toBeLessThanOrEqual(20);
-  await until(async () => (await port.addEngine()) !== undefined, { what: 'other clients are served' });
+  await until(async () => (await internalApi.addEngine()) !== undefined, {
+    what: 'other clients are served',
+  });
 });

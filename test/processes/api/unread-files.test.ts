@@ -12,25 +12,25 @@ import { realTime, until } from '../../support/wait.js';
 /** Replaces the limit of 60 s. It is Node's own timer of a socket. */
 const IDLE_MS = realTime(2_000);
 
-let port: InternalApiWorld;
+let internalApi: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await createInternalApiWorld({ silenceMs: IDLE_MS });
-  engine = await (await port.addEngine()).acquire();
+  internalApi = await createInternalApiWorld({ silenceMs: IDLE_MS });
+  engine = await (await internalApi.addEngine()).acquire();
 });
-afterAll(() => port.close());
+afterAll(() => internalApi.close());
 
 const lease = (of: TestEngine) => ({ epoch: of.lease.epoch, holder: of.lease.holder });
 const upload = (of: TestEngine, bytes: Buffer) => {
   const { epoch, holder } = lease(of);
-  return port.clientWith(of.token).upload({ epoch: String(epoch), holder }, Readable.from([bytes]));
+  return internalApi.clientWith(of.token).upload({ epoch: String(epoch), holder }, Readable.from([bytes]));
 };
 
 /** Accepts a message whose file is prepared. */
 async function finished(bytes: Buffer, to: string): Promise<string> {
   const { media_id: file } = await upload(engine, bytes);
-  const id = await port.accept({ instance: engine.instanceId, to });
-  const { database, sealer } = port.world;
+  const id = await internalApi.accept({ instance: engine.instanceId, to });
+  const { database, sealer } = internalApi.world;
   const row = await database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
   const content = JSON.parse(openContent(sealer, engine.instanceId, row.contentSealed)) as object;
   const sealed = sealContent(sealer, engine.instanceId, JSON.stringify({ ...content, finished: { file } }));
@@ -55,7 +55,7 @@ test('closes the connection and the file when an engine does not read a download
   // More than the kernel buffers for a connection.
   const id = await finished(randomBytes(32 * 1024 * 1024), '5511987650001');
   await engine.claim(10);
-  const unread = await port.clientWith(engine.token).download({ ...lease(engine), message_id: id });
+  const unread = await internalApi.clientWith(engine.token).download({ ...lease(engine), message_id: id });
   unread.on('error', () => undefined);
   expect(openFiles()).toBe(1);
   // The timeout of the client is 30 s.

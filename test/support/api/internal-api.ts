@@ -79,9 +79,9 @@ let shared: Promise<InternalApiWorld> | undefined;
  * close() removes only that.
  */
 export async function sharedInternalApi(): Promise<InternalApiWorld> {
-  shared ??= createInternalApiWorld().then((port) => {
-    endWithWorker(() => port.close());
-    return port;
+  shared ??= createInternalApiWorld().then((internalApi) => {
+    endWithWorker(() => internalApi.close());
+    return internalApi;
   });
   const { world, url } = await shared;
   return openInternalApi(await addAccount(world), {}, url);
@@ -103,7 +103,7 @@ async function startReplica(
     now,
   }: { mediaFolder: string; config: NonNullable<AddReplica[0]>; now: AddReplica[1] },
 ): Promise<Replica> {
-  const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'port' });
+  const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'internal-api' });
   const listener = await startInternalListener({
     config: { ...configOf(world), ...options.config, ...config },
     environmentPolicy: {},
@@ -136,7 +136,7 @@ async function openInternalApi(
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: CALL_TIMEOUT_MS });
   const engines: EngineClient[] = [];
   const acceptor = world.acceptor({ policy: UNLIMITED });
-  const port: InternalApiWorld = {
+  const internalApi: InternalApiWorld = {
     world,
     url,
     operator,
@@ -154,11 +154,11 @@ async function openInternalApi(
       const id = await world.addInstance({ lease: { create: {} }, ...values });
       const commandKeySealed = new Uint8Array(newCommandKey(world.sealer, id));
       await world.database.instance.update({ where: { id }, data: { commandKeySealed } });
-      return port.addPod(id);
+      return internalApi.addPod(id);
     },
     async addPod(instanceId, pod = 'pod-1') {
       const { token } = await operator.call('issue-token', { instance_id: instanceId, pod });
-      return new TestEngine(port.clientWith(token), instanceId, pod, token);
+      return new TestEngine(internalApi.clientWith(token), instanceId, pod, token);
     },
     async close() {
       operator.close();
@@ -168,15 +168,15 @@ async function openInternalApi(
       rmSync(mediaFolder, { recursive: true, force: true });
     },
   };
-  return port;
+  return internalApi;
 }
 
 /** Returns the same engine with its lease, connected to a new replica. */
 export async function atReplica(
-  port: InternalApiWorld,
+  internalApi: InternalApiWorld,
   { instanceId, pod, token, lease }: TestEngine,
 ): Promise<TestEngine> {
-  const client = port.clientWith(token, await port.addReplica());
+  const client = internalApi.clientWith(token, await internalApi.addReplica());
   return new TestEngine(client, instanceId, pod, token).with(lease);
 }
 
@@ -186,7 +186,7 @@ async function closeReplica(replica: Replica): Promise<void> {
 }
 
 function logTo(log: DestinationStream | undefined): Logger {
-  return createLogger('port', log ? 'info' : (process.env['TEST_PORT_LOG'] ?? 'fatal'), log);
+  return createLogger('internal-api', log ? 'info' : (process.env['TEST_INTERNAL_API_LOG'] ?? 'fatal'), log);
 }
 
 function configOf(world: World): InternalConfig {
