@@ -34,7 +34,7 @@ async function expectAllReported(
     (await received()).filter(({ data }) => String(data['text']).startsWith(name)).length >= count;
   await until(isReported, { what: 'all messages are reported', everyMs: 500 });
   const events = await received();
-  expect(listChats(stage).flatMap((room) => findInboundFaults({ written, events }, room))).toEqual([]);
+  expect(listChats(stage).flatMap((chat) => findInboundFaults({ written, events }, chat))).toEqual([]);
 }
 
 test('a restart of Postgres closes no socket, and inbound messages are reported once and in order', async () => {
@@ -99,9 +99,9 @@ test('reports 2,000 messages of an hour offline once, in order, with their times
     'seconds until all was reported': (Date.now() - back) / 1000,
   });
   const events = await backlog();
-  expect(chats.flatMap((room) => findInboundFaults({ written, events }, room))).toEqual([]);
-  for (const room of chats) {
-    const here = new Set(written.get(room.to)!.map(({ id }) => id));
+  expect(chats.flatMap((chat) => findInboundFaults({ written, events }, chat))).toEqual([]);
+  for (const chat of chats) {
+    const here = new Set(written.get(chat.to)!.map(({ id }) => id));
     const times = events
       .filter(({ data }) => here.has(data['wa_message_id'] as string))
       .sort((one, other) => (one.id < other.id ? -1 : 1))

@@ -260,25 +260,25 @@ describe('the engine dies and loses its files', () => {
   }
 
   const CHATS = ['a contact', 'a group'];
-  const toChatId = (room: string) => {
+  const addressOf = (kind: string) => {
     const [ana] = stage.contacts;
     const [group] = stage.groups;
-    return room === 'a contact' ? ana!.number : group!.jid;
+    return kind === 'a contact' ? ana!.number : group!.jid;
   };
-  const groupOption = (room: string, chat: string) => (room === 'a contact' ? {} : { group: chat });
+  const groupOption = (kind: string, chat: string) => (kind === 'a contact' ? {} : { group: chat });
 
-  describe.each(CHATS)('with %s', (room) => {
-    const sends = async (text: string) => stage.customer.client.acceptedText(stage.id, toChatId(room), text);
+  describe.each(CHATS)('with %s', (kind) => {
+    const sends = async (text: string) => stage.customer.client.acceptedText(stage.id, addressOf(kind), text);
     const shows = (text: string) =>
-      stage.contacts[0]!.receives({ text, ...groupOption(room, toChatId(room)) });
+      stage.contacts[0]!.receives({ text, ...groupOption(kind, addressOf(kind)) });
 
     test('the engine dies between the stanza and the rows stored after it: this message and the next are read', async () => {
-      await sends(`first to ${room}`);
-      await shows(`first to ${room}`);
-      const last = `the last of an engine to ${room}`;
+      await sends(`first to ${kind}`);
+      await shows(`first to ${kind}`);
+      const last = `the last of an engine to ${kind}`;
       await diesAt('engine.after-send', () => sends(last));
-      const { id } = await sends(`next to ${room}`);
-      await shows(`next to ${room}`);
+      const { id } = await sends(`next to ${kind}`);
+      await shows(`next to ${kind}`);
       expect(await stage.contacts[0]!.inbox({ text: last })).toHaveLength(1);
       await until(async () => (await stage.customer.client.message(id)).status === 'delivered', {
         what: 'the message is delivered',
@@ -287,10 +287,10 @@ describe('the engine dies and loses its files', () => {
     });
 
     test('the engine dies after the outcome of a message is stored: the message is not sent again', async () => {
-      const last = `stored before the engine died, to ${room}`;
+      const last = `stored before the engine died, to ${kind}`;
       await diesAt('engine.after-outcome', () => sends(last));
-      await sends(`after the outcome to ${room}`);
-      await shows(`after the outcome to ${room}`);
+      await sends(`after the outcome to ${kind}`);
+      await shows(`after the outcome to ${kind}`);
       const arrivals = await stage.network.received({ to: stage.contacts[0]!.number });
       expect(arrivals.filter(({ text }) => text === last).map(({ fate }) => fate)).toEqual(['shown']);
       await expectUnnoticed();
@@ -300,12 +300,12 @@ describe('the engine dies and loses its files', () => {
       'the engine dies at %s: one event reports the message, and the next is read',
       async (name) => {
         const [ana] = stage.contacts;
-        const to = room === 'a contact' ? stage.phone.number : toChatId(room);
+        const to = kind === 'a contact' ? stage.phone.number : addressOf(kind);
         let id = '';
         await diesAt(name, async () => {
-          id = await ana!.writes(`at ${name} to ${room}`, { to });
+          id = await ana!.writes(`at ${name} to ${kind}`, { to });
         });
-        const next = await ana!.writes(`after ${name} to ${room}`, { to });
+        const next = await ana!.writes(`after ${name} to ${kind}`, { to });
         await until(async () => (await eventsOf(next)).length > 0, { what: 'the next is reported' });
         await stage.phone.hasTakenAll();
         expect(await eventsOf(id)).toHaveLength(1);
