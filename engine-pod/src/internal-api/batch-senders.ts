@@ -1,6 +1,6 @@
 import type { Logger } from '@gwk/core/log';
 import type { InboundMessage, Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
-import type { BuiltMessageRecord } from '../sends/delivery.js';
+import type { BuiltMessageRecord } from '../sends/send-task.js';
 import type { InternalApiClient } from './client.js';
 import { BatchSender } from './batch-sender.js';
 

@@ -3,10 +3,10 @@ import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
-import { Delivery, type DeliveryResult, type DeliveryContext } from './delivery.js';
+import { SendTask, type SendResult, type SendContext } from './send-task.js';
 import { KeyedQueue } from './keyed-queue.js';
 
-interface SenderOptions extends DeliveryContext {
+interface SenderOptions extends SendContext {
   log: Logger;
   /** Stores an outcome. Resolves once stored, to whether there may be messages to claim. */
   report: (outcome: Outcome) => Promise<boolean>;
@@ -14,11 +14,11 @@ interface SenderOptions extends DeliveryContext {
   settled: (notification: string | undefined, waiting: boolean) => void;
   /** A claimed message was returned and used no token of the pacing. */
   returned: () => void;
-  finished: (result: DeliveryResult['kind'], tookMs: number) => void;
+  finished: (result: SendResult['kind'], tookMs: number) => void;
 }
 
 interface HeldMessage {
-  delivery: Delivery;
+  delivery: SendTask;
   claimId: string;
   claimedAt: number;
   bytes: number;
@@ -74,7 +74,7 @@ export class Sender {
       const bytes = message.content.length + (message.built?.length ?? 0);
       if (this.#queue.get(message.message_id)) continue;
       const span = startSpan(message);
-      const delivery = new Delivery(message, this.#withSpan(span));
+      const delivery = new SendTask(message, this.#withSpan(span));
       const held: HeldMessage = {
         delivery,
         claimId,
@@ -90,9 +90,9 @@ export class Sender {
     }
   }
 
-  #withSpan(span: Span): DeliveryContext {
+  #withSpan(span: Span): SendContext {
     if (span.traceparent === null) return this.#options;
-    const resending: DeliveryContext['resending'] = (message, attempt) => {
+    const resending: SendContext['resending'] = (message, attempt) => {
       span.note('sent again', { attempt });
       this.#options.resending(message, attempt);
     };
@@ -118,7 +118,7 @@ export class Sender {
     }
   }
 
-  async #finish(held: HeldMessage, result: DeliveryResult): Promise<void> {
+  async #finish(held: HeldMessage, result: SendResult): Promise<void> {
     const { message } = held.delivery;
     this.#options.finished(result.kind, performance.now() - held.claimedAt);
     held.span.set({ 'gwk.result': result.kind });
@@ -169,7 +169,7 @@ function startSpan({ message_id, type, traceparent }: ClaimedMessage): Span {
 
 function toOutcome(
   { message_id, claim_id }: { message_id: string; claim_id: string },
-  result: DeliveryResult,
+  result: SendResult,
   traced: { traceparent?: string },
 ): Outcome | undefined {
   switch (result.kind) {

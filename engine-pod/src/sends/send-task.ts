@@ -15,7 +15,7 @@ export interface BuiltMessageRecord {
   menu: SentMenu | null;
 }
 
-export type DeliveryResult =
+export type SendResult =
   | { kind: 'sent'; at: Date; rendered_as: Rendering | null }
   | { kind: 'failed'; at: Date; code: FailureCode; text: string | null }
   /** Never written to the socket: returns to the queue. */
@@ -25,7 +25,7 @@ export type DeliveryResult =
   /** Unconfirmed when the engine stops: stays claimed, and the next engine sends the same bytes again. */
   | { kind: 'kept' };
 
-export interface DeliveryContext {
+export interface SendContext {
   driver: Driver;
   gate: Gate;
   ackTimeoutMs: number;
@@ -57,9 +57,9 @@ const MAX_BUILD_ATTEMPTS = 4;
  * the same id. An answer to any attempt counts. The worker fails an unconfirmed message after a timeout, so the row is
  * checked before every retry.
  */
-export class Delivery {
+export class SendTask {
   readonly message: ClaimedMessage;
-  readonly #context: DeliveryContext;
+  readonly #context: SendContext;
   readonly #finished = new AbortController();
   /** May have reached the network, from this engine or an earlier one. */
   #attempted: boolean;
@@ -67,10 +67,10 @@ export class Delivery {
   #rendered_as: Rendering | null;
   #menu: SentMenu | null = null;
   readonly #clock: Clock;
-  readonly #answered: Promise<DeliveryResult>;
-  #answer!: (result: DeliveryResult) => void;
+  readonly #answered: Promise<SendResult>;
+  #answer!: (result: SendResult) => void;
 
-  constructor(message: ClaimedMessage, context: DeliveryContext) {
+  constructor(message: ClaimedMessage, context: SendContext) {
     this.message = message;
     this.#context = context;
     this.#clock = context.clock ?? processClock;
@@ -84,7 +84,7 @@ export class Delivery {
   }
 
   /** Never rejects. */
-  async run(): Promise<DeliveryResult> {
+  async run(): Promise<SendResult> {
     const end = (): void => this.#answer(this.#abandon());
     this.#context.gate.onEnd(end);
     try {
@@ -99,7 +99,7 @@ export class Delivery {
     }
   }
 
-  async #prepare(): Promise<DeliveryResult | undefined> {
+  async #prepare(): Promise<SendResult | undefined> {
     const { message } = this;
     if (!this.#context.gate.open && !this.#attempted) return { kind: 'returned' };
     if (message.built !== null) {
@@ -141,7 +141,7 @@ export class Delivery {
     });
   }
 
-  async #sendUntilFinished(): Promise<DeliveryResult> {
+  async #sendUntilFinished(): Promise<SendResult> {
     const { gate } = this.#context;
     for (let attempt = 1; ; attempt++) {
       if (!gate.open) {
@@ -161,12 +161,12 @@ export class Delivery {
     }
   }
 
-  async #storeBeforeResend(): Promise<DeliveryResult | undefined> {
+  async #storeBeforeResend(): Promise<SendResult | undefined> {
     return (await this.#store()) ? undefined : { kind: 'dropped' };
   }
 
   /** Makes one attempt. Undefined when no answer came in time. */
-  async #attempt(attempt: number): Promise<DeliveryResult | undefined> {
+  async #attempt(attempt: number): Promise<SendResult | undefined> {
     const { driver, gate, ackTimeoutMs } = this.#context;
     failpoint('engine.before-send');
     const sending = driver.send({
@@ -208,15 +208,15 @@ export class Delivery {
   }
 
   /** The result of `step`, unless an answer of the network or the engine's end comes first. */
-  #unlessAnswered(step: Promise<DeliveryResult | undefined | void>): Promise<DeliveryResult | undefined> {
+  #unlessAnswered(step: Promise<SendResult | undefined | void>): Promise<SendResult | undefined> {
     return Promise.race([this.#answered, step.then((result) => result ?? undefined)]);
   }
 
-  #abandon(): DeliveryResult {
+  #abandon(): SendResult {
     return { kind: this.#attempted ? 'kept' : 'returned' };
   }
 }
 
-function failed(code: FailureCode, text: string | null): DeliveryResult {
+function failed(code: FailureCode, text: string | null): SendResult {
   return { kind: 'failed', at: new Date(), code, text };
 }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { ManualClock } from '@gwk/test/support/clock';
 import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
-import { Delivery, type DeliveryResult } from './delivery.js';
+import { SendTask, type SendResult } from './send-task.js';
 import { Gate } from './gate.js';
 
 const MESSAGE: ClaimedMessage = {
@@ -36,7 +36,7 @@ interface Line {
 async function deliver(
   build: (line: Line, gate: Gate) => EncodedMessage,
   passes = () => true,
-): Promise<[DeliveryResult, Line]> {
+): Promise<[SendResult, Line]> {
   const clock = new ManualClock();
   const line: Line = { open: true, builds: 0, sends: 0 };
   const gate = new Gate(() => line.open);
@@ -55,8 +55,8 @@ async function deliver(
     resending: () => undefined,
     clock,
   };
-  let conclusion: DeliveryResult | undefined;
-  void new Delivery(MESSAGE, context).run().then((concluded) => (conclusion = concluded));
+  let conclusion: SendResult | undefined;
+  void new SendTask(MESSAGE, context).run().then((concluded) => (conclusion = concluded));
   for (let turns = 0; turns < 100; turns++) {
     await turn();
     if (conclusion) return [conclusion, line];
