@@ -18,7 +18,7 @@ export class InFlight {
   readonly #stopLooking: Cancel;
 
   constructor(
-    readonly standstill: StallDetector,
+    readonly stallDetector: StallDetector,
     readonly clock: Clock,
     readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void,
     /** Called for a request whose client disconnected; its work may continue. */
@@ -56,7 +56,7 @@ export class InFlight {
 
   #look(): void {
     // After a stall, answers may have arrived that this process has not read yet.
-    if (this.standstill.isRecent) return;
+    if (this.stallDetector.isRecent) return;
     const now = this.clock.now();
     for (const res of this.#replies.items) {
       const req = requestOf(res);

@@ -36,7 +36,7 @@ export interface PublicApp {
   listener: Listener;
   problems: ProblemHandler;
   inFlight: InFlight;
-  standstill: StallDetector;
+  stallDetector: StallDetector;
 }
 
 /** Creates the public API: middleware in the order of the checks, then the table of operations. */
@@ -52,9 +52,9 @@ export function createApp({ services, operations, health, observer }: AppOptions
     observer,
     countLate: (req) => (req.rate = limiter.peek(...selectSubject(req, limits))),
   });
-  const standstill = new StallDetector(clock);
+  const stallDetector = new StallDetector(clock);
   const inFlight = new InFlight(
-    standstill,
+    stallDetector,
     clock,
     (req, res, problem) => problems.answer(problem, req, res),
     (req) => observer.answered(req, CLIENT_GONE),
@@ -93,7 +93,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
     },
     (req, res, lastResort) => app(req, res, lastResort),
   );
-  return { express: app, listener, problems, inFlight, standstill };
+  return { express: app, listener, problems, inFlight, stallDetector };
 }
 
 function bareExpress(trustProxy: number): Express {

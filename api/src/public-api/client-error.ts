@@ -14,10 +14,10 @@ import type { StallDetector } from '../http/stall-detector.js';
 export function clientErrorHandler(
   docsUrl: string,
   rateOf: (address: string) => RateVerdict,
-  standstill: StallDetector,
+  stallDetector: StallDetector,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && standstill.isRecent)
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && stallDetector.isRecent)
       unlessRead(socket, () => refuse(error, socket));
     else refuse(error, socket);
   };

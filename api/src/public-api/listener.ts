@@ -38,7 +38,7 @@ async function closing(closed: Promise<void>, milliseconds: number, late: () => 
   if (outcome === 'late') late();
 }
 
-class Tier implements Observer {
+class PublicApi implements Observer {
   stopping = false;
   closing = false;
   readonly log: AccessLog | null;
@@ -89,21 +89,21 @@ class Tier implements Observer {
 
 export async function startPublicListener(services: Services): Promise<PublicListener> {
   const { config, limiter } = services;
-  const tier = new Tier(services);
+  const api = new PublicApi(services);
   const server = createServer({
-    app: tier.app.express,
-    listener: tier.app.listener,
+    app: api.app.express,
+    listener: api.app.listener,
     clientError: clientErrorHandler(
       config.docsUrl ?? config.baseUrl,
       (address) => limiter.peek(`ip:${getNetwork(address)}`, config.anonymousRequestsPerMinute),
-      tier.app.standstill,
+      api.app.stallDetector,
     ),
     maxConnections: config.maxConnections,
-    lastResort: (error, req, res) => tier.app.problems.handle(error, req, res),
+    lastResort: (error, req, res) => api.app.problems.handle(error, req, res),
   });
-  const metrics = await tier.showMetrics(services);
+  const metrics = await api.showMetrics(services);
   const close = async (): Promise<void> => {
-    await drain(server, tier, config);
+    await drain(server, api, config);
     await metrics?.close();
   };
   try {
@@ -130,24 +130,24 @@ async function closeIdle(server: Server): Promise<void> {
  * 2. The listener closes, answers say `Connection: close`, and idle connections are closed.
  * Before each step the process reads all data that has arrived (`afterReading`): a request may wait unread behind a timer.
  */
-async function drain(server: Server, tier: Tier, times: StopTimes): Promise<void> {
-  tier.stopping = true;
+async function drain(server: Server, api: PublicApi, times: StopTimes): Promise<void> {
+  api.stopping = true;
   await sleep(times.stopUnreadyMs);
   await afterReading();
   // Not earlier: a client that reads `Connection: close` opens another connection, which is lost if it is not accepted
   // before the listener closes.
-  tier.closing = true;
+  api.closing = true;
   // The `close` of an HTTP server would also close connections whose next request is still unread.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(times.stopIdleMs)]);
   await closeIdle(server);
   const silent = setInterval(() => void closeIdle(server), IDLE_CHECK_MS);
-  await closing(closed, times.drainMs, () => tier.app.inFlight.giveUpAll());
+  await closing(closed, times.drainMs, () => api.app.inFlight.giveUpAll());
   await closing(closed, FINAL_RESPONSES_MS, () => server.closeAllConnections());
   await closed;
   clearInterval(silent);
   server.close();
-  tier.app.inFlight.stop();
-  tier.app.standstill.stop();
-  tier.log?.flush();
+  api.app.inFlight.stop();
+  api.app.stallDetector.stop();
+  api.log?.flush();
 }
