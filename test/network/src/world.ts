@@ -122,7 +122,7 @@ export class World {
       };
       const limit = setTimeout(() => {
         end();
-        reject(new Error(`waited ${limitMs / 1000} s in vain for ${what}`));
+        reject(new Error(`waited ${limitMs / 1000} s without: ${what}`));
       }, limitMs);
       this.changes.on('change', check);
       check();

@@ -241,7 +241,7 @@ export class TestReceiver {
 
   static async start(answer: Answer = (res) => res.writeHead(204).end()): Promise<TestReceiver> {
     const server = http.createServer();
-    const destination = new TestReceiver(server, answer);
+    const receiver = new TestReceiver(server, answer);
     server.on('request', (req, res) => {
       let body = '';
       req.setEncoding('utf8');
@@ -250,13 +250,13 @@ export class TestReceiver {
       res.on('error', () => undefined);
       req.on('end', () => {
         const post = { path: req.url ?? '', headers: req.headers, body, at: Date.now() };
-        destination.posts.push(post);
-        destination.#answer(res, post, destination.posts.length);
+        receiver.posts.push(post);
+        receiver.#answer(res, post, receiver.posts.length);
       });
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return destination;
+    return receiver;
   }
 
   get url(): string {

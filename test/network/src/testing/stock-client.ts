@@ -232,7 +232,7 @@ export async function until<T>(look: () => T | undefined, what: string): Promise
   for (;;) {
     const found = look();
     if (found !== undefined) return found;
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    if (Date.now() > end) throw new Error(`timed out waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
