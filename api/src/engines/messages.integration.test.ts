@@ -8,8 +8,10 @@ import {
 import { openEventData } from '../events/emit.js';
 
 let internalApi: InternalApiWorld;
+let db: InternalApiWorld['world']['database'];
 beforeAll(async () => {
   internalApi = await sharedInternalApi();
+  db = internalApi.world.database;
 });
 afterAll(() => internalApi.close());
 
@@ -22,14 +24,13 @@ let people = 0;
 const someone = () => `55119${String(10_000_000 + people++)}`;
 const accept = (to = someone(), by = engine) => internalApi.accept({ instance: by.instanceId, to });
 const now = () => new Date().toISOString();
-const message = (id: string) => internalApi.world.database.message.findUniqueOrThrow({ where: { id } });
+const message = (id: string) => db.message.findUniqueOrThrow({ where: { id } });
 const status = async (id: string) => (await message(id)).status;
-const entry = (messageId: string) =>
-  internalApi.world.database.outboxEntry.findUnique({ where: { messageId } });
+const entry = (messageId: string) => db.outboxEntry.findUnique({ where: { messageId } });
 const ids = (messages: { message_id: string }[]) => messages.map((one) => one.message_id);
 const events = async (by = engine) => {
   const where = { instanceId: by.instanceId };
-  const rows = await internalApi.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
+  const rows = await db.event.findMany({ where, orderBy: { id: 'asc' } });
   return rows.map((row) => ({
     type: row.type,
     data: openEventData(internalApi.world.sealer, row.accountId, row.dataSealed),
@@ -140,24 +141,17 @@ describe('claims', () => {
     const to = someone();
     const first = await accept(to);
     await accept(to);
-    await internalApi.world.database.outboxEntry.update({
-      where: { messageId: first },
-      data: { prepared: false },
-    });
+    const setPrepared = (prepared: boolean) =>
+      db.outboxEntry.update({ where: { messageId: first }, data: { prepared } });
+    await setPrepared(false);
     expect(await engine.claim()).toEqual([]);
-    await internalApi.world.database.outboxEntry.update({
-      where: { messageId: first },
-      data: { prepared: true },
-    });
+    await setPrepared(true);
     expect(ids(await engine.claim())).toEqual([first]);
   });
 
   test('of a suspended account take no new message, and return those never attempted', async () => {
     const suspend = (suspendedAt: Date | null) =>
-      internalApi.world.database.account.update({
-        where: { id: internalApi.world.accountId },
-        data: { suspendedAt },
-      });
+      db.account.update({ where: { id: internalApi.world.accountId }, data: { suspendedAt } });
     const unconfirmed = await accept();
     const unsent = await accept();
     const waiting = await accept();
@@ -167,11 +161,8 @@ describe('claims', () => {
     try {
       const next = await takeOver(engine);
       expect(ids(await next.claim())).toEqual([unconfirmed]);
-      expect(await Promise.all([unconfirmed, unsent, waiting].map(status))).toEqual([
-        'sending',
-        'queued',
-        'queued',
-      ]);
+      const statuses = await Promise.all([unconfirmed, unsent, waiting].map(status));
+      expect(statuses).toEqual(['sending', 'queued', 'queued']);
       await suspend(null);
       expect(ids(await next.claim())).toEqual([unsent, waiting]);
     } finally {
@@ -184,24 +175,24 @@ describe('claims', () => {
     const first = await accept(to);
     const second = await accept(to);
     const other = await accept();
-    const { contactId } = await internalApi.world.database.contactName.findFirstOrThrow({
+    const { contactId } = await db.contactName.findFirstOrThrow({
       where: { accountId: internalApi.world.accountId, name: to },
     });
     const optOut = { contactId, id: newUuid(), accountId: internalApi.world.accountId, source: 'api' };
-    await internalApi.world.database.optOut.create({ data: optOut });
+    await db.optOut.create({ data: optOut });
     expect(ids(await engine.claim())).toEqual([other]);
     expect(await message(first)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
     expect(await engine.claim()).toEqual([]);
     expect(await message(second)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
     expect(await types()).toEqual(['message.failed', 'message.failed']);
-    await internalApi.world.database.optOut.delete({ where: { contactId } });
+    await db.optOut.delete({ where: { contactId } });
   });
 
   test('fail a message that cannot be decrypted, and release the next', async () => {
     const to = someone();
     const broken = await accept(to);
     const next = await accept(to);
-    await internalApi.world.database.messageContent.update({
+    await db.messageContent.update({
       where: { messageId: broken },
       data: { contentSealed: new Uint8Array(50) },
     });
@@ -213,7 +204,7 @@ describe('claims', () => {
   test('of a deleted instance are refused', async () => {
     await accept();
     const where = { id: engine.instanceId };
-    await internalApi.world.database.instance.update({ where, data: { deletedAt: new Date() } });
+    await db.instance.update({ where, data: { deletedAt: new Date() } });
     expect(await readRefusal(engine.claim())).toBe('gone');
   });
 });
@@ -262,7 +253,7 @@ describe('outcomes', () => {
     expect(await message(id)).toEqual(after);
     expect(await types()).toEqual(['message.sent']);
     expect(after.sentAt).not.toBeNull();
-    const content = await internalApi.world.database.messageContent.findUniqueOrThrow({
+    const content = await db.messageContent.findUniqueOrThrow({
       where: { messageId: id },
     });
     const endedAt = content.deleteAt!.getTime() - 24 * 3_600_000;
@@ -373,7 +364,7 @@ describe('outcomes', () => {
     await engine.claim();
     await engine.build(id);
     const where = { id: engine.instanceId };
-    await internalApi.world.database.instance.update({ where, data: { deletedAt: new Date() } });
+    await db.instance.update({ where, data: { deletedAt: new Date() } });
     await engine.sent(id);
     expect(await status(id)).toBe('sent');
   });
