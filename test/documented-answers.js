@@ -7,7 +7,9 @@ const { listAnswers, readSeenAnswers, UNPRODUCED, unseen } =
   await import('@gwk/test/support/api/contract/coverage');
 
 const anywhere = 'https://example.org';
-const answers = listAnswers(openApiDocument({ operations: OPERATIONS, baseUrl: anywhere, docsUrl: anywhere }));
+const answers = listAnswers(
+  openApiDocument({ operations: OPERATIONS, baseUrl: anywhere, docsUrl: anywhere }),
+);
 const missing = unseen(answers, readSeenAnswers(process.argv[2]));
 for (const name of missing) console.log(`  no test has produced: ${name}`);
 if (missing.length > 0) {
