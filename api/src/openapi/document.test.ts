@@ -60,9 +60,65 @@ function validator(schema: JsonSchema) {
   return (value: unknown) => (validate(value) ? null : ajv.errorsText(validate.errors));
 }
 
+/** A schema that loses its `export` would become anonymous, and generated clients would lose its type. */
+const SCHEMAS = [
+  'AudioContent',
+  'AvailabilityOut',
+  'Button',
+  'CaptionedContent',
+  'ContactCheckOut',
+  'ContactContent',
+  'DeliveryOut',
+  'DeviceStatusOut',
+  'EventOut',
+  'FieldErrorOut',
+  'HealthFactorOut',
+  'HealthOut',
+  'InstanceCreate',
+  'InstanceOut',
+  'InstanceUpdate',
+  'InteractiveContent',
+  'InteractiveStatusOut',
+  'ListContent',
+  'LiveStatus',
+  'LocationContent',
+  'MediaInput',
+  'MediaOut',
+  'MediaUpload',
+  'MessageEdit',
+  'MessageError',
+  'MessageOut',
+  'MonitorStatus',
+  'OptOutCreate',
+  'OptOutOut',
+  'PairingOut',
+  'PairingQr',
+  'PolicyOut',
+  'PollContent',
+  'PresenceUpdate',
+  'ProblemOut',
+  'Reaction',
+  'ReadMarks',
+  'RetryFailed',
+  'RetryFailedOut',
+  'SandboxInbound',
+  'SandboxInboundOut',
+  'SecretRotationOut',
+  'SendMessage',
+  'StickerContent',
+  'TextContent',
+  'WebhookEndpointCreate',
+  'WebhookEndpointOut',
+  'WebhookEndpointUpdate',
+];
+
 describe('the OpenAPI document', () => {
   test('has every operation of the table once', () => {
     expect(described.map(([name]) => name).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
+  });
+
+  test('names the schemas that generated clients use', () => {
+    expect(Object.keys(document.components['schemas']!).sort()).toEqual(SCHEMAS);
   });
 
   test.each(described)('the examples of %s are valid', (_name, uses) => {

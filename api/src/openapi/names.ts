@@ -15,6 +15,7 @@ import * as sandbox from '@gwk/core/resources/sandbox';
 import * as webhook from '@gwk/core/resources/webhook';
 import { z } from 'zod';
 
+/** Modules whose exported schemas become shared components; generated clients take their names from them. */
 const MODULES: readonly Record<string, unknown>[] = [
   availability,
   content,
@@ -33,7 +34,7 @@ const MODULES: readonly Record<string, unknown>[] = [
   webhook,
 ];
 
-/** Modules whose exported schemas become components. */
+/** Schemas of queries, whose fields become single parameters. */
 const SPREAD = /Query$/;
 
 /** Component names of the schemas: the names of their exports. */

@@ -17,7 +17,7 @@ export const TextContent = z.object({ body: text(1, MAX_TEXT), preview_url: z.bo
 /** The worker fetches media only over HTTP(S). */
 const webUri = () => uri().refine((value) => /^https?:/i.test(value), { message: 'must be http or https' });
 
-const MediaInput = z.strictObject({
+export const MediaInput = z.strictObject({
   media_id: z
     .string()
     .regex(/^med_[0-9a-f]{32}$/)
@@ -57,7 +57,7 @@ export const Button = z.strictObject({
 });
 export type Button = z.infer<typeof Button>;
 
-const ListContent = z.strictObject({
+export const ListContent = z.strictObject({
   button: text(1, 20),
   sections: z
     .array(

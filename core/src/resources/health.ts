@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idOut } from './common.js';
 
 /** Health score of an instance. */
-const HealthFactorOut = z.object({
+export const HealthFactorOut = z.object({
   key: z.string(),
   label: z.string(),
   status: z.enum(['ok', 'attention', 'bad', 'info']),

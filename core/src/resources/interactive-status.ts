@@ -18,7 +18,7 @@ export const MonitorStatus = z.object({
   runs_30d: z.number().int().min(0),
 });
 
-const DeviceStatusOut = z.object({
+export const DeviceStatusOut = z.object({
   status: z.enum(DEVICE_STATUSES),
   note: z.string().nullable(),
   checked_at: z.iso.datetime(),

@@ -88,7 +88,7 @@ export function extractText({
   return said ? said : null;
 }
 
-const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
+export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
 
 export const MessageOut = z.object({
   id: idOut('message'),

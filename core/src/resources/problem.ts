@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SCOPES } from '../scopes.js';
 
 /** Schema of the result of `buildProblemBody`. */
-const FieldErrorOut = z.object({
+export const FieldErrorOut = z.object({
   path: z
     .string()
     .meta({ description: 'Dotted path from the root of the body; array positions are numbers.' }),
