@@ -2,10 +2,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
-/**
- * Logs JSON lines to standard output. Never log message bodies, keys or secrets; log ids. This redaction is the second
- * line of defence, for objects that were not made for logging.
- */
+/** Redacted fields: the second line of defence, for objects that were not made for logging. */
 const REDACTED = [
   'authorization',
   'password',
@@ -20,6 +17,7 @@ const REDACTED = [
   'err.config',
 ];
 
+/** Creates a logger of JSON lines on standard output. Never log message bodies, keys or secrets; log ids. */
 export function createLogger(program: string, level: string, stream?: DestinationStream): Logger {
   const options = {
     level,

@@ -5,10 +5,6 @@ import type { Prisma } from '../generated/prisma/client.js';
 import { readSqlState } from '../database/grouping.js';
 import { failMessages } from '../messages/apply-status.js';
 
-/**
- * Opt-outs and merges of contacts. Each change is one transaction of several statements that locks the contact and all its
- * conversations. If this process stops in the middle, Postgres ends the transaction after a timeout.
- */
 export interface ContactDeps {
   database: Database;
   sealer: Sealer;
@@ -22,6 +18,10 @@ const TRIES = 5;
 /** Deadlock, serialization failure, or a row that another transaction removed meanwhile. */
 const PASSING = new Set(['40P01', '40001', '23503']);
 
+/**
+ * Runs an opt-out or a merge in one transaction, which locks the contact and all its conversations. Repeats it after a
+ * conflict. If this process stops in the middle, Postgres ends the transaction after 5 s.
+ */
 export async function changeContact<T>(
   { database }: Pick<ContactDeps, 'database'>,
   change: (tx: Transaction) => Promise<T>,

@@ -2,10 +2,7 @@ import type { EngineRequest, EngineResponse, SessionEntry } from '@gwk/core/prot
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
-/**
- * Credentials and Signal keys of an engine's session, encrypted for its instance. A write is one transaction and durable when
- * it is answered: an engine sends nothing that depends on unstored keys.
- */
+/** Column of the credentials and Signal keys of a session, which are encrypted for its instance. */
 const COLUMN = 'session_keys.value_sealed';
 
 interface SessionRow {
@@ -15,6 +12,7 @@ interface SessionRow {
   value_sealed: Uint8Array | null;
 }
 
+/** Reads credentials and Signal keys, by type or by single key. */
 export async function readSession(
   { database, sealer }: InternalDeps,
   { instanceId }: EngineCaller,
@@ -39,6 +37,10 @@ export async function readSession(
   };
 }
 
+/**
+ * Writes credentials and Signal keys in one transaction, durable when it is answered: an engine sends nothing that depends on
+ * unstored keys.
+ */
 export async function writeSession(
   { database, sealer }: InternalDeps,
   { instanceId }: EngineCaller,

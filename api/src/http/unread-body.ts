@@ -2,20 +2,23 @@ import type { Clock } from '@gwk/core/clock';
 import type { Exchange, Reply } from './exchange.js';
 
 /**
- * Requests that are answered before their body has arrived. Node itself discards a small body and keeps the connection. For
- * a large body the connection closes: first the answer is written, then incoming bytes are discarded for 2 s. Closing at
- * once would reset the connection, and the client might not see the answer.
+ * Largest body that Node itself discards after an early answer; it keeps the connection. After a larger one the connection
+ * closes.
  */
 const SMALL_BYTES = 65_536;
-const LISTEN_MS = 2_000;
+const DISCARD_MS = 2_000;
 
+/** Whether the request is answered before its large body has arrived, so that its connection must close. */
 export function hasUnreadBody(req: Exchange): boolean {
   if (req.complete) return false;
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   return encoding !== undefined || Number(length ?? 0) > SMALL_BYTES;
 }
 
-/** Writes the answer, whose length is announced, so that the client need not wait for the end of the connection. */
+/**
+ * Writes the answer, discards incoming bytes for 2 s, then closes the connection. Closing at once would reset it, and the
+ * client might not see the answer. From the announced length the client knows the end of the answer.
+ */
 export function endAfterDraining(
   req: Exchange,
   res: Reply,
@@ -24,7 +27,7 @@ export function endAfterDraining(
 ): void {
   if (content === undefined) res.flushHeaders();
   else res.write(content);
-  const cancel = clock.after(LISTEN_MS, end);
+  const cancel = clock.after(DISCARD_MS, end);
   function end(): void {
     cancel();
     if (!res.writableEnded) res.end();
