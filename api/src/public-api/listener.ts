@@ -141,11 +141,11 @@ async function drain(server: Server, api: PublicApi, times: StopTimes): Promise<
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(times.stopIdleMs)]);
   await closeIdle(server);
-  const silent = setInterval(() => void closeIdle(server), IDLE_CHECK_MS);
+  const idleCheck = setInterval(() => void closeIdle(server), IDLE_CHECK_MS);
   await closing(closed, times.drainMs, () => api.app.inFlight.giveUpAll());
   await closing(closed, FINAL_RESPONSES_MS, () => server.closeAllConnections());
   await closed;
-  clearInterval(silent);
+  clearInterval(idleCheck);
   server.close();
   api.app.inFlight.stop();
   api.app.stallDetector.stop();
