@@ -175,7 +175,7 @@ export class BaileysDriver implements Driver {
     });
   }
 
-  /** Memory no longer matches the store, so nothing may be sent on the strength of it. */
+  /** Restarts from the stored session: the one in memory differs from it, so the engine must not send with it. */
   #loseSession(error: unknown): void {
     this.#context.log.error({ err: error }, 'session could not be stored');
     this.#connection?.fail('session_unavailable');
