@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -110,7 +111,8 @@ describe('stopping a busy process, whose stop timers fire before its next read,'
 test('an unwritable media store is reported and affects uploads only', async () => {
   const { key } = await api.key(await api.account());
   // A file in place of a folder.
-  const GWK_MEDIA_FOLDER = join(api.mediaFolder, 'a-file');
+  const folder = await mkdtemp(join(tmpdir(), 'gwk-media-'));
+  const GWK_MEDIA_FOLDER = join(folder, 'a-file');
   await writeFile(GWK_MEDIA_FOLDER, '');
   const replica = await api.addReplica({ GWK_MEDIA_FOLDER });
   const base = `http://127.0.0.1:${replica.port}`;
@@ -126,4 +128,5 @@ test('an unwritable media store is reported and affects uploads only', async () 
   const answer = await upload<ProblemBody>(client, [{ name: 'file', filename: 'a.txt', content: 'a file' }]);
   expect([answer.status, answer.body.type.split('/').at(-1)]).toEqual([500, 'internal-error']);
   await replica.stop();
+  await rm(folder, { recursive: true });
 });
