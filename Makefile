@@ -98,10 +98,6 @@ audit: ## List known vulnerabilities of packages and images; exit code 3: lookup
 docs: build ## Regenerate the docs pages that come from code
 	@exec node scripts/docs.js
 
-.PHONY: dashboards
-dashboards: ## Regenerate the Grafana dashboards (charts/gwk/dashboards) from scripts/dashboards
-	@exec node scripts/dashboards.js
-
 .PHONY: crds
 crds: build ## Regenerate the CRD (crds/ and the chart's copy) from core
 	@exec node scripts/crds.js
