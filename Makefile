@@ -104,7 +104,7 @@ crds: build ## Regenerate the CRD (crds/ and the chart's copy) from core
 
 .PHONY: kubernetes
 kubernetes: build ## Build the Kubernetes programs for tests from Go modules into ~/.cache/gwk (once)
-	@exec node scripts/kubernetes.js
+	@exec node test/dist/support/kubernetes/build-programs.js
 
 .PHONY: format
 format: $(INSTALLED) ## Format all files

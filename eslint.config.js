@@ -1,6 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
-import constantTime from './scripts/lint/constant-time.js';
+import constantTime from './test/repository/constant-time.js';
 
 /** Workspaces that a workspace may import. */
 const arrows = {

@@ -1,7 +1,7 @@
 import { Linter, type Rule } from 'eslint';
 
 /** Plain JavaScript without declarations. */
-const RULE: string = '../../scripts/lint/constant-time.js';
+const RULE: string = './constant-time.js';
 
 /** The rule that requires constant-time comparisons of secrets. eslint.config.js lists its files. */
 const { default: rule } = (await import(RULE)) as {

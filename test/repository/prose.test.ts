@@ -1,6 +1,6 @@
 /** Plain JavaScript without declarations. */
-const RULES: string = '../../scripts/prose/rules.js';
-const TEXT: string = '../../scripts/prose/text.js';
+const RULES: string = './prose/rules.js';
+const TEXT: string = './prose/text.js';
 
 interface Finding {
   line: number;
