@@ -5,6 +5,8 @@ import { createTestDatabase, type TestDatabase } from '../../support/servers/dat
 
 const api = fileURLToPath(new URL('../../../api', import.meta.url));
 const prisma = fileURLToPath(new URL('../../../node_modules/.bin/prisma', import.meta.url));
+/** Needs no download. */
+const engine = fileURLToPath(new URL('../../support/prisma/schema-engine.js', import.meta.url));
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -16,7 +18,7 @@ const EMPTY = 0;
 const NOT_EMPTY = 2;
 
 function runPrisma(...args: string[]): { status: number | null; text: string } {
-  const env = { ...process.env, DATABASE_URL: database.url };
+  const env = { ...process.env, DATABASE_URL: database.url, PRISMA_SCHEMA_ENGINE_BINARY: engine };
   const done = spawnSync(prisma, args, { cwd: api, encoding: 'utf8', env });
   return { status: done.status, text: done.stdout + done.stderr };
 }
