@@ -1,3 +1,4 @@
+import { MAX_TYPED } from '@gwk/core/text-folding';
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { InboundMessage, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { parseRecipient, type Recipient } from '@gwk/core/recipients';
@@ -80,9 +81,6 @@ export function namesToLink(
   if (id !== null && id === known.altId) return null;
   return chat.kind === 'group' && id === null && known.altId === null ? null : [name, alt];
 }
-
-/** Longest text that can be an option number, an option name or an opt-out word. */
-const MAX_TYPED = 300;
 
 /** Returns text that a contact typed, which may be an answer or an opt-out word; null for captions, clicks and own messages. */
 export function typedText({ message }: Arrival): string | null {

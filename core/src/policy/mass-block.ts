@@ -1,3 +1,5 @@
+import { limitMarks } from '../text-folding.js';
+
 interface MassSendInput {
   limit: number;
   /** Contacts who received this text within the window. */
@@ -17,13 +19,20 @@ export function decideMassSend({ limit, count, alreadyCounted }: MassSendInput):
 /** Invisible spaces. */
 const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
 
-/** Texts that differ only in case, spaces or numbers are the same text: "Pedido 123" and "pedido  7". */
+/** Code units that are normalised. Normalisation turns one character into up to 18. */
+const NORMALISED_LENGTH = 8_192;
+
+/**
+ * Texts that differ only in case, spaces or numbers are the same text: "Pedido 123" and "pedido  7". After 8,192 code units
+ * only equal texts are the same.
+ */
 export function normaliseText(text: string): string {
-  return text
+  const start = limitMarks(text.slice(0, NORMALISED_LENGTH))
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/\p{Nd}+/gu, '0')
     .replaceAll(INVISIBLE, '')
     .replaceAll(/\s+/gu, ' ')
     .trim();
+  return start + text.slice(NORMALISED_LENGTH);
 }
