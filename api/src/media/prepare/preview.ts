@@ -22,12 +22,17 @@ const MAX_IMAGE_BYTES = 5_000_000;
 const MAX_TITLE = 200;
 const MAX_DESCRIPTION = 400;
 const LINK = /\bhttps?:\/\/[^\s<>"'`]+/i;
-const TRAILING = /[.,;:!?)\]}*_~]+$/;
+const TRAILING = '.,;:!?)]}*_~';
+/** Browsers and servers accept no longer links. Parsing a host name takes time that grows with its square. */
+const MAX_LINK = 2_048;
 
-/** Finds the first link, without punctuation after it. */
+/** Finds the first link, without punctuation after it. A link of more than 2,048 characters counts as none. */
 export function firstLink(text: string): string | null {
-  const found = LINK.exec(text)?.[0].replace(TRAILING, '') ?? null;
-  return found !== null && URL.canParse(found) ? found : null;
+  const found = LINK.exec(text)?.[0] ?? '';
+  let end = found.length;
+  while (end > 0 && TRAILING.includes(found[end - 1]!)) end -= 1;
+  const link = found.slice(0, end);
+  return end <= MAX_LINK && URL.canParse(link) ? link : null;
 }
 
 /**

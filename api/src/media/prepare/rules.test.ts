@@ -1,8 +1,6 @@
 import type { MessageType } from '@gwk/core/resources/message';
 import { planPreparation, chooseMimetype, type Plan } from './rules.js';
 import { retryDelay } from './preparer.js';
-import { firstLink, readPage } from './preview.js';
-import { Readable } from 'node:stream';
 import { MediaUnavailable } from './unavailable.js';
 
 const plan = (type: MessageType, sniffed: string, voice = false) => {
@@ -55,23 +53,4 @@ test('retries a temporary failure twice, a permanent one never, and own faults f
   expect(retryDelay(new Error('no store'), 12)).toBeNull();
   const waits = Array.from({ length: 11 }, (_, i) => retryDelay(new Error('no store'), i + 1)!);
   expect(waits.reduce((sum, ms) => sum + ms)).toBeGreaterThan(14 * 60_000);
-});
-
-test.each([
-  ['see https://a.example/x?y=1.', 'https://a.example/x?y=1'],
-  ['(http://a.example/)', 'http://a.example/'],
-  ['*https://a.example*', 'https://a.example'],
-  ['no link: a.example', null],
-])('the first link of %j is %j', (text, link) => {
-  expect(firstLink(text)).toBe(link);
-});
-
-test.each<[string, string, Record<string, string | null>]>([
-  ['only a title', '<title> A\n b </title>', { title: 'A b', description: null, image: null }],
-  ['og:title before title', '<title>A</title><meta property="og:title" content="B">', { title: 'B' }],
-  ['ignores the body', '<head></head><body><title>A</title>', { title: null }],
-  ['not HTML', '\u0000\u0001', { title: null }],
-  ['an unclosed title', `<title>${'x'.repeat(2_000_000)}`, { title: `${'x'.repeat(199)}…` }],
-])('page metadata: %s', async (_, html, expected) => {
-  expect(await readPage(Readable.from([Buffer.from(html)]))).toMatchObject(expected);
 });
