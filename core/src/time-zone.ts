@@ -26,16 +26,24 @@ function findOffsetChange(before: number, after: number, timezone: string): numb
   return high;
 }
 
+/** A format takes 60 kB. */
+const MAX_FORMATS = 100;
+/** Formats by zone. Zones are compared without case, because any letter case of a name is accepted. */
 const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timezone: string): Intl.DateTimeFormat {
+  const name = timezone.toLowerCase();
+  const known = formats.get(name);
+  if (known) return known;
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
+  if (formats.size >= MAX_FORMATS) formats.delete(formats.keys().next().value!);
+  formats.set(name, format);
+  return format;
+}
 
 /** @returns the milliseconds by which local time is ahead of UTC */
 export function offsetAt(moment: number, timezone: string): number {
-  let format = formats.get(timezone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
-    formats.set(timezone, format);
-  }
-  const shown = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(format.format(moment));
+  const shown = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(formatOf(timezone).format(moment));
   if (!shown?.[1]) return 0;
   const [, sign, hours, minutes, seconds] = shown;
   const size = Number(hours) * 3_600_000 + Number(minutes) * MINUTE + Number(seconds ?? 0) * 1000;
