@@ -1,4 +1,5 @@
 import js from '@eslint/js';
+import * as regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 import constantTime from './test/repository/constant-time.js';
 
@@ -79,8 +80,13 @@ export default tseslint.config(
   {
     files: ['{core,api,operator,engine-pod,local}/src/**/*.ts', 'examples/**/*.js'],
     ignores: ['**/*.test.ts'],
-    plugins: { gwk: { rules: { 'constant-time': constantTime } } },
-    rules: { 'gwk/constant-time': 'error' },
+    plugins: { gwk: { rules: { 'constant-time': constantTime } }, regexp },
+    rules: {
+      'gwk/constant-time': 'error',
+      // A text of a user must not hold the event loop: patterns take time that grows with its length, not its square.
+      'regexp/no-super-linear-backtracking': ['error', { report: 'certain' }],
+      'regexp/no-super-linear-move': ['error', { report: 'certain' }],
+    },
   },
   ...boundaries,
   { files: ['**/*.js'], languageOptions: { globals: nodeGlobals() } },

@@ -118,7 +118,7 @@ function readProc(pid: number): string | undefined {
 function readPs(pid: number): string | undefined {
   try {
     const text = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { env: { LC_ALL: 'C' } });
-    const [, state, startedAt] = /^\s*(\S+)\s+(.+?)\s*$/.exec(text.toString()) ?? [];
+    const [, state, startedAt] = /^(\S+)\s+(\S.*)$/.exec(text.toString().trim()) ?? [];
     return state === undefined || state.startsWith('Z') ? undefined : startedAt!.replaceAll(' ', '_');
   } catch {
     return undefined;

@@ -18,7 +18,7 @@ export class MediaLinks {
 
   constructor(sealer: Sealer, mediaUrl: string) {
     this.#sealer = sealer;
-    this.#base = mediaUrl.replace(/\/+$/, '');
+    this.#base = mediaUrl.replace(/\/$/, '');
   }
 
   make(mediaId: string, seconds: number, now = Date.now()): string {

@@ -59,7 +59,7 @@ function bootId(): Promise<string> {
 async function fromPs(pid: number): Promise<string | null> {
   try {
     const { stdout } = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { env: { LC_ALL: 'C' } });
-    const [, state, startedAt] = /^\s*(\S+)\s+(.+?)\s*$/.exec(stdout) ?? [];
+    const [, state, startedAt] = /^(\S+)\s+(\S.*)$/.exec(stdout.trim()) ?? [];
     return state === undefined || state.startsWith('Z') ? null : startedAt!;
   } catch (error) {
     if ((error as { code?: unknown }).code === 1) return null;
