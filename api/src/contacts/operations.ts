@@ -2,6 +2,7 @@ import { Problem } from '@gwk/core/problems';
 import { OptOutCreate, OptOutListQuery, OptOutOut, OptOutPhone } from '@gwk/core/resources/opt-out';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
+import type { PageRange } from '../database/keyset-pages.js';
 import { createOptOut, deleteOptOut, isShown, listOptOuts, optOutOut } from './opt-outs.js';
 
 export const optOutOperations = [
@@ -16,14 +17,10 @@ export const optOutOperations = [
     result: pageSchema(OptOutOut),
     problems: [],
     unrestricted: true,
-    async handle({ caller, query: { limit, cursor, phone }, services }) {
-      const list = { accountId: caller.accountId, route: 'GET /v1/opt-outs', filters: { phone } };
-      const after = services.cursors.read(list, cursor);
-      const rows = await listOptOuts(services, caller, { phone, after, limit: limit + 1 });
-      return {
-        status: 200,
-        body: services.cursors.page(list, limit, rows, (row) => optOutOut(row, caller)),
-      };
+    async handle({ caller, query, services: { db, cursors } }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/opt-outs', query };
+      const read = (page: PageRange) => listOptOuts(db, caller, query.phone, page);
+      return cursors.page(list, read, (row) => optOutOut(row, caller));
     },
   }),
 

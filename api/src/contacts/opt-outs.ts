@@ -6,6 +6,7 @@ import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
 import { audit, byKey } from '../accounts/audit-log.js';
 import { maySee, type Caller } from '../accounts/caller.js';
 import type { Queryable } from '../database/database.js';
+import type { PageRange } from '../database/keyset-pages.js';
 import type { Services } from '../http/services.js';
 import {
   changeContact,
@@ -102,9 +103,10 @@ export async function deleteOptOut(services: Services, caller: Caller, phone: st
 
 /** Lists opt-outs, newest first; `phone` is a part of the phone number in any of its forms. */
 export function listOptOuts(
-  { db }: Services,
+  db: Queryable,
   { accountId }: Caller,
-  { phone, after, limit }: { phone: string | undefined; after: string | null; limit: number },
+  phone: string | undefined,
+  { before, limit }: PageRange,
 ): Promise<OptOutRow[]> {
   return db.$queryRawUnsafe<OptOutRow[]>(
     `${SHOWN}
@@ -112,7 +114,7 @@ export function listOptOuts(
       AND ($3::text IS NULL OR position($3::text IN gwk_phone_forms(o.phone)) > 0)
     ORDER BY o.id DESC LIMIT $4::integer`,
     accountId,
-    after,
+    before,
     phone ?? null,
     limit,
   );

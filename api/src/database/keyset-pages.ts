@@ -8,12 +8,15 @@ export interface IdRange {
   before: string;
 }
 
-export interface NewestPage {
-  /** Oldest id (included); null: no bound. */
-  from: string | null;
+export interface PageRange {
   /** Newest id (excluded); null: from the newest. */
   before: string | null;
   limit: number;
+}
+
+export interface NewestPage extends PageRange {
+  /** Oldest id (included); null: no bound. */
+  from: string | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -52,6 +55,10 @@ export async function pageNewest<T>(
   return rows;
 }
 
+/** The bound `from` of a filter `since`. */
+export const lowestIdSince = (since: string | undefined): string | null =>
+  since === undefined ? null : lowestUuidAt(Date.parse(since));
+
 const LOWEST = lowestUuidAt(0);
 
 /**
@@ -79,7 +86,7 @@ const MAX_QUEUED = 2_000;
  * ones, so only the end of the queue ends the list.
  */
 export async function pageNewestQueued<T>(
-  { before, limit }: Pick<NewestPage, 'before' | 'limit'>,
+  { before, limit }: PageRange,
   queued: (before: string | null, amount: number) => Promise<{ id: string }[]>,
   read: (ids: string[]) => Promise<T[]>,
 ): Promise<T[]> {

@@ -1,18 +1,18 @@
-import { fromPublicId, lowestUuidAt, toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids';
 import type { EventType } from '@gwk/core/events';
 import { Problem } from '@gwk/core/problems';
 import { EventListQuery, EventOut } from '@gwk/core/resources/event';
 import type { Sealer } from '@gwk/core/encryption';
-import { maySee, listRestriction, type Caller } from '../accounts/caller.js';
+import { maySee, type Caller } from '../accounts/caller.js';
 import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
-import { findFilterInstance } from '../instances/find.js';
-import { queryRange, pageNewest } from '../database/keyset-pages.js';
+import { filterInstances } from '../instances/find.js';
+import { lowestIdSince, pageNewest, queryRange, type PageRange } from '../database/keyset-pages.js';
+import { selectFields } from '../database/model-columns.js';
 import { openEventData } from './emit.js';
 
-const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.instance_id AS "instanceId", m.type, m."timestamp",
-  m.data_sealed AS "dataSealed"`;
+const COLUMNS = selectFields(Object.values(Prisma.EventScalarFieldEnum), 'm');
 
 export const eventOperations = [
   operation({
@@ -25,26 +25,20 @@ export const eventOperations = [
     query: EventListQuery,
     result: pageSchema(EventOut),
     problems: ['not-found'],
-    async handle({ caller, query: { limit, cursor, ...filters }, services: { db, sealer, cursors } }) {
-      const list = { accountId: caller.accountId, route: 'GET /v1/events', filters };
-      const after = cursors.read(list, cursor);
-      let instances = listRestriction(caller);
-      if (filters.instance_id !== undefined) {
-        const id = fromPublicId('instance', filters.instance_id);
-        instances = [await findFilterInstance(db, caller, id)];
-      }
-      const type = filters.type ?? null;
-      const look = instances
-        ? queryRange<Event>(db, COLUMNS, 'gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type}`)
-        : queryRange<Event>(
-            db,
-            COLUMNS,
-            'gwk_events_of_account',
-            Prisma.sql`${caller.accountId}::uuid, ${type}`,
-          );
-      const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
-      const rows = await pageNewest({ from, before: after, limit: limit + 1 }, look);
-      return { status: 200, body: cursors.page(list, limit, rows, (row) => eventOut(sealer, row)) };
+    async handle({ caller, query, services: { db, sealer, cursors } }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/events', query };
+      const read = async (page: PageRange): Promise<Event[]> => {
+        const { type = null, instance_id, since } = query;
+        const instances = await filterInstances(db, caller, instance_id);
+        const [name, given] = instances
+          ? ['gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type}`]
+          : ['gwk_events_of_account', Prisma.sql`${caller.accountId}::uuid, ${type}`];
+        return pageNewest(
+          { ...page, from: lowestIdSince(since) },
+          queryRange<Event>(db, COLUMNS, name, given),
+        );
+      };
+      return cursors.page(list, read, (row) => eventOut(sealer, row));
     },
   }),
 

@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { Problem } from '@gwk/core/problems';
-import type { Page } from '@gwk/core/resources/common';
+import type { Page, PageQuery } from '@gwk/core/resources/common';
 import type { Sealer } from '@gwk/core/encryption';
 import { z } from 'zod';
+import type { PageRange } from '../database/keyset-pages.js';
 
 /** Schema of a page of results. */
 export const pageSchema = <T extends z.ZodType>(item: T) =>
@@ -30,6 +31,11 @@ export interface ListIdentity {
   filters: Record<string, unknown>;
 }
 
+interface ListRequest extends Omit<ListIdentity, 'filters'> {
+  /** `limit`, `cursor` and the filters. */
+  query: z.output<typeof PageQuery>;
+}
+
 export class Cursors {
   readonly #sealer: Sealer;
   readonly #now: () => number;
@@ -39,17 +45,22 @@ export class Cursors {
     this.#now = now;
   }
 
-  /** Builds a page of rows that were read newest first, with one row more than `limit` if there are more. */
-  page<R extends { id: string }, T>(
-    list: ListIdentity,
-    limit: number,
-    rows: readonly R[],
+  /**
+   * Answers a list operation.
+   * @param read reads rows, newest first. One row more than the page shows means that another page follows.
+   * @throws Problem `invalid-cursor`
+   */
+  async page<R extends { id: string }, T>(
+    { accountId, route, query: { limit, cursor, ...filters } }: ListRequest,
+    read: (page: PageRange) => Promise<R[]>,
     show: (row: R) => T,
-  ): Page<T> {
+  ): Promise<{ status: 200; body: Page<T> }> {
+    const list = { accountId, route, filters };
+    const rows = await read({ before: this.read(list, cursor), limit: limit + 1 });
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     const next = rows.length > limit && last ? this.issue(list, last.id) : null;
-    return { data: shown.map(show), next_cursor: next };
+    return { status: 200, body: { data: shown.map(show), next_cursor: next } };
   }
 
   issue(list: ListIdentity, lastId: string): string {

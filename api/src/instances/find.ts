@@ -1,5 +1,6 @@
+import { fromPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { maySee, type Caller } from '../accounts/caller.js';
+import { listRestriction, maySee, type Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 
 /**
@@ -17,19 +18,22 @@ export async function findInstance(
 }
 
 /**
- * Finds the instance of a list filter. A deleted instance still has messages and events.
+ * Finds the instances that a list shows; null: all of the account. A deleted instance still has messages and events.
+ * @param given the filter `instance_id`
  * @throws Problem `not-found`
  */
-export async function findFilterInstance(
+export async function filterInstances(
   db: Pick<Prisma.TransactionClient, 'instance'>,
   caller: Caller,
-  id: string | null,
-): Promise<string> {
+  given: string | undefined,
+): Promise<string[] | null> {
+  if (given === undefined) return listRestriction(caller);
+  const id = fromPublicId('instance', given);
   if (id === null) throw new Problem('not-found');
   const row = await db.instance.findFirst({
     where: { id, accountId: caller.accountId },
     select: { id: true },
   });
   if (!row || !maySee(caller, row.id)) throw new Problem('not-found');
-  return row.id;
+  return [row.id];
 }

@@ -8,6 +8,7 @@ import type { Instance } from '../generated/prisma/client.js';
 import { formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
+import type { PageRange } from '../database/keyset-pages.js';
 import type { Answer } from '../http/respond.js';
 import { createInstance } from './create.js';
 import { findInstance } from './find.js';
@@ -40,20 +41,20 @@ export const instanceOperations = [
     status: 200,
     query: PageQuery,
     result: pageSchema(InstanceOut),
-    async handle({ caller, query: { limit, cursor }, services }) {
-      const list = { accountId: caller.accountId, route: 'GET /v1/instances', filters: {} };
-      const after = services.cursors.read(list, cursor);
+    async handle({ caller, query, services: { db, cursors } }) {
+      const { accountId } = caller;
       const restriction = listRestriction(caller);
-      const rows = await services.db.instance.findMany({
-        where: {
-          accountId: caller.accountId,
-          deletedAt: null,
-          AND: [after === null ? {} : { id: { lt: after } }, restriction ? { id: { in: restriction } } : {}],
-        },
-        orderBy: { id: 'desc' },
-        take: limit + 1,
-      });
-      return { status: 200, body: services.cursors.page(list, limit, rows, (row) => instanceOut(row)) };
+      const read = ({ before, limit }: PageRange) =>
+        db.instance.findMany({
+          where: {
+            accountId,
+            deletedAt: null,
+            id: { ...(before !== null && { lt: before }), ...(restriction && { in: restriction }) },
+          },
+          orderBy: { id: 'desc' },
+          take: limit,
+        });
+      return cursors.page({ accountId, route: 'GET /v1/instances', query }, read, instanceOut);
     },
   }),
 
@@ -95,7 +96,7 @@ export const instanceOperations = [
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const lease = await services.db.instanceLease.findUnique({ where: { instanceId: row.id } });
       const live = await liveStatus(services, row, lease);
-      return { status: 200, body: instanceOut(row, live), headers: ['ETag', formatEtag(row.version)] };
+      return { status: 200, body: instanceOut({ ...row, live }), headers: ['ETag', formatEtag(row.version)] };
     },
   }),
 

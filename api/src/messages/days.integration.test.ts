@@ -53,14 +53,14 @@ const daysWith = async (known: number[], more: number[]) => {
 async function listed(
   to: string,
   filters = {},
-  page: { after?: string; limit?: number } = {},
+  page: { before?: string; limit?: number } = {},
 ): Promise<string[]> {
   const caller = { accountId: world.accountId, instances: null } as unknown as Caller;
   const rows = await listMessages(
     world.database,
     caller,
     { to, ...filters },
-    { after: null, limit: 50, ...page },
+    { before: null, limit: 50, ...page },
   );
   return rows.map(({ id }) => id);
 }
@@ -130,7 +130,7 @@ describe('a list with a phone', () => {
     expect(await listed(to)).toEqual(all);
     const pages = await listed(to, {}, { limit: 4 });
     while (pages.length < all.length)
-      pages.push(...(await listed(to, {}, { limit: 4, after: pages.at(-1)! })));
+      pages.push(...(await listed(to, {}, { limit: 4, before: pages.at(-1)! })));
     expect(pages).toEqual(all);
     expect(await listed(to, { status: 'read' })).toEqual([]);
   });

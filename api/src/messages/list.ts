@@ -1,20 +1,22 @@
-import { fromPublicId, lowestUuidAt } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { MessageListQuery } from '@gwk/core/resources/message';
 import type { z } from 'zod';
-import { maySee, listRestriction, type Caller } from '../accounts/caller.js';
+import { maySee, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
-import { findFilterInstance } from '../instances/find.js';
+import { filterInstances } from '../instances/find.js';
 import {
+  lowestIdSince,
   queryRange,
   pageNewest,
   pageNewestOfFew,
   pageNewestQueued,
   type NewestPage,
+  type PageRange,
 } from '../database/keyset-pages.js';
-import type { ListedMessage } from './view.js';
+import { selectFields } from '../database/model-columns.js';
+import { LISTED_FIELDS, type ListedMessage } from './view.js';
 
 type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
 
@@ -29,11 +31,7 @@ interface ListScope {
 }
 
 /** Lists use SQL: Prisma's models take longer to build the objects of a page than Postgres to find it. */
-const COLUMNS = Prisma.sql`m.id, m.instance_id AS "instanceId", m.direction, m."to", m.type, m.status,
-  m.wa_message_id AS "waMessageId", m.rendered_as AS "renderedAs", m.error_code AS "errorCode",
-  m.error_message AS "errorMessage", m.created_at AS "createdAt", m.scheduled_for AS "scheduledFor",
-  m.sent_at AS "sentAt", m.delivered_at AS "deliveredAt", m.read_at AS "readAt", m.failed_at AS "failedAt",
-  m.updated_at AS "updatedAt"`;
+const COLUMNS = selectFields(LISTED_FIELDS, 'm');
 
 /**
  * Returns at most `limit` messages, newest first.
@@ -43,11 +41,10 @@ export async function listMessages(
   db: Database,
   caller: Caller,
   filters: MessageFilters,
-  { after, limit }: { after: string | null; limit: number },
+  range: PageRange,
 ): Promise<ListedMessage[]> {
   const scope = await resolveFilters(db, caller, filters);
-  const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
-  const page = { from, before: after, limit };
+  const page = { ...range, from: lowestIdSince(filters.since) };
   const { status, conversations, instances, accountId } = scope;
   if (conversations?.length === 0) return [];
   if (status === 'queued' || status === 'sending') return listUnfinished(db, scope, status, page);
@@ -74,11 +71,7 @@ async function resolveFilters(db: Database, caller: Caller, filters: MessageFilt
   // Validated before any lookup.
   const recipient = filters.to === undefined ? undefined : parseRecipient(filters.to);
   if (recipient === null) throw new Problem('invalid-phone');
-  let instances = listRestriction(caller);
-  if (filters.instance_id !== undefined) {
-    const id = fromPublicId('instance', filters.instance_id);
-    instances = [await findFilterInstance(db, caller, id)];
-  }
+  const instances = await filterInstances(db, caller, filters.instance_id);
   const conversations = recipient ? await findConversations(db, accountId, instances, recipient) : null;
   return { accountId, instances, conversations, status: filters.status ?? null };
 }

@@ -65,11 +65,9 @@ export const messageOperations = [
     query: MessageListQuery,
     result: pageSchema(MessageOut),
     problems: ['not-found', 'invalid-phone'],
-    async handle({ caller, query: { limit, cursor, ...filters }, services }) {
-      const list = { accountId: caller.accountId, route: 'GET /v1/messages', filters };
-      const after = services.cursors.read(list, cursor);
-      const rows = await listMessages(services.db, caller, filters, { after, limit: limit + 1 });
-      return { status: 200, body: services.cursors.page(list, limit, rows, messageOut) };
+    async handle({ caller, query, services: { db, cursors } }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/messages', query };
+      return cursors.page(list, (page) => listMessages(db, caller, query, page), messageOut);
     },
   }),
 

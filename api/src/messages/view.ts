@@ -1,51 +1,27 @@
 import { toPublicId } from '@gwk/core/ids';
-import type { MessageOut } from '@gwk/core/resources/message';
-import { hasLeft, type FailureCode, type MessageStatus, type Rendering } from '@gwk/core/states';
-import type { Message } from '../generated/prisma/client.js';
+import { MessageOut } from '@gwk/core/resources/message';
+import { hasLeft, type FailureCode } from '@gwk/core/states';
+import { Prisma, type Message } from '../generated/prisma/client.js';
+import { toField } from '../database/model-columns.js';
+import { rowView, type ShownFields } from '../http/row-view.js';
 
 /** The columns that a response shows. */
-export type ListedMessage = Pick<
-  Message,
-  | 'id'
-  | 'instanceId'
-  | 'direction'
-  | 'to'
-  | 'type'
-  | 'status'
-  | 'waMessageId'
-  | 'renderedAs'
-  | 'errorCode'
-  | 'errorMessage'
-  | 'createdAt'
-  | 'scheduledFor'
-  | 'sentAt'
-  | 'deliveredAt'
-  | 'readAt'
-  | 'failedAt'
-  | 'updatedAt'
->;
+export type ListedMessage = Pick<Message, ShownFields<MessageOut, Message> | 'errorCode' | 'errorMessage'>;
 
-export function messageOut(row: ListedMessage): MessageOut {
-  const { errorCode } = row;
-  return {
-    id: toPublicId('message', row.id),
-    instance_id: toPublicId('instance', row.instanceId),
-    direction: row.direction as MessageOut['direction'],
-    to: row.to,
-    type: row.type as MessageOut['type'],
-    status: row.status as MessageStatus,
-    // The id exists from acceptance on. It is shown once the network has accepted the message.
-    wa_message_id: hasLeft(row.status) ? row.waMessageId : null,
-    rendered_as: row.renderedAs as Rendering | null,
-    error: errorCode === null ? null : { code: errorCode as FailureCode, message: row.errorMessage },
-    created_at: row.createdAt.toISOString(),
-    sent_at: iso(row.sentAt),
-    delivered_at: iso(row.deliveredAt),
-    read_at: iso(row.readAt),
-    failed_at: iso(row.failedAt),
-    ...(row.scheduledFor && { scheduled_for: row.scheduledFor.toISOString() }),
-    updated_at: row.updatedAt.toISOString(),
-  };
-}
+export const LISTED_FIELDS = [
+  ...Object.keys(MessageOut.shape)
+    .map(toField)
+    .filter((field) => field in Prisma.MessageScalarFieldEnum),
+  'errorCode',
+  'errorMessage',
+];
 
-const iso = (time: Date | null): string | null => time?.toISOString() ?? null;
+export const messageOut = rowView<MessageOut, ListedMessage>(MessageOut, {
+  id: ({ id }) => toPublicId('message', id),
+  instance_id: ({ instanceId }) => toPublicId('instance', instanceId),
+  // The id exists from acceptance on. It is shown once the network has accepted the message.
+  wa_message_id: ({ status, waMessageId }) => (hasLeft(status) ? waMessageId : null),
+  error: ({ errorCode, errorMessage }) =>
+    errorCode === null ? null : { code: errorCode as FailureCode, message: errorMessage },
+  scheduled_for: ({ scheduledFor }) => scheduledFor?.toISOString(),
+});

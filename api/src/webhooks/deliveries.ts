@@ -6,24 +6,29 @@ import type { Database } from '../database/database.js';
 import { sealEvent } from '../events/emit.js';
 import { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { queryRange, pageNewest, pageNewestOfFew, pageNewestQueued } from '../database/keyset-pages.js';
+import {
+  queryRange,
+  pageNewest,
+  pageNewestOfFew,
+  pageNewestQueued,
+  type PageRange,
+} from '../database/keyset-pages.js';
+import { selectFields } from '../database/model-columns.js';
 import { findEndpoint } from './endpoints.js';
 import type { DeliveryRow } from './view.js';
 
 const WITHOUT_RESPONSE = { lastResponseSealed: true } as const;
 
-interface DeliveryList {
+interface DeliveryList extends PageRange {
   endpointId: string;
   status: DeliveryStatus | undefined;
-  /** Lists deliveries older than this id. */
-  after: string | null;
-  limit: number;
 }
 
-const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.endpoint_id AS "endpointId", m.event_id AS "eventId",
-  m.instance_id AS "instanceId", m.event_type AS "eventType", m.status, m.attempts,
-  m.next_attempt_at AS "nextAttemptAt", m.last_status_code AS "lastStatusCode", m.last_error AS "lastError",
-  m.last_latency_ms AS "lastLatencyMs", m.created_at AS "createdAt", m.delivered_at AS "deliveredAt"`;
+const FIELDS = Object.keys(Prisma.WebhookDeliveryScalarFieldEnum);
+const COLUMNS = selectFields(
+  FIELDS.filter((field) => !(field in WITHOUT_RESPONSE)),
+  'm',
+);
 
 /**
  * Lists the newest deliveries first. A restricted key sees deliveries of its own instances and of no instance only, because
@@ -34,23 +39,23 @@ export async function listDeliveries(
   caller: Caller,
   list: DeliveryList,
 ): Promise<DeliveryRow[]> {
-  const { endpointId, status, after, limit } = list;
+  const { endpointId, status, before, limit } = list;
   const visible = listRestriction(caller);
   if (status === 'pending') return listPending(db, list, visible);
   const given = Prisma.sql`${endpointId}::uuid, ${status ?? null}, ${visible}::uuid[]`;
   const read = queryRange<DeliveryRow>(db, COLUMNS, 'gwk_deliveries_of_endpoint', given);
-  const page = { from: null, before: after, limit };
+  const page = { from: null, before, limit };
   return status === 'failed' ? pageNewestOfFew(page, read) : pageNewest(page, read);
 }
 
 /** Pages through the queue: pending deliveries are few among the millions of the log. */
 const listPending = (
   db: Database,
-  { endpointId, after, limit }: DeliveryList,
+  { endpointId, ...page }: DeliveryList,
   visible: string[] | null,
 ): Promise<DeliveryRow[]> =>
   pageNewestQueued(
-    { before: after, limit },
+    page,
     (before, amount) => db.$queryRaw`
       SELECT q.delivery_id AS id FROM webhook_queue q
       WHERE q.endpoint_id = ${endpointId}::uuid AND (${before}::uuid IS NULL OR q.delivery_id < ${before}::uuid)

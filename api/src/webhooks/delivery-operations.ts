@@ -3,6 +3,7 @@ import { DeliveryListQuery, DeliveryOut, RetryFailedOut, RetryFailed } from '@gw
 import type { Caller } from '../accounts/caller.js';
 import { operation, type Call } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
+import type { PageRange } from '../database/keyset-pages.js';
 import { findDelivery, listDeliveries, retryDelivery, sendTest } from './deliveries.js';
 import { findEndpoint } from './endpoints.js';
 import { retryFailed } from './resend.js';
@@ -29,14 +30,12 @@ export const deliveryOperations = [
     status: 200,
     query: DeliveryListQuery,
     result: pageSchema(DeliveryOut),
-    async handle({ caller, params, query: { limit, cursor, ...filters }, services: { db, cursors } }) {
+    async handle({ caller, params, query, services: { db, cursors } }) {
       const { id: endpointId } = await findEndpoint(db, caller, params['endpoint_id']!);
       const route = `GET /v1/webhook-endpoints/${endpointId}/deliveries`;
-      const list = { accountId: caller.accountId, route, filters };
-      const after = cursors.read(list, cursor);
-      const { status } = filters;
-      const rows = await listDeliveries(db, caller, { endpointId, status, after, limit: limit + 1 });
-      return { status: 200, body: cursors.page(list, limit, rows, deliveryOut) };
+      const read = (page: PageRange) =>
+        listDeliveries(db, caller, { endpointId, status: query.status, ...page });
+      return cursors.page({ accountId: caller.accountId, route, query }, read, deliveryOut);
     },
   }),
 

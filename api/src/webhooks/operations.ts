@@ -29,8 +29,7 @@ export const webhookOperations = [
     status: 200,
     result: z.array(WebhookEndpointOut),
     async handle({ caller, services: { db } }) {
-      const rows = await listEndpoints(db, caller);
-      return { status: 200, body: rows.map((row) => endpointOut(row)) };
+      return { status: 200, body: (await listEndpoints(db, caller)).map(endpointOut) };
     },
   }),
 
@@ -49,7 +48,7 @@ export const webhookOperations = [
     async handle({ caller, body, resourceId, resumed, services, note }) {
       const { row, secret } = await createEndpoint(services, caller, { id: resourceId, resumed, body });
       note(toPublicId('endpoint', row.id));
-      return { status: 201, body: endpointOut(row, secret) };
+      return { status: 201, body: endpointOut({ ...row, secret }) };
     },
   }),
 

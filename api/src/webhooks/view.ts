@@ -1,44 +1,22 @@
-import type { EventType } from '@gwk/core/events';
 import { toPublicId } from '@gwk/core/ids';
-import type { DeliveryOut, DisableReason, WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import type { DeliveryStatus } from '@gwk/core/states';
+import { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
 import type { WebhookDelivery, WebhookEndpoint } from '../generated/prisma/client.js';
+import { rowView } from '../http/row-view.js';
 
-export type EndpointRow = WebhookEndpoint & { instances: { instanceId: string }[] };
+/** `secret`: only in the answer to the creation. */
+export type EndpointRow = WebhookEndpoint & { instances: { instanceId: string }[]; secret?: string };
 
-/** @param secret only in the answer to the creation */
-export function endpointOut(row: EndpointRow, secret?: string): WebhookEndpointOut {
-  return {
-    id: toPublicId('endpoint', row.id),
-    url: row.url,
-    event_types: row.eventTypes as EventType[],
-    instance_ids: row.instances.map(({ instanceId }) => toPublicId('instance', instanceId)).sort(),
-    description: row.description,
-    enabled: row.enabled,
-    disabled_reason: row.disabledReason as DisableReason | null,
-    disabled_at: row.disabledAt?.toISOString() ?? null,
-    created_at: row.createdAt.toISOString(),
-    updated_at: row.updatedAt.toISOString(),
-    ...(secret !== undefined && { secret }),
-  };
-}
+export const endpointOut = rowView<WebhookEndpointOut, EndpointRow>(WebhookEndpointOut, {
+  id: ({ id }) => toPublicId('endpoint', id),
+  instance_ids: ({ instances }) =>
+    instances.map(({ instanceId }) => toPublicId('instance', instanceId)).sort(),
+});
 
 /** The API does not show the stored response body, which a third party wrote. */
 export type DeliveryRow = Omit<WebhookDelivery, 'lastResponseSealed'>;
 
-export function deliveryOut(row: DeliveryRow): DeliveryOut {
-  return {
-    id: toPublicId('delivery', row.id),
-    endpoint_id: toPublicId('endpoint', row.endpointId),
-    event_id: toPublicId('event', row.eventId),
-    event_type: row.eventType as EventType,
-    status: row.status as DeliveryStatus,
-    attempts: row.attempts,
-    next_attempt_at: row.nextAttemptAt?.toISOString() ?? null,
-    last_status_code: row.lastStatusCode,
-    last_error: row.lastError,
-    last_latency_ms: row.lastLatencyMs,
-    created_at: row.createdAt.toISOString(),
-    delivered_at: row.deliveredAt?.toISOString() ?? null,
-  };
-}
+export const deliveryOut = rowView<DeliveryOut, DeliveryRow>(DeliveryOut, {
+  id: ({ id }) => toPublicId('delivery', id),
+  endpoint_id: ({ endpointId }) => toPublicId('endpoint', endpointId),
+  event_id: ({ eventId }) => toPublicId('event', eventId),
+});
