@@ -7,7 +7,6 @@ import {
   randomFillSync,
   type KeyObject,
 } from 'node:crypto';
-import { HmacSha256 } from './hmac.js';
 
 /**
  * Encryption at rest with AES-256-GCM. HKDF derives a key for each scope (an instance or an account) from the
@@ -57,9 +56,8 @@ export function parseEncryptionKeys(text: string): EncryptionKey[] {
 export class Sealer {
   readonly keys: readonly EncryptionKey[];
   readonly #byId: Map<string, EncryptionKey>;
-  /** KeyObjects: with raw bytes Node needs five to ten times as long to initialise a cipher. */
+  /** KeyObjects: with raw bytes Node needs five to ten times as long to initialise a cipher or an HMAC. */
   readonly #derived = new Map<string, KeyObject>();
-  readonly #fingerprinters = new Map<string, HmacSha256>();
 
   constructor(keys: readonly EncryptionKey[]) {
     if (keys.length === 0) throw new SealError('at least one encryption key is required');
@@ -125,27 +123,21 @@ export class Sealer {
   }
 
   #fingerprint(key: EncryptionKey, scope: string, [purpose, value]: [string, string]): Buffer {
-    const name = key.id + scope;
-    const fingerprinter =
-      this.#fingerprinters.get(name) ??
-      cache(this.#fingerprinters, name, new HmacSha256(deriveKey(key, `${scope}\nfingerprint`)));
-    return fingerprinter.digest(`${purpose}\n${value}`);
+    const secret = this.#keyFor(key, `${scope}\nfingerprint`);
+    return createHmac('sha256', secret).update(`${purpose}\n${value}`).digest();
   }
 
   #keyFor(key: EncryptionKey, scope: string): KeyObject {
     const name = key.id + scope;
-    return this.#derived.get(name) ?? cache(this.#derived, name, createSecretKey(deriveKey(key, scope)));
+    let derived = this.#derived.get(name);
+    if (derived === undefined) {
+      if (this.#derived.size >= MAX_CACHED_SCOPES) this.#derived.clear();
+      const bytes = hkdfSync('sha256', key.key, '', `gwk sealing\n${scope}`, 32);
+      derived = createSecretKey(new Uint8Array(bytes));
+      this.#derived.set(name, derived);
+    }
+    return derived;
   }
-}
-
-function deriveKey(key: EncryptionKey, scope: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', key.key, '', `gwk sealing\n${scope}`, 32));
-}
-
-function cache<T>(derived: Map<string, T>, name: string, value: T): T {
-  if (derived.size >= MAX_CACHED_SCOPES) derived.clear();
-  derived.set(name, value);
-  return value;
 }
 
 /** Random bytes for many nonces at once. Each nonce is used once. */
