@@ -116,7 +116,6 @@ async function endOf(db: Database, publicId: string): Promise<End | null> {
 
 async function send(acceptor: Deps['acceptor'], from: End, body: unknown): Promise<string> {
   const sender = { accountId: from.accountId, instances: null, suspended: false };
-  const accepted = await acceptor.accept({ body, idempotencyKey: undefined }, sender);
-  const { id } = JSON.parse(accepted.body) as { id: string };
-  return fromPublicId('message', id)!;
+  const { message } = await acceptor.accept({ body, idempotencyKey: undefined }, sender);
+  return fromPublicId('message', message.id)!;
 }

@@ -49,9 +49,9 @@ export const messageOperations = [
     ],
     async handle({ body, idempotencyKey, traceparent, caller, services, note }) {
       const accepted = await services.acceptor.accept({ body, idempotencyKey, traceparent }, caller);
-      note(readId(accepted.body));
-      if (accepted.replayed) return { status: 202, body: accepted.body, headers: REPLAYED };
-      return { status: 202, body: accepted.body };
+      note(accepted.message.id);
+      const headers = accepted.replayed ? REPLAYED : undefined;
+      return { status: 202, body: accepted.message, headers };
     },
   }),
 
@@ -146,11 +146,3 @@ export const messageOperations = [
     },
   }),
 ];
-
-const ID_LENGTH = 36;
-
-/** Reads the id at the start of the JSON, without parsing it. */
-function readId(json: string): string {
-  return json.slice(ID_START, ID_START + ID_LENGTH);
-}
-const ID_START = '{"id":"'.length;

@@ -7,7 +7,6 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { MessageOut } from '@gwk/core/resources/message';
 import { Sealer } from '@gwk/core/encryption';
 import { createTestDatabase } from '../servers/database.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
@@ -46,7 +45,8 @@ export interface Send {
   extra?: Record<string, unknown>;
 }
 
-export type Sent = AcceptedMessage & { message: MessageOut };
+/** `body`: JSON of the response. */
+export type Sent = AcceptedMessage & { body: string };
 
 export async function createWorld(instances = 1): Promise<World> {
   const test = await createTestDatabase();
@@ -122,7 +122,7 @@ class TestWorld implements World {
     };
     const caller = { accountId: this.accountId, instances: null, suspended: false };
     const accepted = await acceptor.accept({ body, idempotencyKey: key }, caller);
-    return { ...accepted, message: JSON.parse(accepted.body) as MessageOut };
+    return { ...accepted, body: JSON.stringify(accepted.message) };
   }
 
   async addInstance(values: Record<string, unknown> = {}): Promise<string> {

@@ -3,6 +3,7 @@ import type { Sealer } from '@gwk/core/encryption';
 import { failpoint } from '@gwk/core/failpoints';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
+import type { MessageOut } from '@gwk/core/resources/message';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Database } from '../../database/database.js';
 import { readSqlState } from '../../database/grouping.js';
@@ -41,8 +42,8 @@ interface AcceptorOptions {
 }
 
 export interface AcceptedMessage {
-  /** JSON of the message (response 202). It starts with the id. */
-  body: string;
+  /** Body of the 202 response. */
+  message: MessageOut;
   /** The response belongs to an earlier request with the same idempotency key. */
   replayed: boolean;
 }
@@ -65,8 +66,8 @@ interface Prediction {
 }
 
 type Result =
-  | { kind: 'written'; body: string }
-  | { kind: 'replay'; body: string }
+  | { kind: 'written'; message: MessageOut }
+  | { kind: 'replay'; message: MessageOut }
   | { kind: 'refused'; problem: Problem }
   /** The facts were stale, or another request of the batch comes first. */
   | { kind: 'retry' };
@@ -146,10 +147,10 @@ export class Acceptor {
         : this.#gathered.submit(item));
       if (result.kind === 'retry') continue;
       if (result.kind === 'refused') throw result.problem;
-      if (result.kind === 'replay') return { body: result.body, replayed: true };
+      if (result.kind === 'replay') return { message: result.message, replayed: true };
       messageMetrics.accepted(item.draft.type);
       failpoint('api.accept.after-xadd');
-      return { body: result.body, replayed: false };
+      return { message: result.message, replayed: false };
     }
     throw new Problem('internal-error', { retryAfter: 1 });
   }
@@ -221,7 +222,7 @@ export class Acceptor {
     this.#notifyEngines(writtenEntries, traceparents?.filter((_, index) => written[index]) ?? NO_TRACES);
     const results = items.map<Result | undefined>(() => undefined);
     indexes.forEach((index, entryIndex) => {
-      if (written[entryIndex]) results[index] = { kind: 'written', body: entries[entryIndex]!.body };
+      if (written[entryIndex]) results[index] = { kind: 'written', message: entries[entryIndex]!.response };
     });
     return { results, replaysVerified, isComplete: writtenEntries.length === entries.length };
   }
@@ -236,7 +237,7 @@ export class Acceptor {
   }
 
   #replay(item: SendItem, facts: Facts): Result {
-    return { kind: 'replay', body: replayResponse(this.#options.sealer, item, facts) };
+    return { kind: 'replay', message: replayResponse(this.#options.sealer, item, facts) };
   }
 
   #cacheTextCounts(entries: readonly WriteEntry[], texts: readonly (TextCount | null)[]): void {

@@ -37,7 +37,7 @@ export interface Facts {
   recordHash: Uint8Array | null;
   /** Message that the earlier request created. */
   recordMessage: string | null;
-  /** Stored response; null if it can be rebuilt (response.ts). */
+  /** Stored response; null if it can be rebuilt (items.ts). */
   recordResponse: Uint8Array | null;
   contactId: string | null;
   optedOut: boolean;

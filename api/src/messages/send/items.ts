@@ -2,16 +2,17 @@ import type { Sealer } from '@gwk/core/encryption';
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { normaliseText } from '@gwk/core/policy/mass-block';
 import { Problem } from '@gwk/core/problems';
+import type { MessageOut } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
 import { makeRecordId } from '../../http/idempotency/record-id.js';
 import { hashBodyWithAllKeys, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
 import { sealContent } from '../content.js';
+import { messageOut } from '../view.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import type { AcceptCache } from './accept-cache.js';
 import type { SendRequest, WritePlan } from './decide.js';
 import { SEND_ROUTE, type Facts } from './gather.js';
 import { readDraft, type Draft } from './request.js';
-import { buildResponse } from './response.js';
 import type { WriteEntry } from './write.js';
 
 /** The HTTP input of a send. */
@@ -79,7 +80,7 @@ export function createEntry(
   const { accountId, instanceId, recordId, draft } = request;
   const { to, type, content, prepared } = draft;
   const messageId = newMessageId();
-  const body = buildResponse({ messageId, instanceId, to, type, releaseAt: plan.releaseAt });
+  const response = buildResponse(draft, { messageId, instanceId, releaseAt: plan.releaseAt });
   const mustStoreResponse = recordId !== null && plan.releaseAt !== null;
   return {
     request,
@@ -92,17 +93,43 @@ export function createEntry(
     waMessageId: newWaMessageId(),
     text: plan.mass?.check ? cache.findTextCount(request.fingerprint!, plan.mass.minutes) : null,
     contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
-    body,
-    responseSealed: mustStoreResponse ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,
+    response,
+    responseSealed: mustStoreResponse ? sealer.sealJson(accountId, RESPONSE_COLUMN, response) : null,
   };
 }
 
 /** Response of the earlier request with the same key: stored, or rebuilt from this request. */
-export function replayResponse(sealer: Sealer, item: SendItem, facts: Facts): string {
-  const { accountId, instanceId } = item;
-  const { to, type } = item.draft;
+export function replayResponse(sealer: Sealer, item: SendItem, facts: Facts): MessageOut {
+  const { accountId, instanceId, draft } = item;
   if (facts.recordResponse === null) {
-    return buildResponse({ messageId: facts.recordMessage!, instanceId, to, type, releaseAt: null });
+    return buildResponse(draft, { messageId: facts.recordMessage!, instanceId, releaseAt: null });
   }
-  return sealer.open(accountId, RESPONSE_COLUMN, facts.recordResponse).toString('utf8');
+  return sealer.openJson(accountId, RESPONSE_COLUMN, facts.recordResponse) as MessageOut;
+}
+
+/** A replay has the same draft and message id; only `releaseAt` cannot be derived from them. */
+function buildResponse(
+  { to, type }: Draft,
+  { messageId, instanceId, releaseAt }: { messageId: string; instanceId: string; releaseAt: Date | null },
+): MessageOut {
+  const createdAt = new Date(parseUuidTime(messageId));
+  return messageOut({
+    id: messageId,
+    instanceId,
+    direction: 'outbound',
+    to,
+    type,
+    status: 'queued',
+    waMessageId: null,
+    renderedAs: null,
+    errorCode: null,
+    errorMessage: null,
+    createdAt,
+    scheduledFor: releaseAt,
+    sentAt: null,
+    deliveredAt: null,
+    readAt: null,
+    failedAt: null,
+    updatedAt: createdAt,
+  });
 }

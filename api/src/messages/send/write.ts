@@ -1,3 +1,4 @@
+import type { MessageOut } from '@gwk/core/resources/message';
 import { bytesArray, plainArray, textArray } from '../../database/arrays.js';
 import type { Call } from '../../database/database.js';
 import { readSqlState } from '../../database/grouping.js';
@@ -20,8 +21,8 @@ export interface WriteEntry {
   contentSealed: Buffer;
   /** Cached count of the text, if its limit is verified. */
   text: TextCount | null;
-  /** JSON of the 202 response. */
-  body: string;
+  /** Body of the 202 response. */
+  response: MessageOut;
   /** Null without an idempotency key, and for a response that can be rebuilt from the message. */
   responseSealed: Buffer | null;
 }
