@@ -3,14 +3,13 @@ import express, {
   type Express,
   type NextFunction,
   type Request,
-  type Response,
   type RequestHandler,
+  type Response,
 } from 'express';
 import { Problem } from '@gwk/core/problems';
 import { createDownloadHandler } from '../media/download.js';
 import { LINK_PATH } from '../media/links.js';
 import { authenticate } from './authenticate.js';
-import { directly, type Listener } from './direct.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { InFlight } from '../http/in-flight.js';
 import { StallDetector } from '../http/stall-detector.js';
@@ -32,8 +31,6 @@ interface AppOptions {
 
 export interface PublicApp {
   express: Express;
-  /** Entry point of every request. */
-  listener: Listener;
   problems: ProblemHandler;
   inFlight: InFlight;
   stallDetector: StallDetector;
@@ -61,21 +58,18 @@ export function createApp({ services, operations, health, observer }: AppOptions
   );
   const app = bareExpress(config.trustProxy);
   app.use(health);
-  const enter = (request: Request, response: Response, next: NextFunction): void => {
+  app.use((request, response, next) => {
     const req = request as Exchange;
     req.requestId = requestIdOf(req.headers['x-request-id'] as string | undefined);
     req.arrivedAt = req.workingSince = clock.now();
     inFlight.enter(req, response);
     next();
-  };
-  app.use(enter);
+  });
   const { files, links } = services.media;
   app.get(LINK_PATH, createDownloadHandler({ files, links, observer }));
-  const [identify, count] = [authenticate(apiKeys), rateLimit(limiter, limits)];
-  app.use(identify);
-  app.use(count);
-  const handlers = new Map(operations.map((one) => [one, createHandler(one, services, observer)]));
-  addRoutes(app, operations, (operation) => handlers.get(operation)!);
+  app.use(authenticate(apiKeys));
+  app.use(rateLimit(limiter, limits));
+  addRoutes(app, operations, (operation) => createHandler(operation, services, observer));
   app.use(servePages(createPages(operations, config), observer));
   app.use(() => {
     throw new Problem('not-found');
@@ -83,17 +77,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) =>
     problems.handle(error, req as Exchange, res as Reply),
   );
-  const [busiest] = operations;
-  const listener = directly(
-    {
-      method: busiest!.method,
-      url: busiest!.path,
-      steps: [enter, identify, count, handlers.get(busiest!)!],
-      failed: (error, req, res) => problems.handle(error, req, res),
-    },
-    (req, res, lastResort) => app(req, res, lastResort),
-  );
-  return { express: app, listener, problems, inFlight, stallDetector };
+  return { express: app, problems, inFlight, stallDetector };
 }
 
 function bareExpress(trustProxy: number): Express {

@@ -92,7 +92,6 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   const api = new PublicApi(services);
   const server = createServer({
     app: api.app.express,
-    listener: api.app.listener,
     clientError: clientErrorHandler(
       config.docsUrl ?? config.baseUrl,
       (address) => limiter.peek(`ip:${getNetwork(address)}`, config.anonymousRequestsPerMinute),

@@ -14,8 +14,7 @@ import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from '../http/operation.js';
 
 /**
- * The table of operations. The router tries routes in this order, so the busiest come first. The first one has no
- * parameters and bypasses the router (direct.ts).
+ * The table of operations. The router tries routes in this order, so the busiest come first.
  */
 export const OPERATIONS: readonly Operation[] = [
   ...messageOperations,

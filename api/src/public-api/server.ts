@@ -2,7 +2,6 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
 import { limitConnections, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
-import type { Listener } from './direct.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -17,8 +16,6 @@ type Constructor<T> = (this: T, ...args: unknown[]) => void;
 
 interface ServerOptions {
   app: Express;
-  /** Replaces the app for requests that bypass it. */
-  listener?: Listener;
   /** Handles errors that Node reports before Express sees a request. */
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   lastResort: (error: unknown, req: Exchange, res: Reply) => void;
@@ -36,14 +33,12 @@ interface ServerOptions {
  */
 export function createServer({
   app,
-  listener,
   clientError,
   lastResort,
   maxConnections,
   headersTimeoutMs = HEADERS_TIMEOUT_MS,
   silenceMs = IDLE_TIMEOUT_MS,
 }: ServerOptions): http.Server {
-  const answer: Listener = listener ?? ((req, res, last) => app(req, res, last));
   const server = http.createServer(
     {
       IncomingMessage: requestClass(app) as never,
@@ -61,7 +56,7 @@ export function createServer({
       const exchange = req as Exchange;
       const reply = res as Reply;
       // With a final handler, Express does not create one per request.
-      answer(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
+      app(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
     },
   );
   limitConnections(server, maxConnections);
