@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { keepUnsentResponses } from './unsent-responses.js';
 
@@ -25,21 +25,58 @@ export const IDLE_TIMEOUT_MS = 60_000;
 
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
+/** Time for the rest of a request to arrive after its response has left. */
+export const LATE_REQUEST_MS = 2_000;
+
+/**
+ * Closes a connection whose request is still incomplete 2 s after its response. Otherwise a client without a key could send
+ * the announced body a byte a minute and occupy the connection for as long as it likes.
+ */
+function endLateRequests(server: Server): void {
+  server.on('request', (_: IncomingMessage, response: ServerResponse) =>
+    response.once('finish', endIfIncomplete),
+  );
+}
+
+function endIfIncomplete(this: ServerResponse): void {
+  const { req } = this;
+  if (req.complete) return;
+  setTimeout(() => req.complete || req.socket.destroy(), LATE_REQUEST_MS).unref();
+}
+
 const SHED_EVERY_MS = 1_000;
 
 /**
  * At the limit Node closes new connections. The server then also closes connections that are idle between two requests,
  * so that a client with many of them excludes nobody. Connections without a first request end with the headers timeout.
  * Closing an idle connection never cuts off a response that is still being sent.
+ * @param perAddress connections of one address (default: no limit); the server closes further ones at once
  */
-export function limitConnections(server: Server, maxConnections: number): void {
+export function limitConnections(server: Server, maxConnections: number, perAddress = Infinity): void {
   server.maxConnections = maxConnections;
   keepUnsentResponses(server);
+  endLateRequests(server);
+  if (perAddress < Infinity) limitAddresses(server, perAddress);
   let shedAt = -Infinity;
   server.on('drop', () => {
     if (performance.now() - shedAt < SHED_EVERY_MS) return;
     shedAt = performance.now();
     server.closeIdleConnections();
+  });
+}
+
+function limitAddresses(server: Server, perAddress: number): void {
+  const open = new Map<string, number>();
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > perAddress) return socket.destroy();
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = open.get(address)! - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
   });
 }
 
@@ -52,6 +89,7 @@ export const MAX_HEALTH_CONNECTIONS = 256;
  */
 export function dropOldestConnections(server: Server, maxConnections = MAX_HEALTH_CONNECTIONS): void {
   const open = new Set<Socket>();
+  endLateRequests(server);
   server.on('connection', (socket) => {
     if (open.size >= maxConnections) destroyOldest(open);
     open.add(socket);

@@ -19,6 +19,8 @@ const SLOW = 100;
  * machine checks late.
  */
 const CLOSED_WITHIN_MS = 90_000;
+/** An answer takes milliseconds, and the rest of the request has 2 s. The public API answers 20 s after a body is due. */
+const ANSWERED_WITHIN_MS = 30_000;
 /** The API may grow by KB_EACH per connection, and by MB_MORE for serving others meanwhile. */
 const KB_EACH = 40;
 const MB_MORE = 120;
@@ -132,6 +134,35 @@ describe('listeners with many open connections', () => {
       });
       for (const said of crowd.answers) expect(said).toMatch(answer);
       expect((await fetch(new URL('/livez', address()))).status).toBeLessThan(500);
+    },
+  );
+
+  const ANNOUNCED = [1, 1_000, 65_536, 100_000];
+  const LISTENERS: [port: string, address: () => string][] = [
+    ['public', api],
+    ['internal', internal],
+    ["API's metrics", () => at(metricsPort)],
+    ["worker's", () => at(stage.gateway.workers[0]!.options.env['GWK_WORKER_PORT']!)],
+    ["operator's", () => at(stage.gateway.settings.operatorPort)],
+    ["engine's", () => at(stage.gateway.enginePorts()[0]!.port)],
+  ];
+  test.each(LISTENERS)(
+    'the %s port closes connections whose body trickles in after the answer',
+    async (_, address) => {
+      const crowd = crowdAt(address());
+      for (const request of ['GET /livez', 'POST /v1/opt-outs', 'POST /nowhere']) {
+        for (const bytes of ANNOUNCED) {
+          const head = `${request} HTTP/1.1\r\nHost: gwk\r\nContent-Length: ${bytes}\r\n\r\n`;
+          const some = await crowd.open(5, head);
+          // The last byte never comes.
+          if (bytes > 1) crowd.trickle(some, ' ', 500);
+        }
+      }
+      await until(() => crowd.standing === 0, {
+        what: 'they are closed',
+        timeoutMs: realTime(ANSWERED_WITHIN_MS),
+      });
+      for (const said of crowd.answers) expect(said).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
     },
   );
 

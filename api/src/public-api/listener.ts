@@ -98,6 +98,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
       api.app.stallDetector,
     ),
     maxConnections: config.maxConnections,
+    ...(config.trustProxy === 0 && { maxConnectionsPerAddress: config.maxConnectionsPerAddress }),
     lastResort: (error, req, res) => api.app.problems.handle(error, req, res),
   });
   const metrics = await api.showMetrics(services);

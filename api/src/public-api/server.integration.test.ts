@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
+import { until } from '@gwk/test/support/wait';
 import express, { type Express } from 'express';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { createServer } from './server.js';
@@ -78,4 +80,36 @@ test('all requests have their fields from creation', async () => {
   for (const name of ['requestId', 'caller', 'rate', 'operation', 'workingSince', 'subject', 'refusal']) {
     expect(names).toContain(name);
   }
+});
+
+test('closes new connections of an address above its limit', async () => {
+  const app = express();
+  app.use((_, res) => void res.end());
+  const server = createServer({
+    app,
+    maxConnections: 100,
+    maxConnectionsPerAddress: 3,
+    clientError: (_, socket) => socket.destroy(),
+    lastResort: (_, __, res) => res.destroy(),
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const open = async () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write('GET / HTTP/1.1\r\nHost: gwk\r\n\r\n');
+    const answered = await Promise.race([
+      once(socket, 'data').then(() => true),
+      once(socket, 'close').then(() => false),
+    ]);
+    return { socket, answered };
+  };
+  const connections = [await open(), await open(), await open(), await open()];
+  expect(connections.map(({ answered }) => answered)).toEqual([true, true, true, false]);
+  const closed = once(connections[0]!.socket, 'close');
+  connections[0]!.socket.destroy();
+  await closed;
+  await until(async () => (await open()).answered, { what: 'a closed connection made room' });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
 });

@@ -20,6 +20,8 @@ interface ServerOptions {
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   lastResort: (error: unknown, req: Exchange, res: Reply) => void;
   maxConnections: number;
+  /** Connections of one address (default: no limit). */
+  maxConnectionsPerAddress?: number;
   /** Time limit of the headers (default: 10 s). */
   headersTimeoutMs?: number;
   /** Time without a byte during a request (default: 60 s). */
@@ -36,6 +38,7 @@ export function createServer({
   clientError,
   lastResort,
   maxConnections,
+  maxConnectionsPerAddress,
   headersTimeoutMs = HEADERS_TIMEOUT_MS,
   silenceMs = IDLE_TIMEOUT_MS,
 }: ServerOptions): http.Server {
@@ -59,7 +62,7 @@ export function createServer({
       app(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
     },
   );
-  limitConnections(server, maxConnections);
+  limitConnections(server, maxConnections, maxConnectionsPerAddress);
   server.setTimeout(silenceMs);
   server.on('clientError', clientError);
   // Node would answer 417 without a body; RFC 9110 allows a server to ignore the expectation.

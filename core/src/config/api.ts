@@ -34,6 +34,11 @@ export const apiSettings = {
     types.integer(10, 1_000_000).default(16_384),
     'Maximum connections to the public listener per API process. At the limit it closes idle connections, and refuses new ones until one is free.',
   ),
+  maxConnectionsPerAddress: setting(
+    'GWK_API_MAX_CONNECTIONS_PER_ADDRESS',
+    types.integer(1, 1_000_000).default(4_096),
+    'Maximum connections of one client address to the public listener per API process; it closes further ones at once. Not applied if `GWK_API_TRUST_PROXY` is above 0, because all connections then come from proxies.',
+  ),
   internalHost: setting(
     'GWK_API_INTERNAL_HOST',
     types.text().default('0.0.0.0'),
