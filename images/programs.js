@@ -105,8 +105,8 @@ export function isNeeded(name, path) {
   return ONLY[name]?.test(path) ?? true;
 }
 
-/** Keeps the build output of a workspace and the files that it reads. */
+/** Keeps the build output of a workspace, its migrations and its SQL functions. */
 export function isNeededInWorkspace(path) {
-  if (/^(package\.json|prisma\/migrations\/)/.test(path)) return true;
+  if (/^(package\.json|prisma\/migrations\/)|^src\/.*\.sql$/.test(path)) return true;
   return /^dist\/(?!testing\/).*\.js$/.test(path);
 }

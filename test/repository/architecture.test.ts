@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ROOT } from '../support/program.js';
 
 const PRISMA = join(ROOT, 'api/prisma');
@@ -17,14 +17,13 @@ test('docs/architecture.md names only files and folders that exist', () => {
 });
 
 test('docs/architecture.md names only SQL functions that exist', () => {
-  const folders = readdirSync(join(PRISMA, 'migrations'), { withFileTypes: true });
-  const sql = folders
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => readFileSync(join(PRISMA, 'migrations', name, 'migration.sql'), 'utf8'))
-    .join('\n');
+  const files = readdirSync(join(ROOT, 'api/src'), { recursive: true, encoding: 'utf8' });
+  const functions = files
+    .filter((path) => path.endsWith('.sql'))
+    .map((path) => `gwk_${basename(path, '.sql')}`);
   const named = inCode(/`(gwk_[a-z_]+)`/g);
   expect(named.length).toBeGreaterThan(0);
-  expect(named.filter((name) => !sql.includes(`FUNCTION ${name}(`))).toEqual([]);
+  expect(named.filter((name) => !functions.includes(name))).toEqual([]);
 });
 
 test('docs/architecture.md names every table', () => {

@@ -62,7 +62,8 @@ export const lowestIdSince = (since: string | undefined): string | null =>
 const LOWEST = lowestUuidAt(0);
 
 /**
- * Reads an id range with a SQL function (`…_lists/migration.sql`).
+ * Reads an id range of a table partitioned by day (UTC) with a SQL function: the newest rows with ids from `low` (included) to
+ * `high` (excluded). A filter that is NULL matches all rows.
  * @param given arguments before the range
  */
 export const queryRange =

@@ -4,8 +4,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { postgresConnection } from './connection.js';
+import { applyFunctions, readFunctions, selectPendingFunctions } from './sql-functions.js';
 
-const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+export interface SqlFolders {
+  migrations: string;
+  functions: string;
+}
+
+/** The build leaves SQL files in `src`. */
+const FOLDERS: SqlFolders = {
+  migrations: fileURLToPath(new URL('../../prisma/migrations', import.meta.url)),
+  functions: fileURLToPath(new URL('../../src', import.meta.url)),
+};
 /** The advisory lock of Prisma's schema engine. */
 const PRISMA_LOCK = 72707369;
 
@@ -45,44 +55,57 @@ interface Applied {
 
 /**
  * Applies the migrations and records them like `prisma migrate deploy` (same table, checksum and lock), so that Prisma's
- * commands stay usable. Images need neither Prisma's CLI nor its engine.
- * @returns the names of the applied migrations in order
- * @throws Error if a migration fails, or was changed after it was applied
+ * commands stay usable. Images need neither Prisma's CLI nor its engine. Then applies new and changed functions.
+ * @returns the names of the applied migrations and functions in order
+ * @throws Error if a migration or function fails, or a migration was changed after it was applied
  */
-export async function migrate(database: MigratedDatabase | string, folder = MIGRATIONS): Promise<string[]> {
+export async function migrate(database: MigratedDatabase | string, folders = FOLDERS): Promise<string[]> {
   const client = createClient(database);
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
     await client.query(CREATE_TABLE);
-    const pending = await selectPending(client, readMigrations(folder));
-    for (const migration of pending) await apply(client, migration);
-    return pending.map(({ name }) => name);
+    const migrations = await selectPending(client, readMigrations(folders.migrations));
+    for (const migration of migrations) await apply(client, migration);
+    const all = readFunctions(folders.functions);
+    const functions = await selectPendingFunctions(client, all, { current: 'latest' });
+    await applyFunctions(client, functions);
+    return [...migrations, ...functions].map(({ name }) => name);
   } finally {
     await client.end();
   }
 }
 
 /**
- * Lists the names of pending migrations. Changes nothing and takes no lock.
+ * Lists the names of pending migrations and functions. Changes nothing and takes no lock.
  * @throws Error like migrate
  */
 export async function listPendingMigrations(
   database: MigratedDatabase | string,
-  folder = MIGRATIONS,
+  folders = FOLDERS,
 ): Promise<string[]> {
   const client = createClient(database);
   await client.connect();
   try {
-    const { rows } = await client.query<{ there: boolean }>(
-      "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS there",
-    );
-    const all = readMigrations(folder);
-    const pending = rows[0]!.there ? await selectPending(client, all, { unfinished: 'pending' }) : all;
-    return pending.map(({ name }) => name);
+    const all = readMigrations(folders.migrations);
+    const pending = (await exists(client, '_prisma_migrations'))
+      ? await selectPending(client, all, { unfinished: 'pending' })
+      : all;
+    const functions = readFunctions(folders.functions);
+    const pendingFunctions = (await exists(client, 'sql_functions'))
+      ? await selectPendingFunctions(client, functions, { current: 'any' })
+      : functions;
+    return [...pending, ...pendingFunctions].map(({ name }) => name);
   } finally {
     await client.end();
   }
+}
+
+async function exists(client: pg.Client, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+    table,
+  ]);
+  return rows[0]!.there;
 }
 
 function createClient(database: MigratedDatabase | string): pg.Client {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listPendingMigrations, type MigratedDatabase } from './migrate.js';
+import { listPendingMigrations, type MigratedDatabase, type SqlFolders } from './migrate.js';
 
 interface WaitOptions {
   timeoutMs: number;
@@ -39,21 +39,21 @@ export async function retryWhileUnavailable<T>(
 }
 
 /**
- * Waits until the database has every migration of this version. It may have more: during an upgrade this version also works
- * with the migrations of the next one.
+ * Waits until the database has every migration and function of this version. It may have newer ones: during an upgrade this
+ * version also works with those of the next one.
  * @returns the time it took in milliseconds
  * @throws Error with the missing migrations after the timeout; at once if a migration failed
  */
 export async function waitForMigrations(
   database: MigratedDatabase,
   { timeoutMs, everyMs = EVERY_MS }: WaitOptions,
-  folder?: string,
+  folders?: SqlFolders,
 ): Promise<number> {
   const began = performance.now();
   for (;;) {
     const left = timeoutMs - (performance.now() - began);
     const pending = await retryWhileUnavailable({ timeoutMs: left, everyMs }, () =>
-      listPendingMigrations(database, folder),
+      listPendingMigrations(database, folders),
     );
     if (pending.length === 0) return Math.round(performance.now() - began);
     if (left <= 0) {

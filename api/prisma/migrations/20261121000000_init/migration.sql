@@ -1,4 +1,4 @@
--- Tables of schema.prisma; below them, everything that a Prisma schema cannot express.
+-- Tables of schema.prisma; below them, what a Prisma schema cannot express. Functions are in api/src/**/*.sql.
 
 -- CreateSchema
 CREATE SCHEMA IF NOT EXISTS "public";
@@ -368,6 +368,15 @@ CREATE TABLE "menus" (
 );
 
 -- CreateTable
+CREATE TABLE "poll_votes" (
+    "message_id" UUID NOT NULL,
+    "voter" TEXT NOT NULL,
+    "chosen" INTEGER[],
+
+    CONSTRAINT "poll_votes_pkey" PRIMARY KEY ("message_id","voter")
+);
+
+-- CreateTable
 CREATE TABLE "media" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -501,6 +510,20 @@ CREATE TABLE "webhook_queue" (
 );
 
 -- CreateTable
+CREATE TABLE "webhook_resends" (
+    "id" UUID NOT NULL,
+    "endpoint_id" UUID NOT NULL,
+    "after_id" UUID NOT NULL,
+    "since" TIMESTAMPTZ(3) NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+    "restricted" BOOLEAN NOT NULL DEFAULT false,
+    "instance_ids" UUID[],
+    "touched_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "webhook_resends_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "format_checks" (
     "id" UUID NOT NULL,
     "format" TEXT NOT NULL,
@@ -521,6 +544,23 @@ CREATE TABLE "device_checks" (
     "checked_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "device_checks_pkey" PRIMARY KEY ("format","device")
+);
+
+-- CreateTable
+CREATE TABLE "trace_contexts" (
+    "id" UUID NOT NULL,
+    "traceparent" TEXT NOT NULL,
+
+    CONSTRAINT "trace_contexts_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "sql_functions" (
+    "name" TEXT NOT NULL,
+    "checksum" TEXT NOT NULL,
+    "applied_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "sql_functions_pkey" PRIMARY KEY ("name","checksum")
 );
 
 -- CreateIndex
@@ -644,6 +684,9 @@ CREATE INDEX "webhook_queue_endpoint_id_due_at_idx" ON "webhook_queue"("endpoint
 CREATE INDEX "webhook_queue_due_at_idx" ON "webhook_queue"("due_at");
 
 -- CreateIndex
+CREATE INDEX "webhook_resends_touched_at_idx" ON "webhook_resends"("touched_at");
+
+-- CreateIndex
 CREATE INDEX "format_checks_format_started_at_idx" ON "format_checks"("format", "started_at");
 
 -- AddForeignKey
@@ -710,6 +753,9 @@ ALTER TABLE "inbound_seen" ADD CONSTRAINT "inbound_seen_conversation_id_fkey" FO
 ALTER TABLE "menus" ADD CONSTRAINT "menus_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
+ALTER TABLE "poll_votes" ADD CONSTRAINT "poll_votes_message_id_fkey" FOREIGN KEY ("message_id") REFERENCES "menus"("message_id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
 ALTER TABLE "media" ADD CONSTRAINT "media_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
@@ -724,21 +770,12 @@ ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instan
 -- AddForeignKey
 ALTER TABLE "webhook_secrets" ADD CONSTRAINT "webhook_secrets_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
--- ------------------------------------------------------------------ ids and partitions
+-- AddForeignKey
+ALTER TABLE "webhook_resends" ADD CONSTRAINT "webhook_resends_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
--- UUID of version 7 from the database clock, for rows that SQL creates.
-CREATE FUNCTION gwk_new_id() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
-  SELECT encode(
-    set_bit(set_bit(
-      overlay(uuid_send(gen_random_uuid())
-        placing substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6),
-      52, 1), 53, 1), 'hex')::uuid
-$$;
+-- ------------------------------------------------------------------ functions of indexes
 
--- Smallest id that a row created at that time can have.
-CREATE FUNCTION gwk_lowest_id(at timestamptz) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
-$$;
+-- Here instead of in api/src: indexes contain their results, so a changed body would need new indexes.
 
 -- Time bucket of an id: its first 40 bits (256 ms) or 36 bits (4.096 s). Buckets sort like ids, of any UUID version.
 CREATE FUNCTION gwk_id_bucket_256ms(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -755,164 +792,16 @@ $$;
 CREATE FUNCTION gwk_hash_low(value text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT ((hashtextextended(value, 0) & 4294967295) - 2147483648)::integer
 $$;
--- Equality that such an index can answer. The upper half has a range condition, because Postgres drops a column with an
--- equality from the sort order. Statements that are planned once order by it and forbid sorts. Otherwise a plan made
--- for few rows could read whole days.
-CREATE FUNCTION gwk_equals_by_hash(value text, wanted text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT gwk_hash_high(value) >= gwk_hash_high(wanted) AND gwk_hash_high(value) <= gwk_hash_high(wanted)
-    AND gwk_hash_low(value) = gwk_hash_low(wanted) AND value = wanted
-$$;
 
--- For tables that every message writes to. Autovacuum would read them each minute and take 1 to 2 s of CPU. Vacuum
--- after inserts is off: all rows are changed or deleted soon, and vacuumed then. Statistics sample 3,000 rows instead
--- of 30,000, because plans do not depend on them (docs/decisions/0027-index-messages-by-time.md).
-CREATE FUNCTION gwk_tune_autovacuum(relation regclass) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  change text;
-BEGIN
-  -- One statement: creating a partition locks the parent meanwhile.
-  EXECUTE (
-    SELECT format('ALTER TABLE %s SET (autovacuum_vacuum_insert_threshold = -1), %s', relation,
-      string_agg(format('ALTER COLUMN %I SET STATISTICS 10', a.attname), ', '))
-    FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);
-  -- Expression indexes have statistics of their own.
-  FOR change IN
-    SELECT format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS 10', i.indexrelid::regclass, a.attnum)
-    FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid AND i.indkey[a.attnum - 1] = 0
-    WHERE i.indrelid = relation
-  LOOP
-    EXECUTE change;
-  END LOOP;
-END $$;
-
--- Name of a table's partition for a day (UTC).
-CREATE FUNCTION gwk_partition_name(parent text, day date) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT format('%s_%s', parent, to_char(day, 'YYYYMMDD'))
-$$;
-
--- Creates the missing daily partitions of a table (UTC, both days included) and returns their number.
-CREATE FUNCTION gwk_ensure_partitions(parent text, first_day date, last_day date) RETURNS integer
-LANGUAGE plpgsql AS $$
-DECLARE
-  day date := first_day;
-  name text;
-  created integer := 0;
-BEGIN
-  WHILE day <= last_day LOOP
-    name := gwk_partition_name(parent, day);
-    -- Reads pg_inherits: a lookup by name can miss a partition that another worker has just created.
-    IF NOT EXISTS (
-      SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = parent::regclass AND c.relname = name) THEN
-      -- Free space on each page of messages for updates in place (HOT). Events do not change.
-      EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L) WITH (fillfactor = %s)', name, parent,
-        gwk_lowest_id(day::timestamp AT TIME ZONE 'UTC'), gwk_lowest_id((day + 1)::timestamp AT TIME ZONE 'UTC'),
-        CASE parent WHEN 'messages' THEN 80 ELSE 100 END);
-      IF parent = 'messages' THEN
-        PERFORM gwk_tune_autovacuum(name::regclass);
-      END IF;
-      created := created + 1;
-    END IF;
-    day := day + 1;
-  END LOOP;
-  RETURN created;
-END $$;
-
--- Daily partitions of a table that end at or before a day (UTC), oldest first.
-CREATE FUNCTION gwk_expired_partitions(parent text, before_day date) RETURNS SETOF text LANGUAGE sql STABLE AS $$
-  -- Includes partitions that were moved to another schema. Text, because a regclass prints as a number once another
-  -- worker has dropped its table.
-  SELECT format('%I.%I', n.nspname, c.relname) FROM pg_inherits i
-  JOIN pg_class c ON c.oid = i.inhrelid
-  JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
-    AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
-  ORDER BY c.relname
-$$;
-
--- Blocks vacuum on a partition until the transaction ends, and cancels a running autovacuum. The drop would otherwise
--- wait for it while its own lock blocks all readers. This lock blocks neither readers nor writers.
-CREATE FUNCTION gwk_lock_out_vacuum(name text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF to_regclass(name) IS NOT NULL THEN
-    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', name::regclass);
-  END IF;
-END $$;
-
--- True if a maintenance task is due. The task counts as done when the caller's transaction commits; other callers wait
--- for that. A done_at in the future, set by a wrong clock, is ignored.
-CREATE FUNCTION gwk_start_task(name text, interval_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE maintenance_tasks SET done_at = clock_timestamp()
-  WHERE task = name
-    AND done_at NOT BETWEEN clock_timestamp() - interval_ms * interval '1 millisecond' AND clock_timestamp();
-  IF FOUND OR EXISTS (SELECT FROM maintenance_tasks WHERE task = name) THEN
-    RETURN FOUND;
-  END IF;
-  -- The table was emptied.
-  INSERT INTO maintenance_tasks (task, done_at) VALUES (name, clock_timestamp()) ON CONFLICT DO NOTHING;
-  RETURN FOUND;
-END $$;
+-- ------------------------------------------------------------------ partitions and rows
 
 -- Exists from the start: on a full disk Postgres can update this row but not insert it, and the drop frees space.
 INSERT INTO maintenance_tasks (task, done_at) VALUES ('drop a partition', 'epoch');
-
--- Drops a partition if it is small or if the task is due. The drop blocks readers and writers of the parent. Returns
--- the size that was dropped ('small', 'large'), 'missing' if there is no such partition, or 'deferred'.
-CREATE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text
-LANGUAGE plpgsql AS $$
-DECLARE
-  small boolean;
-BEGIN
-  IF to_regclass(name) IS NULL THEN
-    RETURN 'missing';
-  END IF;
-  small := pg_total_relation_size(name::regclass) < small_bytes;
-  IF NOT small AND NOT gwk_start_task('drop a partition', interval_ms) THEN
-    RETURN 'deferred';
-  END IF;
-  EXECUTE format('DROP TABLE %s', name::regclass);
-  RETURN CASE WHEN small THEN 'small' ELSE 'large' END;
-END $$;
 
 -- Keeps rows whose day has no partition, because of a wrong clock or a worker that was stopped for a week.
 CREATE TABLE messages_default PARTITION OF messages DEFAULT;
 CREATE TABLE events_default PARTITION OF events DEFAULT;
 CREATE TABLE webhook_deliveries_default PARTITION OF webhook_deliveries DEFAULT;
-
--- ------------------------------------------------------------------ days of conversations
-
--- Day (UTC) of an id, counted from 1970-01-01. Accepts any UUID version, as partitions do.
-CREATE FUNCTION gwk_id_day(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::integer
-$$;
-
--- Merges days into the days of a conversation, ascending and distinct. A transaction that writes a message locks the
--- conversation and adds the message's day, so lists skip all other days.
---
--- At each multiple of 16 days, days before the oldest message are removed. The oldest partition or the oldest row of
--- the default partition decides, because retention is a setting of the workers and may change.
-CREATE FUNCTION gwk_merge_days(current_days integer[], added_days integer[]) RETURNS integer[]
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  days integer[] := current_days || added_days;
-  oldest integer;
-BEGIN
-  -- Days can arrive out of order: clocks differ, and contacts are merged.
-  IF (current_days[cardinality(current_days)] < added_days[1]) IS NOT TRUE THEN
-    days := ARRAY(SELECT DISTINCT d FROM unnest(days) AS d ORDER BY d);
-  END IF;
-  IF cardinality(days) % 16 = 0 THEN
-    oldest := LEAST(
-      (SELECT to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' FROM pg_class c
-       WHERE c.relname > 'messages_' AND c.relname ~ '^messages_[0-9]{8}$' ORDER BY c.relname LIMIT 1),
-      (SELECT gwk_id_day(m.id) FROM messages_default m ORDER BY m.id LIMIT 1),
-      -- The calling statement may be the one that writes this day.
-      added_days[1]);
-    days := ARRAY(SELECT d FROM unnest(days) AS d WHERE d >= oldest ORDER BY d);
-  END IF;
-  RETURN days;
-END $$;
 
 -- ------------------------------------------------------------------ indexes, checks and storage settings
 
@@ -942,6 +831,13 @@ CREATE INDEX message_contents_deletions_idx ON message_contents (delete_at) WHER
 CREATE INDEX outbox_unprepared_idx ON outbox (instance_id, created_at) WHERE NOT prepared;
 CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at, first_sent_no)
   WHERE first_sent_at IS NOT NULL;
+-- Opt-outs with waiting messages left to fail.
+CREATE INDEX opt_outs_unfinished_idx ON opt_outs (contact_id) WHERE unfinished;
+-- Read by retention.
+CREATE INDEX instance_states_ended_idx ON instance_states (ended_at) WHERE ended_at IS NOT NULL;
+-- Prepared files of messages.
+CREATE INDEX media_messages_idx ON media (message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX media_stored_idx ON media (expires_at) WHERE removed_at IS NULL;
 CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';
 
 ALTER TABLE instances
@@ -966,60 +862,6 @@ ALTER TABLE webhook_queue SET (fillfactor = 70, autovacuum_vacuum_scale_factor =
 ALTER TABLE conversations SET (fillfactor = 80);
 ALTER TABLE instance_counters SET (fillfactor = 50);
 ALTER TABLE engine_calls SET (fillfactor = 50);
-SELECT gwk_tune_autovacuum(relation)
-FROM unnest(ARRAY['message_contents', 'outbox', 'idempotency_records', 'mass_sends', 'messages_default']::regclass[]) AS relation;
 -- Vacuum would summarize these indexes. A search for expired rows reads every block range without a summary.
 ALTER INDEX idempotency_records_expires_at_idx SET (autosummarize = on);
 ALTER INDEX mass_sends_at_idx SET (autosummarize = on);
-SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + 7)
-FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent;
-
--- ------------------------------------------------------------------ events
-
--- Writes events, and a pending delivery for every endpoint that subscribes to them. It runs in the transaction of the
--- change that the events report, so an event exists if and only if its change does. `by_default`: endpoints without
--- event types receive this type.
-CREATE FUNCTION gwk_emit(
-  ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
-  timestamps timestamptz[], data bytea[]
-) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-  deliveries integer;
-BEGIN
-  INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
-  SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
-
-  WITH matching AS (
-    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
-    FROM unnest(ids, account_ids, instance_ids, types, by_default)
-      AS e(event_id, account_id, instance_id, type, is_default)
-    JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
-    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.is_default))
-      AND (e.instance_id IS NULL
-        OR NOT EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = d.id)
-        OR EXISTS (SELECT FROM webhook_endpoint_instances r
-                   WHERE r.endpoint_id = d.id AND r.instance_id = e.instance_id))
-  ), logged AS (
-    INSERT INTO webhook_deliveries
-      (id, account_id, endpoint_id, event_id, instance_id, event_type, status, next_attempt_at, created_at)
-    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM matching
-  )
-  INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
-  SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
-  GET DIAGNOSTICS deliveries = ROW_COUNT;
-  RETURN deliveries;
-END $$;
-
--- gwk_emit for events as JSON (eventItem in api/src/events/emit.ts), limited to messages that changed.
-CREATE FUNCTION gwk_emit_items(events jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM gwk_emit(
-    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
-    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
-    array_agg(decode(e.data, 'base64') ORDER BY e.id))
-  FROM jsonb_to_recordset(events) AS e(
-    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
-    data text)
-  WHERE e.message_id = ANY (changed)
-  HAVING count(*) > 0;
-END $$;

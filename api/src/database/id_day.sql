@@ -1,0 +1,4 @@
+-- Day (UTC) of an id, counted from 1970-01-01. Accepts any UUID version, as partitions do.
+CREATE OR REPLACE FUNCTION gwk_id_day(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::integer
+$$;

@@ -1,0 +1,186 @@
+-- Writes inbound messages with their events (as in gwk_update_messages), each message once. A caller without a holder
+-- is the API itself.
+-- Fields of an item (api/src/inbound/write.ts):
+--   has_row, wrote: it becomes a row of messages; its sender wrote.
+--   reads_menus, newest_menu: newest menu of the conversation that the decision used (NULL: none).
+--   answers, typed: the menu that it answers; a typed answer needs an unanswered menu.
+--   poll, voter, chosen_before, chosen: the vote, and the earlier vote that the decision used.
+--   deletes: the message that was deleted for everyone.
+-- result: 'fenced', 'gone', 'written', 'duplicate', or 'retry' (a fact is stale, or another transaction created the
+-- name or conversation; nothing is written).
+CREATE OR REPLACE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
+RETURNS TABLE (number integer, result text)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  refusals text[] := gwk_fence(instance_ids, epochs, holders);
+  accepted integer[];
+  inserted uuid[];
+  renamed uuid[];
+  deletions uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  IF array_position(holders, NULL) IS NOT NULL THEN
+    refusals := ARRAY(
+      SELECT CASE WHEN q.holder IS NOT NULL THEN q.refusal
+        WHEN (SELECT true FROM instances i WHERE i.id = q.instance_id AND i.deleted_at IS NULL) IS NULL THEN 'gone' END
+      FROM unnest(instance_ids, holders, refusals) WITH ORDINALITY AS q(instance_id, holder, refusal, place)
+      ORDER BY q.place);
+  END IF;
+  accepted := ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
+    WHERE refusals[i.place] IS NULL);
+
+  PERFORM FROM conversations v
+  WHERE v.id = ANY (ARRAY(
+    SELECT i.conversation_id
+    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE NOT i.new_conversation AND i.number = ANY (accepted)))
+  ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM FROM contacts c
+  WHERE c.id = ANY (ARRAY(
+    SELECT i.contact_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, contact_id uuid, new_contact boolean, new_conversation boolean)
+    WHERE i.new_conversation AND NOT i.new_contact AND i.contact_id IS NOT NULL AND i.number = ANY (accepted)))
+  ORDER BY c.id FOR KEY SHARE;
+
+  accepted := ARRAY(
+    SELECT i.number
+    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean,
+      contact_id uuid, new_contact boolean, reads_menus boolean, newest_menu uuid, answers uuid, typed boolean, poll uuid,
+      voter text, chosen_before integer[])
+    WHERE i.number = ANY (accepted)
+      AND (i.new_contact OR i.contact_id IS NULL OR EXISTS (SELECT FROM contacts c WHERE c.id = i.contact_id))
+      AND (NOT i.reads_menus OR i.newest_menu IS NOT DISTINCT FROM (
+        SELECT m.message_id FROM menus m WHERE m.conversation_id = i.conversation_id AND m.sent_at IS NOT NULL
+        ORDER BY m.sent_at DESC, m.message_id DESC LIMIT 1))
+      AND (NOT i.typed OR EXISTS (
+        SELECT FROM menus m WHERE m.message_id = i.answers AND m.answered_at IS NULL))
+      AND (i.poll IS NULL OR i.chosen_before IS NOT DISTINCT FROM (
+        SELECT w.chosen FROM poll_votes w WHERE w.message_id = i.poll AND w.voter = i.voter)));
+
+  -- If another transaction created a name or conversation first, its ids stay.
+  WITH to_create AS (
+    SELECT DISTINCT i.account_id, i.name, i.contact_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
+    WHERE i.new_contact AND i.number = ANY (accepted)
+    ORDER BY i.account_id, i.name
+  ), new_names AS (
+    INSERT INTO contact_names (account_id, name, contact_id)
+    SELECT w.account_id, w.name, w.contact_id FROM to_create w
+    ON CONFLICT DO NOTHING RETURNING account_id, contact_id
+  ), created AS (
+    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM new_names n RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, contact_id uuid, new_contact boolean)
+    WHERE i.number = ANY (accepted) AND (NOT i.new_contact OR EXISTS (SELECT FROM created m WHERE m.id = i.contact_id)))
+  INTO accepted;
+
+  WITH to_create AS (
+    SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
+        new_conversation boolean)
+    WHERE i.new_conversation AND i.number = ANY (accepted)
+    ORDER BY i.instance_id, i.contact_id, i.group_id
+  ), created AS (
+    INSERT INTO conversations (id, instance_id, contact_id, group_id)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM to_create w
+    ON CONFLICT DO NOTHING RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE i.number = ANY (accepted) AND CASE WHEN i.new_conversation
+      THEN EXISTS (SELECT FROM created m WHERE m.id = i.conversation_id)
+      ELSE EXISTS (SELECT FROM conversations v WHERE v.id = i.conversation_id) END)
+  INTO accepted;
+
+  WITH seen AS (
+    INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id)
+    SELECT i.conversation_id, COALESCE(i.participant, ''), i.wa_message_id, i.message_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, participant text, wa_message_id text, message_id uuid)
+    WHERE i.number = ANY (accepted)
+    ON CONFLICT DO NOTHING RETURNING message_id
+  )
+  SELECT array_agg(s.message_id) INTO inserted FROM seen s;
+
+  INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+    participant, created_at, sent_at, delivered_at, updated_at)
+  SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id, 'inbound', i."to", i.type, 'delivered',
+    i.wa_message_id, i.participant, i.created_at, i.at, i.created_at, i.created_at
+  FROM jsonb_to_recordset(items)
+    AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
+      wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
+  WHERE i.has_row AND i.message_id = ANY (inserted);
+
+  UPDATE conversations v
+  SET last_wrote_at = GREATEST(v.last_wrote_at, w.at),
+    days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_merge_days(v.days, w.days) END
+  FROM (
+    SELECT i.conversation_id, max(i.at) FILTER (WHERE i.wrote) AS at,
+      coalesce(array_agg(DISTINCT gwk_id_day(i.message_id)) FILTER (WHERE i.has_row), '{}') AS days
+    FROM jsonb_to_recordset(items)
+      AS i(conversation_id uuid, at timestamptz, wrote boolean, has_row boolean, message_id uuid)
+    WHERE i.message_id = ANY (inserted)
+    GROUP BY i.conversation_id
+  ) AS w
+  WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR NOT v.days @> w.days);
+
+  UPDATE menus m SET answered_at = w.at
+  FROM (
+    SELECT i.answers, min(i.at) AS at
+    FROM jsonb_to_recordset(items) AS i(answers uuid, at timestamptz, message_id uuid)
+    WHERE i.answers IS NOT NULL AND i.message_id = ANY (inserted)
+    GROUP BY i.answers
+  ) AS w
+  WHERE m.message_id = w.answers AND m.answered_at IS NULL;
+  INSERT INTO poll_votes (message_id, voter, chosen)
+  SELECT i.poll, i.voter, i.chosen
+  FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
+  WHERE i.poll IS NOT NULL AND i.message_id = ANY (inserted)
+  ON CONFLICT (message_id, voter) DO UPDATE SET chosen = EXCLUDED.chosen;
+  deletions := ARRAY(
+    SELECT i.deletes FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
+    WHERE i.deletes IS NOT NULL AND i.message_id = ANY (inserted));
+  IF deletions <> '{}' THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(deletions) AS s;
+    UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
+    WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
+  END IF;
+
+  renamed := ARRAY(
+    SELECT c.id FROM contacts c
+    JOIN (SELECT DISTINCT i.contact_id, i.person
+          FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
+          WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (inserted)) AS p
+      ON p.contact_id = c.id
+    WHERE c.name IS DISTINCT FROM p.person
+    ORDER BY c.id FOR NO KEY UPDATE OF c);
+  UPDATE contacts c SET name = p.person
+  FROM (
+    SELECT DISTINCT ON (i.contact_id) i.contact_id, i.person
+    FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid, at timestamptz)
+    WHERE i.person IS NOT NULL AND i.contact_id = ANY (renamed) AND i.message_id = ANY (inserted)
+    ORDER BY i.contact_id, i.at DESC
+  ) AS p
+  WHERE c.id = p.contact_id;
+
+  PERFORM gwk_emit_items(events, inserted);
+
+  RETURN QUERY
+  SELECT i.number, CASE
+    WHEN refusals[i.place] IS NOT NULL THEN refusals[i.place]
+    WHEN i.number <> ALL (accepted) THEN 'retry'
+    WHEN i.message_id = ANY (inserted) THEN 'written'
+    ELSE 'duplicate' END
+  FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
+END $$;

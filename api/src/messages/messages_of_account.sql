@@ -1,0 +1,12 @@
+CREATE OR REPLACE FUNCTION gwk_messages_of_account(account uuid, status_filter text, low uuid, high uuid, max_rows integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT n.* FROM messages n
+  WHERE (n.account_id, gwk_id_bucket_256ms(n.id)) >= (account, gwk_id_bucket_256ms(low))
+    AND (n.account_id, gwk_id_bucket_256ms(n.id)) <= (account, gwk_id_bucket_256ms(high))
+    AND n.id >= low AND n.id < high AND (status_filter IS NULL OR n.status = status_filter)
+  ORDER BY n.account_id DESC, gwk_id_bucket_256ms(n.id) DESC, n.id DESC LIMIT max_rows;
+END $$;

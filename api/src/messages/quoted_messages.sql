@@ -1,0 +1,24 @@
+-- Data of quoted messages. `event_ids`: the event that reported an inbound message.
+CREATE OR REPLACE FUNCTION gwk_quoted_messages(ids uuid[], event_ids uuid[]) RETURNS TABLE (
+  id uuid, account_id uuid, instance_id uuid, direction text, wa_message_id text, participant text, type text,
+  deleted boolean, group_id text, contact_name text, content_sealed bytea, event_sealed bytea
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  id_range record := gwk_id_range(ids);
+  lowest uuid := id_range.lowest;
+  highest uuid := id_range.highest;
+BEGIN
+  RETURN QUERY
+  SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
+    v.group_id, gwk_contact_name(v.contact_id), k.content_sealed,
+    CASE WHEN m.direction = 'inbound' THEN (
+      SELECT e.data_sealed FROM events e WHERE e.id = requested.event_id AND e.instance_id = m.instance_id) END
+  FROM unnest(ids, event_ids) AS requested(id, event_id)
+  JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+  JOIN conversations v ON v.id = m.conversation_id
+  LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
+END $$;
