@@ -1,82 +1,85 @@
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileFunction } from 'node:vm';
-import { GeneratedSource, type Section } from './generated-source.js';
 
 /**
- * Baileys' protocol buffers, from the file in Baileys' package, with each type compiled on first use. Compiling all
- * of them at once costs 11 MB.
+ * Baileys' protocol buffers, from the file in Baileys' package, with each type compiled on first use. protobufjs
+ * generates every type, nested ones too, in one form:
+ *
+ *     Outer.Inner = (function() {
+ *         ...
+ *     })();
  */
+const TYPE = /^( +)(\w+)\.(\w+) = \(function\(\) \{\n[\s\S]*?\n\1\}\)\(\);\n/gm;
 const baileys = join(dirname(fileURLToPath(import.meta.resolve('@whiskeysockets/baileys'))), '..');
-const source = new GeneratedSource(join(baileys, 'WAProto/index.js'));
-
-type Define = (parent: object, name: string, place: number) => void;
-
+const path = join(baileys, 'WAProto/index.js');
 /** Names that the code of every type refers to. */
-interface Scope {
-  $protobuf: object;
-  $root: { proto: object };
-  $Reader: unknown;
-  $Writer: unknown;
-  $util: unknown;
-  longToString: unknown;
-  longToNumber: unknown;
-}
+const SCOPE = ['$protobuf', '$root', '$Reader', '$Writer', '$util', 'longToString', 'longToNumber'] as const;
 
-type CompiledFunction<Arguments extends unknown[], Result> = (...values: Arguments) => Result;
+type Scope = Record<(typeof SCOPE)[number], unknown> & { $root: { proto: object } };
 
-const IMPORT = /^import .*$/m;
-const BEGIN = /^export const proto = [\s\S]*$/m;
-const NAMES = ['$protobuf', '$root', '$Reader', '$Writer', '$util', 'longToString', 'longToNumber'] as const;
+let scope: Scope;
 
-const makeScope = compileFunction(
-  `${source.head.replace(IMPORT, '').replace(BEGIN, '')}\nreturn { ${NAMES.join()} };`,
-  ['$protobuf'],
-  { filename: source.path },
-) as CompiledFunction<[object], Scope>;
-const protobuf = createRequire(join(baileys, 'package.json'))('protobufjs/minimal.js') as object;
-// Separate roots, because the original would otherwise replace these types when both are loaded.
-const scope = makeScope({ ...protobuf, roots: {} });
-
-/** Nested types by index; compiled code refers to the index. */
-const nestedSections: Section[] = [];
-
-const define: Define = (parent, name, place) => defineLazily(parent, { ...nestedSections[place]!, name });
-
-function defineLazily(parent: object, section: Section): void {
+/** @param from position of the type in the file, which is ASCII */
+function define(parent: object, name: string, from: number, to: number): void {
   const set = (value: unknown): void => {
-    Object.defineProperty(parent, section.name, {
-      value,
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    });
+    Object.defineProperty(parent, name, { value, writable: true, enumerable: true, configurable: true });
   };
-  Object.defineProperty(parent, section.name, {
-    get: () => {
-      const value = compile(section);
-      set(value);
-      return value;
-    },
-    set,
-    enumerable: true,
-    configurable: true,
-  });
+  const get = (): unknown => {
+    const value = compile(from, to);
+    set(value);
+    return value;
+  };
+  Object.defineProperty(parent, name, { get, set, enumerable: true, configurable: true });
 }
 
-function compile(section: Section): unknown {
-  const code = source.readCode(section, (inner) => {
-    nestedSections.push(inner);
-    return `$define(${section.name}, "${inner.name}", ${nestedSections.length - 1});\n`;
-  });
-  const body = `return ${code.slice(code.indexOf('=') + 1)}`;
-  const make = compileFunction(body, ['$define', ...NAMES], { filename: source.path });
-  return (make as CompiledFunction<unknown[], unknown>)(define, ...NAMES.map((name) => scope[name]));
+function compile(from: number, to: number): unknown {
+  const code = read(from, to);
+  const start = code.indexOf('(');
+  const body = code
+    .slice(start)
+    .replace(TYPE, (type: string, ...[, parent, name, at]: [string, string, string, number]) => {
+      const innerFrom = from + start + at;
+      return `$define(${parent}, "${name}", ${innerFrom}, ${innerFrom + type.length});\n`;
+    });
+  const make = compileFunction(`return ${body}`, ['$define', ...SCOPE], { filename: path }) as (
+    ...values: unknown[]
+  ) => unknown;
+  return make(define, ...SCOPE.map((name) => scope[name]));
 }
 
-const { $root } = scope;
-export const proto = ($root.proto = {});
-for (const section of source.sections) defineLazily(proto, section);
+function read(from: number, to: number): string {
+  const bytes = Buffer.alloc(to - from);
+  const file = openSync(path, 'r');
+  try {
+    if (readSync(file, bytes, 0, bytes.length, from) !== bytes.length)
+      throw new Error('the file has changed');
+    return bytes.toString('latin1');
+  } finally {
+    closeSync(file);
+  }
+}
 
+function load(): Scope {
+  const source = readFileSync(path, 'latin1');
+  const head = source.slice(
+    source.indexOf('\n', source.indexOf('import ')),
+    source.indexOf('export const proto'),
+  );
+  const make = compileFunction(`${head}\nreturn { ${SCOPE.join()} };`, ['$protobuf'], { filename: path }) as (
+    protobuf: object,
+  ) => Scope;
+  const protobuf = createRequire(join(baileys, 'package.json'))('protobufjs/minimal.js') as object;
+  // Separate roots, because the original would otherwise replace these types when both are loaded.
+  scope = make({ ...protobuf, roots: {} });
+  const proto = (scope.$root.proto = {});
+  for (const { 0: type, 3: name, index } of source.matchAll(TYPE))
+    define(proto, name!, index, index + type.length);
+  return scope;
+}
+
+const { $root } = load();
+export const { proto } = $root;
 export { $root as default };
