@@ -159,7 +159,7 @@ describe('sending (engine: session/signal-transactions.ts, send/)', () => {
   });
 });
 
-describe('files (engine: connection/media-hosts.ts, receive/media/download.ts)', () => {
+describe('files (engine: patches/media-hosts.ts, receive/media/download.ts)', () => {
   const arrived = async (how: Parameters<Person['writesFile']>[2] = {}) =>
     client.gotId(await ana.writesFile('image', randomBytes(1_000), { to: phone.number, ...how }));
   const asking = (message: WAMessage) => {

@@ -1,14 +1,9 @@
 import { failpoint } from '@gwk/core/failpoints';
 import type { WASocket } from '@whiskeysockets/baileys';
+import { getRawSocket, type RawSocket } from './socket-internals.js';
 import { waitUntilStored, writeContext, type WriteContext } from './write-context.js';
 
 type Done = (error?: Error) => void;
-
-/** The part of the `ws` package that is used here. */
-interface RawSocket {
-  send: (data: Uint8Array, done?: Done) => void;
-  terminate: () => void;
-}
 
 /**
  * The last check before a frame is written to the socket. Baileys awaits a lot between a send call and the write,
@@ -28,7 +23,7 @@ export class WriteGuard {
    */
   constructor(socket: WASocket, leased: () => boolean) {
     this.#isLeased = leased;
-    this.#raw = (socket.ws as unknown as { socket: RawSocket }).socket;
+    this.#raw = getRawSocket(socket);
     this.#send = this.#raw.send.bind(this.#raw);
     this.#raw.send = (data, done) => this.#guard(data, done);
   }

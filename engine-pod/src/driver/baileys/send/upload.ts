@@ -4,7 +4,7 @@ import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from '../../driver.js';
-import type { MediaHosts } from '../connection/media-hosts.js';
+import type { MediaHosts } from '../patches/media-hosts.js';
 import type { UploadedFile } from './content/renderer.js';
 
 const UPLOAD_MS = 120_000;

@@ -13,7 +13,7 @@ import {
   type JournalEntry,
   type CiphertextOrigins,
 } from '../receive/journal.js';
-import { mergeSessionRecords, listSessionMoves, type StoredRecord } from './merge-sessions.js';
+import { migrateSessions } from '../patches/session-migration.js';
 import { SignalTransactions, type UnsavedResult } from './signal-transactions.js';
 
 export interface SignalRepositoryOptions {
@@ -101,7 +101,11 @@ class DurableOperations {
       injectE2ESession: (request) =>
         this.#runForPerson(request.jid, () => this.#stock.injectE2ESession(request)),
       migrateSession: (from, to) =>
-        this.#transactions.run([from, to].map(toPersonLock), () => this.#migrate(from, to)),
+        this.#transactions.run(
+          [from, to].map(toPersonLock),
+          async () =>
+            (await migrateSessions(this.#transactions, from, to)) ?? this.#stock.migrateSession(from, to),
+        ),
     };
   }
 
@@ -219,35 +223,6 @@ class DurableOperations {
     });
     this.#reported = reported.catch(() => undefined);
     return reported;
-  }
-
-  /**
-   * Moves sessions from a person's phone number to the LID. Sessions may have begun under both at once, and stock
-   * Baileys discards those under the LID.
-   */
-  async #migrate(from: string, to: string): ReturnType<Repository['migrateSession']> {
-    const user = jidDecode(from)?.user ?? '';
-    const { [user]: devices = [] } = await this.#transactions.get('device-list', [user]);
-    const moves = listSessionMoves(from, to, devices);
-    if (!moves) return this.#stock.migrateSession(from, to);
-    const records = await this.#sessions(moves.map(({ from: at }) => at));
-    const existing = moves.filter((move) => records[move.from]);
-    const targets = await this.#sessions(existing.map(({ to: at }) => at));
-    const changes: Record<string, StoredRecord | null> = {};
-    for (const move of existing) {
-      changes[move.to] = mergeSessionRecords(targets[move.to], records[move.from]!, Date.now());
-      changes[move.from] = null;
-    }
-    const migrated = Object.keys(changes).length / 2;
-    if (migrated > 0) await this.#transactions.applyChanges({ session: changes });
-    return { migrated, skipped: moves.length - migrated, total: moves.length };
-  }
-
-  async #sessions(names: string[]): Promise<Record<string, StoredRecord | undefined>> {
-    return (await this.#transactions.get('session', names)) as unknown as Record<
-      string,
-      StoredRecord | undefined
-    >;
   }
 
   async #runForPerson<T>(jid: string, work: () => Promise<T>): Promise<T> {

@@ -20,11 +20,11 @@ const MAX_KEY = 500;
  * owns the session.
  *
  *     signal-repository.ts     Baileys' encryption and decryption, with guarantees added
- *       │                      (merge-sessions.ts: moves sessions from the phone number to the LID)
+ *       │                      (patches/session-migration.ts: from the phone number to the LID)
  *       ▼
  *     signal-transactions.ts   all changes of one step, under keyed-lock.ts
  *       │
- *       │    credentials.ts, distributed-keys.ts, receive/ (journal, message secrets, missing messages)
+ *       │    credentials.ts, patches/distributed-keys.ts, receive/ (journal, message secrets, missing messages)
  *       ▼    ▼
  *     store.ts ─▶ codec.ts     values to bytes
  *       ├─▶ cache.ts           values read or written recently

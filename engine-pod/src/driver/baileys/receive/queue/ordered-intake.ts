@@ -1,15 +1,9 @@
 import { NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import { getRawSocket, interceptEvent, type RawSocket } from '../../patches/socket-internals.js';
 import { getConversationKey } from './conversation.js';
 import { FairQueue } from './fair-queue.js';
 
-type BaileysListener = (stanza: BinaryNode) => Promise<unknown>;
 type RunBaileys = (stanza: BinaryNode, handle: () => Promise<unknown>) => Promise<void>;
-
-/** The part of the `ws` package that is used here. */
-interface RawSocket {
-  pause: () => void;
-  resume: () => void;
-}
 
 interface IntakeStages {
   /** Decrypts the message before Baileys does, and returns whether it succeeded. */
@@ -36,31 +30,26 @@ const PAUSE_MS = 250;
  * socket is read slowly.
  */
 export function attachOrderedIntake(
-  { ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>,
+  socket: Pick<WASocket, 'ws' | 'sendMessageAck'>,
   { decryptAhead, runBaileys, tooLarge }: IntakeStages,
 ): void {
-  const name = 'CB:message';
-  const listeners = ws.listeners(name) as BaileysListener[];
-  ws.removeAllListeners(name);
-  const backpressure = new Backpressure((ws as unknown as { socket: RawSocket }).socket);
+  const { ws } = socket;
+  const backpressure = new Backpressure(getRawSocket(socket));
   // Messages that are not handled before the connection ends come again with the next one.
-  const handleOne = async (stanza: BinaryNode): Promise<unknown> => {
+  const handleOne = async (stanza: BinaryNode, pass: (stanza: BinaryNode) => unknown[]): Promise<unknown> => {
     if (!ws.isOpen) return undefined;
-    if (isSmallEnough(stanza))
-      return runBaileys(stanza, () =>
-        Promise.all(listeners.map((listen) => listen(withoutOfflineMark(stanza)))),
-      );
+    if (isSmallEnough(stanza)) return runBaileys(stanza, () => Promise.all(pass(withoutOfflineMark(stanza))));
     tooLarge(countBytes(stanza));
-    return sendMessageAck(stanza, NACK_REASONS.UnhandledError);
+    return socket.sendMessageAck(stanza, NACK_REASONS.UnhandledError);
   };
   const queue = new FairQueue();
-  ws.on(name, (stanza: BinaryNode) => {
+  interceptEvent(socket, 'CB:message', (stanza: BinaryNode, pass) => {
     const bytes = countBytes(stanza);
     const handled = backpressure.begin(bytes);
     queue.add(getConversationKey(stanza.attrs), {
       bytes,
       decrypt: async () => ws.isOpen && isSmallEnough(stanza) && decryptAhead(stanza),
-      process: () => handleOne(stanza).finally(handled),
+      process: () => handleOne(stanza, pass).finally(handled),
     });
   });
 }

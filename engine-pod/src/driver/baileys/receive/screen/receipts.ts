@@ -1,5 +1,6 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../../driver.js';
+import { interceptEvent } from '../../patches/socket-internals.js';
 
 /** Maximum number of messages that one receipt may list. */
 const MAX_LISTED = 5_000;
@@ -29,8 +30,6 @@ export function parseReceipts({ attrs, content }: BinaryNode, isOwn: (jid: strin
     .map((waMessageId) => ({ waMessageId, ...status, at }));
 }
 
-type Listener = (node: BinaryNode) => unknown;
-
 /**
  * Stores receipts before Baileys acknowledges them; after that the network does not send them again. It reads the
  * stanza, because Baileys groups its events and merges "delivered" and "read".
@@ -40,11 +39,8 @@ export function storeReceipts(
   isOwn: (jid: string) => boolean,
   store: (receipt: Receipt) => Promise<void>,
 ): void {
-  const name = 'CB:receipt';
   let waiting = 0;
-  const listeners = socket.ws.listeners(name) as Listener[];
-  socket.ws.removeAllListeners(name);
-  socket.ws.on(name, (node: BinaryNode) => {
+  interceptEvent(socket, 'CB:receipt', (node: BinaryNode, pass) => {
     const receipts = parseReceipts(node, isOwn);
     // Senders choose how many receipts come. This one comes again with the next connection.
     if (waiting + receipts.length > MAX_WAITING) return;
@@ -52,9 +48,7 @@ export function storeReceipts(
     Promise.all(receipts.map(store))
       .finally(() => (waiting -= receipts.length))
       .then(
-        () => {
-          for (const acknowledge of listeners) acknowledge(node);
-        },
+        () => pass(node),
         // Comes again with the next connection too.
         () => undefined,
       );

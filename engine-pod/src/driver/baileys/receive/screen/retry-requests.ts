@@ -1,4 +1,5 @@
 import { isJidGroup, jidDecode, type BinaryNode, type proto, type WASocket } from '@whiskeysockets/baileys';
+import { interceptEvent } from '../../patches/socket-internals.js';
 import { RateLimiter } from '../../rate-limiter.js';
 import { ExpiringMap } from '../../expiring-map.js';
 import { getSender } from '../decrypt/undecryptable.js';
@@ -23,8 +24,6 @@ const GROUP_MESSAGE_LIMIT = { perKey: 20, windowMs: 60 * MINUTE_MS };
 /** Keeps a message from this lookup until Baileys' own lookup. */
 const FOUND = { max: 100, forMs: MINUTE_MS };
 
-type Listener = (node: BinaryNode) => unknown;
-
 /**
  * Screens requests to resend a message, which anybody can send:
  * - A request counts for the one message that it names.
@@ -45,18 +44,12 @@ export class RetryRequests {
   }
 
   /** Runs before Baileys' own listener. */
-  screen({ ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>): void {
-    const name = 'CB:receipt';
-    const listeners = ws.listeners(name) as Listener[];
-    ws.removeAllListeners(name);
-    const pass = (node: BinaryNode): void => {
-      for (const listen of listeners) listen(node);
-    };
-    ws.on(name, (node: BinaryNode) => {
-      if (node.attrs['type'] !== 'retry') return pass(node);
+  screen(socket: Pick<WASocket, 'ws' | 'sendMessageAck'>): void {
+    interceptEvent(socket, 'CB:receipt', (node: BinaryNode, pass) => {
+      if (node.attrs['type'] !== 'retry') return void pass(node);
       this.#isAllowed(node)
         .catch(() => false)
-        .then((may) => (may ? pass(withoutList(node)) : sendMessageAck(node)))
+        .then((may): unknown => (may ? pass(withoutList(node)) : socket.sendMessageAck(node)))
         // The connection has ended. The request comes again with the next one.
         .catch(() => undefined);
     });

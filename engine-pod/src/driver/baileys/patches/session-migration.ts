@@ -1,4 +1,10 @@
-import { isLidUser, isPnUser, jidDecode } from '@whiskeysockets/baileys';
+import {
+  isLidUser,
+  isPnUser,
+  jidDecode,
+  type SignalRepositoryWithLIDStore as Repository,
+} from '@whiskeysockets/baileys';
+import type { SignalTransactions } from '../session/signal-transactions.js';
 
 /** A session record as libsignal stores it: sessions by the base key they began with. One of them is open. */
 export interface StoredRecord {
@@ -43,4 +49,32 @@ export function listSessionMoves(
   const [phone, lid] = [jidDecode(phoneJid)!, jidDecode(lidJid)!];
   const all = new Set([...devices, String(phone.device ?? 0), '0']);
   return [...all].map((device) => ({ from: `${phone.user}.${device}`, to: `${lid.user}_1.${device}` }));
+}
+
+/**
+ * Moves sessions from a person's phone number to the LID, in place of Baileys' `migrateSession`. Sessions may have
+ * begun under both at once, and stock Baileys discards those under the LID. Null for ids that it does not move.
+ */
+export async function migrateSessions(
+  keys: SignalTransactions,
+  from: string,
+  to: string,
+): Promise<Awaited<ReturnType<Repository['migrateSession']>> | null> {
+  const user = jidDecode(from)?.user ?? '';
+  const { [user]: devices = [] } = await keys.get('device-list', [user]);
+  const moves = listSessionMoves(from, to, devices);
+  if (!moves) return null;
+  const read = (names: string[]) =>
+    keys.get('session', names) as unknown as Promise<Record<string, StoredRecord | undefined>>;
+  const records = await read(moves.map((move) => move.from));
+  const existing = moves.filter((move) => records[move.from]);
+  const targets = await read(existing.map((move) => move.to));
+  const changes: Record<string, StoredRecord | null> = {};
+  for (const move of existing) {
+    changes[move.to] = mergeSessionRecords(targets[move.to], records[move.from]!, Date.now());
+    changes[move.from] = null;
+  }
+  const migrated = existing.length;
+  if (migrated > 0) await keys.applyChanges({ session: changes });
+  return { migrated, skipped: moves.length - migrated, total: moves.length };
 }

@@ -1,6 +1,6 @@
 import { getWAUploadToServer, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
-import { createBaileysLogger } from './baileys-logger.js';
+import { createBaileysLogger } from '../connection/baileys-logger.js';
 
 type Upload = ReturnType<typeof getWAUploadToServer>;
 type Hosts = Awaited<ReturnType<WASocket['refreshMediaConn']>>;

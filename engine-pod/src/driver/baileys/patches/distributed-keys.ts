@@ -1,6 +1,6 @@
 import type { SignalKeyStore } from '@whiskeysockets/baileys';
-import { writeContext } from '../patches/write-context.js';
-import type { SessionStore } from './store.js';
+import { writeContext } from './write-context.js';
+import type { SessionStore } from '../session/store.js';
 
 const SENDER_KEY_MEMORY = 'sender-key-memory';
 

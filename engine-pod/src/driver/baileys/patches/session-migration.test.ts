@@ -1,4 +1,4 @@
-import { mergeSessionRecords, listSessionMoves, type StoredRecord } from './merge-sessions.js';
+import { mergeSessionRecords, listSessionMoves, type StoredRecord } from './session-migration.js';
 
 const OPEN = -1;
 const NOW = 1_000;
