@@ -53,3 +53,28 @@ test.each<[string, Partial<Record<'id' | 'expires' | 'signature', unknown>>]>([
   const link = { ...partsOf(linksOf(OLD).make(id, 3600, NOW)), ...change } as ReturnType<typeof partsOf>;
   expect(linksOf(OLD).check(link, NOW)).toEqual({ ok: false, reason: 'forged' });
 });
+
+test.each<[string, (signature: string) => string]>([
+  ['padding', (signature) => `${signature}==`],
+  ['the alphabet of plain base64', (signature) => signature.replace('-', '+').replace('_', '/')],
+  [
+    'other unused bits in the last letter',
+    (signature) => signature.slice(0, -1) + nextLetter(signature.at(-1)!),
+  ],
+  ['a line end', (signature) => `${signature}\n`],
+])('a signature with %s is a forged link', (_, spell) => {
+  const made = Array.from({ length: 20 }, () => partsOf(linksOf(OLD).make(newUuid(), 3600, NOW)));
+  const { id: name, expires, signature } = made.find((link) => /-.*_|_.*-/.test(link.signature!))!;
+  const given = spell(signature!);
+  expect(Buffer.from(given, 'base64url')).toEqual(Buffer.from(signature!, 'base64url'));
+  expect(linksOf(OLD).check({ id: name!, expires, signature: given }, NOW)).toEqual({
+    ok: false,
+    reason: 'forged',
+  });
+});
+
+/** The letter whose value is one higher: the last letter of 32 bytes has two unused bits. */
+function nextLetter(letter: string): string {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return letters[letters.indexOf(letter) + 1]!;
+}
