@@ -67,7 +67,7 @@ test.each<[string, (signature: string) => string]>([
   const { id: name, expires, signature } = made.find((link) => /-.*_|_.*-/.test(link.signature!))!;
   const given = spell(signature!);
   expect(Buffer.from(given, 'base64url')).toEqual(Buffer.from(signature!, 'base64url'));
-  expect(linksOf(OLD).check({ id: name!, expires, signature: given }, NOW)).toEqual({
+  expect(linksOf(OLD).check({ id: name, expires, signature: given }, NOW)).toEqual({
     ok: false,
     reason: 'forged',
   });

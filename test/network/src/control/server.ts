@@ -1,9 +1,31 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { isIP, type AddressInfo } from 'node:net';
 import type { Network } from '../network.js';
 import { commands, type CommandName } from './commands.js';
 
 const LONGEST_BODY = 64 * 1024 * 1024;
+
+/**
+ * Returns the reason to refuse a request that a web page on this machine may have sent. A page of another origin cannot set
+ * this content type, and the Host of a page whose name resolves to this machine is that name, not an address.
+ */
+export function findRefusal(
+  method: string,
+  { host, 'content-type': type }: IncomingHttpHeaders,
+): string | null {
+  if (method !== 'POST') return 'only POST is served';
+  const name = URL.parse(`http://${host ?? ''}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+  if (name !== 'localhost' && isIP(name) === 0) return 'the Host must be localhost or an IP address';
+  return type?.split(';', 1)[0]!.trim().toLowerCase() === 'application/json'
+    ? null
+    : 'the Content-Type must be application/json';
+}
 
 /** The control API: `POST /<command>` with a JSON object. */
 export class ControlServer {
@@ -39,6 +61,8 @@ async function handle(network: Network, request: IncomingMessage, response: Serv
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(body ?? {}));
   };
+  const refusal = findRefusal(request.method ?? '', request.headers);
+  if (refusal !== null) return say(403, { error: refusal });
   if (!isCommand(name)) {
     return say(404, { error: `no command "${name}", only: ${Object.keys(commands).join(', ')}` });
   }
