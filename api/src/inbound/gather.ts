@@ -91,17 +91,19 @@ export async function gather(
 ): Promise<Known[]> {
   const nameOf = (one: Recipient | null, kind: Recipient['kind']): string | null =>
     one?.kind === kind ? one.name : null;
+  const asked = arrivals.map((arrival) => ({
+    instance_id: arrival.instanceId,
+    name: nameOf(arrival.chat, 'contact'),
+    group_id: nameOf(arrival.chat, 'group'),
+    sender: arrival.chat.kind === 'group' ? nameOf(arrival.sender, 'contact') : null,
+    alt: arrival.alt,
+    target: targetId(arrival),
+    quote: arrival.message.quoted_wa_message_id,
+    typed: readsMenus(arrival),
+    voter: findVoter(arrival),
+  }));
   const rows = await database.$queryRaw<Row[]>`
-    SELECT * FROM gwk_receive_gather(
-      ${arrivals.map(({ instanceId }) => instanceId)}::uuid[],
-      ${arrivals.map(({ chat }) => nameOf(chat, 'contact'))}::text[],
-      ${arrivals.map(({ chat }) => nameOf(chat, 'group'))}::text[],
-      ${arrivals.map(({ chat, sender }) => (chat.kind === 'group' ? nameOf(sender, 'contact') : null))}::text[],
-      ${arrivals.map(({ alt }) => alt)}::text[],
-      ${arrivals.map(targetId)}::text[],
-      ${arrivals.map(({ message }) => message.quoted_wa_message_id)}::text[],
-      ${arrivals.map(readsMenus)}::boolean[],
-      ${arrivals.map(findVoter)}::text[])`;
+    SELECT * FROM gwk_receive_gather(${JSON.stringify(asked)}::jsonb)`;
   const targets = await gatherTargets(database, arrivals, rows);
   const files = await gatherFiles(database, arrivals);
   return rows.map((row, index) => {
