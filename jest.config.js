@@ -7,7 +7,7 @@ const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'test/
 const OF_SUPPORT = ['support', 'bench', 'e2e', 'repository'].map((name) => `<rootDir>/test/${name}`);
 const BESIDE = [...BESIDE_SOURCES, ...OF_SUPPORT];
 /** Tiers with a folder of their own. */
-const FOLDERS = JEST_TIERS.filter((name) => !['unit', 'integration'].includes(name));
+const FOLDERS = JEST_TIERS.filter((name) => !['unit', 'integration', 'upgrade'].includes(name));
 
 const SERVERS = {
   globalSetup: '<rootDir>/test/global-setup.js',
@@ -51,6 +51,12 @@ export default {
   projects: [
     tier('unit', { roots: BESIDE, testMatch: ['**/*.test.ts', '!**/*.integration.test.ts'] }),
     tier('integration', { roots: BESIDE, testMatch: ['**/*.integration.test.ts'], ...SERVERS }),
+    tier('upgrade', {
+      roots: ['<rootDir>/api/src'],
+      testMatch: ['**/*.integration.test.ts'],
+      ...SERVERS,
+      globalSetup: '<rootDir>/test/upgrade/global-setup.js',
+    }),
     ...FOLDERS.map((name) =>
       tier(name, {
         roots: [`<rootDir>/test/${name}`],

@@ -8,6 +8,7 @@ export const TIERS = {
   unit: { workers: 2 },
   integration: { workers: 3 },
   smoke: { workers: 3 },
+  upgrade: { workers: 3 },
   processes: { workers: 2 },
   interop: { workers: 2 },
   kubernetes: { workers: 2 },

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { migrate } from '@gwk/api/database/migrate';
 import pg from 'pg';
+import { ROOT } from '../program.js';
 import { postgresUrl } from './servers.js';
 
 const TEMPLATE = 'gwk_template';
@@ -13,8 +16,13 @@ export interface TestDatabase {
 /** Creates the migrated template database, once per run. All test databases are copies of it. */
 export async function createTemplateDatabase(serverUrl: string): Promise<void> {
   await query(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
-  await migrate(databaseUrl(serverUrl, TEMPLATE));
+  const url = databaseUrl(serverUrl, TEMPLATE);
+  await migrate(url);
+  if (process.env['TEST_FORMER_FUNCTIONS']) await query(url, formerFunctions());
 }
+
+/** SQL functions of the former release. */
+export const formerFunctions = (): string => readFileSync(join(ROOT, 'test/upgrade/functions.sql'), 'utf8');
 
 /** Creates an empty migrated database for one test file. */
 export async function createTestDatabase(): Promise<TestDatabase> {

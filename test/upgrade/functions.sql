@@ -1,0 +1,2328 @@
+-- SQL functions of gwk 0.1.0 (snapshot.js).
+
+CREATE OR REPLACE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT n.name FROM contact_names n WHERE n.contact_id = contact
+  ORDER BY position('@' IN n.name) > 0, n.name LIMIT 1
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_lock_contacts(ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM conversations v WHERE v.contact_id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM FROM contacts c WHERE c.id = ANY (ids) ORDER BY c.id FOR UPDATE;
+  PERFORM FROM conversations v WHERE v.contact_id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_lock_contact_by_name(account uuid, contact_name text, new_contact uuid) RETURNS uuid
+LANGUAGE plpgsql AS $$
+DECLARE
+  contact uuid;
+BEGIN
+  LOOP
+    SELECT n.contact_id INTO contact FROM contact_names n WHERE n.account_id = account AND n.name = contact_name;
+    IF NOT FOUND THEN
+      IF new_contact IS NULL THEN
+        RETURN NULL;
+      END IF;
+      WITH new_names AS (
+        INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, contact_name, new_contact)
+        ON CONFLICT DO NOTHING RETURNING contact_id
+      )
+      INSERT INTO contacts (id, account_id) SELECT n.contact_id, account FROM new_names n;
+      CONTINUE;
+    END IF;
+    PERFORM gwk_lock_contacts(ARRAY[contact]);
+    IF EXISTS (
+      SELECT FROM contact_names n WHERE n.account_id = account AND n.name = contact_name AND n.contact_id = contact
+    ) THEN
+      RETURN contact;
+    END IF;
+  END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_id_day(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::integer
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_merge_days(current_days integer[], added_days integer[]) RETURNS integer[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  days integer[] := current_days || added_days;
+  oldest integer;
+BEGIN
+  IF (current_days[cardinality(current_days)] < added_days[1]) IS NOT TRUE THEN
+    days := ARRAY(SELECT DISTINCT d FROM unnest(days) AS d ORDER BY d);
+  END IF;
+  IF cardinality(days) % 16 = 0 THEN
+    oldest := LEAST(
+      (SELECT to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' FROM pg_class c
+       WHERE c.relname > 'messages_' AND c.relname ~ '^messages_[0-9]{8}$' ORDER BY c.relname LIMIT 1),
+      (SELECT gwk_id_day(m.id) FROM messages_default m ORDER BY m.id LIMIT 1),
+      added_days[1]);
+    days := ARRAY(SELECT d FROM unnest(days) AS d WHERE d >= oldest ORDER BY d);
+  END IF;
+  RETURN days;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_merge_conversations(target_id uuid, source_id uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  base_seq bigint;
+  waiting bigint;
+BEGIN
+  SELECT max(v.last_seq) INTO base_seq FROM conversations v WHERE v.id IN (target_id, source_id);
+  WITH own AS (
+    SELECT o.message_id, o.conversation_id, o.seq, o.state = 'claimed' AS claimed,
+      max(o.created_at) OVER (PARTITION BY o.conversation_id ORDER BY o.seq) AS since
+    FROM outbox o WHERE o.conversation_id IN (target_id, source_id) AND o.seq IS NOT NULL
+  ), ordered AS (
+    SELECT w.message_id, row_number() OVER (ORDER BY w.claimed DESC, w.since, w.conversation_id, w.seq) AS place
+    FROM own w
+  ), moved AS (
+    UPDATE outbox o SET conversation_id = target_id, head = false, seq = base_seq + l.place
+    FROM ordered l WHERE o.message_id = l.message_id
+    RETURNING o.message_id
+  )
+  SELECT count(*) INTO waiting FROM moved;
+  UPDATE outbox o SET conversation_id = target_id WHERE o.conversation_id = source_id;
+  UPDATE outbox o SET head = true, head_since = COALESCE(o.head_since, now())
+  WHERE o.conversation_id = target_id AND o.seq = base_seq + 1;
+
+  UPDATE conversations k
+  SET last_seq = base_seq + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
+    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no
+  FROM conversations g
+  CROSS JOIN LATERAL (
+    SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target_id, source_id)
+    ORDER BY v.first_sent_no NULLS LAST LIMIT 1
+  ) AS f
+  WHERE k.id = target_id AND g.id = source_id;
+
+  UPDATE messages m SET conversation_id = target_id WHERE m.conversation_id = source_id;
+  UPDATE conversations k SET days = gwk_merge_days(k.days, g.days)
+  FROM conversations g WHERE k.id = target_id AND g.id = source_id;
+  UPDATE menus m SET conversation_id = target_id WHERE m.conversation_id = source_id;
+  INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id, seen_at)
+  SELECT target_id, s.participant, s.wa_message_id, s.message_id, s.seen_at FROM inbound_seen s
+  WHERE s.conversation_id = source_id
+  ON CONFLICT DO NOTHING;
+  DELETE FROM conversations v WHERE v.id = source_id;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_merge_contacts(target_id uuid, source_id uuid) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM gwk_merge_conversations(k.id, g.id)
+  FROM conversations g
+  JOIN conversations k ON k.instance_id = g.instance_id AND k.contact_id = target_id
+  WHERE g.contact_id = source_id;
+  UPDATE conversations v SET contact_id = target_id WHERE v.contact_id = source_id;
+
+  UPDATE opt_outs o SET contact_id = target_id
+  WHERE o.contact_id = source_id AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target_id);
+  DELETE FROM mass_sends s
+  WHERE s.contact_id = source_id
+    AND EXISTS (SELECT FROM mass_sends t WHERE t.fingerprint = s.fingerprint AND t.contact_id = target_id);
+  UPDATE mass_sends s SET contact_id = target_id WHERE s.contact_id = source_id;
+  UPDATE contact_names n SET contact_id = target_id WHERE n.contact_id = source_id;
+  UPDATE contacts c SET name = COALESCE(c.name, g.name) FROM contacts g WHERE c.id = target_id AND g.id = source_id;
+  DELETE FROM contacts c WHERE c.id = source_id;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_link_names(account uuid, name_a text, name_b text, new_contact uuid)
+RETURNS TABLE (contact_id uuid, merged boolean, opted_out boolean) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  a uuid;
+  b uuid;
+BEGIN
+  merged := false;
+  LOOP
+    a := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_a);
+    b := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_b);
+    EXIT WHEN a = b;
+    IF a IS NULL AND b IS NULL THEN
+      a := gwk_lock_contact_by_name(account, name_a, new_contact);
+      CONTINUE;
+    END IF;
+    PERFORM gwk_lock_contacts(ARRAY[a, b]);
+    CONTINUE WHEN NOT EXISTS (SELECT FROM contacts c WHERE c.id = COALESCE(a, b));
+    IF a IS NULL OR b IS NULL THEN
+      INSERT INTO contact_names (account_id, name, contact_id)
+      VALUES (account, CASE WHEN a IS NULL THEN name_a ELSE name_b END, COALESCE(a, b))
+      ON CONFLICT DO NOTHING;
+      CONTINUE;
+    END IF;
+    CONTINUE WHEN (SELECT count(*) FROM contact_names n
+      WHERE n.account_id = account AND (n.name, n.contact_id) IN ((name_a, a), (name_b, b))) < 2;
+    PERFORM gwk_merge_contacts(LEAST(a, b), GREATEST(a, b));
+    merged := true;
+  END LOOP;
+
+  UPDATE opt_outs o SET phone = gwk_contact_name(a)
+  WHERE o.contact_id = a AND o.phone IS NULL AND position('@' IN gwk_contact_name(a)) = 0;
+  contact_id := a;
+  opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = a);
+  RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_phone_forms(phone text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT phone || ' ' || CASE
+    WHEN phone ~ '^55[1-9][0-9]9[6-9][0-9]{7}$' THEN left(phone, 4) || substr(phone, 6)
+    WHEN phone ~ '^55[1-9][0-9][6-9][0-9]{7}$' THEN left(phone, 4) || '9' || substr(phone, 5)
+    WHEN phone ~ '^521[0-9]{10}$' THEN '52' || substr(phone, 4)
+    WHEN phone ~ '^52[0-9]{10}$' THEN '521' || substr(phone, 3)
+    WHEN phone ~ '^549[0-9]{10}$' THEN '54' || substr(phone, 4)
+    WHEN phone ~ '^54[0-9]{10}$' THEN '549' || substr(phone, 3)
+    ELSE '' END
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_waiting_messages_of_contact(contact uuid, max_messages integer) RETURNS TABLE (message_id uuid)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  SELECT w.message_id FROM conversations v
+  CROSS JOIN LATERAL (
+    SELECT o.message_id FROM outbox o WHERE o.conversation_id = v.id AND o.attempted_at IS NULL OFFSET 0) AS w
+  WHERE v.contact_id = contact
+  ORDER BY w.message_id LIMIT max_messages
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_equals_by_hash(value text, wanted text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT gwk_hash_high(value) >= gwk_hash_high(wanted) AND gwk_hash_high(value) <= gwk_hash_high(wanted)
+    AND gwk_hash_low(value) = gwk_hash_low(wanted) AND value = wanted
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_id_range(ids uuid[], OUT lowest uuid, OUT highest uuid) LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  id uuid;
+BEGIN
+  FOREACH id IN ARRAY COALESCE(ids, '{}') LOOP
+    lowest := LEAST(lowest, id);
+    highest := GREATEST(highest, id);
+  END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_lowest_id(at timestamptz) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_new_id() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
+  SELECT encode(
+    set_bit(set_bit(
+      overlay(uuid_send(gen_random_uuid())
+        placing substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6),
+      52, 1), 53, 1), 'hex')::uuid
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_acquire_lease(
+  instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
+) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, unresponsive_since timestamptz)
+LANGUAGE plpgsql AS $$
+DECLARE
+  lease instance_leases;
+  caller_token engine_tokens;
+BEGIN
+  SELECT * INTO lease FROM instance_leases l WHERE l.instance_id = instance FOR UPDATE;
+  IF NOT FOUND OR EXISTS (SELECT FROM instances i WHERE i.id = instance AND i.deleted_at IS NOT NULL) THEN
+    RETURN QUERY SELECT 'gone', NULL::integer, NULL::integer, NULL::timestamptz;
+    RETURN;
+  END IF;
+  SELECT * INTO caller_token FROM engine_tokens t
+  WHERE t.id = token AND t.instance_id = instance AND t.pod = pod_name AND t.revoked_at IS NULL;
+  IF NOT FOUND OR EXISTS (
+    SELECT FROM engine_tokens t
+    WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (caller_token.issued_at, caller_token.id)
+  ) THEN
+    RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer, NULL::timestamptz;
+    RETURN;
+  END IF;
+  IF lease.holder = new_holder AND lease.token_id = token THEN
+    UPDATE instance_leases l
+    SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
+    WHERE l.instance_id = instance;
+    RETURN QUERY SELECT 'acquired', lease.epoch, NULL::integer, NULL::timestamptz;
+    RETURN;
+  END IF;
+  IF lease.holder IS NOT NULL AND lease.expires_at > now() THEN
+    RETURN QUERY
+    SELECT 'lease-held', NULL::integer, ceil(extract(epoch FROM lease.expires_at - now()) * 1000)::integer,
+      NULL::timestamptz;
+    RETURN;
+  END IF;
+  UPDATE instance_leases l
+  SET epoch = l.epoch + 1, holder = new_holder, token_id = token, pod = pod_name, version = engine_version,
+    renewed_at = now(), expires_at = now() + lease_ms * interval '1 millisecond'
+  WHERE l.instance_id = instance;
+  UPDATE engine_tokens t SET revoked_at = now()
+  WHERE t.instance_id = instance AND t.revoked_at IS NULL
+    AND (t.issued_at, t.id) < (caller_token.issued_at, caller_token.id);
+  RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer, (
+    SELECT CASE WHEN lease.holder IS NULL THEN lease.expires_at ELSE lease.renewed_at END
+    FROM instances i WHERE i.id = instance AND i.state = 'connected');
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_advance_call(instance uuid, name text, lease_epoch integer, call_number bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO engine_calls AS c (instance_id, route, epoch, number) VALUES (instance, name, lease_epoch, call_number)
+  ON CONFLICT (instance_id, route) DO UPDATE SET epoch = excluded.epoch, number = excluded.number
+  WHERE c.epoch <> excluded.epoch OR c.number < excluded.number;
+  RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_fence(instance_ids uuid[], epochs integer[], holders uuid[]) RETURNS text[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  refusals text[];
+BEGIN
+  WITH held AS MATERIALIZED (
+    SELECT l.instance_id, l.epoch, l.holder FROM instance_leases l
+    WHERE l.instance_id = ANY (instance_ids)
+    ORDER BY l.instance_id FOR SHARE
+  )
+  SELECT array_agg(
+    CASE
+      WHEN (h.epoch, h.holder) IS DISTINCT FROM (r.epoch, r.holder) OR r.holder IS NULL THEN 'fenced'
+      WHEN i.deleted_at IS NOT NULL THEN 'gone'
+    END ORDER BY r.place)
+  INTO refusals
+  FROM unnest(instance_ids, epochs, holders) WITH ORDINALITY AS r(instance_id, epoch, holder, place)
+  LEFT JOIN held h ON h.instance_id = r.instance_id
+  LEFT JOIN instances i ON i.id = r.instance_id;
+  RETURN refusals;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_lock_conversations(message_ids uuid[]) RETURNS void
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  ids uuid[];
+BEGIN
+  LOOP
+    ids := ARRAY(SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids));
+    PERFORM FROM conversations v WHERE v.id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+    EXIT WHEN NOT EXISTS (
+      SELECT FROM outbox o WHERE o.message_id = ANY (message_ids) AND o.conversation_id <> ALL (ids));
+  END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_claim_messages(
+  instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
+  claim_ids uuid[], limits integer[]
+) RETURNS TABLE (
+  place integer, refusal text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
+  contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
+  attempted_at timestamptz, interactive_mode text, account_id uuid, version integer, status text,
+  created_at timestamptz, scheduled_for timestamptz, now timestamptz
+)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_sort = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  refusals text[];
+  candidates uuid[];
+  places integer[];
+  claimed_ids uuid[];
+  released_ids uuid[];
+  opted_out_ids uuid[];
+  opted_out_places integer[];
+  granted uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  PERFORM CASE WHEN k.exclusive THEN pg_advisory_xact_lock(k.key) ELSE pg_advisory_xact_lock_shared(k.key) END
+  FROM (SELECT hashtextextended('gwk claims of ' || r.instance_id, 0) AS key, bool_or(r.is_repeated) AS exclusive
+        FROM unnest(instance_ids, repeated) AS r(instance_id, is_repeated) GROUP BY 1 ORDER BY 1) AS k;
+  refusals := gwk_fence(instance_ids, epochs, holders);
+  IF true = ANY (repeated) THEN
+    INSERT INTO engine_calls AS c (instance_id, route, epoch, number)
+    SELECT DISTINCT ON (r.instance_id) r.instance_id, 'claims', r.epoch, r.number
+    FROM unnest(instance_ids, epochs, numbers, repeated) WITH ORDINALITY
+      AS r(instance_id, epoch, number, is_repeated, place)
+    WHERE r.is_repeated AND refusals[r.place] IS NULL
+    ORDER BY r.instance_id, r.number DESC
+    ON CONFLICT (instance_id, route) DO UPDATE SET epoch = excluded.epoch, number = excluded.number
+    WHERE c.epoch <> excluded.epoch OR c.number < excluded.number;
+  END IF;
+  SELECT array_agg(coalesce(refusals[r.place], CASE WHEN r.number < c.number THEN 'late' END) ORDER BY r.place)
+  INTO refusals
+  FROM unnest(instance_ids, epochs, numbers) WITH ORDINALITY AS r(instance_id, epoch, number, place)
+  LEFT JOIN engine_calls c ON c.instance_id = r.instance_id AND c.route = 'claims' AND c.epoch = r.epoch;
+
+  SELECT array_agg(c.message_id), array_agg(r.place) INTO candidates, places
+  FROM unnest(instance_ids, epochs, holders, claim_ids, limits) WITH ORDINALITY
+    AS r(instance_id, epoch, holder, claim_id, max_messages, place)
+  JOIN instances i ON i.id = r.instance_id
+  JOIN accounts a ON a.id = i.account_id
+  CROSS JOIN LATERAL (
+    SELECT * FROM (
+      (SELECT o.message_id, 0 AS rank, o.head_since FROM (
+         SELECT * FROM outbox e WHERE e.instance_id = r.instance_id AND e.claim_id IS NOT NULL OFFSET 0
+       ) AS o
+       WHERE o.head AND o.prepared AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder))
+      UNION ALL
+      (SELECT o.message_id, 1, o.head_since FROM outbox o
+       WHERE o.instance_id = r.instance_id AND o.head AND o.prepared AND o.state = 'waiting'
+         AND (a.suspended_at IS NULL OR o.attempted_at IS NOT NULL)
+       ORDER BY o.head_since, o.message_id LIMIT r.max_messages)
+    ) AS either
+    ORDER BY either.rank, either.head_since, either.message_id LIMIT r.max_messages
+  ) AS c
+  WHERE refusals[r.place] IS NULL AND NOT EXISTS (
+    SELECT FROM outbox o
+    WHERE o.instance_id = r.instance_id AND o.claim_id = r.claim_id
+      AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
+
+  IF candidates IS NOT NULL THEN
+    PERFORM gwk_lock_conversations(candidates);
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates) AS s;
+
+    WITH checked AS (
+      SELECT o.message_id, c.place, o.state,
+        o.attempted_at IS NULL AND a.suspended_at IS NOT NULL AS is_suspended,
+        o.attempted_at IS NULL AND p.contact_id IS NOT NULL AS is_opted_out
+      FROM unnest(candidates, places) AS c(message_id, place)
+      JOIN outbox o ON o.message_id = c.message_id
+      JOIN conversations v ON v.id = o.conversation_id
+      JOIN instances i ON i.id = o.instance_id
+      JOIN accounts a ON a.id = i.account_id
+      LEFT JOIN opt_outs p ON p.contact_id = v.contact_id
+      WHERE o.head AND o.prepared AND (
+        o.state = 'waiting'
+        OR (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place]))
+    ), newly_claimed AS (
+      UPDATE outbox o
+      SET state = 'claimed', claim_id = claim_ids[j.place], claim_epoch = epochs[j.place],
+        claim_holder = holders[j.place], claimed_at = now()
+      FROM checked j
+      WHERE o.message_id = j.message_id AND NOT j.is_suspended AND NOT j.is_opted_out
+      RETURNING o.message_id
+    ), released AS (
+      UPDATE outbox o
+      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
+      FROM checked j
+      WHERE o.message_id = j.message_id AND j.is_suspended AND j.state = 'claimed'
+      RETURNING o.message_id
+    )
+    SELECT (SELECT array_agg(t.message_id) FROM newly_claimed t), (SELECT array_agg(g.message_id) FROM released g),
+      array_agg(j.message_id) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended),
+      array_agg(j.place) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended)
+    INTO claimed_ids, released_ids, opted_out_ids, opted_out_places
+    FROM checked j;
+
+    UPDATE messages m SET status = 'sending', version = m.version + 1, updated_at = now()
+    WHERE m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'queued';
+    IF released_ids IS NOT NULL THEN
+      UPDATE messages m SET status = 'queued', version = m.version + 1, updated_at = now()
+      WHERE m.id = ANY (released_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'sending';
+    END IF;
+  END IF;
+
+  RETURN QUERY
+  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
+    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
+  FROM unnest(refusals) WITH ORDINALITY AS r(refusal, place);
+
+  RETURN QUERY
+  SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
+    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
+  FROM unnest(opted_out_places, opted_out_ids) AS r(place, message_id);
+
+  granted := ARRAY(
+    SELECT o.message_id
+    FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
+      AS r(instance_id, epoch, holder, claim_id, place)
+    CROSS JOIN LATERAL (
+      SELECT * FROM outbox e WHERE e.instance_id = r.instance_id AND e.claim_id = r.claim_id OFFSET 0
+    ) AS o
+    WHERE refusals[r.place] IS NULL AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
+  IF granted = '{}' THEN
+    RETURN;
+  END IF;
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
+  RETURN QUERY
+  SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
+    gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
+    o.attempted_at::timestamptz, i.interactive_mode, m.account_id, m.version, m.status, m.created_at::timestamptz,
+    m.scheduled_for::timestamptz, clock_timestamp()
+  FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
+    AS r(instance_id, epoch, holder, claim_id, place)
+  JOIN instances i ON i.id = r.instance_id
+  JOIN outbox o ON o.instance_id = r.instance_id AND o.claim_id = r.claim_id
+    AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder AND o.message_id = ANY (granted)
+  JOIN conversations v ON v.id = o.conversation_id
+  JOIN messages m ON m.id = o.message_id AND m.id = ANY (granted) AND m.id BETWEEN lowest AND highest
+  LEFT JOIN message_contents c ON c.message_id = o.message_id
+  WHERE refusals[r.place] IS NULL
+  ORDER BY r.place, o.head_since, o.message_id;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_find_messages(
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], wa_message_ids text[]
+) RETURNS uuid[]
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+DECLARE
+  recent_from uuid := gwk_lowest_id(now() - interval '3 days');
+  recent_until uuid := gwk_lowest_id(now() + interval '1 day');
+  network_ids text[];
+  ids uuid[];
+BEGIN
+  SELECT array_agg(CASE WHEN q.leased THEN q.wa_message_id END ORDER BY q.number),
+    array_agg(CASE WHEN q.leased THEN q.message_id END ORDER BY q.number)
+  INTO network_ids, ids
+  FROM (
+    SELECT r.wa_message_id, r.message_id, r.number, (
+      SELECT true FROM instance_leases l
+      WHERE l.instance_id = r.instance_id AND l.epoch = r.epoch AND l.holder = r.holder) AS leased
+    FROM unnest(instance_ids, epochs, holders, message_ids, wa_message_ids) WITH ORDINALITY
+      AS r(instance_id, epoch, holder, message_id, wa_message_id, number)
+    OFFSET 0
+  ) AS q;
+  IF cardinality(array_remove(network_ids, NULL)) = 0 THEN
+    RETURN ids;
+  END IF;
+
+  ids := ARRAY(
+    SELECT COALESCE(q.id, (
+      SELECT e.id FROM messages e
+      WHERE gwk_equals_by_hash(e.wa_message_id, q.wa_message_id)
+        AND e.instance_id = q.instance_id AND e.id >= recent_from AND e.id < recent_until AND e.direction = 'outbound'
+      ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
+    FROM unnest(ids, instance_ids, network_ids) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
+    ORDER BY q.number);
+  IF EXISTS (SELECT FROM unnest(ids, network_ids) AS q(id, wa_message_id)
+             WHERE q.id IS NULL AND q.wa_message_id IS NOT NULL) THEN
+    ids := ARRAY(
+      SELECT COALESCE(q.id, (
+        SELECT e.id FROM messages e
+        WHERE gwk_equals_by_hash(e.wa_message_id, q.wa_message_id)
+          AND e.instance_id = q.instance_id AND e.id < recent_from AND e.direction = 'outbound'
+        ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
+      FROM unnest(ids, instance_ids, network_ids) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
+      ORDER BY q.number);
+  END IF;
+  RETURN ids;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  UPDATE outbox o SET head = true, head_since = now()
+  FROM unnest(conversations) AS c(id)
+  CROSS JOIN LATERAL (
+    SELECT e.message_id, e.head FROM outbox e
+    WHERE e.conversation_id = c.id AND e.seq >> 4 IS NOT NULL
+    ORDER BY e.seq >> 4, e.seq LIMIT 1
+  ) AS next
+  WHERE o.message_id = next.message_id AND NOT next.head;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_emit(
+  ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
+  timestamps timestamptz[], data bytea[]
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  deliveries integer;
+BEGIN
+  INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
+  SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
+
+  WITH matching AS (
+    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
+    FROM unnest(ids, account_ids, instance_ids, types, by_default)
+      AS e(event_id, account_id, instance_id, type, is_default)
+    JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
+    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.is_default))
+      AND (e.instance_id IS NULL
+        OR NOT EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = d.id)
+        OR EXISTS (SELECT FROM webhook_endpoint_instances r
+                   WHERE r.endpoint_id = d.id AND r.instance_id = e.instance_id))
+  ), logged AS (
+    INSERT INTO webhook_deliveries
+      (id, account_id, endpoint_id, event_id, instance_id, event_type, status, next_attempt_at, created_at)
+    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM matching
+  )
+  INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
+  SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
+  GET DIAGNOSTICS deliveries = ROW_COUNT;
+  RETURN deliveries;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_emit_items(events jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM gwk_emit(
+    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
+    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
+    array_agg(decode(e.data, 'base64') ORDER BY e.id))
+  FROM jsonb_to_recordset(events) AS e(
+    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
+    data text)
+  WHERE e.message_id = ANY (changed)
+  HAVING count(*) > 0;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_update_messages(changes jsonb, events jsonb) RETURNS uuid[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
+  queued uuid[] := ARRAY(
+    SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text) WHERE c.queue <> 'keep');
+  updated uuid[];
+  finished uuid[];
+  headless uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(ids) AS s;
+  IF queued <> '{}' THEN
+    PERFORM gwk_lock_conversations(queued);
+  END IF;
+
+  updated := ARRAY(
+    SELECT m.id FROM messages m
+    JOIN jsonb_to_recordset(changes) AS c(message_id uuid, version integer) ON c.message_id = m.id
+    WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+    ORDER BY m.id FOR NO KEY UPDATE OF m);
+
+  UPDATE messages m
+  SET status = c.status, sent_at = c.sent_at, delivered_at = c.delivered_at, read_at = c.read_at,
+    failed_at = c.failed_at, error_code = c.error_code, error_message = c.error_message,
+    rendered_as = c.rendered_as, played = c.played, version = m.version + 1, updated_at = now()
+  FROM jsonb_to_recordset(changes) AS c(
+    message_id uuid, status text, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
+    failed_at timestamptz, error_code text, error_message text, rendered_as text, played boolean)
+  WHERE m.id = c.message_id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
+
+  IF queued <> '{}' THEN
+    WITH removed AS (
+      DELETE FROM outbox o
+      USING jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+      WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (updated)
+      RETURNING o.conversation_id, o.head
+    )
+    SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO headless FROM removed g;
+    PERFORM gwk_promote_heads(headless);
+
+    IF changes @> '[{"queue": "return"}]' THEN
+      UPDATE outbox o
+      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
+        attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
+      FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text, status text)
+      WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (updated);
+    END IF;
+
+    finished := ARRAY(
+      SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+      WHERE c.queue = 'finish' AND c.message_id = ANY (updated));
+    UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
+
+    IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
+      UPDATE menus n SET sent_at = m.sent_at FROM messages m
+      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
+        AND m.id BETWEEN lowest AND highest
+        AND m.sent_at IS NOT NULL;
+      DELETE FROM menus n USING messages m
+      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
+        AND m.id BETWEEN lowest AND highest
+        AND m.status = 'failed' AND m.error_code <> 'timeout';
+    END IF;
+  END IF;
+
+  PERFORM gwk_emit_items(events, updated);
+  RETURN updated;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_record_outcomes(
+  instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
+) RETURNS TABLE (refusals text[], updated uuid[], waiting boolean[])
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+BEGIN
+  refusals := gwk_fence(instance_ids, epochs, holders);
+  SELECT COALESCE(jsonb_agg(c.change), '[]') INTO changes
+  FROM jsonb_array_elements(changes) AS c(change)
+  CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, message_id uuid, held boolean)
+  WHERE refusals[r.place] IS DISTINCT FROM 'fenced' AND (NOT r.held OR EXISTS (
+    SELECT FROM outbox o
+    WHERE o.message_id = r.message_id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
+      AND o.claim_epoch = epochs[r.place] AND o.claim_holder = holders[r.place]));
+  updated := gwk_update_messages(changes, events);
+  waiting := ARRAY(
+    SELECT EXISTS (
+      SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
+    FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
+    ORDER BY i.place);
+  RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_renew_leases(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
+RETURNS text[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  refusals text[];
+BEGIN
+  PERFORM FROM instance_leases l WHERE l.instance_id = ANY (instance_ids) ORDER BY l.instance_id FOR NO KEY UPDATE;
+  refusals := gwk_fence(instance_ids, epochs, holders);
+  UPDATE instance_leases l
+  SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
+  FROM unnest(instance_ids, refusals) AS r(instance_id, refusal)
+  WHERE l.instance_id = r.instance_id AND r.refusal IS NULL;
+  RETURN refusals;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_menu_hours(instance_policy jsonb, account_policy jsonb, environment_hours integer)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(
+    (instance_policy ->> 'menu_ttl_hours')::integer, (account_policy ->> 'menu_ttl_hours')::integer, environment_hours)
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_store_built(
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
+  menus jsonb, menu_hours integer
+) RETURNS TABLE (place integer, refusal text, held boolean, existing bytea)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  refusals text[] := gwk_fence(instance_ids, epochs, holders);
+  claimed_ids uuid[];
+  already_built uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  PERFORM gwk_lock_conversations(message_ids);
+
+  WITH attempted AS (
+    UPDATE outbox o SET attempted_at = COALESCE(o.attempted_at, now())
+    FROM unnest(message_ids) WITH ORDINALITY AS b(message_id, place)
+    WHERE o.message_id = b.message_id AND o.state = 'claimed' AND refusals[b.place] IS NULL
+      AND o.instance_id = instance_ids[b.place]
+      AND o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
+    RETURNING o.message_id
+  )
+  SELECT array_agg(a.message_id) INTO claimed_ids FROM attempted a;
+
+  already_built := ARRAY(
+    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (claimed_ids) AND c.built_sealed IS NOT NULL);
+  UPDATE message_contents c SET built_sealed = b.built
+  FROM (SELECT DISTINCT ON (u.message_id) u.message_id, u.built
+        FROM unnest(message_ids, encoded) WITH ORDINALITY AS u(message_id, built, place)
+        WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built)
+        ORDER BY u.message_id, u.place) AS b
+  WHERE c.message_id = b.message_id;
+  IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
+    UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
+    FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
+          WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built) AND u.rendering IS NOT NULL) AS b
+    WHERE m.id = b.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
+      AND m.rendered_as IS DISTINCT FROM b.rendering;
+  END IF;
+  IF jsonb_array_length(menus) > 0 THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
+    INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
+    SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
+      now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
+        ELSE make_interval(hours => gwk_menu_hours(i.policy, a.policy, menu_hours)) END
+    FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
+    JOIN messages m ON m.id = n.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
+    JOIN instances i ON i.id = m.instance_id
+    JOIN accounts a ON a.id = m.account_id
+    WHERE n.message_id = ANY (claimed_ids)
+    ON CONFLICT (message_id) DO NOTHING;
+  END IF;
+
+  RETURN QUERY
+  SELECT b.place::integer, refusals[b.place], COALESCE(b.message_id = ANY (claimed_ids), false),
+    CASE WHEN b.message_id = ANY (already_built) OR b.repeated THEN (
+      SELECT c.built_sealed FROM message_contents c WHERE c.message_id = b.message_id) END
+  FROM (SELECT u.*, row_number() OVER (PARTITION BY u.message_id ORDER BY u.place) > 1 AS repeated
+        FROM unnest(message_ids) WITH ORDINALITY AS u(message_id, place)) AS b
+  ORDER BY b.place;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_write_session(
+  instance uuid, epoch integer, holder uuid, number bigint, types text[], keys text[], sealed bytea[]
+) RETURNS text
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  refusal text := (gwk_fence(ARRAY[instance], ARRAY[epoch], ARRAY[holder]))[1];
+BEGIN
+  IF refusal IS NOT NULL THEN
+    RETURN refusal;
+  END IF;
+  IF NOT gwk_advance_call(instance, 'session-write', epoch, number) THEN
+    RETURN NULL;
+  END IF;
+  DELETE FROM session_keys s
+  USING unnest(types, keys, sealed) AS w(type, key, value)
+  WHERE s.instance_id = instance AND s.type = w.type AND s.key = w.key AND w.value IS NULL;
+  INSERT INTO session_keys (instance_id, type, key, value_sealed)
+  SELECT instance, w.type, w.key, w.value FROM unnest(types, keys, sealed) AS w(type, key, value)
+  WHERE w.value IS NOT NULL
+  ON CONFLICT (instance_id, type, key) DO UPDATE SET value_sealed = EXCLUDED.value_sealed, updated_at = now();
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_events_of_account(account uuid, type_filter text, low uuid, high uuid, max_rows integer)
+RETURNS SETOF events LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  IF type_filter IS NULL THEN
+    RETURN QUERY
+    SELECT n.* FROM events n
+    WHERE (n.account_id, n.id) >= (account, low) AND (n.account_id, n.id) < (account, high)
+      AND n.id >= low AND n.id < high
+    ORDER BY n.account_id DESC, n.id DESC LIMIT max_rows;
+  ELSE
+    RETURN QUERY
+    SELECT n.* FROM events n
+    WHERE (n.account_id, n.type, n.id) >= (account, type_filter, low)
+      AND (n.account_id, n.type, n.id) < (account, type_filter, high) AND n.id >= low AND n.id < high
+    ORDER BY n.account_id DESC, n.type DESC, n.id DESC LIMIT max_rows;
+  END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_events_of_instances(instances uuid[], type_filter text, low uuid, high uuid, max_rows integer)
+RETURNS SETOF events LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.* FROM unnest(instances) AS owner(id)
+  CROSS JOIN LATERAL (
+    SELECT n.* FROM events n
+    WHERE (n.instance_id, n.id) >= (owner.id, low) AND (n.instance_id, n.id) < (owner.id, high)
+      AND n.id >= low AND n.id < high AND (type_filter IS NULL OR n.type = type_filter)
+    ORDER BY n.instance_id DESC, n.id DESC LIMIT max_rows) AS m
+  ORDER BY m.id DESC LIMIT max_rows;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_menu_facts(menu menus) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('message_id', menu.message_id, 'wa_message_id', menu.wa_message_id, 'kind', menu.kind,
+    'mode', menu.mode, 'options', encode(menu.options_sealed, 'base64'),
+    'sent_at', extract(epoch FROM menu.sent_at) * 1000, 'answered', menu.answered_at IS NOT NULL)
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
+RETURNS TABLE (number integer, result text)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  refusals text[] := gwk_fence(instance_ids, epochs, holders);
+  accepted integer[];
+  inserted uuid[];
+  renamed uuid[];
+  deletions uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  IF array_position(holders, NULL) IS NOT NULL THEN
+    refusals := ARRAY(
+      SELECT CASE WHEN q.holder IS NOT NULL THEN q.refusal
+        WHEN (SELECT true FROM instances i WHERE i.id = q.instance_id AND i.deleted_at IS NULL) IS NULL THEN 'gone' END
+      FROM unnest(instance_ids, holders, refusals) WITH ORDINALITY AS q(instance_id, holder, refusal, place)
+      ORDER BY q.place);
+  END IF;
+  accepted := ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
+    WHERE refusals[i.place] IS NULL);
+
+  PERFORM FROM conversations v
+  WHERE v.id = ANY (ARRAY(
+    SELECT i.conversation_id
+    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE NOT i.new_conversation AND i.number = ANY (accepted)))
+  ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM FROM contacts c
+  WHERE c.id = ANY (ARRAY(
+    SELECT i.contact_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, contact_id uuid, new_contact boolean, new_conversation boolean)
+    WHERE i.new_conversation AND NOT i.new_contact AND i.contact_id IS NOT NULL AND i.number = ANY (accepted)))
+  ORDER BY c.id FOR KEY SHARE;
+
+  accepted := ARRAY(
+    SELECT i.number
+    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean,
+      contact_id uuid, new_contact boolean, reads_menus boolean, newest_menu uuid, answers uuid, typed boolean, poll uuid,
+      voter text, chosen_before integer[])
+    WHERE i.number = ANY (accepted)
+      AND (i.new_contact OR i.contact_id IS NULL OR EXISTS (SELECT FROM contacts c WHERE c.id = i.contact_id))
+      AND (NOT i.reads_menus OR i.newest_menu IS NOT DISTINCT FROM (
+        SELECT m.message_id FROM menus m WHERE m.conversation_id = i.conversation_id AND m.sent_at IS NOT NULL
+        ORDER BY m.sent_at DESC, m.message_id DESC LIMIT 1))
+      AND (NOT i.typed OR EXISTS (
+        SELECT FROM menus m WHERE m.message_id = i.answers AND m.answered_at IS NULL))
+      AND (i.poll IS NULL OR i.chosen_before IS NOT DISTINCT FROM (
+        SELECT w.chosen FROM poll_votes w WHERE w.message_id = i.poll AND w.voter = i.voter)));
+
+  WITH to_create AS (
+    SELECT DISTINCT i.account_id, i.name, i.contact_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
+    WHERE i.new_contact AND i.number = ANY (accepted)
+    ORDER BY i.account_id, i.name
+  ), new_names AS (
+    INSERT INTO contact_names (account_id, name, contact_id)
+    SELECT w.account_id, w.name, w.contact_id FROM to_create w
+    ON CONFLICT DO NOTHING RETURNING account_id, contact_id
+  ), created AS (
+    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM new_names n RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, contact_id uuid, new_contact boolean)
+    WHERE i.number = ANY (accepted) AND (NOT i.new_contact OR EXISTS (SELECT FROM created m WHERE m.id = i.contact_id)))
+  INTO accepted;
+
+  WITH to_create AS (
+    SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
+        new_conversation boolean)
+    WHERE i.new_conversation AND i.number = ANY (accepted)
+    ORDER BY i.instance_id, i.contact_id, i.group_id
+  ), created AS (
+    INSERT INTO conversations (id, instance_id, contact_id, group_id)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM to_create w
+    ON CONFLICT DO NOTHING RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE i.number = ANY (accepted) AND CASE WHEN i.new_conversation
+      THEN EXISTS (SELECT FROM created m WHERE m.id = i.conversation_id)
+      ELSE EXISTS (SELECT FROM conversations v WHERE v.id = i.conversation_id) END)
+  INTO accepted;
+
+  WITH seen AS (
+    INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id)
+    SELECT i.conversation_id, COALESCE(i.participant, ''), i.wa_message_id, i.message_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, participant text, wa_message_id text, message_id uuid)
+    WHERE i.number = ANY (accepted)
+    ON CONFLICT DO NOTHING RETURNING message_id
+  )
+  SELECT array_agg(s.message_id) INTO inserted FROM seen s;
+
+  INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+    participant, created_at, sent_at, delivered_at, updated_at)
+  SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id, 'inbound', i."to", i.type, 'delivered',
+    i.wa_message_id, i.participant, i.created_at, i.at, i.created_at, i.created_at
+  FROM jsonb_to_recordset(items)
+    AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
+      wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
+  WHERE i.has_row AND i.message_id = ANY (inserted);
+
+  UPDATE conversations v
+  SET last_wrote_at = GREATEST(v.last_wrote_at, w.at),
+    days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_merge_days(v.days, w.days) END
+  FROM (
+    SELECT i.conversation_id, max(i.at) FILTER (WHERE i.wrote) AS at,
+      coalesce(array_agg(DISTINCT gwk_id_day(i.message_id)) FILTER (WHERE i.has_row), '{}') AS days
+    FROM jsonb_to_recordset(items)
+      AS i(conversation_id uuid, at timestamptz, wrote boolean, has_row boolean, message_id uuid)
+    WHERE i.message_id = ANY (inserted)
+    GROUP BY i.conversation_id
+  ) AS w
+  WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR NOT v.days @> w.days);
+
+  UPDATE menus m SET answered_at = w.at
+  FROM (
+    SELECT i.answers, min(i.at) AS at
+    FROM jsonb_to_recordset(items) AS i(answers uuid, at timestamptz, message_id uuid)
+    WHERE i.answers IS NOT NULL AND i.message_id = ANY (inserted)
+    GROUP BY i.answers
+  ) AS w
+  WHERE m.message_id = w.answers AND m.answered_at IS NULL;
+  INSERT INTO poll_votes (message_id, voter, chosen)
+  SELECT i.poll, i.voter, i.chosen
+  FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
+  WHERE i.poll IS NOT NULL AND i.message_id = ANY (inserted)
+  ON CONFLICT (message_id, voter) DO UPDATE SET chosen = EXCLUDED.chosen;
+  deletions := ARRAY(
+    SELECT i.deletes FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
+    WHERE i.deletes IS NOT NULL AND i.message_id = ANY (inserted));
+  IF deletions <> '{}' THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(deletions) AS s;
+    UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
+    WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
+  END IF;
+
+  renamed := ARRAY(
+    SELECT c.id FROM contacts c
+    JOIN (SELECT DISTINCT i.contact_id, i.person
+          FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
+          WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (inserted)) AS p
+      ON p.contact_id = c.id
+    WHERE c.name IS DISTINCT FROM p.person
+    ORDER BY c.id FOR NO KEY UPDATE OF c);
+  UPDATE contacts c SET name = p.person
+  FROM (
+    SELECT DISTINCT ON (i.contact_id) i.contact_id, i.person
+    FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid, at timestamptz)
+    WHERE i.person IS NOT NULL AND i.contact_id = ANY (renamed) AND i.message_id = ANY (inserted)
+    ORDER BY i.contact_id, i.at DESC
+  ) AS p
+  WHERE c.id = p.contact_id;
+
+  PERFORM gwk_emit_items(events, inserted);
+
+  RETURN QUERY
+  SELECT i.number, CASE
+    WHEN refusals[i.place] IS NOT NULL THEN refusals[i.place]
+    WHEN i.number <> ALL (accepted) THEN 'retry'
+    WHEN i.message_id = ANY (inserted) THEN 'written'
+    ELSE 'duplicate' END
+  FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_receive_gather(arrivals jsonb) RETURNS TABLE (
+  account_id uuid, account_policy text, instance_policy text,
+  contact_id uuid, contact_name text, conversation_id uuid,
+  sender_id uuid, sender_name text, alt_id uuid, alt_name text,
+  newest_menu jsonb, quoted_menu jsonb, target_menu jsonb, chosen integer[]
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT i.account_id, CASE WHEN q.typed THEN a.policy::text END, CASE WHEN q.typed THEN i.policy::text END,
+    n.contact_id, gwk_contact_name(n.contact_id), c.id,
+    s.contact_id, gwk_contact_name(s.contact_id), t.contact_id, gwk_contact_name(t.contact_id),
+    newest.facts, quoted.facts, target.facts, w.chosen
+  FROM ROWS FROM (jsonb_to_recordset(arrivals) AS (
+    instance_id uuid, name text, group_id text, sender text, alt text, target text, quote text, typed boolean, voter text
+  )) WITH ORDINALITY AS q(instance_id, name, group_id, sender, alt, target, quote, typed, voter, place)
+  LEFT JOIN instances i ON i.id = q.instance_id
+  LEFT JOIN accounts a ON a.id = i.account_id
+  LEFT JOIN LATERAL (
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.name LIMIT 1
+  ) n ON true
+  LEFT JOIN LATERAL (
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.sender LIMIT 1
+  ) s ON true
+  LEFT JOIN LATERAL (
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.alt LIMIT 1
+  ) t ON true
+  LEFT JOIN LATERAL (
+    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
+    UNION ALL
+    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
+  ) c ON true
+  LEFT JOIN LATERAL (
+    SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
+    WHERE q.typed AND m.conversation_id = c.id AND m.sent_at IS NOT NULL
+    ORDER BY m.sent_at DESC, m.message_id DESC LIMIT 1
+  ) newest ON true
+  LEFT JOIN LATERAL (
+    SELECT gwk_menu_facts(m) AS facts FROM menus m
+    WHERE q.typed AND m.instance_id = i.id AND m.wa_message_id = q.quote AND m.conversation_id = c.id
+      AND m.sent_at IS NOT NULL LIMIT 1
+  ) quoted ON true
+  LEFT JOIN LATERAL (
+    SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
+    WHERE m.instance_id = i.id AND m.wa_message_id = q.target AND m.conversation_id = c.id LIMIT 1
+  ) target ON true
+  LEFT JOIN poll_votes w ON w.voter = q.voter
+    AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
+  ORDER BY q.place;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_receive_targets(instance_ids uuid[], conversation_ids uuid[], wa_message_ids text[])
+RETURNS TABLE (message_id uuid, direction text, participant text)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+DECLARE
+  recent_from uuid := gwk_lowest_id(now() - interval '3 days');
+  found uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  found := ARRAY(
+    SELECT (SELECT m.id FROM messages m
+      WHERE gwk_equals_by_hash(m.wa_message_id, q.wa_message_id)
+        AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id >= recent_from
+      ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1)
+    FROM unnest(instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
+      AS q(instance_id, conversation_id, wa_message_id, place)
+    ORDER BY q.place);
+  IF array_position(found, NULL) IS NOT NULL THEN
+    found := ARRAY(
+      SELECT COALESCE(q.id, (SELECT m.id FROM messages m
+        WHERE gwk_equals_by_hash(m.wa_message_id, q.wa_message_id)
+          AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id < recent_from
+        ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1))
+      FROM unnest(found, instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
+        AS q(id, instance_id, conversation_id, wa_message_id, place)
+      ORDER BY q.place);
+  END IF;
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(found) AS s;
+  RETURN QUERY
+  SELECT m.id, m.direction, m.participant
+  FROM unnest(found) WITH ORDINALITY AS q(id, place)
+  LEFT JOIN LATERAL (
+    SELECT v.id, v.direction, v.participant FROM messages v
+    WHERE v.id = q.id AND v.id = ANY (found) AND v.id BETWEEN lowest AND highest LIMIT 1) m ON true
+  ORDER BY q.place;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_queued_endpoints() RETURNS TABLE (id uuid, first_due timestamptz) LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+  WITH RECURSIVE waiting(id, first_due) AS (
+    (SELECT q.endpoint_id, q.due_at FROM webhook_queue q ORDER BY q.endpoint_id, q.due_at LIMIT 1)
+    UNION ALL
+    SELECT next.endpoint_id, next.due_at
+    FROM waiting w
+    CROSS JOIN LATERAL (
+      SELECT q.endpoint_id, q.due_at FROM webhook_queue q WHERE q.endpoint_id > w.id
+      ORDER BY q.endpoint_id, q.due_at LIMIT 1
+    ) AS next
+  )
+  SELECT w.id, w.first_due FROM waiting w
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_abandon_webhooks(max_deliveries integer) RETURNS integer
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET enable_material = off
+AS $$
+DECLARE
+  abandoned integer;
+BEGIN
+  WITH entries AS MATERIALIZED (
+    SELECT c.delivery_id, e.id IS NULL AS deleted
+    FROM gwk_queued_endpoints() AS w
+    LEFT JOIN webhook_endpoints e ON e.id = w.id
+    CROSS JOIN LATERAL (
+      SELECT q.delivery_id FROM webhook_queue q
+      WHERE q.endpoint_id = w.id AND (q.locked_until IS NULL OR q.locked_until <= now())
+        AND (e.id IS NULL OR q.attempts > 0 OR q.due_at <= e.disabled_at)
+      LIMIT max_deliveries FOR UPDATE SKIP LOCKED
+    ) AS c
+    WHERE e.id IS NULL OR NOT e.enabled
+    LIMIT max_deliveries
+  ), removed AS (
+    DELETE FROM webhook_queue q USING entries e WHERE q.delivery_id = e.delivery_id
+  )
+  UPDATE webhook_deliveries d
+  SET status = 'failed', next_attempt_at = NULL,
+    last_error = CASE WHEN e.deleted THEN 'the endpoint was deleted' ELSE 'the endpoint was disabled' END
+  FROM entries e WHERE d.id = e.delivery_id;
+  GET DIAGNOSTICS abandoned = ROW_COUNT;
+  RETURN abandoned;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_failed_deliveries(
+  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[]
+) RETURNS SETOF webhook_deliveries LANGUAGE sql STABLE AS $$
+  SELECT d.* FROM webhook_deliveries d
+  WHERE d.endpoint_id = endpoint AND d.status = 'failed'
+    AND d.id > after_id AND d.id < gwk_lowest_id(until + interval '1 minute') AND d.created_at BETWEEN since AND until
+    AND (visible_instances IS NULL OR d.instance_id IS NULL OR d.instance_id = ANY (visible_instances))
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_requeue_deliveries(ids uuid[]) RETURNS SETOF uuid
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+BEGIN
+  RETURN QUERY
+  WITH ended AS MATERIALIZED (
+    SELECT d.id, d.endpoint_id, d.event_id
+    FROM unnest(ids) AS i(id) JOIN webhook_deliveries d ON d.id = i.id
+    WHERE d.status <> 'pending'
+    ORDER BY d.id FOR NO KEY UPDATE OF d
+  ), queued AS (
+    INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
+    SELECT e.id, e.endpoint_id, e.event_id, now() FROM ended e
+  )
+  UPDATE webhook_deliveries d SET status = 'pending', next_attempt_at = now(), delivered_at = NULL
+  FROM ended e WHERE d.id = e.id
+  RETURNING d.id;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_resend_failed(
+  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[], max_deliveries integer
+) RETURNS TABLE (resent integer, last_id uuid)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  batch uuid[];
+BEGIN
+  batch := ARRAY(SELECT f.id FROM gwk_failed_deliveries(endpoint, after_id, since, until, visible_instances) AS f
+                 ORDER BY f.id LIMIT max_deliveries);
+  resent := (SELECT count(*) FROM gwk_requeue_deliveries(batch));
+  last_id := batch[cardinality(batch)];
+  RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_continue_resend(max_deliveries integer) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+  job webhook_resends;
+  batch record;
+BEGIN
+  SELECT * INTO job FROM webhook_resends ORDER BY touched_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  SELECT * INTO batch FROM gwk_resend_failed(job.endpoint_id, job.after_id, job.since, job.until,
+    CASE WHEN job.restricted THEN job.instance_ids END, max_deliveries);
+  IF batch.last_id IS NULL THEN
+    DELETE FROM webhook_resends WHERE id = job.id;
+  ELSE
+    UPDATE webhook_resends SET after_id = batch.last_id, touched_at = clock_timestamp() WHERE id = job.id;
+  END IF;
+  RETURN batch.resent;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_start_task(name text, interval_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE maintenance_tasks SET done_at = clock_timestamp()
+  WHERE task = name
+    AND done_at NOT BETWEEN clock_timestamp() - interval_ms * interval '1 millisecond' AND clock_timestamp();
+  IF FOUND OR EXISTS (SELECT FROM maintenance_tasks WHERE task = name) THEN
+    RETURN FOUND;
+  END IF;
+  INSERT INTO maintenance_tasks (task, done_at) VALUES (name, clock_timestamp()) ON CONFLICT DO NOTHING;
+  RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  small boolean;
+BEGIN
+  IF to_regclass(name) IS NULL THEN
+    RETURN 'missing';
+  END IF;
+  small := pg_total_relation_size(name::regclass) < small_bytes;
+  IF NOT small AND NOT gwk_start_task('drop a partition', interval_ms) THEN
+    RETURN 'deferred';
+  END IF;
+  EXECUTE format('DROP TABLE %s', name::regclass);
+  RETURN CASE WHEN small THEN 'small' ELSE 'large' END;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_due_scheduled(max_messages integer) RETURNS TABLE (
+  message_id uuid, now timestamptz, instance_policy jsonb, account_policy jsonb, is_group boolean,
+  last_wrote_at timestamptz
+)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  SELECT o.message_id, clock_timestamp(), i.policy, a.policy, v.group_id IS NOT NULL, v.last_wrote_at::timestamptz
+  FROM (SELECT * FROM outbox s WHERE s.release_at <= now() AND s.state = 'scheduled'
+        ORDER BY s.release_at, s.created_at, s.message_id LIMIT max_messages) AS o
+  JOIN instances i ON i.id = o.instance_id
+  JOIN accounts a ON a.id = i.account_id
+  JOIN conversations v ON v.id = o.conversation_id
+  ORDER BY o.release_at, o.created_at, o.message_id
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_partition_name(parent text, day date) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT format('%s_%s', parent, to_char(day, 'YYYYMMDD'))
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_tune_autovacuum(relation regclass) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  change text;
+BEGIN
+  EXECUTE (
+    SELECT format('ALTER TABLE %s SET (autovacuum_vacuum_insert_threshold = -1), %s', relation,
+      string_agg(format('ALTER COLUMN %I SET STATISTICS 10', a.attname), ', '))
+    FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);
+  FOR change IN
+    SELECT format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS 10', i.indexrelid::regclass, a.attnum)
+    FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid AND i.indkey[a.attnum - 1] = 0
+    WHERE i.indrelid = relation
+  LOOP
+    EXECUTE change;
+  END LOOP;
+END $$;
+
+SELECT gwk_tune_autovacuum(relation)
+FROM unnest(ARRAY['message_contents', 'outbox', 'idempotency_records', 'mass_sends', 'messages_default']::regclass[]) AS relation;
+
+CREATE OR REPLACE FUNCTION gwk_ensure_partitions(parent text, first_day date, last_day date) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+  day date := first_day;
+  name text;
+  created integer := 0;
+BEGIN
+  WHILE day <= last_day LOOP
+    name := gwk_partition_name(parent, day);
+    IF NOT EXISTS (
+      SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = parent::regclass AND c.relname = name) THEN
+      EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L) WITH (fillfactor = %s)', name, parent,
+        gwk_lowest_id(day::timestamp AT TIME ZONE 'UTC'), gwk_lowest_id((day + 1)::timestamp AT TIME ZONE 'UTC'),
+        CASE parent WHEN 'messages' THEN 80 ELSE 100 END);
+      IF parent = 'messages' THEN
+        PERFORM gwk_tune_autovacuum(name::regclass);
+      END IF;
+      created := created + 1;
+    END IF;
+    day := day + 1;
+  END LOOP;
+  RETURN created;
+END $$;
+
+SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + 7)
+FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent;
+
+CREATE OR REPLACE FUNCTION gwk_expired_partitions(parent text, before_day date) RETURNS SETOF text LANGUAGE sql STABLE AS $$
+  SELECT format('%I.%I', n.nspname, c.relname) FROM pg_inherits i
+  JOIN pg_class c ON c.oid = i.inhrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
+    AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
+  ORDER BY c.relname
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_lock_out_vacuum(name text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF to_regclass(name) IS NOT NULL THEN
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', name::regclass);
+  END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_release_scheduled(message_ids uuid[], new_times timestamptz[])
+RETURNS TABLE (instance_id uuid, message_id uuid)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  released uuid[];
+  postponed uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  PERFORM gwk_lock_conversations(message_ids);
+
+  WITH entries AS (
+    SELECT o.message_id, o.conversation_id, o.instance_id,
+      row_number() OVER (PARTITION BY o.conversation_id ORDER BY o.created_at, o.message_id) AS rank
+    FROM unnest(message_ids, new_times) AS r(id, new_time)
+    JOIN outbox o ON o.message_id = r.id
+    WHERE r.new_time IS NULL AND o.state = 'scheduled' AND o.release_at <= now()
+  ), advanced AS (
+    UPDATE conversations v SET last_seq = v.last_seq + e.amount
+    FROM (SELECT n.conversation_id, count(*) AS amount FROM entries n GROUP BY n.conversation_id) AS e
+    WHERE v.id = e.conversation_id
+    RETURNING v.id, v.last_seq - e.amount AS before
+  ), waiting AS (
+    UPDATE outbox o
+    SET state = 'waiting', seq = a.before + e.rank, release_at = NULL,
+      offline_ms_at_start = i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
+        ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END
+    FROM entries e
+    JOIN advanced a ON a.id = e.conversation_id
+    JOIN instances i ON i.id = e.instance_id
+    WHERE o.message_id = e.message_id
+    RETURNING o.message_id
+  )
+  SELECT array_agg(w.message_id) INTO released FROM waiting w;
+  PERFORM gwk_promote_heads(ARRAY(
+    SELECT DISTINCT o.conversation_id FROM outbox o WHERE o.message_id = ANY (released)));
+
+  WITH postponements AS (
+    UPDATE outbox o SET release_at = r.new_time
+    FROM unnest(message_ids, new_times) AS r(id, new_time)
+    WHERE o.message_id = r.id AND r.new_time IS NOT NULL AND o.state = 'scheduled' AND o.release_at <= now()
+    RETURNING o.message_id
+  )
+  SELECT array_agg(l.message_id) INTO postponed FROM postponements l;
+  IF postponed IS NOT NULL THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(postponed) AS s;
+    UPDATE messages m SET scheduled_for = r.new_time, version = m.version + 1, updated_at = now()
+    FROM unnest(message_ids, new_times) AS r(id, new_time)
+    WHERE m.id = r.id AND m.id = ANY (postponed) AND m.id BETWEEN lowest AND highest;
+  END IF;
+
+  RETURN QUERY
+  SELECT o.instance_id, o.message_id FROM outbox o WHERE o.message_id = ANY (released) AND o.head;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_waiting_instances() RETURNS TABLE (
+  instance_id uuid, state text, deleted boolean, offline_ms bigint, suspended_ms bigint
+)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  WITH RECURSIVE waiting(id) AS (
+    (SELECT o.instance_id FROM outbox o WHERE o.head ORDER BY o.instance_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.instance_id FROM outbox o WHERE o.head AND o.instance_id > w.id ORDER BY o.instance_id LIMIT 1)
+    FROM waiting w WHERE w.id IS NOT NULL
+  )
+  SELECT i.id, i.state, i.deleted_at IS NOT NULL,
+    i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
+      ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END,
+    floor(extract(epoch FROM now() - a.suspended_at) * 1000)::bigint
+  FROM waiting w
+  JOIN instances i ON i.id = w.id
+  JOIN accounts a ON a.id = i.account_id
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_renotify(min_wait_ms integer, per_instance integer)
+RETURNS TABLE (instance_id uuid, message_id uuid)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  before timestamptz := now() - min_wait_ms * interval '1 millisecond';
+BEGIN
+  RETURN QUERY
+  WITH due AS MATERIALIZED (
+    SELECT o.message_id
+    FROM gwk_waiting_instances() AS w
+    CROSS JOIN LATERAL (
+      SELECT h.message_id, h.notified_at FROM outbox h
+      WHERE h.instance_id = w.instance_id AND h.head AND h.prepared AND h.state = 'waiting' AND h.head_since <= before
+      ORDER BY h.head_since, h.message_id LIMIT per_instance
+    ) AS oldest
+    JOIN outbox o ON o.message_id = oldest.message_id
+    WHERE w.state = 'connected' AND NOT w.deleted AND w.suspended_ms IS NULL
+      AND o.state = 'waiting' AND (o.notified_at IS NULL OR o.notified_at <= before)
+    ORDER BY o.message_id FOR NO KEY UPDATE OF o SKIP LOCKED
+  )
+  UPDATE outbox o SET notified_at = now() FROM due d WHERE o.message_id = d.message_id
+  RETURNING o.instance_id, o.message_id;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_waiting_messages(
+  instance uuid, max_offline_ms bigint, waiting_since timestamptz, accepted_until timestamptz, max_messages integer
+)
+RETURNS TABLE (message_id uuid)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+  SELECT e.message_id
+  FROM outbox h
+  CROSS JOIN LATERAL (
+    SELECT o.message_id FROM outbox o
+    WHERE o.conversation_id = h.conversation_id AND o.seq >> 4 IS NOT NULL AND o.attempted_at IS NULL
+      AND (o.offline_ms_at_start <= max_offline_ms AND coalesce(o.release_at, o.created_at) <= waiting_since
+        OR o.created_at <= accepted_until)
+    ORDER BY o.seq >> 4, o.seq LIMIT max_messages
+  ) AS e
+  WHERE h.instance_id = instance AND h.head
+    AND (h.offline_ms_at_start <= max_offline_ms OR h.created_at <= accepted_until)
+  ORDER BY h.head_since, h.message_id LIMIT max_messages
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_claim_preparations(
+  max_messages integer, per_account integer, lock_ms integer, busy_accounts uuid[], busy integer[]
+) RETURNS TABLE (
+  message_id uuid, instance_id uuid, account_id uuid, type text, attempts integer, content_sealed bytea
+) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH RECURSIVE waiting AS (
+    (SELECT o.instance_id FROM outbox o WHERE NOT o.prepared ORDER BY o.instance_id LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT o.instance_id FROM outbox o WHERE NOT o.prepared AND o.instance_id > w.instance_id
+      ORDER BY o.instance_id LIMIT 1)
+    FROM waiting w WHERE w.instance_id IS NOT NULL
+  ), due AS (
+    SELECT d.message_id, d.created_at,
+      COALESCE(b.amount, 0) + row_number() OVER (PARTITION BY i.account_id ORDER BY d.created_at) AS rank
+    FROM waiting w
+    JOIN instances i ON i.id = w.instance_id
+    LEFT JOIN unnest(busy_accounts, busy) AS b(account_id, amount) ON b.account_id = i.account_id
+    CROSS JOIN LATERAL (
+      SELECT o.message_id, o.created_at FROM outbox o
+      WHERE o.instance_id = w.instance_id AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
+      ORDER BY o.created_at LIMIT per_account) d
+  ), chosen AS (
+    SELECT o.message_id FROM outbox o
+    WHERE o.message_id IN (
+      SELECT d.message_id FROM due d WHERE d.rank <= per_account ORDER BY d.rank, d.created_at LIMIT max_messages)
+    AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
+    FOR UPDATE SKIP LOCKED
+  ), claimed AS (
+    UPDATE outbox o
+    SET prepare_at = now() + lock_ms * interval '1 millisecond', prepare_attempts = o.prepare_attempts + 1
+    FROM chosen c WHERE o.message_id = c.message_id
+    RETURNING o.message_id, o.instance_id, o.prepare_attempts, o.created_at
+  )
+  SELECT t.message_id, t.instance_id, m.account_id, m.type, t.prepare_attempts, c.content_sealed
+  FROM claimed t
+  JOIN messages m ON m.id = t.message_id
+  LEFT JOIN message_contents c ON c.message_id = t.message_id
+  ORDER BY t.created_at;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_finish_preparation(message uuid, content bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  at_head boolean;
+BEGIN
+  PERFORM gwk_lock_conversations(ARRAY[message]);
+  UPDATE outbox o SET prepared = true, prepare_at = NULL
+  WHERE o.message_id = message AND NOT o.prepared
+  RETURNING o.head INTO at_head;
+  IF FOUND THEN
+    UPDATE message_contents c SET content_sealed = content WHERE c.message_id = message;
+  END IF;
+  RETURN at_head;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_queue_media_removal() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.removed_at IS NULL AND (TG_OP = 'DELETE' OR NEW.removed_at IS NOT NULL) THEN
+    INSERT INTO store_removals (store_key, due_at) VALUES (OLD.store_key, date_trunc('milliseconds', now()))
+    ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER media_removed AFTER DELETE OR UPDATE OF removed_at ON media
+  FOR EACH ROW EXECUTE FUNCTION gwk_queue_media_removal();
+
+CREATE OR REPLACE FUNCTION gwk_edit_message(message uuid, deleted boolean, content bytea, event jsonb) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE messages m SET deleted_for_all = m.deleted_for_all OR deleted, version = m.version + 1, updated_at = now()
+  WHERE m.id = message AND NOT m.deleted_for_all;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF deleted THEN
+    DELETE FROM message_contents c WHERE c.message_id = message;
+    DELETE FROM menus n WHERE n.message_id = message;
+  ELSIF content IS NOT NULL THEN
+    UPDATE message_contents c SET content_sealed = content WHERE c.message_id = message;
+  END IF;
+  PERFORM gwk_emit_items(event, ARRAY[message]);
+  RETURN true;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_fail_unattempted(changes jsonb, events jsonb) RETURNS uuid[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+BEGIN
+  PERFORM gwk_lock_conversations(ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid)));
+  SELECT coalesce(jsonb_agg(c.change), '[]') INTO changes
+  FROM jsonb_array_elements(changes) AS c(change)
+  JOIN outbox o ON o.message_id = (c.change ->> 'message_id')::uuid AND o.attempted_at IS NULL;
+  RETURN gwk_update_messages(changes, events);
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_failed_messages(account uuid, instance_filter uuid[], low uuid, high uuid, max_rows integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT n.* FROM messages n
+  WHERE (n.account_id, n.id) >= (account, low) AND (n.account_id, n.id) < (account, high)
+    AND n.id >= low AND n.id < high AND n.failed_at IS NOT NULL AND n.status = 'failed'
+    AND (instance_filter IS NULL OR n.instance_id = ANY (instance_filter))
+  ORDER BY n.account_id DESC, n.id DESC LIMIT max_rows;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
+  number integer, now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text,
+  group_id text, contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text,
+  error_code text, error_message text, rendered_as text, played boolean, sent_at timestamptz,
+  delivered_at timestamptz, read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid, claim_id uuid,
+  attempted_at timestamptz
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  id_range record := gwk_id_range(ids);
+  lowest uuid := id_range.lowest;
+  highest uuid := id_range.highest;
+BEGIN
+  RETURN QUERY
+  SELECT requested.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
+    gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.scheduled_for::timestamptz, m.status,
+    m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
+    m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.claim_id, o.attempted_at::timestamptz
+  FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
+  JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+    AND m.direction = 'outbound'
+  JOIN conversations v ON v.id = m.conversation_id
+  LEFT JOIN outbox o ON o.message_id = m.id;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_messages_by_network_id(instance uuid, names text[])
+RETURNS TABLE (id uuid, conversation_id uuid, direction text, wa_message_id text, participant text)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.* FROM unnest(names) AS n(name)
+  CROSS JOIN LATERAL (
+    SELECT v.id, v.conversation_id, v.direction, v.wa_message_id, v.participant FROM messages v
+    WHERE gwk_equals_by_hash(v.wa_message_id, n.name) AND v.instance_id = instance
+    ORDER BY gwk_hash_high(v.wa_message_id)) AS m;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_messages_of_account(account uuid, status_filter text, low uuid, high uuid, max_rows integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT n.* FROM messages n
+  WHERE (n.account_id, gwk_id_bucket_256ms(n.id)) >= (account, gwk_id_bucket_256ms(low))
+    AND (n.account_id, gwk_id_bucket_256ms(n.id)) <= (account, gwk_id_bucket_256ms(high))
+    AND n.id >= low AND n.id < high AND (status_filter IS NULL OR n.status = status_filter)
+  ORDER BY n.account_id DESC, gwk_id_bucket_256ms(n.id) DESC, n.id DESC LIMIT max_rows;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_messages_of_conversation(
+  conversation uuid, status_filter text, low uuid, high uuid, max_rows integer
+)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+DECLARE
+  days integer[] := (SELECT v.days FROM conversations v WHERE v.id = conversation);
+  first_day integer := gwk_id_day(low);
+  last_day integer := gwk_id_day(high);
+  place integer := cardinality(days);
+  max_days integer := 1;
+  min_place integer;
+  since uuid;
+  until uuid;
+  returned_rows integer;
+BEGIN
+  WHILE days[place] > last_day LOOP
+    place := place - 1;
+  END LOOP;
+  WHILE days[place] >= first_day AND max_rows > 0 LOOP
+    until := LEAST(high, gwk_lowest_id(to_timestamp((days[place] + 1) * 86400.0)));
+    min_place := place - max_days + 1;
+    WHILE place > min_place AND days[place - 1] = days[place] - 1 LOOP
+      place := place - 1;
+    END LOOP;
+    since := GREATEST(low, gwk_lowest_id(to_timestamp(days[place] * 86400.0)));
+    RETURN QUERY
+    SELECT n.* FROM messages n
+    WHERE (n.conversation_id, gwk_id_bucket_4s(n.id)) >= (conversation, gwk_id_bucket_4s(since))
+      AND (n.conversation_id, gwk_id_bucket_4s(n.id)) <= (conversation, gwk_id_bucket_4s(until))
+      AND n.id >= since AND n.id < until AND (status_filter IS NULL OR n.status = status_filter)
+    ORDER BY n.conversation_id DESC, gwk_id_bucket_4s(n.id) DESC, n.id DESC LIMIT max_rows;
+    GET DIAGNOSTICS returned_rows = ROW_COUNT;
+    max_rows := max_rows - returned_rows;
+    place := place - 1;
+    max_days := LEAST(max_days * 2, 32);
+  END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_messages_of_conversations(
+  conversations uuid[], status_filter text, low uuid, high uuid, max_rows integer
+)
+RETURNS SETOF messages LANGUAGE sql STABLE
+AS $$
+  SELECT m.* FROM unnest(conversations) AS owner(id)
+  CROSS JOIN LATERAL gwk_messages_of_conversation(owner.id, status_filter, low, high, max_rows) AS m
+  ORDER BY m.id DESC LIMIT max_rows
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_messages_of_instances(instances uuid[], status_filter text, low uuid, high uuid, max_rows integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.* FROM unnest(instances) AS owner(id)
+  CROSS JOIN LATERAL (
+    SELECT n.* FROM messages n
+    WHERE (n.instance_id, gwk_id_bucket_256ms(n.id)) >= (owner.id, gwk_id_bucket_256ms(low))
+      AND (n.instance_id, gwk_id_bucket_256ms(n.id)) <= (owner.id, gwk_id_bucket_256ms(high))
+      AND n.id >= low AND n.id < high AND (status_filter IS NULL OR n.status = status_filter)
+    ORDER BY n.instance_id DESC, gwk_id_bucket_256ms(n.id) DESC, n.id DESC LIMIT max_rows) AS m
+  ORDER BY m.id DESC LIMIT max_rows;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_quoted_messages(ids uuid[], event_ids uuid[]) RETURNS TABLE (
+  id uuid, account_id uuid, instance_id uuid, direction text, wa_message_id text, participant text, type text,
+  deleted boolean, group_id text, contact_name text, content_sealed bytea, event_sealed bytea
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  id_range record := gwk_id_range(ids);
+  lowest uuid := id_range.lowest;
+  highest uuid := id_range.highest;
+BEGIN
+  RETURN QUERY
+  SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
+    v.group_id, gwk_contact_name(v.contact_id), k.content_sealed,
+    CASE WHEN m.direction = 'inbound' THEN (
+      SELECT e.data_sealed FROM events e WHERE e.id = requested.event_id AND e.instance_id = m.instance_id) END
+  FROM unnest(ids, event_ids) AS requested(id, event_id)
+  JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+  JOIN conversations v ON v.id = m.conversation_id
+  LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN jsonb_typeof(instance_policy -> 'mass_block') = 'object'
+      THEN coalesce((instance_policy #>> '{mass_block,window_minutes}')::integer, 60)
+    WHEN jsonb_typeof(account_policy -> 'mass_block') = 'object'
+      THEN coalesce((account_policy #>> '{mass_block,window_minutes}')::integer, 60)
+    ELSE environment_minutes
+  END
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_accept_gather(
+  account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], record_ids uuid[], fingerprints uuid[],
+  reply_ids uuid[], media_ids uuid[], environment_mass_minutes integer
+) RETURNS TABLE (
+  at double precision,
+  instance_version text, state text, offline_ms double precision, warm_up_from double precision,
+  restricted_until double precision, instance_policy text,
+  account_version text, account_policy text, account_suspended boolean,
+  record_hash bytea, record_message uuid, record_response bytea,
+  contact_id uuid, opted_out boolean, conversation_id uuid, counted boolean, last_wrote_at double precision,
+  new_contacts integer, oldest_new_contact double precision,
+  mass_contacts integer, mass_counted boolean,
+  reply_ok boolean, media_found boolean, media_instances text[]
+) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+  now_at timestamptz := clock_timestamp();
+  day_ago timestamptz := now_at - interval '24 hours';
+  replies_ok boolean[];
+  lowest uuid;
+  highest uuid;
+  files text[];
+BEGIN
+  IF cardinality(array_remove(reply_ids, NULL)) > 0 THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(reply_ids) AS s;
+    replies_ok := ARRAY(
+      SELECT (
+        SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
+        WHERE m.id = q.reply_id AND m.id BETWEEN lowest AND highest AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
+      FROM unnest(reply_ids, instance_ids) WITH ORDINALITY AS q(reply_id, instance_id, place)
+      ORDER BY q.place);
+  END IF;
+  IF cardinality(array_remove(media_ids, NULL)) > 0 THEN
+    files := ARRAY(
+      SELECT (
+        SELECT v.instance_ids::text FROM media v
+        WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.message_id IS NULL
+          AND v.expires_at > now_at AND v.removed_at IS NULL
+        LIMIT 1)
+      FROM unnest(media_ids, account_ids) WITH ORDINALITY AS q(media_id, account_id, place)
+      ORDER BY q.place);
+  END IF;
+  RETURN QUERY
+  SELECT (extract(epoch FROM now_at) * 1000)::double precision,
+    i.version, i.state,
+    (i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
+      ELSE extract(epoch FROM now_at - i.state_changed_at) * 1000 END)::double precision,
+    (extract(epoch FROM CASE WHEN i.kind = 'sandbox' THEN i.created_at ELSE i.first_paired_at END) * 1000)::double precision,
+    (extract(epoch FROM i.restricted_until) * 1000)::double precision,
+    i.policy::text, a.version, a.policy::text, a.suspended_at IS NOT NULL,
+    r.body_hash, r.resource_id, r.response_sealed,
+    n.contact_id, n.opted_out, c.id, c.first_sent_at IS NOT NULL,
+    (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
+    coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
+    mass.contacts, mass.counted,
+    q.reply_id IS NULL OR q.reply_ok,
+    q.file IS NOT NULL, q.file::text[]
+  FROM unnest(account_ids, instance_ids, names, are_groups, record_ids, fingerprints, reply_ids, replies_ok, files)
+    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, reply_ok, file, place)
+  LEFT JOIN LATERAL (
+    SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
+  ) a ON true
+  LEFT JOIN LATERAL (
+    SELECT v.xmin::text AS version, v.state, v.state_changed_at, v.offline_ms, v.kind, v.created_at, v.first_paired_at,
+      v.restricted_until, v.policy
+    FROM instances v
+    WHERE v.id = q.instance_id AND v.account_id = q.account_id AND v.deleted_at IS NULL LIMIT 1
+  ) i ON true
+  LEFT JOIN LATERAL (
+    SELECT v.body_hash, v.resource_id, v.response_sealed FROM idempotency_records v
+    WHERE v.id = q.record_id AND v.expires_at > now_at LIMIT 1
+  ) r ON true
+  LEFT JOIN LATERAL (
+    SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE AS opted_out
+    FROM contact_names v WHERE NOT q.is_group AND v.account_id = q.account_id AND v.name = q.name LIMIT 1
+  ) n ON true
+  LEFT JOIN LATERAL (
+    SELECT v.id, v.first_sent_at, v.last_wrote_at FROM conversations v
+    WHERE NOT q.is_group AND v.instance_id = q.instance_id AND v.contact_id = n.contact_id
+    UNION ALL
+    SELECT v.id, v.first_sent_at, v.last_wrote_at FROM conversations v
+    WHERE q.is_group AND v.instance_id = q.instance_id AND v.group_id = q.name
+    LIMIT 1
+  ) c ON true
+  LEFT JOIN LATERAL (
+    SELECT v.first_sent_at, (
+        SELECT l.new_contacts - v.first_sent_no + 1 FROM instance_counters l WHERE l.instance_id = v.instance_id LIMIT 1
+      ) AS count
+    FROM conversations v
+    WHERE NOT q.is_group AND c.first_sent_at IS NULL AND c.last_wrote_at IS NULL
+      AND v.instance_id = q.instance_id AND v.first_sent_at > day_ago
+    ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1
+  ) oldest ON true
+  LEFT JOIN LATERAL (
+    SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
+    FROM mass_sends s
+    WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.fingerprint = q.fingerprint
+      AND s.at > now_at - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
+  ) mass ON true
+  ORDER BY q.place;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_accept_write(
+  places integer[], message_ids uuid[],
+  instance_ids uuid[], instance_places integer[], seen_instances uuid[], seen_instance_versions xid[],
+  account_places integer[], seen_accounts uuid[], seen_account_versions xid[],
+  conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
+  counted boolean[], last_wrote double precision[],
+  recipients text[], types text[], wa_message_ids text[], contents bytea[],
+  created double precision[], offline_ms bigint[], releases timestamptz[],
+  record_ids uuid[], body_hashes bytea[], responses bytea[],
+  new_contact_limits integer[], new_contact_ranks integer[],
+  fingerprints uuid[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
+  mass_counts integer[], mass_text_totals bigint[], unprepared uuid[],
+  locked_counters uuid[], locked_conversations uuid[], locked_contacts uuid[],
+  ranks integer[], chats uuid[], chat_first_places integer[], chat_seq_counts integer[],
+  chat_new_contact_numbers integer[],
+  added_new_contacts integer[], added_texts integer[], group_days integer[],
+  new_contact_count integer, new_conversation_count integer, new_key_count integer,
+  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_body_hashes bytea[],
+  repeat_messages uuid[],
+  skip_locked boolean,
+  OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[], OUT verified boolean[]
+) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
+AS $$
+DECLARE
+  new_contact_totals bigint[];
+  found_conversations uuid[];
+  conversation_contacts uuid[];
+  conversations_counted boolean[];
+  conversations_last_wrote timestamptz[];
+  last_seqs bigint[];
+  found_contacts uuid[];
+  found_contact_accounts uuid[];
+  inserted integer;
+  now_at timestamptz;
+BEGIN
+  BEGIN
+    IF skip_locked THEN
+      PERFORM set_config('lock_timeout', '0', true);
+      IF locked_counters <> '{}' THEN
+        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+        INTO counters, new_contact_totals, text_totals
+        FROM (
+          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
+          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
+        ) AS l;
+      END IF;
+      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+        array_agg(l.last_seq)
+      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+      FROM (
+        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
+        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+      ) AS l;
+      IF locked_contacts <> '{}' THEN
+        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
+        FROM (
+          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED
+        ) AS l;
+      END IF;
+    ELSE
+      IF locked_counters <> '{}' THEN
+        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+        INTO counters, new_contact_totals, text_totals
+        FROM (
+          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
+          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE
+        ) AS l;
+      END IF;
+      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+        array_agg(l.last_seq)
+      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+      FROM (
+        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
+        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
+      ) AS l;
+      IF locked_contacts <> '{}' THEN
+        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
+        FROM (
+          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE
+        ) AS l;
+      END IF;
+    END IF;
+
+    now_at := clock_timestamp();
+    SELECT coalesce(array_agg(
+        (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
+        AND (q.counter_place IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
+        AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
+        AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
+        AND CASE WHEN new_conversations[q.i]
+          THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
+            OR (found_contact_accounts[array_position(found_contacts, contact_ids[q.i])]
+              = seen_accounts[q.account_place]) IS TRUE
+          ELSE q.conversation_place IS NOT NULL
+            AND conversation_contacts[q.conversation_place] IS NOT DISTINCT FROM contact_ids[q.i]
+            AND conversations_counted[q.conversation_place] = counted[q.i]
+            AND conversations_last_wrote[q.conversation_place]
+              IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
+        AND (new_contact_limits[q.i] IS NULL OR (
+          new_contact_limits[q.i] >= new_contact_ranks[q.i] + new_contact_totals[q.counter_place] + 1 - coalesce((
+            SELECT v.first_sent_no FROM conversations v
+            WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > now_at - interval '24 hours'
+            ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), new_contact_totals[q.counter_place] + 1)) IS TRUE)), '{}'),
+      coalesce(array_agg(q.text_count), '{}'),
+      ARRAY(
+        SELECT (SELECT v.xmin = repeat_account_versions[k] FROM accounts v WHERE v.id = repeat_accounts[k]) IS TRUE
+          AND (
+            SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_body_hashes[k] AND v.response_sealed IS NULL
+              AND v.expires_at > now_at
+            FROM idempotency_records v WHERE v.id = repeat_records[k]) IS TRUE
+        FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
+    INTO written, text_counts, verified
+    FROM (
+      SELECT s.*, CASE
+          WHEN mass_limits[s.i] IS NULL THEN NULL
+          WHEN s.new_texts >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.new_texts
+            THEN mass_counts[s.i] + s.new_texts
+          ELSE (
+            SELECT count(*) FROM mass_sends v
+            WHERE v.fingerprint = fingerprints[s.i]
+              AND v.at > now_at - make_interval(mins => mass_minutes[s.i])) END AS text_count
+      FROM (
+        SELECT p.*, text_totals[p.counter_place] - mass_text_totals[p.i] AS new_texts
+        FROM (
+          SELECT i, instance_places[i] AS instance_place, account_places[i] AS account_place,
+            array_position(found_conversations, conversation_ids[i]) AS conversation_place,
+            array_position(counters, instance_ids[i]) AS counter_place,
+            ARRAY(
+              SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
+              WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k]) IS NOT TRUE
+            ) AS stale_instances,
+            ARRAY(
+              SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
+              WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
+            ) AS stale_accounts,
+            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
+          FROM (SELECT unnest(places) AS i) AS each OFFSET 0
+        ) AS p OFFSET 0
+      ) AS s OFFSET 0
+    ) AS q;
+
+    IF (true = ANY (written)) IS NOT TRUE THEN
+      counters := NULL;
+      RETURN;
+    END IF;
+
+    IF skip_locked THEN
+      IF new_contact_count > 0 THEN
+        WITH named AS (
+          INSERT INTO contact_names (account_id, name, contact_id)
+          SELECT DISTINCT seen_accounts[account_places[i]], names[i], contact_ids[i]
+          FROM unnest(places) AS i
+          WHERE new_contacts[i] AND written[i]
+          ORDER BY 1, 2
+          ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
+        )
+        INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
+        GET DIAGNOSTICS inserted = ROW_COUNT;
+        IF inserted < new_contact_count THEN
+          written := ARRAY(
+            SELECT written[i]
+              AND (NOT new_contacts[i] OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
+            FROM unnest(places) AS i);
+        END IF;
+      END IF;
+      IF new_conversation_count > 0 THEN
+        INSERT INTO conversations (id, instance_id, contact_id, group_id)
+        SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
+        FROM unnest(places) AS i
+        WHERE new_conversations[i] AND written[i]
+        ORDER BY 2, 3, 4
+        ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS inserted = ROW_COUNT;
+        IF inserted < new_conversation_count THEN
+          written := ARRAY(
+            SELECT written[i] AND (NOT new_conversations[i]
+              OR (SELECT true FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
+            FROM unnest(places) AS i);
+        END IF;
+      END IF;
+      IF new_key_count > 0 THEN
+        INSERT INTO idempotency_records AS r
+          (id, account_id, body_hash, resource_id, status, response_sealed, expires_at)
+        SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[account_places[i]] END, body_hashes[i],
+          message_ids[i], 202, responses[i], now_at + interval '24 hours'
+        FROM unnest(places) AS i
+        WHERE record_ids[i] IS NOT NULL AND written[i]
+        ORDER BY record_ids[i]
+        ON CONFLICT (id) DO UPDATE
+        SET account_id = excluded.account_id, instance_id = NULL, body_hash = excluded.body_hash,
+          resource_id = excluded.resource_id, status = excluded.status, response_sealed = excluded.response_sealed,
+          locked_until = NULL, expires_at = excluded.expires_at
+        WHERE r.expires_at <= now_at;
+        GET DIAGNOSTICS inserted = ROW_COUNT;
+        IF inserted < new_key_count THEN
+          written := ARRAY(
+            SELECT written[i] AND (record_ids[i] IS NULL OR (
+              SELECT r.resource_id = message_ids[i] FROM idempotency_records r WHERE r.id = record_ids[i] LIMIT 1) IS TRUE)
+            FROM unnest(places) AS i);
+        END IF;
+      END IF;
+    END IF;
+
+    IF false = ANY (written) THEN
+      ranks := ARRAY(
+        SELECT count(*) FILTER (WHERE written[i] AND releases[i] IS NULL) OVER (PARTITION BY conversation_ids[i] ORDER BY i)
+        FROM unnest(places) AS i
+        ORDER BY i);
+      SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.first), array_agg(n.amount), array_agg(n.number)
+      INTO chats, chat_first_places, chat_seq_counts, chat_new_contact_numbers
+      FROM (
+        SELECT g.*, CASE WHEN g.is_new
+          THEN count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY instance_ids[g.first] ORDER BY g.first) ELSE 0 END AS number
+        FROM (
+          SELECT conversation_ids[i] AS id, min(i) AS first, count(*) FILTER (WHERE releases[i] IS NULL) AS amount,
+            bool_or(new_contact_limits[i] IS NOT NULL) AS is_new
+          FROM unnest(places) AS i WHERE written[i] GROUP BY conversation_ids[i]
+        ) AS g
+      ) AS n;
+      added_new_contacts := ARRAY(
+        SELECT (
+          SELECT count(*) FROM unnest(chat_first_places, chat_new_contact_numbers) AS n(first, number)
+          WHERE n.number > 0 AND instance_ids[n.first] = l.id)
+        FROM unnest(locked_counters) WITH ORDINALITY AS l(id, place)
+        ORDER BY l.place);
+    END IF;
+
+    IF new_contact_count > 0 AND NOT skip_locked THEN
+      WITH named AS (
+        INSERT INTO contact_names (account_id, name, contact_id)
+        SELECT DISTINCT seen_accounts[account_places[i]], names[i], contact_ids[i]
+        FROM (SELECT unnest(places) AS i) AS each
+        WHERE new_contacts[i] AND written[i]
+        ORDER BY 1, 2
+        RETURNING contact_names.account_id, contact_names.contact_id
+      )
+      INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
+    END IF;
+    IF new_conversation_count > 0 AND NOT skip_locked THEN
+      INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no, days)
+      SELECT chats[k], instance_ids[chat_first_places[k]], contact_ids[chat_first_places[k]],
+        CASE WHEN contact_ids[chat_first_places[k]] IS NULL THEN names[chat_first_places[k]] END,
+        chat_seq_counts[k], CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at END,
+        CASE WHEN chat_new_contact_numbers[k] > 0
+          THEN new_contact_totals[array_position(counters, instance_ids[chat_first_places[k]])]
+            + chat_new_contact_numbers[k] END,
+        group_days
+      FROM (SELECT unnest(places) AS k) AS each
+      WHERE new_conversations[chat_first_places[k]]
+      ORDER BY 2, 3, 4;
+    END IF;
+
+    WITH stored_keys AS (
+      INSERT INTO idempotency_records
+        (id, account_id, body_hash, resource_id, status, response_sealed, expires_at)
+      SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[account_places[i]] END, body_hashes[i],
+        message_ids[i], 202, responses[i], now_at + interval '24 hours'
+      FROM (SELECT unnest(places) AS i) AS each
+      WHERE record_ids[i] IS NOT NULL AND written[i] AND NOT skip_locked
+      ORDER BY record_ids[i]
+    ), counted AS (
+      UPDATE instance_counters l
+      SET new_contacts = l.new_contacts + added_new_contacts[k], texts = l.texts + added_texts[k]
+      FROM (SELECT unnest(places) AS k) AS each
+      WHERE l.instance_id = locked_counters[k] AND l.instance_id = ANY (counters)
+    ), advanced AS (
+      UPDATE conversations c
+      SET last_seq = c.last_seq + chat_seq_counts[k],
+        first_sent_at = CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at ELSE c.first_sent_at END,
+        first_sent_no = CASE WHEN chat_new_contact_numbers[k] > 0
+          THEN new_contact_totals[array_position(counters, c.instance_id)] + chat_new_contact_numbers[k]
+          ELSE c.first_sent_no END,
+        days = CASE WHEN c.days @> group_days THEN c.days ELSE gwk_merge_days(c.days, group_days) END
+      FROM (SELECT unnest(places) AS k) AS each
+      WHERE c.id = chats[k] AND (skip_locked OR NOT new_conversations[chat_first_places[k]])
+    ), queued AS (
+      INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, head_since, prepared, release_at,
+        offline_ms_at_start, created_at)
+      SELECT message_ids[e.i], instance_ids[e.i], conversation_ids[e.i],
+        CASE WHEN releases[e.i] IS NULL
+          THEN ranks[e.i] + coalesce(last_seqs[array_position(found_conversations, conversation_ids[e.i])], 0) END,
+        CASE WHEN releases[e.i] IS NULL THEN 'waiting' ELSE 'scheduled' END,
+        e.is_head, CASE WHEN e.is_head THEN now_at END, message_ids[e.i] <> ALL (unprepared), releases[e.i],
+        offline_ms[e.i], now_at
+      FROM (
+        SELECT i, releases[i] IS NULL AND ranks[i] = 1 AND (new_conversations[i] OR (
+          SELECT true FROM outbox o WHERE o.conversation_id = conversation_ids[i] AND o.head) IS NULL) AS is_head
+        FROM (SELECT unnest(places) AS i) AS each
+        WHERE written[i]
+      ) AS e
+    ), stored_contents AS (
+      INSERT INTO message_contents (message_id, instance_id, content_sealed)
+      SELECT message_ids[i], instance_ids[i], contents[i] FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
+    ), stored_texts AS (
+      INSERT INTO mass_sends (fingerprint, contact_id, at)
+      SELECT DISTINCT fingerprints[i], contact_ids[i], now_at FROM (SELECT unnest(places) AS i) AS each
+      WHERE written[i] AND fingerprints[i] IS NOT NULL
+      ORDER BY 1, 2
+      ON CONFLICT (fingerprint, contact_id) DO UPDATE SET at = excluded.at
+    )
+    INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+      created_at, scheduled_for, updated_at)
+    SELECT message_ids[i], seen_accounts[account_places[i]], instance_ids[i], conversation_ids[i], 'outbound',
+      recipients[i], types[i], 'queued', wa_message_ids[i],
+      to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
+    FROM (SELECT unnest(places) AS i) AS each WHERE written[i];
+  EXCEPTION WHEN unique_violation THEN
+    IF skip_locked THEN
+      RAISE;
+    END IF;
+    written := NULL;
+  END;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_deliveries_of_endpoint(
+  endpoint uuid, status_filter text, instance_filter uuid[], low uuid, high uuid, max_rows integer
+)
+RETURNS SETOF webhook_deliveries LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  IF status_filter = 'failed' THEN
+    RETURN QUERY
+    SELECT n.* FROM webhook_deliveries n
+    WHERE (n.endpoint_id, n.id) >= (endpoint, low) AND (n.endpoint_id, n.id) < (endpoint, high)
+      AND n.id >= low AND n.id < high AND n.status = 'failed'
+      AND (instance_filter IS NULL OR n.instance_id = ANY (instance_filter) OR n.instance_id IS NULL)
+    ORDER BY n.endpoint_id DESC, n.id DESC LIMIT max_rows;
+  ELSE
+    RETURN QUERY
+    SELECT n.* FROM webhook_deliveries n
+    WHERE (n.endpoint_id, n.id) >= (endpoint, low) AND (n.endpoint_id, n.id) < (endpoint, high)
+      AND n.id >= low AND n.id < high AND (status_filter IS NULL OR n.status = status_filter)
+      AND (instance_filter IS NULL OR n.instance_id = ANY (instance_filter) OR n.instance_id IS NULL)
+    ORDER BY n.endpoint_id DESC, n.id DESC LIMIT max_rows;
+  END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_claim_webhooks(
+  lock uuid, lock_ms integer, busy uuid[], busy_counts integer[], slow uuid[],
+  per_endpoint integer, max_deliveries integer, max_unreliable integer
+) RETURNS TABLE (
+  delivery_id uuid, endpoint_id uuid, event_id uuid, attempts integer, account_id uuid, url text, enabled boolean,
+  failing_since timestamptz, last_failed_at timestamptz,
+  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets bytea[]
+) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  claimed_ids uuid[];
+BEGIN
+  IF NOT EXISTS (SELECT FROM webhook_queue q WHERE q.due_at <= now()) THEN
+    RETURN;
+  END IF;
+
+  WITH candidates AS (
+    SELECT c.delivery_id, c.due_at, w.id,
+      e.failing_since IS NOT NULL OR w.id = ANY (slow) AS unreliable,
+      row_number() OVER (PARTITION BY w.id ORDER BY c.due_at) AS rank
+    FROM gwk_queued_endpoints() AS w
+    JOIN webhook_endpoints e ON e.id = w.id
+    LEFT JOIN unnest(busy, busy_counts) AS b(id, amount) ON b.id = w.id
+    CROSS JOIN LATERAL (
+      SELECT q.delivery_id, q.due_at FROM webhook_queue q
+      WHERE q.endpoint_id = w.id AND q.due_at <= now() AND (q.locked_until IS NULL OR q.locked_until <= now())
+        AND (e.enabled OR (q.attempts = 0 AND q.due_at > e.disabled_at))
+      ORDER BY q.due_at LIMIT greatest(0, least(per_endpoint - coalesce(b.amount, 0), max_deliveries))
+      FOR UPDATE SKIP LOCKED
+    ) AS c
+    WHERE w.first_due <= now()
+  ), chosen AS (
+    SELECT p.delivery_id
+    FROM (SELECT c.*, row_number() OVER (PARTITION BY c.unreliable ORDER BY c.rank, c.due_at) AS place
+          FROM candidates c) AS p
+    WHERE NOT p.unreliable OR p.place <= max_unreliable
+    ORDER BY p.rank, p.due_at LIMIT max_deliveries
+  ), locked AS (
+    UPDATE webhook_queue q SET locked_by = lock, locked_until = now() + lock_ms * interval '1 millisecond'
+    FROM chosen c WHERE q.delivery_id = c.delivery_id
+    RETURNING q.delivery_id
+  )
+  SELECT array_agg(l.delivery_id) INTO claimed_ids FROM locked l;
+
+  RETURN QUERY
+  SELECT q.delivery_id, q.endpoint_id, q.event_id, q.attempts, e.account_id, e.url, e.enabled,
+    e.failing_since::timestamptz, e.last_failed_at::timestamptz,
+    v.type, v."timestamp"::timestamptz, v.data_sealed,
+    v.instance_id IS NOT NULL
+      AND EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = e.id)
+      AND NOT EXISTS (SELECT FROM webhook_endpoint_instances r
+                      WHERE r.endpoint_id = e.id AND r.instance_id = v.instance_id),
+    ARRAY(SELECT s.secret_sealed FROM webhook_secrets s
+          WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())
+          ORDER BY s.created_at DESC, s.id DESC)
+  FROM unnest(claimed_ids) AS t(id)
+  JOIN webhook_queue q ON q.delivery_id = t.id
+  JOIN webhook_endpoints e ON e.id = q.endpoint_id
+  LEFT JOIN LATERAL (SELECT n.type, n."timestamp", n.data_sealed, n.instance_id FROM events n WHERE n.id = q.event_id) AS v ON true;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_record_webhook_results(results jsonb, endpoints jsonb, failure_gap_ms integer) RETURNS uuid[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  changed uuid[];
+  disabled uuid[];
+BEGIN
+  changed := ARRAY(
+    SELECT e.id FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean, disable text)
+    JOIN webhook_endpoints e ON e.id = d.id
+    WHERE NOT d.healthy OR d.disable IS NOT NULL OR e.failing_since IS NOT NULL);
+  PERFORM FROM webhook_endpoints e WHERE e.id = ANY (changed) ORDER BY e.id FOR NO KEY UPDATE;
+
+  UPDATE webhook_endpoints e SET failing_since = NULL, last_failed_at = NULL
+  FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean)
+  WHERE e.id = d.id AND d.healthy AND e.failing_since IS NOT NULL;
+
+  WITH newly_disabled AS (
+    UPDATE webhook_endpoints e SET enabled = false, disabled_reason = d.disable, updated_at = now()
+    FROM jsonb_to_recordset(endpoints) AS d(id uuid, disable text, failing_since timestamptz)
+    WHERE e.id = d.id AND e.enabled AND d.disable IS NOT NULL
+      AND (d.disable = 'gone' OR e.failing_since IS NOT DISTINCT FROM d.failing_since)
+    RETURNING e.id, e.account_id, e.disabled_reason, e.failing_since
+  ), audited AS (
+    INSERT INTO audit_entries (id, account_id, actor, action, subject, detail)
+    SELECT gwk_new_id(), g.account_id, 'gwk:worker', 'webhook.disable', g.id::text,
+      jsonb_build_object('reason', g.disabled_reason, 'failing_since', g.failing_since)
+    FROM newly_disabled g
+  )
+  SELECT array_agg(g.id) INTO disabled FROM newly_disabled g;
+
+  UPDATE webhook_endpoints e
+  SET last_failed_at = now(),
+    failing_since = CASE
+      WHEN e.failing_since IS NULL OR e.last_failed_at < now() - failure_gap_ms * interval '1 millisecond'
+      THEN now() ELSE e.failing_since END
+  FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean)
+  WHERE e.id = d.id AND NOT d.healthy
+    AND (e.failing_since IS NULL OR e.last_failed_at IS NULL OR e.last_failed_at < now() - interval '1 minute');
+
+  WITH held AS MATERIALIZED (
+    SELECT q.delivery_id, q.endpoint_id, r.delay_ms, r.status_code, r.error, r.latency_ms, r.response,
+      CASE WHEN r.result = 'retry'
+          AND NOT EXISTS (SELECT FROM webhook_endpoints e WHERE e.id = q.endpoint_id AND e.enabled)
+        THEN 'failed' ELSE r.result END AS result
+    FROM jsonb_to_recordset(results) AS r(
+      delivery_id uuid, lock uuid, result text, delay_ms bigint, status_code integer, error text, latency_ms integer,
+      response text)
+    JOIN webhook_queue q ON q.delivery_id = r.delivery_id AND q.locked_by = r.lock
+    ORDER BY q.delivery_id FOR UPDATE OF q
+  ), finished AS (
+    DELETE FROM webhook_queue q USING held h
+    WHERE q.delivery_id = h.delivery_id AND h.result IN ('succeeded', 'failed')
+  ), waiting AS (
+    UPDATE webhook_queue q
+    SET locked_by = NULL, locked_until = NULL,
+      attempts = q.attempts + CASE h.result WHEN 'retry' THEN 1 ELSE 0 END,
+      due_at = CASE h.result WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' ELSE q.due_at END
+    FROM held h
+    WHERE q.delivery_id = h.delivery_id AND h.result IN ('retry', 'returned')
+  )
+  UPDATE webhook_deliveries d
+  SET status = CASE h.result WHEN 'retry' THEN 'pending' ELSE h.result END,
+    attempts = d.attempts + 1,
+    next_attempt_at = CASE h.result WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' END,
+    delivered_at = CASE h.result WHEN 'succeeded' THEN now() ELSE d.delivered_at END,
+    last_status_code = h.status_code, last_error = h.error, last_latency_ms = h.latency_ms,
+    last_response_sealed = decode(h.response, 'base64')
+  FROM held h
+  WHERE d.id = h.delivery_id AND h.result <> 'returned';
+  RETURN coalesce(disabled, '{}');
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_track_endpoint_enabled() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.enabled AND NOT NEW.enabled THEN
+    NEW.disabled_at := now();
+  ELSIF NEW.enabled AND NOT OLD.enabled THEN
+    NEW.disabled_at := NULL;
+    NEW.disabled_reason := NULL;
+    NEW.failing_since := NULL;
+    NEW.last_failed_at := NULL;
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER webhook_endpoints_enabled BEFORE UPDATE OF enabled ON webhook_endpoints
+  FOR EACH ROW EXECUTE FUNCTION gwk_track_endpoint_enabled();
