@@ -1,5 +1,5 @@
 import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';

@@ -1,6 +1,7 @@
 import { MAX_TYPED } from '@gwk/core/text-folding';
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
-import type { InboundMessage, LeaseIdentity } from '@gwk/core/protocol/engine';
+import type { LeaseIdentity } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { parseRecipient, type Recipient } from '@gwk/core/recipients';
 
 /**

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { createInternalApiWorld, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import type { Queryable } from '../database/database.js';
 import { parseArrival } from './arrival.js';

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
 import {
   sharedInternalApi,

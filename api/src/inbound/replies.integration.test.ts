@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid, type SeenEvent } from '@gwk/test/support/api/inbound';
 import { until } from '@gwk/test/support/wait';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PAIRING_METHODS } from '../resources/pairing.js';
+import { InboundMessage, time, uuid } from './inbound.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, RENDERINGS } from '../states.js';
 
 /**
@@ -10,9 +11,7 @@ import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, REND
  * Ids are UUIDs without prefix, times are ISO 8601, bytes are base64. The API validates requests with these schemas;
  * the engine imports only their types, and so does not load zod.
  */
-const uuid = () => z.uuid();
-/** Limited to what Postgres accepts (years from 1, 32-bit integers), so that no item fails at every retry. */
-const time = () => z.iso.datetime().refine((text) => !text.startsWith('0000'), 'there is no year 0');
+/** Limited to what Postgres accepts (32-bit integers), so that no item fails at every retry. */
 const count = () => z.int32();
 const base64 = () => z.base64();
 const Lease = { epoch: count(), holder: uuid() };
@@ -319,103 +318,6 @@ const sessionWrite = {
   request: z.strictObject({ ...Numbered, entries: z.array(SessionEntry).min(1).max(5000) }),
   response: z.object({}),
 };
-
-/** Types of inbound messages. */
-const INBOUND_TYPES = [
-  'text',
-  'image',
-  'video',
-  'audio',
-  'document',
-  'sticker',
-  'location',
-  'contact',
-  'poll',
-  'interactive',
-  'other',
-] as const;
-
-/** A click names its option and the clicked message. */
-const Click = z.strictObject({
-  option_id: z.string().min(1).max(500),
-  /** Null if the network sends only the id. */
-  label: z.string().max(500).nullable(),
-  source: z.enum(['native_flow', 'button', 'template_button', 'list']),
-  in_reply_to_wa_message_id: z.string().max(200).nullable(),
-});
-
-/** The whole current vote of one voter. Empty: the vote is withdrawn. */
-const PollVote = z.strictObject({
-  poll_wa_message_id: z.string().min(1).max(200),
-  /** SHA-256 of the label of each selected option, in hex, as the network sends it. */
-  chosen: z.array(z.string().regex(/^[0-9a-f]{64}$/)).max(12),
-});
-
-/** A change of an earlier message of the conversation. */
-const Change = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('edit'),
-    wa_message_id: z.string().min(1).max(200),
-    text: z.string().max(70_000),
-  }),
-  z.strictObject({ kind: z.literal('delete'), wa_message_id: z.string().min(1).max(200) }),
-  /** An empty emoji removes the reaction. */
-  z.strictObject({
-    kind: z.literal('reaction'),
-    wa_message_id: z.string().min(1).max(200),
-    emoji: z.string().max(100),
-  }),
-]);
-
-/** The file of an inbound message, already uploaded by `media-upload`, or why there is none. */
-const InboundMedia = z.union([
-  z.strictObject({
-    media_id: uuid(),
-    duration_s: z.number().min(0).max(1_000_000).optional(),
-    voice: z.boolean().optional(),
-  }),
-  z.strictObject({ error: z.string().min(1).max(200) }),
-]);
-
-const InboundMessage = z.strictObject({
-  wa_message_id: z.string().min(1).max(200),
-  /** Network id of the conversation. */
-  chat: z.string().max(100),
-  /** Network id of the sender: the contact, or the member of the group. */
-  from: z.string().max(100),
-  /**
-   * The other id of the contact (in a direct chat) or of the sender (in a group), if the network sends both the phone
-   * number and the LID. From then on, both ids are one contact.
-   */
-  alt: z.string().max(100).nullish(),
-  from_name: z.string().max(300).nullable(),
-  from_me: z.boolean(),
-  at: time(),
-  type: z.enum(INBOUND_TYPES),
-  text: z.string().max(70_000).nullable(),
-  quoted_wa_message_id: z.string().max(200).nullable(),
-  is_forwarded: z.boolean().optional(),
-  /** Network ids. */
-  mentions: z.array(z.string().max(100)).max(1024).optional(),
-  location: z
-    .strictObject({
-      latitude: z.number(),
-      longitude: z.number(),
-      name: z.string().max(1000).optional(),
-      address: z.string().max(1000).optional(),
-    })
-    .optional(),
-  contacts: z
-    .array(z.strictObject({ name: z.string().max(1000), phones: z.array(z.string().max(100)).max(50) }))
-    .max(300)
-    .optional(),
-  media: InboundMedia.optional(),
-  /** At most one of these three. A change does not create a message. */
-  click: Click.optional(),
-  vote: PollVote.optional(),
-  change: Change.optional(),
-});
-export type InboundMessage = z.infer<typeof InboundMessage>;
 
 /**
  * Stores contact, event and webhook deliveries of each message in one transaction. Duplicates by (instance, chat,

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type {
   ClaimedMessage,
-  InboundMessage,
   OpenPairing,
   MediaUploadResponse,
   SessionEntry,
 } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { Logger } from '@gwk/core/log';

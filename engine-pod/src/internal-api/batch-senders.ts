@@ -1,5 +1,6 @@
 import type { Logger } from '@gwk/core/log';
-import type { InboundMessage, Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
+import type { Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { BuiltMessageRecord } from '../sends/send-task.js';
 import type { InternalApiClient } from './client.js';
 import { BatchSender } from './batch-sender.js';

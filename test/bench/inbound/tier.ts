@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '@gwk/api/database/database';
-import type { InboundMessage, LeaseIdentity } from '@gwk/core/protocol/engine';
+import type { LeaseIdentity } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { apiEnvironment, commandEnvironment } from '../../support/gateway/gateway-settings.js';

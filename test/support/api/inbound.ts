@@ -4,7 +4,7 @@ import type { Message } from '@gwk/api/generated/prisma/client';
 import { sealMenu } from '@gwk/api/messages/content';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import type { OpenMenu } from '@gwk/core/menus/replies';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { sharedInternalApi, type InternalApiWorld, type TestEngine } from './internal-api.js';
 
 /** Inbound messages over the engine protocol, and the events that result. */

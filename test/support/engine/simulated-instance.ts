@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { ClaimedMessage, InboundMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import type { ClaimedMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { createLogger } from '@gwk/core/log';
 import type { OutboundContent } from '@gwk/core/resources/message';

@@ -4,7 +4,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { ManualClock } from '@gwk/test/support/clock';
 import { until } from '@gwk/test/support/wait';
 import { openApi } from '@gwk/test/support/api/open-api';

@@ -1,7 +1,7 @@
 import { failpoint } from '@gwk/core/failpoints';
 import type { Logger } from '@gwk/core/log';
 import type { proto } from '@whiskeysockets/baileys';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, JournalEntry } from './journal.js';
 import { KeyedLock } from '../session/keyed-lock.js';

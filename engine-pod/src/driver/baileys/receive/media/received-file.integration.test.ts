@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 import { classifyError } from './download.js';

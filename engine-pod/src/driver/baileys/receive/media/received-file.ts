@@ -1,5 +1,5 @@
 import type { MediaType, proto } from '@whiskeysockets/baileys';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { backoffDelay } from '../../../../backoff.js';
 import type { Clock } from '@gwk/core/clock';
 import { waitOnClock, unrefClock } from '../../../../clock.js';

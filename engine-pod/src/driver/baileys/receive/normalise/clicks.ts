@@ -1,5 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 
 type Click = NonNullable<InboundMessage['click']>;
 type Source = Click['source'];

@@ -1,4 +1,4 @@
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { Content } from '@gwk/network/control/client';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 

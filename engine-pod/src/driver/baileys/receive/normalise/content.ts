@@ -1,5 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { parseEdit } from './edits.js';
 import { parseClick } from './clicks.js';
 

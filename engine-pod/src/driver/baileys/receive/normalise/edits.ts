@@ -1,5 +1,5 @@
 import { proto } from '@whiskeysockets/baileys';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { unwrapMessage } from './envelope.js';
 
 type Edit = NonNullable<InboundMessage['change']>;

@@ -1,5 +1,5 @@
 import { decryptPollVote, type proto } from '@whiskeysockets/baileys';
-import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { deriveMessageSecret } from '../../send/build.js';
 import type { Envelope, OwnIds } from './envelope.js';
 
