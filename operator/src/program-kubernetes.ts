@@ -2,7 +2,6 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { loadKubeAccess, createKubeConfigAccess } from './cluster/kubernetes/access.js';
 import { KubeClient } from './cluster/kubernetes/client.js';
 import { KubernetesCluster } from './cluster/kubernetes/kubernetes.js';
 import { LeaderElector, type LeaderTimes } from './cluster/kubernetes/leader-election.js';
@@ -34,10 +33,9 @@ export async function startOnKubernetes(
   if (config.profilesFile === undefined)
     throw new Error('set GWK_OPERATOR_PROFILES to a file with engine profiles');
   const profiles = readProfiles(config.profilesFile);
-  const access = options.kube ? createKubeConfigAccess(options.kube) : await loadKubeAccess();
-  const own = access.namespace ?? 'default';
   const calls = createKubernetesMetrics();
-  const client = new KubeClient(access, { onCall: calls.count });
+  const client = new KubeClient({ kube: options.kube, onCall: calls.count });
+  const own = client.namespace;
   const cluster = new KubernetesCluster({
     client,
     log,

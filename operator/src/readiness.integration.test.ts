@@ -1,12 +1,11 @@
 import { operatorSettings } from '@gwk/core/config/operator';
 import { loadConfig } from '@gwk/core/config/load';
 import { createLogger } from '@gwk/core/log';
-import { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig, V1MicroTime } from '@kubernetes/client-node';
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { formatMicroTime } from './cluster/kubernetes/leader-election.js';
 import { checkApi } from './controller/create-controller.js';
 import type { RunningOperator } from './options.js';
 import { startOnKubernetes } from './program-kubernetes.js';
@@ -53,7 +52,7 @@ const send = (response: ServerResponse, code: number, body: object): void =>
 
 function answerLease(method: string, response: ServerResponse): void {
   if (leader === null && method === 'GET') return send(response, 404, { reason: 'NotFound' });
-  const spec = { holderIdentity: leader, leaseDurationSeconds: 15, renewTime: formatMicroTime(Date.now()) };
+  const spec = { holderIdentity: leader, leaseDurationSeconds: 15, renewTime: new V1MicroTime() };
   send(response, 200, {
     metadata: { name: 'gwk-operator', namespace: 'default', resourceVersion: '1' },
     spec,

@@ -1,9 +1,8 @@
 import { FaultyApi } from './faulty-api.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
-import { KubeConfig } from '@kubernetes/client-node';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { recordingLog } from '../support/operator/folder.js';
 import { pause, until } from '../support/wait.js';
-import { createKubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient } from '@gwk/operator/cluster/kubernetes/client';
 import { Informer, type KubeObject, type WatchTimes } from '@gwk/operator/cluster/kubernetes/informer';
 
@@ -26,7 +25,7 @@ describeOnKubernetes('an informer', (cluster) => {
       { name: 'test', server, skipTLSVerify: true },
       { name: 'admin', token: cluster().plane.token },
     );
-    client = new KubeClient(createKubeConfigAccess(kube));
+    client = new KubeClient({ kube });
     changes = [];
   });
 
@@ -54,13 +53,18 @@ describeOnKubernetes('an informer', (cluster) => {
   };
 
   async function start(times: Partial<WatchTimes> = {}): Promise<void> {
+    const core = client.makeApiClient(CoreV1Api);
+    const known = new Map<string, string>();
     informer = new Informer<ConfigMap, string>({
       client,
       path: path(),
+      list: (page) => core.listNamespacedConfigMap({ namespace, ...page }),
       log: recordingLog(),
       transform: ({ data }) => data?.['value'] ?? null,
-      onChange: (name, before, after) =>
-        changes.push(`${name.split('/')[1]} ${before ?? '-'} ${after ?? '-'}`),
+      onChange: (name, value, deleted) => {
+        changes.push(`${name.split('/')[1]} ${known.get(name) ?? '-'} ${deleted ? '-' : value}`);
+        known.set(name, value);
+      },
       times: { backoffMs: 20, maxBackoffMs: 100, ...times },
     });
     await informer.start();

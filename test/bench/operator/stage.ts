@@ -1,11 +1,10 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { CoreV1Api, CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
 import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { createKubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
-import { isCode, KubeClient, PATCH_TYPES, type KubeCall } from '@gwk/operator/cluster/kubernetes/client';
+import { isCode, KubeClient, PATCH } from '@gwk/operator/cluster/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
-import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
+import { ENGINE_SELECTOR, INSTANCES } from '@gwk/operator/cluster/kubernetes/names';
 import { Informer } from '@gwk/operator/cluster/kubernetes/informer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,12 +25,15 @@ export interface Usage {
 export class OperatorBench {
   readonly api = new BenchInternalApi();
   readonly readyNames = new Set<string>();
+  readonly #scheduled = new Set<string>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-bench-operator-'));
   #operatorPort = 0;
   #internalUrl = '';
   #onInstance: (name: string, resource: InstanceResource | null) => void = () => undefined;
   namespace = '';
   #client!: KubeClient;
+  #core!: CoreV1Api;
+  #objects!: CustomObjectsApi;
   #program!: Program;
   #instances!: Informer<InstanceResource, InstanceResource>;
   #watches: { stop: () => Promise<void> }[] = [];
@@ -43,7 +45,9 @@ export class OperatorBench {
     bench.namespace = await bench.cluster.namespace('bench');
     const kube = new KubeConfig();
     kube.loadFromFile(bench.cluster.plane.kubeconfig);
-    bench.#client = new KubeClient(createKubeConfigAccess(kube));
+    bench.#client = new KubeClient({ kube });
+    bench.#core = bench.#client.makeApiClient(CoreV1Api, CALL_TIMEOUT_MS);
+    bench.#objects = bench.#client.makeApiClient(CustomObjectsApi, CALL_TIMEOUT_MS);
     await bench.#watch();
     bench.#internalUrl = await bench.api.listen();
     await bench.startOperator();
@@ -66,7 +70,11 @@ export class OperatorBench {
       metadata: { name },
       spec: { account: 'main', kind: 'sandbox' },
     };
-    await this.#repeated({ method: 'POST', path: instancePath(this.namespace), body });
+    await this.#repeated(() => this.#objects.createNamespacedCustomObject({ ...this.#instancesPlace, body }));
+  }
+
+  get #instancesPlace() {
+    return { ...INSTANCES, namespace: this.namespace };
   }
 
   get pid(): number | undefined {
@@ -84,9 +92,9 @@ export class OperatorBench {
       name,
       ({ status }) => (status?.observedGeneration ?? 0) > generation,
       () => {
-        const path = instancePath(this.namespace, name);
         const body = { spec: { displayName: `Name ${Math.random()}` } };
-        return this.#repeated({ method: 'PATCH', path, type: PATCH_TYPES.merge, body });
+        const patch = { ...this.#instancesPlace, name, body };
+        return this.#repeated(() => this.#objects.patchNamespacedCustomObject(patch, PATCH.merge));
       },
     );
   }
@@ -125,10 +133,10 @@ export class OperatorBench {
   }
 
   /** Under load, a call without an answer may have taken effect. */
-  async #repeated(call: KubeCall): Promise<void> {
+  async #repeated(call: () => Promise<unknown>): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#client.call({ ...call, timeoutMs: 60_000 });
+        await call();
         return;
       } catch (error) {
         if (isCode(error, 409) && attempt > 1) return;
@@ -220,18 +228,23 @@ export class OperatorBench {
       client,
       log,
       path: `/api/v1/namespaces/${this.namespace}/pods`,
+      list: (page) => this.#core.listNamespacedPod({ namespace: this.namespace, ...page }),
       labelSelector: ENGINE_SELECTOR,
       transform: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
-      onChange: (_, before, after) => {
-        if (!before && after?.node === null) void this.#run(after);
+      onChange: (_, pod, deleted) => {
+        if (deleted || pod.node !== null || this.#scheduled.has(pod.podUid)) return;
+        this.#scheduled.add(pod.podUid);
+        void this.#run(pod);
       },
     });
     this.#instances = new Informer<InstanceResource, InstanceResource>({
       client,
       log,
       path: instancePath(this.namespace),
+      list: (page) => this.#objects.listNamespacedCustomObject({ ...this.#instancesPlace, ...page }),
       transform: (raw) => raw,
-      onChange: (key, _, after) => this.#instanceChanged(key.split('/')[1]!, after),
+      onChange: (key, resource, deleted) =>
+        this.#instanceChanged(key.split('/')[1]!, deleted ? null : resource),
     });
     this.#watches = [pods, this.#instances];
     await Promise.all([pods.start(), this.#instances.start()]);
@@ -245,22 +258,19 @@ export class OperatorBench {
 
   /** Reports what a scheduler and a kubelet would report. */
   async #run({ namespace, podName, instanceId, engine }: EnginePod): Promise<void> {
-    const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
+    const pod = { namespace, name: podName };
     const target = { apiVersion: 'v1', kind: 'Node', name: 'bench' };
     const body = { metadata: { name: podName }, target };
-    await this.#repeated({ method: 'POST', path: `${path}/binding`, body });
+    await this.#repeated(() => this.#core.createNamespacedPodBinding({ ...pod, body }));
     const state = { running: { startedAt: new Date().toISOString() } };
     const container = { name: 'engine', image: 'engine:1', imageID: '', ready: true, restartCount: 0, state };
-    await this.#repeated({
-      method: 'PATCH',
-      path: `${path}/status`,
-      type: PATCH_TYPES.merge,
-      body: { status: { phase: 'Running', containerStatuses: [container] } },
-    });
+    const status = { status: { phase: 'Running', containerStatuses: [container] } };
+    await this.#repeated(() => this.#core.patchNamespacedPodStatus({ ...pod, body: status }, PATCH.merge));
     this.api.runs(instanceId, engine);
   }
 }
 
 const ATTEMPTS = 10;
+const CALL_TIMEOUT_MS = 60_000;
 const PASS = /^gwk_operator_reconciles_total\{[^}]*\} (\d+)$/gm;
 const CALL = /^gwk_operator_kubernetes_requests_total\{verb="(\w+)",resource="([^"]+)",code="\d+"\} (\d+)$/gm;

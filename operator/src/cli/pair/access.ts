@@ -1,5 +1,5 @@
-import { loadKubeAccess, createKubeConfigAccess } from '../../cluster/kubernetes/access.js';
-import type { KubeAccess } from '../../cluster/kubernetes/client.js';
+import { KubeConfig } from '@kubernetes/client-node';
+import { KubeClient } from '../../cluster/kubernetes/client.js';
 import { CliError, findTarget } from '../instances/target.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -8,37 +8,31 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Chooses the cluster: a named kubeconfig or context, then the gateway on this machine, then kubectl's default.
  * @throws CliError
  */
-export async function findAccess(
+export function findCluster(
   { kubeconfig, context }: { kubeconfig?: string; context?: string },
   env: Environment,
   from: string,
-): Promise<KubeAccess> {
+): KubeClient {
   const named = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG'] !== undefined;
-  const local = named ? null : localAccess(env, from);
-  if (local) return local;
+  const local = named ? null : findLocal(env, from);
+  if (local) return new KubeClient({ kube: local });
   try {
-    if (kubeconfig === undefined && context === undefined) return await loadKubeAccess();
-    const { KubeConfig } = await import('@kubernetes/client-node');
     const kube = new KubeConfig();
-    if (kubeconfig === undefined) kube.loadFromDefault();
-    else kube.loadFromFile(kubeconfig);
-    if (context !== undefined) kube.setCurrentContext(context);
-    if (!kube.getCurrentCluster()) throw new Error(`no context ${kube.getCurrentContext()}`);
-    return createKubeConfigAccess(kube);
+    if (kubeconfig === undefined) return new KubeClient({ context });
+    kube.loadFromFile(kubeconfig);
+    return new KubeClient({ kube, context });
   } catch (error) {
     throw new CliError(`no cluster found: ${(error as Error).message}`, { cause: error });
   }
 }
 
-function localAccess(env: Environment, from: string): KubeAccess | null {
+function findLocal(env: Environment, from: string): KubeConfig | null {
   try {
     const { url, token } = findTarget(env, from);
-    return {
-      server: url.replace(/\/$/, ''),
-      namespace: null,
-      headers: () => Promise.resolve({ authorization: `Bearer ${token}` }),
-      dispatcher: () => Promise.resolve(undefined),
-    };
+    const kube = new KubeConfig();
+    const cluster = { name: 'local', server: url.replace(/\/$/, ''), skipTLSVerify: url.startsWith('http:') };
+    kube.loadFromClusterAndUser(cluster, { name: 'local', token });
+    return kube;
   } catch (error) {
     if (error instanceof CliError && env['GWK_CLUSTER_URL'] === undefined) return null;
     throw error;

@@ -1,4 +1,4 @@
-import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import {
   PAIRING_ANNOTATION,
   PAIRING_FIELD,
@@ -7,9 +7,10 @@ import {
   type PairingRequest,
 } from '@gwk/core/resources/pairing-request';
 import { toString as encodeQr } from 'qrcode';
-import { isCode, KubeClient, KubeError, PATCH_TYPES } from '../../cluster/kubernetes/client.js';
+import { isCode, KubeError, orNull, PATCH, type KubeClient } from '../../cluster/kubernetes/client.js';
+import { INSTANCES } from '../../cluster/kubernetes/names.js';
 import { CliError } from '../instances/target.js';
-import { findAccess } from './access.js';
+import { findCluster } from './access.js';
 import { pair, type PairCluster } from './pair.js';
 
 export interface PairOptions {
@@ -25,9 +26,8 @@ export async function runPair(name: string, options: PairOptions): Promise<void>
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
   let client: KubeClient | undefined;
   try {
-    const access = await findAccess(options, process.env, process.cwd());
-    client = new KubeClient(access);
-    const cluster = pairCluster(client, options.namespace ?? access.namespace ?? 'default', name);
+    client = findCluster(options, process.env, process.cwd());
+    const cluster = pairCluster(client, options.namespace ?? client.namespace, name);
     const terminal = {
       cluster,
       print: (text: string) => console.log(text),
@@ -51,43 +51,28 @@ function renderQr(code: string): Promise<string> {
 }
 
 function pairCluster(client: KubeClient, namespace: string, name: string): PairCluster {
-  const instance = `/apis/${MANIFEST_API_VERSION}/namespaces/${namespace}/instances/${name}`;
-  const secret = `/api/v1/namespaces/${namespace}/secrets/${pairingSecretName(name)}`;
+  const core = client.makeApiClient(CoreV1Api);
+  const objects = client.makeApiClient(CustomObjectsApi);
+  const target = { ...INSTANCES, namespace, name };
+  const secret = { namespace, name: pairingSecretName(name) };
   return {
-    instance: () => orNull(client.call<InstanceResource>({ path: instance })),
+    instance: () => orNull(objects.getNamespacedCustomObject(target)),
     async setRequest(request) {
       const annotations = { [PAIRING_ANNOTATION]: request && JSON.stringify(request) };
-      await client.call({
-        method: 'PATCH',
-        path: instance,
-        query: { fieldManager: 'gwk-pair' },
-        type: PATCH_TYPES.merge,
-        body: { metadata: { annotations } },
-      });
+      const patch = { ...target, body: { metadata: { annotations } }, fieldManager: 'gwk-pair' };
+      await objects.patchNamespacedCustomObject(patch, PATCH.merge);
     },
     async view() {
-      const found = await orNull(client.call<{ data?: Record<string, string> }>({ path: secret })).catch(
-        (error: unknown) => {
-          if (!isCode(error, 403)) throw error;
-          const name = pairingSecretName(instance.split('/').at(-1)!);
-          throw new CliError(
-            `the code is in Secret ${name} of namespace ${namespace}, which you have no right to get`,
-          );
-        },
-      );
+      const found = await orNull(core.readNamespacedSecret(secret)).catch((error: unknown) => {
+        if (!isCode(error, 403)) throw error;
+        throw new CliError(
+          `the code is in Secret ${secret.name} of namespace ${namespace}, which you have no right to get`,
+        );
+      });
       const text = found?.data?.[PAIRING_FIELD];
       return text === undefined
         ? null
         : PairingView.parse(JSON.parse(Buffer.from(text, 'base64').toString()));
     },
   };
-}
-
-async function orNull<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isCode(error, 404)) return null;
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import { loadKubeAccess } from '../../cluster/kubernetes/access.js';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { KubeClient } from '../../cluster/kubernetes/client.js';
 import { createSecretOnce } from '../../secrets/create-once.js';
 import { listSecretSpecs, type SecretNames } from '../../secrets/secret-specs.js';
@@ -17,11 +17,11 @@ export async function runMakeSecrets(options: SecretsOptions): Promise<number> {
   const mistake = findMistake(options);
   if (mistake !== null) return complain(mistake, 2);
   try {
-    const access = await loadKubeAccess();
-    const client = new KubeClient(access);
+    const client = new KubeClient();
+    const core = client.makeApiClient(CoreV1Api);
     try {
       for (const spec of listSecretSpecs(parseNames(options))) {
-        const made = await createSecretOnce(client, access.namespace ?? 'default', spec);
+        const made = await createSecretOnce(core, client.namespace, spec);
         process.stdout.write(`${JSON.stringify({ secret: spec.name, made })}\n`);
       }
     } finally {

@@ -1,88 +1,94 @@
-import { request, type Dispatcher } from 'undici';
+import {
+  createConfiguration,
+  KubeConfig,
+  PatchStrategy,
+  ResponseContext,
+  SelfDecodingBody,
+  ServerConfiguration,
+  setHeaderOptions,
+  wrapHttpLibrary,
+  type ApiConstructor,
+  type ApiType,
+  type RequestContext,
+} from '@kubernetes/client-node';
+import { request as send, type Dispatcher } from 'undici';
 
-/** Address and credentials of a Kubernetes API. */
-export interface KubeAccess {
-  server: string;
-  /** Namespace of the service account or of the kubeconfig context; null if neither names one. */
-  namespace: string | null;
-  /** Headers of one request. */
-  headers(): Promise<Record<string, string>>;
-  /** Creates a dispatcher; undefined means the global one. */
-  dispatcher(): Promise<Dispatcher | undefined>;
-}
-
-/**
- * One call of the Kubernetes API, as plain JSON. The operator does not use the typed calls of client-node 2.0.1,
- * which open a connection per call and copy every object field by field.
- */
-export interface KubeCall {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  path: string;
-  query?: Record<string, string | number | boolean | undefined>;
-  body?: unknown;
-  type?: string;
-  timeoutMs?: number;
-}
-
-export const PATCH_TYPES = {
-  apply: 'application/apply-patch+yaml',
-  json: 'application/json-patch+json',
-  merge: 'application/merge-patch+json',
-} as const;
+/** Options of the typed patches. */
+export const PATCH = {
+  apply: setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply),
+  json: setHeaderOptions('Content-Type', PatchStrategy.JsonPatch),
+  merge: setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
+};
 
 interface KubeClientOptions {
+  /** By default from KUBECONFIG, else the service account of the pod, else kubectl's default configuration. */
+  kube?: KubeConfig | undefined;
+  /** Instead of the current context. */
+  context?: string | undefined;
   timeoutMs?: number;
   /** For metrics. `code` 0: no answer. */
   onCall?: (verb: string, resource: string, code: number) => void;
 }
 
 const TIMEOUT_MS = 10_000;
-/** Recreate the dispatcher after this time, to read a changed certificate authority. */
+/** Replace the dispatcher after this time, to use changed certificates. */
 const DISPATCHER_AGE_MS = 600_000;
 
-export class KubeClient {
-  readonly #access: KubeAccess;
+/**
+ * client-node's configuration, with pooled connections, timeouts and counted calls. client-node 2.0.1 itself creates
+ * a dispatcher, and so a connection, for each call.
+ */
+export class KubeClient extends KubeConfig {
   readonly #options: KubeClientOptions;
   #pool: { dispatcher: Dispatcher | undefined; madeAt: number } | null = null;
 
-  constructor(access: KubeAccess, options: KubeClientOptions = {}) {
-    this.#access = access;
+  constructor(options: KubeClientOptions = {}) {
+    super();
     this.#options = options;
+    const { KUBECONFIG, KUBERNETES_SERVICE_HOST } = process.env;
+    if (options.kube) this.loadFromOptions(options.kube);
+    else if (KUBECONFIG === undefined && KUBERNETES_SERVICE_HOST !== undefined) this.loadFromCluster();
+    else this.loadFromDefault();
+    if (options.context !== undefined) this.setCurrentContext(options.context);
+    if (!this.getCurrentCluster())
+      throw new Error(`no context ${this.getCurrentContext()} in the kubeconfig`);
   }
 
-  /** @throws KubeError with the server's answer, or with code 0 if none arrived: the call may have taken effect */
-  async call<T>(call: KubeCall): Promise<T> {
-    // Not AbortSignal.timeout, which keeps every request in memory until its timeout.
-    const timeout = new AbortController();
-    const ms = call.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
-    const timer = setTimeout(() => timeout.abort(new DOMException('no answer in time', 'TimeoutError')), ms);
-    try {
-      const { statusCode, body } = await this.#send(call, timeout.signal);
-      const text = await body.text();
-      this.#count(call, statusCode);
-      if (!isOk(statusCode)) throw parseError(statusCode, text);
-      return JSON.parse(text) as T;
-    } catch (error) {
-      if (error instanceof KubeError) throw error;
-      this.#count(call, 0);
-      throw new KubeError(0, 'NoAnswer', (error as Error).name, error);
-    } finally {
-      clearTimeout(timer);
-    }
+  /** Namespace of the service account or of the context. */
+  get namespace(): string {
+    return this.getContextObject(this.getCurrentContext())?.namespace ?? 'default';
   }
 
-  /** Yields lines until the server ends the stream, the stream breaks, or `signal` aborts. */
-  async *lines(call: KubeCall, signal: AbortSignal): AsyncGenerator<string> {
-    const { statusCode, body } = await this.#send(call, signal);
-    this.#count(call, statusCode);
-    if (!isOk(statusCode)) throw parseError(statusCode, await body.text());
-    const decoder = new TextDecoder();
-    let rest = '';
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-      rest = parts.pop()!;
-      for (const line of parts) if (line !== '') yield line;
+  /**
+   * Calls of this API throw a KubeError with the server's answer, or with code 0 if none arrived: then the call may
+   * have taken effect.
+   */
+  override makeApiClient<T extends ApiType>(
+    type: ApiConstructor<T>,
+    timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS,
+  ): T {
+    const configuration = createConfiguration({
+      baseServer: new ServerConfiguration(this.getCurrentCluster()!.server, {}),
+      authMethods: { default: this },
+      httpApi: wrapHttpLibrary({ send: (request) => this.#call(request, timeoutMs) }),
+    });
+    return new type(configuration);
+  }
+
+  /** client-node's Watch calls this too. */
+  override async applySecurityAuthentication(request: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(request);
+    const now = Date.now();
+    if (!this.#pool || now - this.#pool.madeAt >= DISPATCHER_AGE_MS) {
+      // Watches on the previous dispatcher end by themselves, and close() waits for them.
+      void this.#pool?.dispatcher?.close();
+      this.#pool = { dispatcher: request.getDispatcher(), madeAt: now };
     }
+    if (this.#pool.dispatcher) request.setDispatcher(this.#pool.dispatcher);
+  }
+
+  count(verb: string, path: string, code: number): void {
+    this.#options.onCall?.(verb, parseResource(path), code);
   }
 
   async close(): Promise<void> {
@@ -90,45 +96,37 @@ export class KubeClient {
     this.#pool = null;
   }
 
-  async #send(call: KubeCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const url = new URL(this.#access.server + call.path);
-    for (const [name, value] of Object.entries(call.query ?? {}))
-      if (value !== undefined) url.searchParams.set(name, String(value));
-    const headers = await this.#access.headers();
-    const dispatcher = await this.#pooled();
-    return request(url, {
-      method: call.method ?? 'GET',
-      signal,
-      // A watch is silent while nothing changes, so the caller sets the timeout.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      ...(dispatcher && { dispatcher }),
-      headers: {
-        ...headers,
-        accept: 'application/json',
-        ...(call.body !== undefined && { 'content-type': call.type ?? 'application/json' }),
-      },
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-    });
-  }
-
-  async #pooled(): Promise<Dispatcher | undefined> {
-    const now = Date.now();
-    if (this.#pool && now - this.#pool.madeAt < DISPATCHER_AGE_MS) return this.#pool.dispatcher;
-    const dispatcher = await this.#access.dispatcher();
-    // Watches on the previous dispatcher end by themselves, and close() waits for them.
-    void this.#pool?.dispatcher?.close();
-    this.#pool = { dispatcher, madeAt: now };
-    return dispatcher;
-  }
-
-  #count({ method = 'GET', path, query }: KubeCall, code: number): void {
-    const verb = query?.['watch'] ? 'WATCH' : method;
-    this.#options.onCall?.(verb, parseResource(path), code);
+  async #call(request: RequestContext, timeoutMs: number): Promise<ResponseContext> {
+    // Not AbortSignal.timeout, which keeps every request in memory until its timeout.
+    const timeout = new AbortController();
+    const timer = setTimeout(
+      () => timeout.abort(new DOMException('no answer in time', 'TimeoutError')),
+      timeoutMs,
+    );
+    const [url, method] = [request.getUrl(), request.getHttpMethod()];
+    const [body, dispatcher] = [request.getBody() as string | undefined, request.getDispatcher()];
+    try {
+      const answer = await send(url, {
+        method,
+        signal: timeout.signal,
+        headers: request.getHeaders(),
+        ...(dispatcher && { dispatcher }),
+        ...(body !== undefined && { body }),
+      });
+      const text = await answer.body.text();
+      this.count(method, new URL(url).pathname, answer.statusCode);
+      if (answer.statusCode >= 300) throw parseError(answer.statusCode, text);
+      const [type, bytes] = [{ 'content-type': 'application/json' }, Promise.resolve(Buffer.from(text))];
+      return new ResponseContext(answer.statusCode, type, new SelfDecodingBody(bytes));
+    } catch (error) {
+      if (error instanceof KubeError) throw error;
+      this.count(method, new URL(url).pathname, 0);
+      throw new KubeError(0, 'NoAnswer', (error as Error).name, error);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
-
-const isOk = (code: number): boolean => code >= 200 && code < 300;
 
 /** `reason` is the server's reason (NotFound, AlreadyExists, Conflict, Expired, ...). */
 export class KubeError extends Error {
@@ -145,6 +143,16 @@ export class KubeError extends Error {
 
 export const isCode = (error: unknown, ...codes: number[]): boolean =>
   error instanceof KubeError && codes.includes(error.code);
+
+/** Null: the object does not exist. */
+export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isCode(error, 404)) return null;
+    throw error;
+  }
+}
 
 /** A body that is not a Status (a proxy's page, plain text) leaves only the code. */
 function parseError(code: number, text: string): KubeError {

@@ -1,7 +1,6 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { Pod } from '../cluster.js';
-import { derivePod, readPod, type RawPod } from './engine-pod.js';
-import { readNode } from './nodes.js';
+import { derivePod, isNodeLost, readPod, type RawPod } from './engine-pod.js';
 import { buildPod, computeRevision } from './pod-spec.js';
 import { readProfiles, readVersion, type Profile } from './profiles.js';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
@@ -219,7 +218,7 @@ test.each([
     status,
     spec: { taints: taints.map((key) => ({ key, effect: 'NoExecute' })) },
   };
-  expect(readNode(node as never)).toEqual({ lost });
+  expect(isNodeLost(node as never)).toEqual(lost);
 });
 
 test.each([

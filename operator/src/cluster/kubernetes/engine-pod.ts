@@ -1,4 +1,4 @@
-import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kubernetes/client-node';
+import type { V1ContainerState, V1ContainerStateTerminated, V1Node, V1Pod } from '@kubernetes/client-node';
 import type { EndedPod, LivePod, Pod, PodTemplate, WaitingReason } from '../cluster.js';
 import { ANNOTATIONS, COMPONENT, LABELS, buildPodName } from './names.js';
 import type { KubeObject } from './informer.js';
@@ -205,4 +205,18 @@ function readWaitingReason({ status }: RawPod, state: V1ContainerState | undefin
 
 function parseTime(time: Date | string | undefined): number | null {
   return time === undefined ? null : new Date(time).getTime();
+}
+
+export type RawNode = KubeObject & Pick<V1Node, 'spec' | 'status'>;
+
+const LOST_TAINTS = new Set(['node.kubernetes.io/unreachable', 'node.kubernetes.io/out-of-service']);
+
+/**
+ * A node is lost when its kubelet has been unreachable for so long that the control plane gave it up. A node that
+ * reports itself not ready still answers.
+ */
+export function isNodeLost({ spec, status }: RawNode): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const tainted = spec?.taints?.some(({ key }) => LOST_TAINTS.has(key)) ?? false;
+  return ready?.status === 'Unknown' || tainted;
 }

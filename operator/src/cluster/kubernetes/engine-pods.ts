@@ -1,15 +1,15 @@
+import { CoreV1Api } from '@kubernetes/client-node';
 import { fromPublicId } from '@gwk/core/ids';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PodExists, type Pod, type PodPlan, type PodTemplate, type Target } from '../cluster.js';
-import { isCode, KubeError, PATCH_TYPES, type KubeClient } from './client.js';
-import { derivePod, readPod, type EnginePod, type RawPod } from './engine-pod.js';
+import { isCode, KubeError, PATCH, type KubeClient } from './client.js';
+import { derivePod, isNodeLost, readPod, type EnginePod, type RawNode, type RawPod } from './engine-pod.js';
 import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
-import { readNode, type NodeState, type RawNode } from './nodes.js';
 import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from './pod-spec.js';
 import type { Profile, Profiles } from './profiles.js';
-import { Informer, type WatchTimes } from './informer.js';
+import { Informer, type Page, type WatchTimes } from './informer.js';
 
 interface EnginePodsOptions {
   client: KubeClient;
@@ -26,6 +26,7 @@ const CACHE_TIMEOUT_MS = 5000;
 const CACHE_POLL_MS = 20;
 const FORGOTTEN_MAX = 1000;
 const NAME_BYTES = 5;
+export const LIST_TIMEOUT_MS = 90_000;
 
 /**
  * Pods of engines. The pod name is the mutex: `create` creates a pod and never changes an existing one. A pod whose
@@ -33,9 +34,10 @@ const NAME_BYTES = 5;
  */
 export class EnginePods {
   readonly #options: EnginePodsOptions;
-  readonly #client: KubeClient;
+  readonly #core: CoreV1Api;
   readonly #pods: Informer<RawPod, EnginePod>[];
-  readonly #nodes: Informer<RawNode, NodeState>;
+  readonly #nodes: Informer<RawNode, { lost: boolean }>;
+  readonly #lostNodes = new Set<string>();
   readonly #byKey = new Map<string, EnginePod>();
   readonly #byEngine = new Map<string, EnginePod>();
   /** Ended pods whose object is gone and whose exit is not reported yet. */
@@ -49,8 +51,9 @@ export class EnginePods {
 
   constructor(options: EnginePodsOptions) {
     this.#options = options;
-    this.#client = options.client;
     const { client, log, watchTimes: times = {} } = options;
+    this.#core = client.makeApiClient(CoreV1Api);
+    const lists = client.makeApiClient(CoreV1Api, LIST_TIMEOUT_MS);
     this.#pods = (options.namespaces ?? [null]).map(
       (namespace) =>
         new Informer<RawPod, EnginePod>({
@@ -58,19 +61,24 @@ export class EnginePods {
           log,
           times,
           path: namespace === null ? '/api/v1/pods' : `/api/v1/namespaces/${namespace}/pods`,
+          list: (page: Page) =>
+            namespace === null
+              ? lists.listPodForAllNamespaces(page)
+              : lists.listNamespacedPod({ namespace, ...page }),
           labelSelector: ENGINE_SELECTOR,
           transform: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
-          onChange: (_, before, after) => this.#podChanged(before, after),
+          onChange: (_, pod, deleted) => this.#podChanged(pod, deleted),
           onListed: () => this.#onListed(),
         }),
     );
-    this.#nodes = new Informer<RawNode, NodeState>({
+    this.#nodes = new Informer<RawNode, { lost: boolean }>({
       client,
       log,
       times,
       path: '/api/v1/nodes',
-      transform: readNode,
-      onChange: (name, before, after) => this.#nodeChanged(name, before, after),
+      list: (page) => lists.listNode(page),
+      transform: (raw) => ({ lost: isNodeLost(raw) }),
+      onChange: (name, { lost }, deleted) => this.#nodeChanged(name, lost && !deleted),
     });
     for (const [name, profile] of Object.entries(options.profiles))
       this.#revisions.set(name, computeRevision(profile, options.settings));
@@ -106,7 +114,7 @@ export class EnginePods {
   of(key: string): Pod {
     const pod = this.#byKey.get(key) ?? this.#endedWithoutObject.get(key);
     if (!pod) return { phase: 'absent' };
-    const lost = pod.node !== null && (this.#nodes.get(pod.node)?.lost ?? false);
+    const lost = pod.node !== null && this.#lostNodes.has(pod.node);
     return derivePod(pod, lost);
   }
 
@@ -155,23 +163,19 @@ export class EnginePods {
   }
 
   async #createSecret(plan: PodPlan): Promise<void> {
-    await this.#client.call({
-      method: 'POST',
-      path: `/api/v1/namespaces/${parseKey(plan.key).namespace}/secrets`,
-      query: { fieldManager: FIELD_MANAGERS.objects },
-      body: buildTokenSecret(plan, this.#options.settings),
-    });
+    const { namespace } = parseKey(plan.key);
+    const body = buildTokenSecret(plan, this.#options.settings);
+    await this.#core.createNamespacedSecret({ namespace, body, fieldManager: FIELD_MANAGERS.objects });
   }
 
   /** Create instead of apply: apply would overwrite a foreign pod with this name. */
   async #createPod(plan: PodPlan, profile: Profile): Promise<string> {
     const { namespace } = parseKey(plan.key);
     const body = buildPod(plan, profile, this.#options.settings);
-    const path = `/api/v1/namespaces/${namespace}/pods`;
-    const query = { fieldManager: FIELD_MANAGERS.objects };
     try {
-      const made = await this.#client.call<RawPod>({ method: 'POST', path, query, body });
-      return made.metadata.uid;
+      const fieldManager = FIELD_MANAGERS.objects;
+      const made = await this.#core.createNamespacedPod({ namespace, body, fieldManager });
+      return made.metadata!.uid!;
     } catch (error) {
       // Keep the Secret after a call without an answer: the pod may exist and need it.
       if (error instanceof KubeError && error.code !== 0) await this.#removeSecret(plan);
@@ -183,34 +187,29 @@ export class EnginePods {
   async #describeConflict({ key }: PodPlan): Promise<Error> {
     const { namespace, name } = parseKey(key);
     const podName = buildPodName(name);
-    const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
-    const { metadata } = await this.#client.call<RawPod>({ path });
-    return new PodExists(podName, metadata.labels?.[LABELS.managedBy] !== MANAGED_BY);
+    const { metadata } = await this.#core.readNamespacedPod({ namespace, name: podName });
+    return new PodExists(podName, metadata?.labels?.[LABELS.managedBy] !== MANAGED_BY);
   }
 
   /**
    * Garbage collection then deletes the Secret with its pod. If this fails, the Secret stays until its Instance is
    * deleted.
    */
-  async #setSecretOwner(plan: PodPlan, podUid: string): Promise<void> {
-    const { namespace, name } = parseKey(plan.key);
+  async #setSecretOwner({ key, name: secret }: PodPlan, podUid: string): Promise<void> {
+    const { namespace, name } = parseKey(key);
     const owner = { apiVersion: 'v1', kind: 'Pod', name: buildPodName(name), uid: podUid };
-    await this.#client
-      .call({
-        method: 'PATCH',
-        path: `/api/v1/namespaces/${namespace}/secrets/${plan.name}`,
-        query: { fieldManager: FIELD_MANAGERS.objects },
-        type: PATCH_TYPES.merge,
-        body: { metadata: { ownerReferences: [owner] } },
-      })
+    const body = { metadata: { ownerReferences: [owner] } };
+    const target = { namespace, name: secret, fieldManager: FIELD_MANAGERS.objects };
+    await this.#core
+      .patchNamespacedSecret({ ...target, body }, PATCH.merge)
       .catch((error: unknown) =>
-        this.#options.log.info({ secret: plan.name, err: error }, 'owner of an engine secret not set'),
+        this.#options.log.info({ secret, err: error }, 'owner of an engine secret not set'),
       );
   }
 
-  async #removeSecret(plan: PodPlan): Promise<void> {
-    const path = `/api/v1/namespaces/${parseKey(plan.key).namespace}/secrets/${plan.name}`;
-    await this.#client.call({ method: 'DELETE', path }).catch(() => undefined);
+  async #removeSecret({ key, name }: PodPlan): Promise<void> {
+    const { namespace } = parseKey(key);
+    await this.#core.deleteNamespacedSecret({ namespace, name }).catch(() => undefined);
   }
 
   /** Otherwise the next reconcile would try to create it again. */
@@ -221,19 +220,19 @@ export class EnginePods {
 
   /** Deletes this pod, not a later one with the same name. */
   async #delete(pod: EnginePod, options: { gracePeriodSeconds?: number }): Promise<void> {
-    const path = `/api/v1/namespaces/${pod.namespace}/pods/${pod.podName}`;
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.podUid }, ...options };
+    const { namespace, podName: name } = pod;
+    const body = { preconditions: { uid: pod.podUid }, ...options };
     try {
-      await this.#client.call({ method: 'DELETE', path, body });
+      await this.#core.deleteNamespacedPod({ namespace, name, body });
     } catch (error) {
       if (!isCode(error, 404, 409)) throw error;
     }
   }
 
-  #podChanged(before: EnginePod | undefined, after: EnginePod | null): void {
-    if (after) this.#store(after);
-    else if (before) this.#remove(before);
-    this.#onChange((after ?? before)!.key);
+  #podChanged(pod: EnginePod, deleted: boolean): void {
+    if (deleted) this.#remove(pod);
+    else this.#store(pod);
+    this.#onChange(pod.key);
   }
 
   #store(pod: EnginePod): void {
@@ -256,15 +255,17 @@ export class EnginePods {
     if (this.#forgotten.size > FORGOTTEN_MAX && oldest !== undefined) this.#forgotten.delete(oldest);
   }
 
-  #nodeChanged(name: string, before: NodeState | undefined, after: NodeState | null): void {
-    if (before?.lost === after?.lost) return;
+  #nodeChanged(name: string, lost: boolean): void {
+    if (lost === this.#lostNodes.has(name)) return;
+    if (lost) this.#lostNodes.add(name);
+    else this.#lostNodes.delete(name);
     for (const pod of this.#byKey.values()) if (pod.node === name) this.#onChange(pod.key);
   }
 
   /** Without the right to read nodes, the operator does not move engines of lost nodes. */
   async #canReadNodes(): Promise<boolean> {
     try {
-      await this.#client.call({ path: '/api/v1/nodes', query: { limit: 1 } });
+      await this.#core.listNode({ limit: 1 });
       return true;
     } catch (error) {
       if (!isCode(error, 403)) return true;

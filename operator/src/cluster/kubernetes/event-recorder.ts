@@ -1,8 +1,9 @@
+import { CoreV1Api } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { randomBytes } from 'node:crypto';
 import type { InstanceEvent, Target } from '../cluster.js';
-import { PATCH_TYPES, type KubeClient } from './client.js';
+import { PATCH, type KubeClient } from './client.js';
 import { MANAGED_BY, parseKey } from './names.js';
 
 /** An Event object already written. Repetitions increase its count. */
@@ -22,7 +23,7 @@ const MAX_PENDING = 5000;
 
 /** Writes Events of Instances for `kubectl describe`, in the background. A failed write has no other effect. */
 export class EventRecorder {
-  readonly #client: KubeClient;
+  readonly #core: CoreV1Api;
   readonly #log: Logger;
   readonly #written = new Map<string, WrittenEvent>();
   #pending = 0;
@@ -30,7 +31,7 @@ export class EventRecorder {
   readonly #queues: Promise<void>[] = Array.from({ length: QUEUES }, () => Promise.resolve());
 
   constructor(client: KubeClient, log: Logger) {
-    this.#client = client;
+    this.#core = client.makeApiClient(CoreV1Api);
     this.#log = log;
   }
 
@@ -68,10 +69,9 @@ export class EventRecorder {
   ): Promise<{ namespace: string; event: string }> {
     const { namespace, name } = parseKey(key);
     const event = `${name}.${randomBytes(8).toString('hex')}`;
-    const time = new Date(now).toISOString();
-    await this.#client.call({
-      method: 'POST',
-      path: `/api/v1/namespaces/${namespace}/events`,
+    const time = new Date(now);
+    await this.#core.createNamespacedEvent({
+      namespace,
       body: {
         metadata: { name: event, namespace },
         involvedObject: { apiVersion: MANIFEST_API_VERSION, kind: 'Instance', namespace, name, uid },
@@ -92,12 +92,9 @@ export class EventRecorder {
   async #increaseCount(written: WrittenEvent, now: number): Promise<void> {
     written.count++;
     written.at = now;
-    await this.#client.call({
-      method: 'PATCH',
-      path: `/api/v1/namespaces/${written.namespace}/events/${written.event}`,
-      type: PATCH_TYPES.merge,
-      body: { count: written.count, lastTimestamp: new Date(now).toISOString() },
-    });
+    const { namespace, event: name, count } = written;
+    const body = { count, lastTimestamp: new Date(now) };
+    await this.#core.patchNamespacedEvent({ namespace, name, body }, PATCH.merge);
   }
 
   #remember(id: string, written: WrittenEvent): void {

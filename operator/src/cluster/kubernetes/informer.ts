@@ -1,26 +1,34 @@
+import { ListWatch, Watch } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCode, KubeError, type KubeClient } from './client.js';
+import { isCode, type KubeClient } from './client.js';
 
 export interface KubeObject {
   metadata: { name: string; namespace?: string; uid: string; resourceVersion: string };
 }
 
+/** Query of one page of a list. */
+export interface Page {
+  limit: number;
+  _continue?: string;
+  labelSelector?: string;
+}
+
 interface InformerOptions<Raw extends KubeObject, Cached> {
   client: KubeClient;
-  /** Path of the list. */
+  /** Typed call that lists a page. */
+  list: (page: Page) => Promise<unknown>;
+  /** Path of the watch. */
   path: string;
   labelSelector?: string;
   log: Logger;
-  /** Returns the cached form of an object; null: ignore the object. */
+  /** Returns the cached form of an object; null: ignore the object. Must not throw. */
   transform: (raw: Raw) => Cached | null;
-  /** Must not throw, and must only queue work. `after` null: the object was deleted. */
-  onChange: (name: string, before: Cached | undefined, after: Cached | null) => void;
+  /** Must not throw, and must only queue work. A deletion passes the final state. */
+  onChange: (name: string, object: Cached, deleted: boolean) => void;
   /** Called after each complete list. */
   onListed?: () => void;
   times?: Partial<WatchTimes>;
-  /** In [0, 1). */
-  random?: () => number;
 }
 
 export interface WatchTimes {
@@ -45,33 +53,38 @@ const TIMES: WatchTimes = {
 };
 const WATCH_SECONDS = 290;
 
+type Versioned = Pick<KubeObject, 'metadata'> | Pick<Entry<unknown>, 'metadata'>;
+
+/** Cached instead of the whole object. ListWatch needs the metadata. */
 interface Entry<Cached> {
-  version: string;
+  metadata: { name: string; namespace?: string; resourceVersion: string };
   cached: Cached;
 }
 
+type Emit = (type: string, object: unknown) => void;
+type Failure = Error & { statusCode?: number };
+
 /**
- * A cache of all objects of one kind, kept up to date by list and watch.
+ * A cache of all objects of one kind, kept up to date by client-node's ListWatch.
  *
  *   list ──> watch ──(normal end)──> watch again from the last version
  *     ^        │
  *     │        ├──(reset, 5xx, no data)──backoff──> watch again; after three failures in a row: list
  *     └────────┴──(410 version too old, or relist period over)
  *
- * A list is compared with the cache, so that deletions missed by the watch are noticed. The informer never stops by
- * itself.
+ * ListWatch stops at each failure but 410, so this class starts it again, or reports a 410 to it.
  */
 export class Informer<Raw extends KubeObject, Cached> {
   readonly #options: InformerOptions<Raw, Cached>;
   readonly #times: WatchTimes;
-  readonly #items = new Map<string, Entry<Cached>>();
+  readonly #cache: ListWatch<Entry<Cached>>;
   readonly #stopping = new AbortController();
-  #version: string | null = null;
+  #emit: Emit = () => undefined;
   #failures = 0;
   #listedAt = 0;
   #receivedAt = 0;
-  #running: Promise<void> = Promise.resolve();
-  #firstAnswer: (() => void) | null = null;
+  #isListNew = false;
+  #resolveStart: () => void = () => undefined;
   /** The last answer was 403: the namespace or the right to read it is gone. */
   forbidden = false;
   /** For metrics. */
@@ -81,6 +94,16 @@ export class Informer<Raw extends KubeObject, Cached> {
   constructor(options: InformerOptions<Raw, Cached>) {
     this.#options = options;
     this.#times = { ...TIMES, ...options.times };
+    this.#cache = new ListWatch(
+      options.path,
+      this.#createWatch(),
+      () => this.#list(),
+      false,
+      options.labelSelector,
+    );
+    for (const verb of ['add', 'update', 'delete'] as const)
+      this.#cache.on(verb, (entry) => options.onChange(formatName(entry), entry.cached, verb === 'delete'));
+    this.#cache.on('error', () => void this.#restart());
   }
 
   /**
@@ -88,15 +111,16 @@ export class Informer<Raw extends KubeObject, Cached> {
    * in both cases.
    */
   start(): Promise<void> {
-    const answered = new Promise<void>((resolve) => (this.#firstAnswer = resolve));
+    const started = new Promise<void>((resolve) => (this.#resolveStart = resolve));
     this.#receivedAt = Date.now();
-    this.#running = this.#run();
-    return Promise.race([answered, this.#running]);
+    void this.#cache.start();
+    return started;
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#running;
+    await this.#cache.stop();
+    this.#resolveStart();
   }
 
   /** Whether at least one list is complete. */
@@ -109,88 +133,81 @@ export class Informer<Raw extends KubeObject, Cached> {
     return Date.now() - this.#receivedAt;
   }
 
-  get size(): number {
-    return this.#items.size;
-  }
-
   get(name: string): Cached | undefined {
-    return this.#items.get(name)?.cached;
+    const [own, namespace] = name.split('/').reverse();
+    return this.#cache.get(own!, namespace)?.cached;
   }
 
-  names(): IterableIterator<string> {
-    return this.#items.keys();
-  }
-
-  values(): Cached[] {
-    return [...this.#items.values()].map(({ cached }) => cached);
+  names(): string[] {
+    return this.#cache.list().map(formatName);
   }
 
   /** Puts the server's answer to an own write into the cache, ahead of its watch event. */
   applyWrite(raw: Raw): void {
-    const known = this.#items.get(formatName(raw));
-    if (known && isNewer(raw.metadata.resourceVersion, known.version)) this.#put(raw);
+    const known = this.#find(raw);
+    if (!known || !isNewer(raw, known)) return;
+    const resourceVersion = this.#cache.latestResourceVersion();
+    this.#apply('MODIFIED', raw);
+    // Events of other objects may come before this version, so the watch must not resume from it.
+    this.#emit('BOOKMARK', { metadata: { resourceVersion } });
   }
 
   get #stopped(): boolean {
     return this.#stopping.signal.aborted;
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
+  #find({ metadata }: Versioned): Entry<Cached> | undefined {
+    return this.#cache.get(metadata.name, metadata.namespace);
+  }
+
+  async #list() {
+    const { list, labelSelector } = this.#options;
+    const page: Page = { limit: this.#times.pageSize, ...(labelSelector !== undefined && { labelSelector }) };
+    const entries: Entry<Cached>[] = [];
+    try {
+      for (;;) {
+        const { metadata, items } = (await list(page)) as RawList<Raw>;
+        entries.push(...items.map((raw) => this.#toEntry(raw)).filter((entry) => entry !== null));
+        const next = metadata._continue ?? metadata.continue;
+        if (!next || this.#stopped) {
+          this.#isListNew = true;
+          return { metadata: { resourceVersion: metadata.resourceVersion }, items: entries };
+        }
+        page._continue = next;
+      }
+    } catch (error) {
+      this.#reportFailure(error as Failure);
+      throw error;
+    }
+  }
+
+  /** client-node 2.0.1 has no public setting for the timeout. By default it ends a quiet watch after 30 s. */
+  #createWatch(): Watch {
+    const watch = new Watch(this.#options.client);
+    Object.assign(watch, { requestTimeoutMs: this.#times.idleTimeoutMs });
+    const open = watch.watch.bind(watch);
+    watch.watch = async (path, query, emit, done) => {
+      this.#emit = emit;
+      this.#reportList();
+      const timeoutSeconds = Math.round(WATCH_SECONDS * (0.8 + Math.random() / 5));
+      const end = (error: Failure | null) => this.#watchEnded(error, done);
       try {
-        if (this.#version === null || Date.now() - this.#listedAt > this.#times.relistMs) await this.#list();
-        await this.#watch(this.#version!);
-        this.#failures = 0;
+        const whole = { ...query, allowWatchBookmarks: true, timeoutSeconds };
+        const request = await open(path, whole, (type, object) => this.#receive(type, object), end);
+        if (this.#stopped) request.abort();
+        return request;
       } catch (error) {
-        if (!this.#stopped) await this.#handleFailure(error);
+        end(error as Failure);
+        return this.#stopping;
       }
-    }
+    };
+    return watch;
   }
 
-  async #handleFailure(error: unknown): Promise<void> {
-    this.failures++;
-    this.#failures++;
-    const tooOld = isCode(error, 410);
-    if (tooOld || this.#failures >= 3) this.#version = null;
-    if (isCode(error, 403)) {
-      this.forbidden = true;
-      this.#resolveStart();
-    }
-    if (tooOld && this.#failures === 1) return;
-    const { backoffMs, maxBackoffMs } = this.#times;
-    const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(this.#failures - 1, 10));
-    const inMs = Math.round(full * (0.5 + (this.#options.random ?? Math.random)() / 2));
-    this.#options.log.info(
-      { path: this.#options.path, retry_in_ms: inMs, err: error },
-      'watch failed; retrying',
-    );
-    await sleep(inMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
-  }
-
-  async #list(): Promise<void> {
-    const { client, path, labelSelector } = this.#options;
-    const seen = new Set<string>();
-    let next: string | undefined;
-    let version: string;
-    do {
-      const page = await client.call<{
-        metadata: { resourceVersion: string; continue?: string };
-        items: Raw[];
-      }>({
-        path,
-        query: { limit: this.#times.pageSize, labelSelector, continue: next },
-        timeoutMs: this.#times.idleTimeoutMs,
-      });
-      for (const raw of page.items) {
-        seen.add(formatName(raw));
-        // A list overrides newer versions: after a restore of the cluster, versions start over.
-        this.#put(raw, { evenIfOlder: true });
-      }
-      version = page.metadata.resourceVersion;
-      next = page.metadata.continue || undefined;
-    } while (next !== undefined && !this.#stopped);
-    for (const name of [...this.#items.keys()]) if (!seen.has(name)) this.#remove(name);
-    this.#version = version;
+  /** ListWatch opens a watch when its cache contains the list. */
+  #reportList(): void {
+    if (!this.#isListNew) return;
+    this.#isListNew = false;
     this.#listedAt = this.#receivedAt = Date.now();
     this.relists++;
     this.forbidden = false;
@@ -198,84 +215,71 @@ export class Informer<Raw extends KubeObject, Cached> {
     this.#resolveStart();
   }
 
-  #resolveStart(): void {
-    this.#firstAnswer?.();
-    this.#firstAnswer = null;
+  #watchEnded(error: Failure | null, done: (error: unknown) => void): void {
+    this.#options.client.count('WATCH', this.#options.path, error ? (error.statusCode ?? 0) : 200);
+    if (this.#stopped) return;
+    if (error) this.#reportFailure(error);
+    const mustList = this.#failures >= 3 || Date.now() - this.#listedAt > this.#times.relistMs;
+    // ListWatch treats its TimeoutError as a normal end.
+    done(mustList ? { statusCode: 410 } : error);
   }
 
-  async #watch(from: string): Promise<void> {
-    const { client, path, labelSelector } = this.#options;
-    const timeout = new AbortController();
-    const signal = AbortSignal.any([timeout.signal, this.#stopping.signal]);
-    const onTimeout = () => timeout.abort(new Error('no event within the timeout'));
-    let timer = setTimeout(onTimeout, this.#times.idleTimeoutMs);
-    const seconds = Math.round(WATCH_SECONDS * (0.8 + (this.#options.random ?? Math.random)() / 5));
-    const query = {
-      watch: true,
-      allowWatchBookmarks: true,
-      resourceVersion: from,
-      timeoutSeconds: seconds,
-      labelSelector,
-    };
-    try {
-      for await (const line of client.lines({ path, query }, signal)) {
-        clearTimeout(timer);
-        timer = setTimeout(onTimeout, this.#times.idleTimeoutMs);
-        this.#receivedAt = Date.now();
-        this.#applyEvent(JSON.parse(line) as WatchEvent<Raw>);
-        this.#failures = 0;
-      }
-    } finally {
-      clearTimeout(timer);
-    }
+  #receive(type: string, object: unknown): void {
+    this.#receivedAt = Date.now();
+    this.#failures = 0;
+    if (type === 'ERROR') return this.#emit(type, object);
+    if (type !== 'BOOKMARK') this.#apply(type, object as Raw);
+    this.#emit('BOOKMARK', object);
   }
 
-  #applyEvent(event: WatchEvent<Raw>): void {
-    if (event.type === 'ERROR') {
-      const { code = 500, reason = 'Unknown', message = '' } = event.object;
-      throw new KubeError(code, reason, message);
-    }
-    this.#version = event.object.metadata.resourceVersion;
-    if (event.type === 'BOOKMARK') return;
-    if (event.type === 'DELETED') this.#forget(event.object);
-    else this.#put(event.object);
-  }
-
-  #put(raw: Raw, { evenIfOlder = false } = {}): void {
-    const name = formatName(raw);
-    const known = this.#items.get(name);
-    if (known?.version === raw.metadata.resourceVersion) return;
+  #apply(type: string, raw: Raw): void {
+    const known = this.#find(raw);
     // An event older than the answer to an own write.
-    if (known && !evenIfOlder && isNewer(known.version, raw.metadata.resourceVersion)) return;
+    if (known && isNewer(known, raw)) return;
+    const entry = this.#toEntry(raw);
+    if (entry) this.#emit('MODIFIED', entry);
+    const last = entry ?? known;
+    if (last && (type === 'DELETED' || !entry)) this.#emit('DELETED', last);
+  }
+
+  #toEntry(raw: Raw): Entry<Cached> | null {
     const cached = this.#options.transform(raw);
-    if (cached === null) return this.#remove(name);
-    this.#items.set(name, { version: raw.metadata.resourceVersion, cached });
-    this.#options.onChange(name, known?.cached, cached);
+    if (cached === null) return null;
+    const { name, namespace, resourceVersion } = raw.metadata;
+    return { metadata: { name, resourceVersion, ...(namespace !== undefined && { namespace }) }, cached };
   }
 
-  /** Reports the final state before the deletion. */
-  #forget(raw: Raw): void {
-    this.#put(raw);
-    this.#remove(formatName(raw));
+  #reportFailure(error: Failure): void {
+    this.failures++;
+    this.#failures++;
+    if (isCode(error, 403) || error.statusCode === 403) {
+      this.forbidden = true;
+      this.#resolveStart();
+    }
+    this.#options.log.info({ path: this.#options.path, err: error }, 'watch failed; retrying');
   }
 
-  #remove(name: string): void {
-    const known = this.#items.get(name);
-    if (!known) return;
-    this.#items.delete(name);
-    this.#options.onChange(name, known.cached, null);
+  async #restart(): Promise<void> {
+    const { backoffMs, maxBackoffMs } = this.#times;
+    const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(this.#failures - 1, 10));
+    const { signal } = this.#stopping;
+    await sleep(full * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    if (!this.#stopped) await this.#cache.start();
   }
 }
 
-type WatchEvent<Raw> =
-  | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: Raw }
-  | { type: 'ERROR'; object: { code?: number; reason?: string; message?: string } };
+interface RawList<Raw> {
+  /** Typed lists contain `_continue`, lists of custom resources `continue`. */
+  metadata: { resourceVersion: string; _continue?: string; continue?: string };
+  items: Raw[];
+}
 
-const formatName = ({ metadata }: KubeObject): string =>
+const formatName = ({ metadata }: Versioned): string =>
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
 /** Compares resource versions as integers. With non-numeric versions none is newer. */
-function isNewer(a: string, b: string): boolean {
+function isNewer(one: Versioned, other: Versioned): boolean {
+  const [a, b] = [one.metadata.resourceVersion, other.metadata.resourceVersion];
   if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
   return a.length === b.length ? a > b : a.length > b.length;
 }

@@ -1,3 +1,4 @@
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import {
   type InstanceResource,
   MANIFEST_API_VERSION,
@@ -7,9 +8,9 @@ import type { Logger } from '@gwk/core/log';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { readEngineChoice } from '../../controller/decide.js';
 import type { Cluster, Pod, PodPlan, PodTemplate, InstanceEvent, Target } from '../cluster.js';
-import { isCode, PATCH_TYPES, type KubeClient } from './client.js';
-import { EnginePods } from './engine-pods.js';
-import { FIELD_MANAGERS, parseKey } from './names.js';
+import { isCode, PATCH, type KubeClient } from './client.js';
+import { EnginePods, LIST_TIMEOUT_MS } from './engine-pods.js';
+import { FIELD_MANAGERS, INSTANCES, parseKey } from './names.js';
 import { publishPairing } from './pairing-secret.js';
 import type { EngineSettings } from './pod-spec.js';
 import type { Profiles } from './profiles.js';
@@ -28,13 +29,15 @@ interface KubernetesClusterOptions {
 }
 
 const ROOT = `/apis/${MANIFEST_API_VERSION}`;
+const OBJECT = { apiVersion: MANIFEST_API_VERSION, kind: 'Instance' };
 /** After this time without data from a watch, the cache may be stale. */
 const STALE_MS = 180_000;
 
 /** The cluster on Kubernetes: Instances are custom resources, engines are pods. */
 export class KubernetesCluster implements Cluster {
   readonly pods: EnginePods;
-  readonly #client: KubeClient;
+  readonly #core: CoreV1Api;
+  readonly #objects: CustomObjectsApi;
   readonly #log: Logger;
   readonly #events: EventRecorder;
   readonly #instances: Informer<InstanceResource, InstanceResource>[];
@@ -50,7 +53,9 @@ export class KubernetesCluster implements Cluster {
   constructor(options: KubernetesClusterOptions) {
     const { client, log, namespaces, watchTimes: times = {} } = options;
     this.#namespaces = namespaces ?? [null];
-    this.#client = client;
+    this.#core = client.makeApiClient(CoreV1Api);
+    this.#objects = client.makeApiClient(CustomObjectsApi);
+    const lists = client.makeApiClient(CustomObjectsApi, LIST_TIMEOUT_MS);
     this.#log = log;
     this.#events = new EventRecorder(client, log);
     this.pods = new EnginePods(options);
@@ -61,6 +66,14 @@ export class KubernetesCluster implements Cluster {
           log,
           times,
           path: namespace === null ? `${ROOT}/instances` : `${ROOT}/namespaces/${namespace}/instances`,
+          list: (page) =>
+            namespace === null
+              ? lists.listCustomObjectForAllNamespaces({
+                  ...INSTANCES,
+                  resourcePlural: INSTANCES.plural,
+                  ...page,
+                })
+              : lists.listNamespacedCustomObject({ ...INSTANCES, namespace, ...page }),
           transform: (raw) => this.#read(raw),
           onChange: (key) => this.#notifyChanged(key),
           onListed: () => this.#serveListedNamespaces(),
@@ -114,20 +127,10 @@ export class KubernetesCluster implements Cluster {
   }
 
   /** The uid in the patch prevents writes to another resource with the same name. */
-  async setStatus(target: Target, status: InstanceResourceStatus): Promise<void> {
-    const { namespace, name } = parseKey(target.key);
-    const object = {
-      apiVersion: MANIFEST_API_VERSION,
-      kind: 'Instance',
-      metadata: { name, uid: target.uid },
-    };
-    await this.#write(target.key, {
-      method: 'PATCH',
-      path: `${ROOT}/namespaces/${namespace}/instances/${name}/status`,
-      query: { fieldManager: FIELD_MANAGERS.status, force: true },
-      type: PATCH_TYPES.apply,
-      body: { ...object, status: withoutNulls(status) },
-    });
+  async setStatus({ key, uid }: Target, status: InstanceResourceStatus): Promise<void> {
+    const target = { ...INSTANCES, ...parseKey(key), fieldManager: FIELD_MANAGERS.status, force: true };
+    const body = { ...OBJECT, metadata: { name: target.name, uid }, status: withoutNulls(status) };
+    await this.#write(key, this.#objects.patchNamespacedCustomObjectStatus({ ...target, body }, PATCH.apply));
   }
 
   /** Keeps finalizers of others, whatever happens to them meanwhile. */
@@ -135,16 +138,11 @@ export class KubernetesCluster implements Cluster {
     const present = this.resource(key)?.metadata.finalizers ?? [];
     const added = finalizers.filter((name) => !present.includes(name));
     const removed = present.filter((name) => !finalizers.includes(name));
-    const { namespace, name } = parseKey(key);
-    const path = `${ROOT}/namespaces/${namespace}/instances/${name}`;
+    const target = { ...INSTANCES, ...parseKey(key), fieldManager: FIELD_MANAGERS.resource };
     if (added.length > 0) {
-      const object = {
-        apiVersion: MANIFEST_API_VERSION,
-        kind: 'Instance',
-        metadata: { name, uid, finalizers: added },
-      };
-      const query = { fieldManager: FIELD_MANAGERS.resource, force: true };
-      await this.#write(key, { method: 'PATCH', path, query, type: PATCH_TYPES.apply, body: object });
+      const body = { ...OBJECT, metadata: { name: target.name, uid, finalizers: added } };
+      const patch = { ...target, force: true, body };
+      await this.#write(key, this.#objects.patchNamespacedCustomObject(patch, PATCH.apply));
     }
     for (const finalizer of removed) {
       const at = `/metadata/finalizers/${present.indexOf(finalizer)}`;
@@ -153,16 +151,13 @@ export class KubernetesCluster implements Cluster {
         { op: 'test', path: at, value: finalizer },
         { op: 'remove', path: at },
       ];
-      const query = { fieldManager: FIELD_MANAGERS.resource };
-      await this.#write(key, { method: 'PATCH', path, query, type: PATCH_TYPES.json, body });
+      await this.#write(key, this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json));
     }
   }
 
   async deleteResource({ key, uid }: Target): Promise<void> {
-    const { namespace, name } = parseKey(key);
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
-    const path = `${ROOT}/namespaces/${namespace}/instances/${name}`;
-    await this.#client.call({ method: 'DELETE', path, body }).catch(ignoreGone);
+    const target = { ...INSTANCES, ...parseKey(key), body: { preconditions: { uid } } };
+    await this.#objects.deleteNamespacedCustomObject(target).catch(ignoreGone);
   }
 
   newPodName(target: Target): string {
@@ -182,7 +177,7 @@ export class KubernetesCluster implements Cluster {
   }
 
   publishPairing(target: Target, view: PairingView | null): Promise<void> {
-    return publishPairing(this.#client, target, view);
+    return publishPairing(this.#core, target, view);
   }
 
   recordEvent(target: Target, event: InstanceEvent): void {
@@ -222,10 +217,9 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  async #write(key: string, call: Parameters<KubeClient['call']>[0]): Promise<void> {
+  async #write(key: string, call: Promise<unknown>): Promise<void> {
     try {
-      const raw = await this.#client.call<InstanceResource>(call);
-      this.#findInformer(key)?.applyWrite(raw);
+      this.#findInformer(key)?.applyWrite((await call) as InstanceResource);
     } catch (error) {
       // 409: another resource with this name. 422: a `test` failed. The watch delivers the new state soon.
       if (!isCode(error, 404)) throw error;

@@ -1,6 +1,7 @@
+import { CoordinationV1Api, V1MicroTime, type V1Lease, type V1LeaseSpec } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCode, type KubeClient } from './client.js';
+import { isCode, orNull, PATCH, type KubeClient } from './client.js';
 
 export interface LeaderTimes {
   /** A lease may be taken this long after its last observed renewal. */
@@ -19,19 +20,6 @@ interface LeaderElectorOptions {
   times?: LeaderTimes;
 }
 
-interface LeaseSpec {
-  holderIdentity?: string | null;
-  leaseDurationSeconds?: number;
-  acquireTime?: string;
-  renewTime?: string;
-  leaseTransitions?: number;
-}
-
-interface Lease {
-  metadata: { name: string; namespace: string; resourceVersion?: string };
-  spec: LeaseSpec;
-}
-
 const LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
 
 /**
@@ -43,6 +31,7 @@ const LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, deadlineMs: 10_000, retryMs
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
   readonly #times: LeaderTimes;
+  readonly #leases: CoordinationV1Api;
   readonly #stopping = new AbortController();
   #seen: { record: string; at: number } = { record: '', at: 0 };
   #leading = false;
@@ -51,6 +40,7 @@ export class LeaderElector {
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
     this.#times = options.times ?? LEADER_TIMES;
+    this.#leases = options.client.makeApiClient(CoordinationV1Api, this.#times.deadlineMs / 2);
   }
 
   get leading(): boolean {
@@ -105,7 +95,7 @@ export class LeaderElector {
       const lease = await this.#read();
       if (!lease) return await this.#create();
       if (!this.#mayTake(lease)) return false;
-      await this.#write(lease);
+      await this.#write(lease, this.#buildSpec(lease.spec ?? {}));
       return true;
     } catch (error) {
       // 409: another operator was faster.
@@ -115,7 +105,7 @@ export class LeaderElector {
   }
 
   /** Watches a foreign lease for changes instead of reading its times, which come from another clock. */
-  #mayTake({ spec }: Lease): boolean {
+  #mayTake({ spec = {} }: V1Lease): boolean {
     if (!spec.holderIdentity || spec.holderIdentity === this.#options.identity) return true;
     const record = JSON.stringify(spec);
     if (record !== this.#seen.record) this.#seen = { record, at: performance.now() };
@@ -123,33 +113,28 @@ export class LeaderElector {
     return performance.now() - this.#seen.at > ms;
   }
 
-  async #read(): Promise<Lease | null> {
-    try {
-      return await this.#call<Lease>({ path: this.#path(this.#options.name) });
-    } catch (error) {
-      if (isCode(error, 404)) return null;
-      throw error;
-    }
+  #read(): Promise<V1Lease | null> {
+    const { namespace, name } = this.#options;
+    return orNull(this.#leases.readNamespacedLease({ namespace, name }));
   }
 
   async #create(): Promise<boolean> {
     const { namespace, name } = this.#options;
-    const spec = this.#buildSpec({});
-    await this.#call({ method: 'POST', path: this.#path(), body: { metadata: { namespace, name }, spec } });
+    const body = { metadata: { namespace, name }, spec: this.#buildSpec({}) };
+    await this.#leases.createNamespacedLease({ namespace, body });
     return true;
   }
 
-  async #write(lease: Lease): Promise<void> {
-    const path = this.#path(this.#options.name);
-    // With the resourceVersion, the server refuses one of two concurrent writers.
-    const { resourceVersion } = lease.metadata;
-    const body = { metadata: { resourceVersion }, spec: this.#buildSpec(lease.spec) };
-    await this.#call({ method: 'PATCH', path, type: 'application/merge-patch+json', body });
+  /** With the resourceVersion, the server refuses one of two concurrent writers. */
+  async #write({ metadata }: V1Lease, spec: V1LeaseSpec): Promise<void> {
+    const { namespace, name } = this.#options;
+    const body = { metadata: { resourceVersion: metadata?.resourceVersion }, spec };
+    await this.#leases.patchNamespacedLease({ namespace, name, body }, PATCH.merge);
   }
 
-  #buildSpec(before: LeaseSpec): LeaseSpec {
+  #buildSpec(before: V1LeaseSpec): V1LeaseSpec {
     const { identity } = this.#options;
-    const now = formatMicroTime(Date.now());
+    const now = new V1MicroTime();
     const kept = before.holderIdentity === identity;
     return {
       holderIdentity: identity,
@@ -163,27 +148,10 @@ export class LeaderElector {
   async #release(): Promise<void> {
     try {
       const lease = await this.#read();
-      if (!lease || lease.spec.holderIdentity !== this.#options.identity) return;
-      const { resourceVersion } = lease.metadata;
-      const body = { metadata: { resourceVersion }, spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
-      const path = this.#path(this.#options.name);
-      await this.#call({ method: 'PATCH', path, type: 'application/merge-patch+json', body });
+      if (lease?.spec?.holderIdentity !== this.#options.identity) return;
+      await this.#write(lease, { holderIdentity: '', leaseDurationSeconds: 1 });
     } catch (error) {
       this.#options.log.info({ err: error }, 'leader lease not released');
     }
   }
-
-  #call<T>(call: Parameters<KubeClient['call']>[0]): Promise<T> {
-    return this.#options.client.call<T>({ ...call, timeoutMs: this.#times.deadlineMs / 2 });
-  }
-
-  #path(name?: string): string {
-    const leases = `/apis/coordination.k8s.io/v1/namespaces/${this.#options.namespace}/leases`;
-    return name === undefined ? leases : `${leases}/${name}`;
-  }
-}
-
-/** Lease times need six fractional digits: the API server refuses three. */
-export function formatMicroTime(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '000Z');
 }

@@ -1,7 +1,8 @@
+import type { CoreV1Api } from '@kubernetes/client-node';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
 import type { Target } from '../cluster.js';
-import { isCode, PATCH_TYPES, type KubeClient } from './client.js';
+import { orNull, PATCH } from './client.js';
 import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from './names.js';
 
 /**
@@ -9,41 +10,26 @@ import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from './names.js';
  * Instance at the latest.
  */
 export async function publishPairing(
-  client: KubeClient,
+  core: CoreV1Api,
   { key, uid }: Target,
   view: PairingView | null,
 ): Promise<void> {
-  const { namespace, name } = parseKey(key);
-  const secret = pairingSecretName(name);
-  const path = `/api/v1/namespaces/${namespace}/secrets/${secret}`;
-  if (view === null) {
-    await client.call({ method: 'DELETE', path }).catch((error: unknown) => {
-      if (!isCode(error, 404)) throw error;
-    });
-    return;
-  }
-  await client.call({
-    method: 'PATCH',
-    path,
-    query: { fieldManager: FIELD_MANAGERS.objects, force: true },
-    type: PATCH_TYPES.apply,
-    body: {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: {
-        name: secret,
-        namespace,
-        labels: {
-          [LABELS.managedBy]: MANAGED_BY,
-          [LABELS.component]: 'pairing',
-          [LABELS.instance]: name,
-        },
-        ownerReferences: [
-          { apiVersion: MANIFEST_API_VERSION, kind: 'Instance', name, uid, blockOwnerDeletion: false },
-        ],
-      },
-      type: 'Opaque',
-      data: { [PAIRING_FIELD]: Buffer.from(JSON.stringify(view)).toString('base64') },
-    },
-  });
+  const { namespace, name: instance } = parseKey(key);
+  const name = pairingSecretName(instance);
+  if (view === null) return void (await orNull(core.deleteNamespacedSecret({ namespace, name })));
+  const labels = {
+    [LABELS.managedBy]: MANAGED_BY,
+    [LABELS.component]: 'pairing',
+    [LABELS.instance]: instance,
+  };
+  const owner = { apiVersion: MANIFEST_API_VERSION, kind: 'Instance', name: instance, uid };
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace, labels, ownerReferences: [{ ...owner, blockOwnerDeletion: false }] },
+    type: 'Opaque',
+    data: { [PAIRING_FIELD]: Buffer.from(JSON.stringify(view)).toString('base64') },
+  };
+  const fieldManager = FIELD_MANAGERS.objects;
+  await core.patchNamespacedSecret({ namespace, name, body, fieldManager, force: true }, PATCH.apply);
 }
