@@ -169,7 +169,7 @@ describe('listeners with many open connections', () => {
   test('the internal API with TLS closes connections that start no handshake', async () => {
     const { gateway } = stage;
     const file = (name: string) => join(gateway.folder, name);
-    const { cert, key } = makeServerCertificate(['localhost']);
+    const { cert, key } = await makeServerCertificate(['localhost']);
     writeFileSync(file('crowd.crt'), cert);
     writeFileSync(file('crowd.key'), key);
     const ports = { port: await pickPort(), internalPort: await pickPort() };

@@ -175,7 +175,10 @@ describe('a running gateway whose secrets are rotated', () => {
 
   test('rotates the authority of the internal API: both are trusted, the certificate is reloaded, the former one is removed', async () => {
     const file = (name: string) => join(gateway.folder, name);
-    const [former, next] = [makeServerCertificate(['localhost']), makeServerCertificate(['localhost'])];
+    const [former, next] = [
+      await makeServerCertificate(['localhost']),
+      await makeServerCertificate(['localhost']),
+    ];
     const serve = ({ cert, key }: ServerCertificate) => {
       writeFileSync(file('tls.key'), key);
       writeFileSync(file('tls.crt'), cert);

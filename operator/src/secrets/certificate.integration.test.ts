@@ -2,12 +2,12 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { makeServerCertificate } from './certificate.js';
+import { makeServerCertificate, type ServerCertificate } from './certificate.js';
 
 const NAMES = ['gwk-internal.messages.svc', 'gwk-internal'];
 
-test('is valid for its names for ten years, from an authority for end certificates only', () => {
-  const { ca, cert } = makeServerCertificate(NAMES, new Date('2026-11-21T12:00:00Z'));
+test('is valid for its names for ten years, from an authority for end certificates only', async () => {
+  const { ca, cert } = await makeServerCertificate(NAMES, new Date('2026-11-21T12:00:00Z'));
   const [authority, server] = [new X509Certificate(ca), new X509Certificate(cert)];
   expect(server.subjectAltName).toBe('DNS:gwk-internal.messages.svc, DNS:gwk-internal');
   expect(server.validFromDate).toEqual(new Date('2026-11-20T12:00:00Z'));
@@ -18,7 +18,7 @@ test('is valid for its names for ten years, from an authority for end certificat
   expect(server.verify(authority.publicKey)).toBe(true);
 });
 
-async function ask(serverCa: ReturnType<typeof makeServerCertificate>, ca: string, servername: string) {
+async function ask(serverCa: ServerCertificate, ca: string, servername: string) {
   const { cert, key } = serverCa;
   const server = createServer({ cert, key }, (_, response) => response.end('ok')).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -48,15 +48,13 @@ test.each([
   ],
   ['rejects another name', 'own', 'elsewhere', 'ERR_TLS_CERT_ALTNAME_INVALID'],
 ])('%s', async (_case, whose, name, outcome) => {
-  const made = makeServerCertificate(NAMES);
-  const { ca } = whose === 'own' ? made : makeServerCertificate(NAMES);
+  const made = await makeServerCertificate(NAMES);
+  const { ca } = whose === 'own' ? made : await makeServerCertificate(NAMES);
   expect(await ask(made, ca, name)).toBe(outcome);
 });
 
-test('gives every certificate a unique serial number', () => {
-  const numbers = Array.from(
-    { length: 20 },
-    () => new X509Certificate(makeServerCertificate(NAMES).cert).serialNumber,
-  );
+test('gives every certificate a unique serial number', async () => {
+  const made = await Promise.all(Array.from({ length: 20 }, () => makeServerCertificate(NAMES)));
+  const numbers = made.map(({ cert }) => new X509Certificate(cert).serialNumber);
   expect(new Set(numbers).size).toBe(20);
 });

@@ -27,7 +27,7 @@ export async function createSecretOnce(
       body: {
         metadata: { name: spec.name, labels: { 'app.kubernetes.io/part-of': 'gwk' } },
         type: spec.type,
-        stringData: spec.generate(),
+        stringData: await spec.generate(),
       },
     });
     return true;

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { makeServerCertificate } from './certificate.js';
 
 /** A Secret that an installation needs once. */
 export interface SecretSpec {
@@ -7,7 +6,7 @@ export interface SecretSpec {
   type: 'Opaque' | 'kubernetes.io/tls';
   keys: readonly string[];
   /** Generates new values at each call, so call it only if the Secret is missing. */
-  generate: () => Record<string, string>;
+  generate: () => Promise<Record<string, string>> | Record<string, string>;
 }
 
 export interface SecretNames {
@@ -47,8 +46,9 @@ export function listSecretSpecs({
       name: internalTls,
       type: 'kubernetes.io/tls',
       keys: ['tls.crt', 'tls.key', 'ca.crt'],
-      generate: () => {
-        const { ca, cert, key } = makeServerCertificate(internalNames);
+      generate: async () => {
+        const { makeServerCertificate } = await import('./certificate.js');
+        const { ca, cert, key } = await makeServerCertificate(internalNames);
         return { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca };
       },
     });

@@ -8,8 +8,8 @@ import { connect } from 'node:tls';
 import { until } from '../../support/wait.js';
 
 /** Renewal of the certificate of the internal API while it listens. */
-const first = makeServerCertificate(['localhost']);
-const second = makeServerCertificate(['localhost']);
+const first = await makeServerCertificate(['localhost']);
+const second = await makeServerCertificate(['localhost']);
 const lines: string[] = [];
 const log = createLogger('test', 'info', { write: (line: string) => void lines.push(line) });
 

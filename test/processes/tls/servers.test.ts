@@ -10,8 +10,8 @@ import { startTlsProxy, type TlsProxy } from './tls-proxy.js';
 import { until } from '../../support/wait.js';
 
 /** Postgres and Redis behind TLS with an authority that the machine does not trust by default. */
-const own = makeServerCertificate(['localhost']);
-const other = makeServerCertificate(['localhost']);
+const own = await makeServerCertificate(['localhost']);
+const other = await makeServerCertificate(['localhost']);
 const log = createLogger('test', 'fatal');
 
 let database: TestDatabase;
