@@ -51,9 +51,8 @@ export const IMAGES = {
     description: 'gwk operator: runs an engine for each Instance resource; also gwk secrets',
     licenses: 'Apache-2.0',
     workspaces: ['core', 'operator'],
-    // The first package reads kubeconfig files, which a pod does not have. The operator sends no traces.
+    // The operator sends no traces.
     without: [
-      '@kubernetes/client-node',
       'redis',
       '@opentelemetry/exporter-trace-otlp-proto',
       '@opentelemetry/resources',
