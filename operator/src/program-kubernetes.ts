@@ -8,7 +8,6 @@ import { LeaderElector, type LeaderTimes } from './cluster/kubernetes/leader-ele
 import { createKubernetesMetrics } from './cluster/kubernetes/metrics.js';
 import { readProfiles } from './cluster/kubernetes/profiles.js';
 import type { WatchTimes } from './cluster/kubernetes/informer.js';
-import type { Controller } from './controller/controller.js';
 import { checkApi, createController } from './controller/create-controller.js';
 import { createHealthHandler } from './http/health.js';
 import { listen } from './http/server.js';
@@ -30,43 +29,37 @@ export async function startOnKubernetes(
   options: KubernetesOptions,
   log: Logger,
 ): Promise<RunningOperator> {
-  if (config.profilesFile === undefined)
-    throw new Error('set GWK_OPERATOR_PROFILES to a file with engine profiles');
-  const profiles = readProfiles(config.profilesFile);
   const calls = createKubernetesMetrics();
   const client = new KubeClient({ kube: options.kube, onCall: calls.count });
-  const own = client.namespace;
-  const cluster = new KubernetesCluster({
-    client,
-    log,
-    profiles,
-    namespaces: parseNamespaces(config.namespaces, own),
-    settings: {
-      internalUrl: config.engineInternalUrl ?? config.internalUrl,
-      internalCa: config.internalCa,
-      logLevel: config.logLevel,
-      networks: config,
-    },
-    ...(options.watchTimes && { watchTimes: options.watchTimes }),
-  });
+  const cluster = createCluster(config, options, client, log);
   const { controller, close } = createController(cluster, config, options, log);
   const leader = new LeaderElector({
     client,
     log,
-    namespace: own,
+    namespace: client.namespace,
     name: config.leaseName,
     identity: `${hostname()}_${randomBytes(4).toString('hex')}`,
     ...(options.leaderTimes && { times: options.leaderTimes }),
   });
   const metrics = createOperatorMetrics({ cluster, controller, invalidManifests: () => cluster.unreadable });
   calls.register(metrics, { cluster, leader });
-  const term = new LeaderTerm(controller, leader, log);
-  const ready = () =>
-    leader.leading ? { ...term.checks(), ...cluster.checks(), ...checkApi(controller) } : {};
+  let work: 'none' | 'starting' | 'started' = 'none';
+  const ready = () => {
+    if (!leader.leading) return {};
+    const started = work === 'started' ? null : 'starting';
+    return { started, ...cluster.checks(), ...checkApi(controller) };
+  };
   const server = await listen(config, [createHealthHandler(ready, metrics)], log);
   const lost = options.lost ?? (() => process.exit(1));
   leader.start(
-    () => term.begin(),
+    () => {
+      log.info('operator is the leader');
+      work = 'starting';
+      void controller.start().then(() => {
+        work = 'started';
+        log.info('initial list complete');
+      });
+    },
     () => {
       log.error('leadership lost; exiting');
       lost();
@@ -75,7 +68,7 @@ export async function startOnKubernetes(
   log.info({ port: server.port }, 'operator listening; waiting for leadership');
   const stop = async (): Promise<void> => {
     await server.close();
-    await term.end();
+    if (work !== 'none') await controller.stop();
     // Release the lease last, so that the next leader finds no work of this operator in progress.
     await leader.stop();
     close();
@@ -85,36 +78,28 @@ export async function startOnKubernetes(
   return { port: server.port, stop };
 }
 
-/** The work of this operator while it leads. */
-class LeaderTerm {
-  readonly #controller: Controller;
-  readonly #leader: LeaderElector;
-  readonly #log: Logger;
-  #starting: Promise<void> | null = null;
-  #started = false;
-
-  constructor(controller: Controller, leader: LeaderElector, log: Logger) {
-    this.#controller = controller;
-    this.#leader = leader;
-    this.#log = log;
-  }
-
-  begin(): void {
-    this.#log.info('operator is the leader');
-    this.#starting = this.#controller.start().then(() => {
-      this.#started = true;
-      this.#log.info('initial list complete');
-    });
-  }
-
-  async end(): Promise<void> {
-    if (this.#starting === null) return;
-    await this.#controller.stop();
-  }
-
-  checks(): Record<string, string | null> {
-    return { started: this.#leader.leading && !this.#started ? 'starting' : null };
-  }
+/** @throws Error if the engine profiles are missing or invalid */
+function createCluster(
+  config: OperatorConfig,
+  { watchTimes }: KubernetesOptions,
+  client: KubeClient,
+  log: Logger,
+): KubernetesCluster {
+  if (config.profilesFile === undefined)
+    throw new Error('set GWK_OPERATOR_PROFILES to a file with engine profiles');
+  return new KubernetesCluster({
+    client,
+    log,
+    profiles: readProfiles(config.profilesFile),
+    namespaces: parseNamespaces(config.namespaces, client.namespace),
+    settings: {
+      internalUrl: config.engineInternalUrl ?? config.internalUrl,
+      internalCa: config.internalCa,
+      logLevel: config.logLevel,
+      networks: config,
+    },
+    ...(watchTimes && { watchTimes }),
+  });
 }
 
 function parseNamespaces(given: string | undefined, own: string): string[] | null {

@@ -1,13 +1,5 @@
 import type { Command } from 'commander';
-
-interface SecretsOptions {
-  gateway?: string;
-  internalTls?: string;
-  internalNames?: string;
-  demo?: string;
-  demoPostgresHost?: string;
-  demoRedisHost?: string;
-}
+import type { SecretsOptions } from './secrets/run.js';
 
 /** `gwk secrets make` creates values that a chart must not generate at each rendering. */
 export function registerSecrets(program: Command): void {

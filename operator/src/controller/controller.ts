@@ -25,23 +25,22 @@ export interface ControllerOptions {
   api: InternalApiClient;
   log: Logger;
   limits: Limits;
-  /** Interval of `observe` calls for all instances. */
-  observeMs?: number;
-  /** Period in which every instance is reconciled once, with or without an event. */
-  resyncMs?: number;
-  /** Instances reconciled at the same time. */
-  concurrency?: number;
   /** Working engines of an older version that are replaced at the same time. */
   maxConcurrentUpgrades?: number;
   /** Backoff of failed reconciles and of engine restarts. */
   backoff?: Backoff;
 }
 
-/** Leaves time for an answer about 10,000 instances and their reconciles within one second. */
+/**
+ * Interval of `observe` calls for all instances. Leaves time for an answer about 10,000 instances and their reconciles
+ * within one second.
+ */
 const OBSERVE_MS = 700;
 /** Used while engines are starting, so that users see the first state early. */
 const OBSERVE_STARTING_MS = 250;
+/** Every instance is reconciled once in this period, with or without an event. */
 const RESYNC_MS = 300_000;
+/** Instances reconciled at the same time. */
 const CONCURRENCY = 16;
 const MAX_CONCURRENT_UPGRADES = 1;
 const FINAL_REPORT_MS = 2000;
@@ -113,7 +112,7 @@ export class Controller {
     if (this.#stopped) return;
     this.#notReconciled = new Set(this.#cluster.keys());
     this.#openRollout();
-    this.queue.start(this.#options.concurrency ?? CONCURRENCY, (key) => this.#reconcile(key));
+    this.queue.start(CONCURRENCY, (key) => this.#reconcile(key));
     for (const key of this.#cluster.keys()) this.queue.add(key);
     this.#startResync();
     void this.#observeForever();
@@ -144,7 +143,7 @@ export class Controller {
   }
 
   #startResync(): void {
-    const schedule = new ResyncSchedule(this.#options.resyncMs ?? RESYNC_MS, () => this.#startResyncRound());
+    const schedule = new ResyncSchedule(RESYNC_MS, () => this.#startResyncRound());
     const step = (): void => schedule.due(performance.now()).forEach((key) => this.#resync(key));
     step();
     this.#resyncTimer = setInterval(step, schedule.stepMs);
@@ -173,18 +172,14 @@ export class Controller {
 
   async #observeForever(): Promise<void> {
     if (this.#stopped) return;
-    const every = this.#options.observeMs ?? OBSERVE_MS;
     const began = performance.now();
     try {
-      await this.#observe(began - this.#observedAt >= every);
+      await this.#observe(began - this.#observedAt >= OBSERVE_MS);
     } catch (error) {
       if (this.#failedObservations++ === 0) this.#logUnavailable(error);
     }
-    const normalMs = every * Math.min(5, 1 + this.#failedObservations);
-    const ms =
-      this.#failedObservations === 0 && this.#starting.size > 0
-        ? Math.min(every, OBSERVE_STARTING_MS)
-        : normalMs;
+    const normalMs = OBSERVE_MS * Math.min(5, 1 + this.#failedObservations);
+    const ms = this.#failedObservations === 0 && this.#starting.size > 0 ? OBSERVE_STARTING_MS : normalMs;
     if (!this.#stopped) this.#observeTimer = setTimeout(() => void this.#observeForever(), ms);
   }
 

@@ -3,7 +3,7 @@ import { KubeClient } from '../../cluster/kubernetes/client.js';
 import { createSecretOnce } from '../../secrets/create-once.js';
 import { listSecretSpecs, type SecretNames } from '../../secrets/secret-specs.js';
 
-interface SecretsOptions {
+export interface SecretsOptions {
   gateway?: string;
   internalTls?: string;
   internalNames?: string;

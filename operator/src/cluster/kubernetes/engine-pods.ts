@@ -11,7 +11,7 @@ import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from
 import type { Profile, Profiles } from './profiles.js';
 import { Informer, type Page, type WatchTimes } from './informer.js';
 
-interface EnginePodsOptions {
+export interface KubernetesClusterOptions {
   client: KubeClient;
   /** Null: all namespaces. */
   namespaces: string[] | null;
@@ -33,7 +33,7 @@ export const LIST_TIMEOUT_MS = 90_000;
  * container ended is remembered after its object is gone, until its exit was reported.
  */
 export class EnginePods {
-  readonly #options: EnginePodsOptions;
+  readonly #options: KubernetesClusterOptions;
   readonly #core: CoreV1Api;
   readonly #pods: Informer<RawPod, EnginePod>[];
   readonly #nodes: Informer<RawNode, { lost: boolean }>;
@@ -49,7 +49,7 @@ export class EnginePods {
   #onListed: () => void = () => undefined;
   #mayWatchNodes = true;
 
-  constructor(options: EnginePodsOptions) {
+  constructor(options: KubernetesClusterOptions) {
     this.#options = options;
     const { client, log, watchTimes: times = {} } = options;
     this.#core = client.makeApiClient(CoreV1Api);

@@ -8,25 +8,13 @@ import type { Logger } from '@gwk/core/log';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { readEngineChoice } from '../../controller/decide.js';
 import type { Cluster, Pod, PodPlan, PodTemplate, InstanceEvent, Target } from '../cluster.js';
-import { isCode, PATCH, type KubeClient } from './client.js';
-import { EnginePods, LIST_TIMEOUT_MS } from './engine-pods.js';
+import { isCode, PATCH } from './client.js';
+import { EnginePods, LIST_TIMEOUT_MS, type KubernetesClusterOptions } from './engine-pods.js';
 import { FIELD_MANAGERS, INSTANCES, parseKey } from './names.js';
 import { publishPairing } from './pairing-secret.js';
-import type { EngineSettings } from './pod-spec.js';
-import type { Profiles } from './profiles.js';
 import { readResource } from './read-resource.js';
 import { EventRecorder } from './event-recorder.js';
-import { Informer, type WatchTimes } from './informer.js';
-
-interface KubernetesClusterOptions {
-  client: KubeClient;
-  /** Null: all namespaces. */
-  namespaces: string[] | null;
-  profiles: Profiles;
-  settings: EngineSettings;
-  log: Logger;
-  watchTimes?: Partial<WatchTimes>;
-}
+import { Informer } from './informer.js';
 
 const ROOT = `/apis/${MANIFEST_API_VERSION}`;
 const OBJECT = { apiVersion: MANIFEST_API_VERSION, kind: 'Instance' };
