@@ -691,12 +691,6 @@ BEGIN
   RETURN refusals;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_menu_hours(instance_policy jsonb, account_policy jsonb, environment_hours integer)
-RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT coalesce(
-    (instance_policy ->> 'menu_ttl_hours')::integer, (account_policy ->> 'menu_ttl_hours')::integer, environment_hours)
-$$;
-
 CREATE OR REPLACE FUNCTION gwk_store_built(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
   menus jsonb, menu_hours integer
@@ -746,7 +740,8 @@ BEGIN
     INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
     SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
       now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
-        ELSE make_interval(hours => gwk_menu_hours(i.policy, a.policy, menu_hours)) END
+        ELSE make_interval(hours => coalesce(
+          (i.policy ->> 'menu_ttl_hours')::integer, (a.policy ->> 'menu_ttl_hours')::integer, menu_hours)) END
     FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
     JOIN messages m ON m.id = n.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
     JOIN instances i ON i.id = m.instance_id
@@ -1215,18 +1210,6 @@ BEGIN
   RETURN batch.resent;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_start_task(name text, interval_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE maintenance_tasks SET done_at = clock_timestamp()
-  WHERE task = name
-    AND done_at NOT BETWEEN clock_timestamp() - interval_ms * interval '1 millisecond' AND clock_timestamp();
-  IF FOUND OR EXISTS (SELECT FROM maintenance_tasks WHERE task = name) THEN
-    RETURN FOUND;
-  END IF;
-  INSERT INTO maintenance_tasks (task, done_at) VALUES (name, clock_timestamp()) ON CONFLICT DO NOTHING;
-  RETURN FOUND;
-END $$;
-
 CREATE OR REPLACE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -1236,8 +1219,13 @@ BEGIN
     RETURN 'missing';
   END IF;
   small := pg_total_relation_size(name::regclass) < small_bytes;
-  IF NOT small AND NOT gwk_start_task('drop a partition', interval_ms) THEN
-    RETURN 'deferred';
+  IF NOT small THEN
+    INSERT INTO maintenance_tasks AS t (task, done_at) VALUES ('drop a partition', clock_timestamp())
+    ON CONFLICT (task) DO UPDATE SET done_at = EXCLUDED.done_at
+    WHERE t.done_at NOT BETWEEN clock_timestamp() - interval_ms * interval '1 millisecond' AND clock_timestamp();
+    IF NOT FOUND THEN
+      RETURN 'deferred';
+    END IF;
   END IF;
   EXECUTE format('DROP TABLE %s', name::regclass);
   RETURN CASE WHEN small THEN 'small' ELSE 'large' END;
@@ -1257,10 +1245,6 @@ AS $$
   JOIN accounts a ON a.id = i.account_id
   JOIN conversations v ON v.id = o.conversation_id
   ORDER BY o.release_at, o.created_at, o.message_id
-$$;
-
-CREATE OR REPLACE FUNCTION gwk_partition_name(parent text, day date) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT format('%s_%s', parent, to_char(day, 'YYYYMMDD'))
 $$;
 
 CREATE OR REPLACE FUNCTION gwk_tune_autovacuum(relation regclass) RETURNS void LANGUAGE plpgsql AS $$
@@ -1291,7 +1275,7 @@ DECLARE
   created integer := 0;
 BEGIN
   WHILE day <= last_day LOOP
-    name := gwk_partition_name(parent, day);
+    name := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
     IF NOT EXISTS (
       SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
       WHERE i.inhparent = parent::regclass AND c.relname = name) THEN
@@ -1319,13 +1303,6 @@ CREATE OR REPLACE FUNCTION gwk_expired_partitions(parent text, before_day date) 
     AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
   ORDER BY c.relname
 $$;
-
-CREATE OR REPLACE FUNCTION gwk_lock_out_vacuum(name text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF to_regclass(name) IS NOT NULL THEN
-    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', name::regclass);
-  END IF;
-END $$;
 
 CREATE OR REPLACE FUNCTION gwk_release_scheduled(message_ids uuid[], new_times timestamptz[])
 RETURNS TABLE (instance_id uuid, message_id uuid)

@@ -53,7 +53,8 @@ BEGIN
     INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
     SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
       now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
-        ELSE make_interval(hours => gwk_menu_hours(i.policy, a.policy, menu_hours)) END
+        ELSE make_interval(hours => coalesce(
+          (i.policy ->> 'menu_ttl_hours')::integer, (a.policy ->> 'menu_ttl_hours')::integer, menu_hours)) END
     FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
     JOIN messages m ON m.id = n.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
     JOIN instances i ON i.id = m.instance_id

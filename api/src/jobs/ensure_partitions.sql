@@ -7,7 +7,7 @@ DECLARE
   created integer := 0;
 BEGIN
   WHILE day <= last_day LOOP
-    name := gwk_partition_name(parent, day);
+    name := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
     -- Reads pg_inherits: a lookup by name can miss a partition that another worker has just created.
     IF NOT EXISTS (
       SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid

@@ -121,12 +121,12 @@ describe('partitions', () => {
       },
     }) as unknown as Database;
     await partitionsJob({ ...given.deps, db: recording }, options).pass();
-    const locking = statements.filter((sql) => /^SET LOCAL|_lock\(|lock_out_vacuum|drop_partition/.test(sql));
+    const locking = statements.filter((sql) => /^SET LOCAL|_lock\(|^LOCK TABLE|drop_partition/.test(sql));
     const partition = `events_${days(-70, -70)[0]}`;
     expect(locking).toEqual([
       'SET LOCAL idle_in_transaction_session_timeout = 5000',
       'SET LOCAL lock_timeout = 3000',
-      expect.stringMatching(`gwk_lock_out_vacuum.*${partition}$`),
+      expect.stringMatching(`^LOCK TABLE ONLY public.${partition} IN SHARE UPDATE EXCLUSIVE MODE`),
       'SET LOCAL lock_timeout = 100',
       expect.stringContaining('pg_advisory_xact_lock'),
       expect.stringMatching(`gwk_drop_partition.*${partition} \\| 8388608 \\| 9000$`),

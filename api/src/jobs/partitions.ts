@@ -182,7 +182,7 @@ async function makeDays(deps: Work, { parent, days }: PartitionPlan): Promise<Jo
   const missing = await deps.db.$queryRaw<{ day: string }[]>`
     SELECT day FROM unnest(${days}::text[]) AS day
     WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = ${parent}::regclass AND c.relname = gwk_partition_name(${parent}, day::date))`;
+      WHERE i.inhparent = ${parent}::regclass AND c.relname = ${parent} || to_char(day::date, '_YYYYMMDD'))`;
   let amount = 0;
   for (const { day } of missing) amount += await makeDay(deps, parent, day);
   return { amount, more: false };
@@ -256,6 +256,10 @@ async function dropPartition(work: Work, parent: string, name: string): Promise<
   }
 }
 
+/**
+ * Blocks vacuum on a partition until the transaction ends, and cancels a running autovacuum. The drop would otherwise wait for
+ * it while its own lock blocks all readers. This lock blocks neither readers nor writers.
+ */
 async function lockPartition(
   tx: Transaction,
   partition: string,
@@ -263,7 +267,7 @@ async function lockPartition(
 ): Promise<void> {
   await setLockTimeout(tx, vacuumTimeoutMs);
   try {
-    await tx.$queryRaw`SELECT gwk_lock_out_vacuum(${partition})::text`;
+    await tx.$executeRawUnsafe(`LOCK TABLE ONLY ${partition} IN SHARE UPDATE EXCLUSIVE MODE`);
   } catch (error) {
     throw isLockTimeout(error) ? new InUse(partition, 'partition in use; dropping it later') : error;
   }

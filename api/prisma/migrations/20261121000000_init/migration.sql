@@ -1,9 +1,5 @@
 -- Tables of schema.prisma; below them, what a Prisma schema cannot express. Functions are in api/src/**/*.sql.
 
--- CreateSchema
-CREATE SCHEMA IF NOT EXISTS "public";
-
--- CreateTable
 CREATE TABLE "key_checks" (
     "key_id" TEXT NOT NULL,
     "sealed" BYTEA NOT NULL,
@@ -12,7 +8,6 @@ CREATE TABLE "key_checks" (
     CONSTRAINT "key_checks_pkey" PRIMARY KEY ("key_id")
 );
 
--- CreateTable
 CREATE TABLE "accounts" (
     "id" UUID NOT NULL,
     "name" TEXT NOT NULL,
@@ -27,7 +22,6 @@ CREATE TABLE "accounts" (
     CONSTRAINT "accounts_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "api_keys" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -41,7 +35,6 @@ CREATE TABLE "api_keys" (
     CONSTRAINT "api_keys_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "api_key_instances" (
     "api_key_id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -49,7 +42,6 @@ CREATE TABLE "api_key_instances" (
     CONSTRAINT "api_key_instances_pkey" PRIMARY KEY ("api_key_id","instance_id")
 );
 
--- CreateTable
 CREATE TABLE "audit_entries" (
     "id" UUID NOT NULL,
     "account_id" UUID,
@@ -63,7 +55,6 @@ CREATE TABLE "audit_entries" (
     CONSTRAINT "audit_entries_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "instances" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -99,7 +90,6 @@ CREATE TABLE "instances" (
     CONSTRAINT "instances_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "instance_leases" (
     "instance_id" UUID NOT NULL,
     "epoch" INTEGER NOT NULL DEFAULT 0,
@@ -113,7 +103,6 @@ CREATE TABLE "instance_leases" (
     CONSTRAINT "instance_leases_pkey" PRIMARY KEY ("instance_id")
 );
 
--- CreateTable
 CREATE TABLE "engine_tokens" (
     "id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -125,7 +114,6 @@ CREATE TABLE "engine_tokens" (
     CONSTRAINT "engine_tokens_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "instance_states" (
     "id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -137,7 +125,6 @@ CREATE TABLE "instance_states" (
     CONSTRAINT "instance_states_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "instance_suspensions" (
     "id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -147,7 +134,6 @@ CREATE TABLE "instance_suspensions" (
     CONSTRAINT "instance_suspensions_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "session_keys" (
     "instance_id" UUID NOT NULL,
     "type" TEXT NOT NULL,
@@ -158,7 +144,6 @@ CREATE TABLE "session_keys" (
     CONSTRAINT "session_keys_pkey" PRIMARY KEY ("instance_id","type","key")
 );
 
--- CreateTable
 CREATE TABLE "pairing_sessions" (
     "instance_id" UUID NOT NULL,
     "id" UUID NOT NULL,
@@ -175,7 +160,6 @@ CREATE TABLE "pairing_sessions" (
     CONSTRAINT "pairing_sessions_pkey" PRIMARY KEY ("instance_id")
 );
 
--- CreateTable
 CREATE TABLE "expiring_codes" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -187,7 +171,6 @@ CREATE TABLE "expiring_codes" (
     CONSTRAINT "expiring_codes_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "contact_checks" (
     "instance_id" UUID NOT NULL,
     "phone" TEXT NOT NULL,
@@ -197,7 +180,6 @@ CREATE TABLE "contact_checks" (
     CONSTRAINT "contact_checks_pkey" PRIMARY KEY ("instance_id","phone")
 );
 
--- CreateTable
 CREATE TABLE "contacts" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -207,7 +189,6 @@ CREATE TABLE "contacts" (
     CONSTRAINT "contacts_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "contact_names" (
     "account_id" UUID NOT NULL,
     "name" TEXT NOT NULL,
@@ -216,7 +197,6 @@ CREATE TABLE "contact_names" (
     CONSTRAINT "contact_names_pkey" PRIMARY KEY ("account_id","name")
 );
 
--- CreateTable
 CREATE TABLE "conversations" (
     "id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -232,7 +212,6 @@ CREATE TABLE "conversations" (
     CONSTRAINT "conversations_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "opt_outs" (
     "contact_id" UUID NOT NULL,
     "id" UUID NOT NULL,
@@ -247,7 +226,6 @@ CREATE TABLE "opt_outs" (
     CONSTRAINT "opt_outs_pkey" PRIMARY KEY ("contact_id")
 );
 
--- CreateTable
 CREATE TABLE "engine_calls" (
     "instance_id" UUID NOT NULL,
     "route" TEXT NOT NULL,
@@ -257,7 +235,6 @@ CREATE TABLE "engine_calls" (
     CONSTRAINT "engine_calls_pkey" PRIMARY KEY ("instance_id","route")
 );
 
--- CreateTable
 CREATE TABLE "instance_counters" (
     "instance_id" UUID NOT NULL,
     "new_contacts" BIGINT NOT NULL DEFAULT 0,
@@ -266,7 +243,6 @@ CREATE TABLE "instance_counters" (
     CONSTRAINT "instance_counters_pkey" PRIMARY KEY ("instance_id")
 );
 
--- CreateTable
 CREATE TABLE "mass_sends" (
     "fingerprint" UUID NOT NULL,
     "contact_id" UUID NOT NULL,
@@ -275,7 +251,6 @@ CREATE TABLE "mass_sends" (
     CONSTRAINT "mass_sends_pkey" PRIMARY KEY ("fingerprint","contact_id")
 );
 
--- CreateTable
 CREATE TABLE "messages" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -304,7 +279,6 @@ CREATE TABLE "messages" (
     CONSTRAINT "messages_pkey" PRIMARY KEY ("id")
 ) PARTITION BY RANGE ("id");
 
--- CreateTable
 CREATE TABLE "inbound_seen" (
     "conversation_id" UUID NOT NULL,
     "participant" TEXT NOT NULL,
@@ -315,7 +289,6 @@ CREATE TABLE "inbound_seen" (
     CONSTRAINT "inbound_seen_pkey" PRIMARY KEY ("conversation_id","participant","wa_message_id")
 );
 
--- CreateTable
 CREATE TABLE "message_contents" (
     "message_id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -326,7 +299,6 @@ CREATE TABLE "message_contents" (
     CONSTRAINT "message_contents_pkey" PRIMARY KEY ("message_id")
 );
 
--- CreateTable
 CREATE TABLE "outbox" (
     "message_id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -351,7 +323,6 @@ CREATE TABLE "outbox" (
     CONSTRAINT "outbox_pkey" PRIMARY KEY ("message_id")
 );
 
--- CreateTable
 CREATE TABLE "menus" (
     "message_id" UUID NOT NULL,
     "conversation_id" UUID NOT NULL,
@@ -367,7 +338,6 @@ CREATE TABLE "menus" (
     CONSTRAINT "menus_pkey" PRIMARY KEY ("message_id")
 );
 
--- CreateTable
 CREATE TABLE "poll_votes" (
     "message_id" UUID NOT NULL,
     "voter" TEXT NOT NULL,
@@ -376,7 +346,6 @@ CREATE TABLE "poll_votes" (
     CONSTRAINT "poll_votes_pkey" PRIMARY KEY ("message_id","voter")
 );
 
--- CreateTable
 CREATE TABLE "media" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -395,7 +364,6 @@ CREATE TABLE "media" (
     CONSTRAINT "media_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "store_removals" (
     "store_key" TEXT NOT NULL,
     "due_at" TIMESTAMPTZ(3) NOT NULL,
@@ -403,7 +371,6 @@ CREATE TABLE "store_removals" (
     CONSTRAINT "store_removals_pkey" PRIMARY KEY ("store_key")
 );
 
--- CreateTable
 CREATE TABLE "maintenance_tasks" (
     "task" TEXT NOT NULL,
     "done_at" TIMESTAMPTZ(3) NOT NULL,
@@ -411,7 +378,6 @@ CREATE TABLE "maintenance_tasks" (
     CONSTRAINT "maintenance_tasks_pkey" PRIMARY KEY ("task")
 );
 
--- CreateTable
 CREATE TABLE "idempotency_records" (
     "id" UUID NOT NULL,
     "account_id" UUID,
@@ -426,7 +392,6 @@ CREATE TABLE "idempotency_records" (
     CONSTRAINT "idempotency_records_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "events" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -438,7 +403,6 @@ CREATE TABLE "events" (
     CONSTRAINT "events_pkey" PRIMARY KEY ("id")
 ) PARTITION BY RANGE ("id");
 
--- CreateTable
 CREATE TABLE "webhook_endpoints" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -456,7 +420,6 @@ CREATE TABLE "webhook_endpoints" (
     CONSTRAINT "webhook_endpoints_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "webhook_endpoint_instances" (
     "endpoint_id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
@@ -464,7 +427,6 @@ CREATE TABLE "webhook_endpoint_instances" (
     CONSTRAINT "webhook_endpoint_instances_pkey" PRIMARY KEY ("endpoint_id","instance_id")
 );
 
--- CreateTable
 CREATE TABLE "webhook_secrets" (
     "id" UUID NOT NULL,
     "endpoint_id" UUID NOT NULL,
@@ -475,7 +437,6 @@ CREATE TABLE "webhook_secrets" (
     CONSTRAINT "webhook_secrets_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "webhook_deliveries" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
@@ -496,7 +457,6 @@ CREATE TABLE "webhook_deliveries" (
     CONSTRAINT "webhook_deliveries_pkey" PRIMARY KEY ("id")
 ) PARTITION BY RANGE ("id");
 
--- CreateTable
 CREATE TABLE "webhook_queue" (
     "delivery_id" UUID NOT NULL,
     "endpoint_id" UUID NOT NULL,
@@ -509,7 +469,6 @@ CREATE TABLE "webhook_queue" (
     CONSTRAINT "webhook_queue_pkey" PRIMARY KEY ("delivery_id")
 );
 
--- CreateTable
 CREATE TABLE "webhook_resends" (
     "id" UUID NOT NULL,
     "endpoint_id" UUID NOT NULL,
@@ -523,7 +482,6 @@ CREATE TABLE "webhook_resends" (
     CONSTRAINT "webhook_resends_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "format_checks" (
     "id" UUID NOT NULL,
     "format" TEXT NOT NULL,
@@ -535,7 +493,6 @@ CREATE TABLE "format_checks" (
     CONSTRAINT "format_checks_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "device_checks" (
     "format" TEXT NOT NULL,
     "device" TEXT NOT NULL,
@@ -546,7 +503,6 @@ CREATE TABLE "device_checks" (
     CONSTRAINT "device_checks_pkey" PRIMARY KEY ("format","device")
 );
 
--- CreateTable
 CREATE TABLE "trace_contexts" (
     "id" UUID NOT NULL,
     "traceparent" TEXT NOT NULL,
@@ -554,7 +510,6 @@ CREATE TABLE "trace_contexts" (
     CONSTRAINT "trace_contexts_pkey" PRIMARY KEY ("id")
 );
 
--- CreateTable
 CREATE TABLE "sql_functions" (
     "name" TEXT NOT NULL,
     "checksum" TEXT NOT NULL,
@@ -563,214 +518,76 @@ CREATE TABLE "sql_functions" (
     CONSTRAINT "sql_functions_pkey" PRIMARY KEY ("name","checksum")
 );
 
--- CreateIndex
 CREATE UNIQUE INDEX "accounts_name_key" ON "accounts"("name");
-
--- CreateIndex
 CREATE UNIQUE INDEX "api_keys_hash_key" ON "api_keys"("hash");
-
--- CreateIndex
 CREATE INDEX "api_keys_account_id_idx" ON "api_keys"("account_id");
-
--- CreateIndex
 CREATE INDEX "api_key_instances_instance_id_idx" ON "api_key_instances"("instance_id");
-
--- CreateIndex
 CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", "id");
-
--- CreateIndex
 CREATE INDEX "audit_entries_subject_id_idx" ON "audit_entries"("subject", "id");
-
--- CreateIndex
 CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");
-
--- CreateIndex
 CREATE UNIQUE INDEX "instances_resource_uid_resource_namespace_resource_name_key" ON "instances"("resource_uid", "resource_namespace", "resource_name");
-
--- CreateIndex
 CREATE INDEX "instance_leases_expires_at_idx" ON "instance_leases"("expires_at");
-
--- CreateIndex
 CREATE UNIQUE INDEX "engine_tokens_hash_key" ON "engine_tokens"("hash");
-
--- CreateIndex
 CREATE INDEX "engine_tokens_instance_id_idx" ON "engine_tokens"("instance_id");
-
--- CreateIndex
 CREATE INDEX "instance_states_instance_id_since_idx" ON "instance_states"("instance_id", "since");
-
--- CreateIndex
 CREATE INDEX "instance_suspensions_instance_id_since_idx" ON "instance_suspensions"("instance_id", "since");
-
--- CreateIndex
 CREATE INDEX "expiring_codes_expires_at_idx" ON "expiring_codes"("expires_at");
-
--- CreateIndex
 CREATE INDEX "contacts_account_id_idx" ON "contacts"("account_id");
-
--- CreateIndex
 CREATE INDEX "contact_names_contact_id_idx" ON "contact_names"("contact_id");
-
--- CreateIndex
 CREATE INDEX "conversations_contact_id_idx" ON "conversations"("contact_id");
-
--- CreateIndex
 CREATE UNIQUE INDEX "conversations_instance_id_contact_id_key" ON "conversations"("instance_id", "contact_id");
-
--- CreateIndex
 CREATE UNIQUE INDEX "conversations_instance_id_group_id_key" ON "conversations"("instance_id", "group_id");
-
--- CreateIndex
 CREATE UNIQUE INDEX "opt_outs_id_key" ON "opt_outs"("id");
-
--- CreateIndex
 CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
-
--- CreateIndex
 CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at");
-
--- CreateIndex
 CREATE INDEX "inbound_seen_seen_at_idx" ON "inbound_seen"("seen_at");
-
--- CreateIndex
 CREATE INDEX "menus_conversation_id_message_id_idx" ON "menus"("conversation_id", "message_id");
-
--- CreateIndex
 CREATE INDEX "menus_instance_id_wa_message_id_idx" ON "menus"("instance_id", "wa_message_id");
-
--- CreateIndex
 CREATE INDEX "menus_delete_at_idx" ON "menus"("delete_at");
-
--- CreateIndex
 CREATE INDEX "media_account_id_idx" ON "media"("account_id");
-
--- CreateIndex
 CREATE INDEX "media_expires_at_idx" ON "media"("expires_at");
-
--- CreateIndex
 CREATE INDEX "store_removals_due_at_idx" ON "store_removals"("due_at");
-
--- CreateIndex
 CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records" USING BRIN ("expires_at");
-
--- CreateIndex
 CREATE INDEX "events_account_id_id_idx" ON "events"("account_id", "id");
-
--- CreateIndex
 CREATE INDEX "events_instance_id_id_idx" ON "events"("instance_id", "id");
-
--- CreateIndex
 CREATE INDEX "events_account_id_type_id_idx" ON "events"("account_id", "type", "id");
-
--- CreateIndex
 CREATE INDEX "webhook_endpoints_account_id_id_idx" ON "webhook_endpoints"("account_id", "id");
-
--- CreateIndex
 CREATE INDEX "webhook_endpoint_instances_instance_id_idx" ON "webhook_endpoint_instances"("instance_id");
-
--- CreateIndex
 CREATE INDEX "webhook_secrets_endpoint_id_idx" ON "webhook_secrets"("endpoint_id");
-
--- CreateIndex
 CREATE INDEX "webhook_deliveries_endpoint_id_id_idx" ON "webhook_deliveries"("endpoint_id", "id");
-
--- CreateIndex
 CREATE INDEX "webhook_deliveries_event_id_idx" ON "webhook_deliveries"("event_id");
-
--- CreateIndex
 CREATE INDEX "webhook_queue_endpoint_id_due_at_idx" ON "webhook_queue"("endpoint_id", "due_at");
-
--- CreateIndex
 CREATE INDEX "webhook_queue_due_at_idx" ON "webhook_queue"("due_at");
-
--- CreateIndex
 CREATE INDEX "webhook_resends_touched_at_idx" ON "webhook_resends"("touched_at");
-
--- CreateIndex
 CREATE INDEX "format_checks_format_started_at_idx" ON "format_checks"("format", "started_at");
 
--- AddForeignKey
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "api_key_instances" ADD CONSTRAINT "api_key_instances_api_key_id_fkey" FOREIGN KEY ("api_key_id") REFERENCES "api_keys"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "api_key_instances" ADD CONSTRAINT "api_key_instances_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "instances" ADD CONSTRAINT "instances_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "instance_leases" ADD CONSTRAINT "instance_leases_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "engine_tokens" ADD CONSTRAINT "engine_tokens_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "instance_states" ADD CONSTRAINT "instance_states_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "instance_suspensions" ADD CONSTRAINT "instance_suspensions_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "session_keys" ADD CONSTRAINT "session_keys_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "pairing_sessions" ADD CONSTRAINT "pairing_sessions_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "contact_checks" ADD CONSTRAINT "contact_checks_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "contacts" ADD CONSTRAINT "contacts_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "contact_names" ADD CONSTRAINT "contact_names_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "conversations" ADD CONSTRAINT "conversations_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "conversations" ADD CONSTRAINT "conversations_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "engine_calls" ADD CONSTRAINT "engine_calls_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "instance_counters" ADD CONSTRAINT "instance_counters_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "inbound_seen" ADD CONSTRAINT "inbound_seen_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "menus" ADD CONSTRAINT "menus_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "poll_votes" ADD CONSTRAINT "poll_votes_message_id_fkey" FOREIGN KEY ("message_id") REFERENCES "menus"("message_id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "media" ADD CONSTRAINT "media_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instances_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instances_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "webhook_secrets" ADD CONSTRAINT "webhook_secrets_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "webhook_resends" ADD CONSTRAINT "webhook_resends_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- ------------------------------------------------------------------ functions of indexes
