@@ -1,6 +1,6 @@
 import type { OpenPairing, StateChange } from '@gwk/core/protocol/engine';
 import type { InstanceState } from '@gwk/core/states';
-import { backoffDelay } from '../backoff.js';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver.js';
 
 /**
@@ -76,9 +76,9 @@ interface Now {
 }
 
 const STABLE_MS = 60_000;
-const RECONNECT = { first: 1_000, most: 300_000 };
+const RECONNECT = { firstMs: 1_000, maxMs: 300_000 };
 /** After the network rejected this client version. Hurrying does not help. */
-const RECONNECT_SLOWLY = { first: 60_000, most: 3_600_000 };
+const RECONNECT_SLOWLY = { firstMs: 60_000, maxMs: 3_600_000 };
 /** Consecutive drops that a pairing session survives. */
 const PAIRING_DROPS = 3;
 

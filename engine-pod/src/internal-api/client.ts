@@ -12,7 +12,7 @@ import type {
 import { isNumberedRoute, type NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Refusal } from '@gwk/core/protocol/refusals';
 import type { Logger } from '@gwk/core/log';
-import { backoffDelay } from '../backoff.js';
+import { backoffDelay } from '@gwk/core/async/backoff';
 
 /** Refusals that end the engine: close the socket first, then exit. */
 const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisfies readonly Refusal[];
@@ -28,7 +28,7 @@ export class ClientClosed extends Error {
   override name = 'ClientClosed';
 }
 
-const RETRY = { first: 200, most: 3_000 };
+const RETRY = { firstMs: 200, maxMs: 3_000 };
 
 /**
  * Calls the internal API on behalf of one lease. The first final refusal, of any call, is reported to `onRefused`

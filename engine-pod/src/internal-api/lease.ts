@@ -4,7 +4,7 @@ import type { EngineResponse } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffDelay } from '../backoff.js';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { monotonicNow } from '../clock.js';
 import { closeAt, mayActAt, renewDelay, renewTimeout, type LeaseTerm } from './lease-timing.js';
@@ -12,7 +12,7 @@ import { findFinalRefusal, ClientClosed, type FinalRefusal, type InternalApiClie
 
 export type AcquiredLease = EngineResponse<'acquire'>;
 
-const RETRY = { first: 200, most: 5_000 };
+const RETRY = { firstMs: 200, maxMs: 5_000 };
 const HELD_RETRY_MS = 2_000;
 const ACQUIRE_TIMEOUT_MS = 5_000;
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gwk/core/log';
-import { backoffDelay } from '../backoff.js';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import { RedisConnection, RedisDisconnected, type RedisAddress } from './connection.js';
 import { RedisErrorReply, type Reply } from './resp.js';
 
 /** Error codes that mean that Redis lost this engine's user, its password or its permissions. */
 const USER_LOST = new Set(['WRONGPASS', 'NOAUTH', 'NOPERM']);
 
-const RETRY = { first: 200, most: 5_000 };
+const RETRY = { firstMs: 200, maxMs: 5_000 };
 
 /** A connection that lasted this long resets the count of failures. */
 const STEADY_MS = 10_000;

@@ -2,7 +2,7 @@ import { failpoint } from '@gwk/core/failpoints';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { FailureCode, Rendering } from '@gwk/core/states';
-import { backoffDelay } from '../backoff.js';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { waitOnClock } from '../clock.js';
 import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
@@ -37,7 +37,7 @@ export interface SendContext {
 
 /** Abort reason for work on a finished message. Shared, because every new Error captures a stack trace. */
 const FINISHED = new Error('the message is finished');
-const RETRY = { first: 250, most: 10_000 };
+const RETRY = { firstMs: 250, maxMs: 10_000 };
 /**
  * After these attempts the message returns to the queue, so that it does not block its conversation in this engine.
  */

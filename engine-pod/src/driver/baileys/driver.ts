@@ -25,7 +25,7 @@ import { Inbox } from './receive/inbox.js';
 import { storeReceivedFile } from './receive/media/received-file.js';
 import { storeReceipts } from './receive/screen/receipts.js';
 import type { RequestedMessage } from './receive/screen/retry-requests.js';
-import { ExpiringMap } from './expiring-map.js';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { MessageSecrets } from './receive/normalise/message-secrets.js';
 import { MissingMessages, buildWithheldPlaceholder } from './receive/missing/missing-messages.js';
 import { buildMessage } from './send/build.js';
@@ -42,7 +42,7 @@ import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
 type Emit = (event: ConnectionEvent) => void;
 
 const LOGOUT_MS = 10_000;
-const SENT_EDITS = { max: 200, forMs: 10 * 60_000 };
+const SENT_EDITS = { max: 200, ttlMs: 10 * 60_000 };
 const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused' } as const satisfies Record<
   Presence,
   string

@@ -4,7 +4,7 @@ import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, JournalEntry } from './journal.js';
-import { KeyedLock } from '../session/keyed-lock.js';
+import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { getConversationKey } from './queue/conversation.js';
 import {
   buildEnvelope,

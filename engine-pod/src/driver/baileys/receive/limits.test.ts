@@ -7,7 +7,6 @@ import { SessionStore } from '../session/store.js';
 import { RateLimiter } from '../rate-limiter.js';
 import { PhoneRequests, type PhoneConnection } from './missing/phone-requests.js';
 import { parseReceipts, storeReceipts } from './screen/receipts.js';
-import { ExpiringMap } from '../expiring-map.js';
 import { FairQueue } from './queue/fair-queue.js';
 import { MissingMessages } from './missing/missing-messages.js';
 import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
@@ -52,20 +51,6 @@ describe('a rate limiter', () => {
     for (let n = 0; n < 10_000; n++) allowance.take(String(n));
     expect(allowance.size).toBeLessThanOrEqual(2_000);
   });
-});
-
-test('an expiring map keeps a limited number of the latest entries', () => {
-  let time = 0;
-  const recent = new ExpiringMap<number>({ max: 2, forMs: 50 }, () => time);
-  for (const [name, value] of [['a', 1], ['b', 2], ['a', 3], ['c', 4]] as const) recent.set(name, value); // prettier-ignore
-  expect([recent.get('a'), recent.get('b'), recent.get('c')]).toEqual([3, undefined, 4]);
-  recent.delete('c');
-  time = 49;
-  expect(recent.get('a')).toBe(3);
-  time = 50;
-  expect(recent.get('a')).toBeUndefined();
-  recent.set('d', 5);
-  expect(recent.size).toBe(1);
 });
 
 describe('resend requests', () => {

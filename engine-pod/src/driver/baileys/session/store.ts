@@ -2,7 +2,7 @@ import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore } from '@whiskeys
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { RemoteSessionStore as Remote } from '../../driver.js';
 import { decodeValue, encodeValue } from './codec.js';
-import { KeyedLock } from './keyed-lock.js';
+import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { SessionCache } from './cache.js';
 import { BatchWriter } from './batch-writer.js';
 
@@ -22,7 +22,7 @@ const MAX_KEY = 500;
  *     signal-repository.ts     Baileys' encryption and decryption, with guarantees added
  *       │                      (patches/session-migration.ts: from the phone number to the LID)
  *       ▼
- *     signal-transactions.ts   all changes of one step, under keyed-lock.ts
+ *     signal-transactions.ts   all changes of one step, under a KeyedLock
  *       │
  *       │    credentials.ts, patches/distributed-keys.ts, receive/ (journal, message secrets, missing messages)
  *       ▼    ▼

@@ -1,6 +1,6 @@
 import { jidNormalizedUser, type BinaryNode, type CacheStore } from '@whiskeysockets/baileys';
 import { RateLimiter } from '../../rate-limiter.js';
-import { ExpiringMap } from '../../expiring-map.js';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 
 interface UndecryptableOptions {
   /** A message cannot be decrypted. Its sender is asked to resend it; the phone may be asked too. */
@@ -17,7 +17,7 @@ interface CurrentMessage {
 }
 
 const HOUR_MS = 3_600_000;
-const COUNTED = { max: 2_000, forMs: HOUR_MS };
+const COUNTED = { max: 2_000, ttlMs: HOUR_MS };
 /** Resend requests: one for each message, up to a limit per sender. */
 const REQUESTS = { perKey: 500, windowMs: HOUR_MS };
 /** From the second request on, each carries a new pre-key that is created and stored for it. */

@@ -1,6 +1,6 @@
 import type { MediaType, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import { backoffDelay } from '../../../../backoff.js';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import type { Clock } from '@gwk/core/clock';
 import { waitOnClock, unrefClock } from '../../../../clock.js';
 import type { DriverContext } from '../../../driver.js';
@@ -59,7 +59,7 @@ interface RetryLimits {
 }
 
 const RETRY_LIMITS: RetryLimits = { hostMs: 120_000, unavailableMs: 900_000 };
-const RETRY = { first: 500, most: 15_000 };
+const RETRY = { firstMs: 500, maxMs: 15_000 };
 /** Bounds a phone that keeps uploading a file that is deleted each time. */
 const MAX_REUPLOADS = 3;
 /** Timeout for the phone's answer. */

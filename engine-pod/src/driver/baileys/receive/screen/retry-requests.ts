@@ -1,7 +1,7 @@
 import { isJidGroup, jidDecode, type BinaryNode, type proto, type WASocket } from '@whiskeysockets/baileys';
 import { interceptEvent } from '../../patches/socket-internals.js';
 import { RateLimiter } from '../../rate-limiter.js';
-import { ExpiringMap } from '../../expiring-map.js';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { getSender } from '../decrypt/undecryptable.js';
 
 /** A request for a message of ours: its id, and the chat that the request came from. */
@@ -22,7 +22,7 @@ const CONTACT_LIMIT = { perKey: 60, total: 3_000, windowMs: MINUTE_MS };
 const GROUP_LIMIT = { perKey: 100, windowMs: 10 * MINUTE_MS };
 const GROUP_MESSAGE_LIMIT = { perKey: 20, windowMs: 60 * MINUTE_MS };
 /** Keeps a message from this lookup until Baileys' own lookup. */
-const FOUND = { max: 100, forMs: MINUTE_MS };
+const FOUND = { max: 100, ttlMs: MINUTE_MS };
 
 /**
  * Screens requests to resend a message, which anybody can send:

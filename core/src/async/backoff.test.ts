@@ -1,6 +1,6 @@
 import { backoffDelay } from './backoff.js';
 
-const backoff = { first: 1_000, most: 300_000 };
+const backoff = { firstMs: 1_000, maxMs: 300_000 };
 
 test.each([
   [1, 500, 1_000],

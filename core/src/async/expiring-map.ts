@@ -3,18 +3,20 @@ interface Entry<T> {
   until: number;
 }
 
-/** A map whose entries expire. Strangers choose how many entries come, so its size is bounded. */
+/**
+ * A map with a maximum size, whose entries expire after `ttlMs`. The oldest entry is evicted first. `set` removes
+ * expired entries, so no timer is needed.
+ */
 export class ExpiringMap<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #max: number;
   readonly #ttlMs: number;
-
   readonly #now: () => number;
 
-  constructor({ max, forMs }: { max: number; forMs: number }, now = () => performance.now()) {
-    this.#now = now;
+  constructor({ max, ttlMs }: { max: number; ttlMs: number }, now = () => performance.now()) {
     this.#max = max;
-    this.#ttlMs = forMs;
+    this.#ttlMs = ttlMs;
+    this.#now = now;
   }
 
   get(name: string): T | undefined {
