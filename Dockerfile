@@ -1,24 +1,78 @@
-# Images of the programs: docker build --target api|worker|operator|engine.
-# images/programs.js lists their contents, for `make images` too. images/archive.js has the same image configuration as
-# this file; a test compares them.
-ARG BASE=docker.io/library/node:24-bookworm
+# Images of the programs: docker build --target api|worker|operator|engine .
+ARG NODE_IMAGE=docker.io/library/node:24-bookworm
+# Debian's C and C++ libraries and certificate authorities; no shell and no package manager. Its user is 65532.
+ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
-FROM ${BASE} AS build
-WORKDIR /source
-COPY . .
-RUN make build && node_modules/.bin/node images/make.js --roots /roots api worker operator engine
-
-FROM scratch AS runtime
-COPY --from=build /roots/runtime /
-USER 65532:65532
+# npm reads the manifests of all workspaces.
+FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY core/package.json core/
+COPY api/package.json api/
+COPY operator/package.json operator/
+COPY engine-pod/package.json engine-pod/
+COPY local/package.json local/
+COPY test/package.json test/
+COPY test/network/package.json test/network/
+
+FROM manifests AS build
+RUN npm ci
+COPY . .
+RUN npm run prisma:generate && npm run build
+
+# Own files of the programs. The images have no /usr/bin/env, so gwk names its interpreter.
+FROM build AS files
+RUN find api/dist core/dist engine-pod/dist operator/dist -type f ! -name '*.js' -delete
+RUN find api/src -type f ! -name '*.sql' -delete
+RUN sed -i '1s|.*|#!/usr/bin/node|' bin/gwk.js && mkdir links && ln -s /app/bin/gwk.js links/gwk
+
+# Packages of the programs. Optional packages are tools of Prisma, and native programs of the worker.
+FROM manifests AS database-packages
+RUN npm ci --omit=dev --omit=optional -w core -w api
+RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
+RUN find node_modules/@prisma/client/runtime -type f ! -name 'client.*' ! -name '*fast_bg.postgresql.*' -delete
+
+FROM database-packages AS api-packages
+RUN rm -rf node_modules/sharp node_modules/@img node_modules/fluent-ffmpeg node_modules/@ffmpeg-installer
+
+FROM database-packages AS worker-packages
+RUN rm -rf node_modules/swagger-ui-dist
+COPY --from=build /app/node_modules/@img node_modules/@img
+COPY --from=build /app/node_modules/@ffmpeg-installer node_modules/@ffmpeg-installer
+
+FROM manifests AS operator-packages
+RUN npm ci --omit=dev --omit=optional -w core -w operator
+RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
+
+FROM manifests AS engine-packages
+RUN npm ci --omit=dev --omit=optional -w core -w engine-pod
+RUN rm -rf node_modules/redis node_modules/@redis node_modules/zod node_modules/uuid
+RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
+
+FROM ${RUNTIME_IMAGE} AS runtime
+COPY --from=build /usr/local/bin/node /usr/bin/node
+WORKDIR /app
+COPY --from=files /app/links/ /usr/bin/
+COPY --from=files /app/package.json /app/LICENSE /app/NOTICE /app/THIRD-PARTY.md ./
+COPY --from=files /app/bin/gwk.js bin/gwk.js
+COPY --from=files /app/core/package.json core/package.json
+COPY --from=files /app/core/dist core/dist
+USER 65532:65532
 ENV PATH=/usr/bin:/bin NODE_ENV=production
 ENTRYPOINT ["/usr/bin/node", "/app/bin/gwk.js"]
 
 FROM runtime AS worker
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-COPY --from=build /roots/worker /
+# A shell sets the resource limits of the decoders.
+COPY --from=build /bin/dash /bin/sh
+COPY --from=build /usr/bin/env /usr/bin/env
+COPY --from=worker-packages /app/node_modules node_modules
+COPY --from=files /app/api/package.json api/package.json
+COPY --from=files /app/api/bin api/bin
+COPY --from=files /app/api/prisma/migrations api/prisma/migrations
+COPY --from=files /app/api/src api/src
+COPY --from=files /app/api/dist api/dist
 EXPOSE 8082
 CMD ["worker"]
 LABEL org.opencontainers.image.title="gwk-worker" \
@@ -31,7 +85,9 @@ LABEL org.opencontainers.image.title="gwk-worker" \
 FROM runtime AS operator
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-COPY --from=build /roots/operator /
+COPY --from=operator-packages /app/node_modules node_modules
+COPY --from=files /app/operator/package.json operator/package.json
+COPY --from=files /app/operator/dist operator/dist
 EXPOSE 8083
 CMD ["operator"]
 LABEL org.opencontainers.image.title="gwk-operator" \
@@ -44,7 +100,9 @@ LABEL org.opencontainers.image.title="gwk-operator" \
 FROM runtime AS engine
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-COPY --from=build /roots/engine /
+COPY --from=engine-packages /app/node_modules node_modules
+COPY --from=files /app/engine-pod/package.json engine-pod/package.json
+COPY --from=files /app/engine-pod/dist engine-pod/dist
 EXPOSE 8084
 CMD ["engine"]
 LABEL org.opencontainers.image.title="gwk-engine" \
@@ -57,7 +115,11 @@ LABEL org.opencontainers.image.title="gwk-engine" \
 FROM runtime AS api
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-COPY --from=build /roots/api /
+COPY --from=api-packages /app/node_modules node_modules
+COPY --from=files /app/api/package.json api/package.json
+COPY --from=files /app/api/prisma/migrations api/prisma/migrations
+COPY --from=files /app/api/src api/src
+COPY --from=files /app/api/dist api/dist
 EXPOSE 8080 8081 8085
 CMD ["api"]
 LABEL org.opencontainers.image.title="gwk-api" \

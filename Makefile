@@ -42,13 +42,30 @@ clean: ## Delete compiled and generated files
 	rm -rf */dist api/src/generated
 
 ##@ Ship
+PROGRAMS := api worker operator engine
+WORKSPACES := api operator engine-pod
+DOCKER ?= docker
+REGISTRY ?= docker.io/library
+TAG ?= 0.1.0
+
 .PHONY: images
-images: build ## Build container images as archives in .images, without Docker (ARGS='--registry R --tag T api ...')
-	@exec node images/make.js $(ARGS)
+images: ## Build the container images with Docker (REGISTRY=registry.example.com/gwk TAG=0.1.0 DOCKER=podman)
+	@command -v $(DOCKER) >/dev/null || { echo 'images: $(DOCKER) is not installed' >&2; exit 1; }
+	@set -e; for program in $(PROGRAMS); do \
+	  $(DOCKER) build --target $$program --build-arg VERSION=$(TAG) --build-arg REVISION="$$(git rev-parse HEAD)" \
+	    --tag $(REGISTRY)/gwk-$$program:$(TAG) .; \
+	done
 
 .PHONY: sbom
-sbom: build ## Write the SBOMs of the images to .images (CycloneDX)
-	@exec node images/sbom.js $(ARGS)
+sbom: $(INSTALLED) ## Write the SBOMs of the programs' packages to .images and, with syft, of the images (CycloneDX)
+	@mkdir -p .images
+	@set -e; for workspace in $(WORKSPACES); do \
+	  npm sbom --sbom-format=cyclonedx --omit=dev -w core -w $$workspace >.images/$$workspace.cdx.json; \
+	done
+	@set -e; for program in $(PROGRAMS); do \
+	  command -v syft >/dev/null || { echo 'sbom: packages only, because syft is not installed'; break; }; \
+	  syft $(REGISTRY)/gwk-$$program:$(TAG) -o cyclonedx-json=.images/gwk-$$program.cdx.json; \
+	done
 
 ##@ Check
 .PHONY: test
@@ -87,12 +104,18 @@ prose: $(INSTALLED) ## Check words and sentences of comments, docs, chart and SQ
 	@exec node scripts/prose.js $(ARGS)
 
 .PHONY: licences
-licences: ## Write the licences of the packages to THIRD-PARTY.md, offline
+licences: ## Write the licences of the packages to THIRD-PARTY.md
 	@exec node scripts/licences.js
 
 .PHONY: audit
-audit: ## List known vulnerabilities of packages and images; exit code 3: lookup failed
-	@exec node scripts/audit.js
+audit: ## List known vulnerabilities of the packages and, with trivy or grype, of the images (make images)
+	@npm audit
+	@set -e; for program in $(PROGRAMS); do \
+	  image=$(REGISTRY)/gwk-$$program:$(TAG); \
+	  if command -v trivy >/dev/null; then trivy image --severity HIGH,CRITICAL --exit-code 1 $$image; \
+	  elif command -v grype >/dev/null; then grype --fail-on high $$image; \
+	  else echo 'audit: images not scanned, because neither trivy nor grype is installed' >&2; exit 3; fi; \
+	done
 
 .PHONY: docs
 docs: build ## Regenerate the docs pages that come from code

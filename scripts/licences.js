@@ -1,7 +1,7 @@
 // Writes THIRD-PARTY.md (`make licences`) and reports packages whose licence is not allowed.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { findFault, lockedPackages, page } from './licences/licences.js';
+import { findFault, lockedPackages, page } from '../test/repository/licences.js';
 
 const root = new URL('../', import.meta.url);
 const packages = lockedPackages(fileURLToPath(new URL('package-lock.json', root)));

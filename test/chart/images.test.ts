@@ -1,78 +1,87 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { validate } from 'dockerfile-utils';
+import { ImageBuilder } from '../support/images/builder.js';
+import { readConfig, readStages } from '../support/images/dockerfile.js';
+import { copyContents } from '../support/images/folders.js';
 import { ROOT } from '../support/program.js';
 
-/** The Dockerfile and `make images` make equal images, and their contents are enough to run. */
-interface ImageConfig {
-  User: string;
-  ExposedPorts: Record<string, object>;
-  Env: string[];
-  Entrypoint: string[];
-  Cmd: string[];
-  WorkingDir: string;
-  Labels: Record<string, string>;
+/** Plain JavaScript without declarations. */
+const LICENCES: string = '../repository/licences.js';
+interface Installed {
+  name: string;
+  license: string | undefined;
 }
-interface Images {
-  IMAGES: Record<string, { title: string; without: string[] }>;
-  makeConfig: (image: object, made: { version: string; revision: string }) => ImageConfig;
-  makeProgram: (root: string, image: object, target: string) => { name: string }[];
+const { misplaced } = (await import(LICENCES)) as {
+  misplaced: (image: string, packages: Installed[]) => string[];
+};
+
+/** The installed packages of a folder. */
+function listPackages(app: string): Installed[] {
+  const files = readdirSync(join(app, 'node_modules'), { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => /(^|node_modules\/)(@[^/]+\/)?[^@/][^/]*\/package\.json$/.test(file))
+    .map((file) => JSON.parse(readFileSync(join(app, 'node_modules', file), 'utf8')) as Installed)
+    .filter(({ name }) => !name?.startsWith('@gwk/'));
 }
 
-let images: Images;
+/** The Dockerfile builds images that are enough to run, with the configuration that the chart expects. */
+const NAMES = ['api', 'worker', 'operator', 'engine'];
+const stages = readStages({ VERSION: '1', REVISION: 'r' });
 let folder: string;
+let builder: ImageBuilder | undefined;
 
-beforeAll(async () => {
-  const load = (file: string): Promise<object> => import(join(ROOT, 'images', file)) as Promise<object>;
-  const parts = await Promise.all(['programs.js', 'archive.js', 'roots.js'].map(load));
-  images = Object.assign({}, ...parts) as Images;
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gwk-image-'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const NAMES = ['api', 'worker', 'operator', 'engine'];
+test('the Dockerfile has no fault', () => {
+  expect(validate(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))).toEqual([]);
+});
 
-/** Instructions of a stage, after those of its base stages. */
-function stage(name: string): [string, string][] {
-  const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ');
-  const stages = text.split(/^FROM /m).slice(1);
-  const found = stages.find((one) => one.split('\n')[0]!.endsWith(` AS ${name}`))!;
-  const [first = '', ...lines] = found.split('\n');
-  const base = first.split(' ')[0]!;
-  const own = lines
-    .map((line) => /^([A-Z]+) +(.*)$/.exec(line))
-    .filter((match) => match !== null)
-    .map(([, instruction, rest]): [string, string] => [instruction!, rest!.trim()]);
-  return [...(stages.some((one) => one.split('\n')[0]!.endsWith(` AS ${base}`)) ? stage(base) : []), ...own];
-}
+/** Licences and ports of each image. */
+const IMAGES: Record<string, [licenses: string, ports: number[]]> = {
+  api: ['Apache-2.0', [8080, 8081, 8085]],
+  worker: ['Apache-2.0 AND GPL-3.0-only AND LGPL-3.0-or-later', [8082]],
+  operator: ['Apache-2.0', [8083]],
+  engine: ['GPL-3.0-only', [8084]],
+};
 
-function readDockerfile(name: string): ImageConfig {
-  const lines = stage(name);
-  const last = (instruction: string): string => lines.filter(([one]) => one === instruction).at(-1)![1];
-  const labels = [...last('LABEL').matchAll(/([\w.]+)="([^"]*)"/g)].map(([, key, value]) => [
-    key!,
-    value!.replace('${VERSION}', '1').replace('${REVISION}', 'r'),
-  ]);
-  return {
-    User: last('USER'),
-    ExposedPorts: Object.fromEntries(
-      last('EXPOSE')
-        .split(' ')
-        .map((port) => [`${port}/tcp`, {}]),
-    ),
-    Env: last('ENV').split(' '),
-    Entrypoint: JSON.parse(last('ENTRYPOINT')) as string[],
-    Cmd: JSON.parse(last('CMD')) as string[],
-    WorkingDir: last('WORKDIR'),
-    Labels: Object.fromEntries(labels) as Record<string, string>,
-  };
-}
+test.each(NAMES)('%s: the Dockerfile sets user, command, ports and labels', (name) => {
+  const [licenses, ports] = IMAGES[name]!;
+  const label = (key: string) => `org.opencontainers.image.${key}`;
+  expect(readConfig(stages, name)).toEqual({
+    User: '65532:65532',
+    ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
+    Env: ['PATH=/usr/bin:/bin', 'NODE_ENV=production'],
+    Entrypoint: ['/usr/bin/node', '/app/bin/gwk.js'],
+    Cmd: [name],
+    WorkingDir: '/app',
+    Labels: {
+      [label('title')]: `gwk-${name}`,
+      [label('description')]: expect.stringContaining(`gwk ${name}: `) as string,
+      [label('licenses')]: licenses,
+      [label('source')]: 'https://github.com/gwk-dev/gwk',
+      [label('version')]: '1',
+      [label('revision')]: 'r',
+    },
+  });
+});
 
-test.each(NAMES)('%s: the Dockerfile and make images have the same configuration', (name) => {
-  expect(readDockerfile(name)).toEqual(
-    images.makeConfig(images.IMAGES[name]!, { version: '1', revision: 'r' }),
-  );
+test('the stages copy files of the repository that exist, and run scripts that exist', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+  const instructions = [...stages.values()].flatMap((stage) => stage.instructions);
+  const copied = instructions
+    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from='))
+    .flatMap(({ text }) => text.split(' ').slice(0, -1));
+  expect(copied.length).toBeGreaterThan(8);
+  expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const started = instructions.flatMap(({ text }) => [...text.matchAll(/npm run ([\w:]+)/g)]);
+  expect(started.map(([, script]) => script)).toEqual(['prisma:generate', 'build']);
+  for (const [, script] of started) expect(scripts).toHaveProperty([script!]);
 });
 
 /** Modules that each program loads at its start or later. */
@@ -102,14 +111,24 @@ const LOADED: Record<string, string[]> = {
   ],
 };
 
+/** Packages that a program never loads. */
+const EXCLUDED: Record<string, string[]> = {
+  api: ['sharp', 'fluent-ffmpeg', '@ffmpeg-installer/ffmpeg', 'prisma'],
+  worker: ['swagger-ui-dist', 'prisma'],
+  operator: ['prisma', 'typescript'],
+  engine: ['redis', 'zod', 'uuid', 'sharp-linux-x64'],
+};
+
 test.each(NAMES)('%s: its image contains everything it loads and no excluded package', (name) => {
-  const target = join(folder, name);
-  const packages = images.makeProgram(ROOT, images.IMAGES[name]!, target).map((one) => one.name);
-  for (const left of images.IMAGES[name]!.without) expect(packages).not.toContain(left);
+  const target = join(folder, 'images', name);
+  const { layers } = (builder ??= new ImageBuilder(join(folder, 'stages'))).build(name);
+  for (const layer of layers) copyContents(layer, target);
   const app = join(target, 'app');
+  for (const left of EXCLUDED[name]!)
+    expect([left, existsSync(join(app, 'node_modules', left))]).toEqual([left, false]);
   const script = LOADED[name]!.map((file) => `await import(${JSON.stringify(join(app, file))});`).join('\n');
   const done = spawnSync(
-    process.execPath,
+    join(target, 'usr/bin/node'),
     ['--input-type=module', '-e', `${script}\nprocess.stdout.write('all');process.exit(0)`],
     {
       cwd: folder,
@@ -122,12 +141,27 @@ test.each(NAMES)('%s: its image contains everything it loads and no excluded pac
     encoding: 'utf8',
     env: {},
   });
-  expect(help.stdout).toContain(`  ${name === 'worker' ? 'worker' : name} `);
+  expect(help.stdout).toContain(`  ${name} `);
+});
+
+test.each(NAMES)('%s: gwk is on the path of its image and starts with the Node of the image', (name) => {
+  const target = join(folder, 'images', name);
+  expect(readlinkSync(join(target, 'usr/bin/gwk'))).toBe('/app/bin/gwk.js');
+  const [first] = readFileSync(join(target, 'app/bin/gwk.js'), 'utf8').split('\n');
+  expect(first).toBe('#!/usr/bin/node');
+  expect(statSync(join(target, 'app/bin/gwk.js')).mode & 0o111).toBe(0o111);
+  expect(existsSync(join(target, 'bin/sh'))).toBe(name === 'worker');
 });
 
 test('only the engine image contains libsignal', () => {
   for (const name of NAMES) {
-    const { status } = spawnSync('test', ['-e', join(folder, name, 'app/node_modules/libsignal')]);
-    expect([name, status === 0]).toEqual([name, name === 'engine']);
+    const held = existsSync(join(folder, 'images', name, 'app/node_modules/libsignal'));
+    expect([name, held]).toEqual([name, name === 'engine']);
   }
+});
+
+test.each(NAMES)('%s: its image contains no package that only another image may contain', (name) => {
+  const held = listPackages(join(folder, 'images', name, 'app'));
+  expect(held.length).toBeGreaterThan(1);
+  expect(misplaced(name, held)).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { GATEWAY } from '../support/kubernetes/nodes/settings.js';
 import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ensureHelm } from '../support/chart/helm-binary.js';
 import { CHART } from '../support/chart/render.js';
-import { ROOT } from '../support/program.js';
+import { makeArchives } from '../support/images/make.js';
 import { until } from '../support/wait.js';
 
 const execute = promisify(execFile);
@@ -182,9 +182,8 @@ export class E2eStage {
   async #prepare(): Promise<void> {
     const { cluster } = this;
     const archives = join(cluster.folder, 'images');
-    await this.#makeImages(archives, [...PROGRAMS, ...TEST_SERVERS], VERSIONS.first);
-    const file = (name: string) =>
-      join(archives, PROGRAMS.includes(name) ? `gwk-${name}.tar` : `${name}.tar`);
+    await makeArchives(archives, [...PROGRAMS, ...TEST_SERVERS], VERSIONS.first);
+    const file = (name: string) => join(archives, `${name}.tar`);
     const home = cluster.node(MAIN_NODE);
     const loaded = [cluster.node(ENGINE_NODE).load(file('engine'))];
     for (const name of [...PROGRAMS, ...TEST_SERVERS]) await home.load(file(name));
@@ -195,12 +194,6 @@ export class E2eStage {
     await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     await this.#makeVolume();
     await this.kubectl('taint', 'node', ENGINE_NODE, 'gwk.test/engines=only:NoSchedule');
-  }
-
-  async #makeImages(output: string, names: string[], tag: string): Promise<void> {
-    mkdirSync(output, { recursive: true });
-    const maker = join(ROOT, 'images/make.js');
-    await this.#run(process.execPath, [maker, '--output', output, '--tag', tag, ...names]);
   }
 
   /** A PersistentVolume for media, in place of a storage class. */

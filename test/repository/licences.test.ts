@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from '../support/program.js';
 
 /** Plain JavaScript without declarations. */
-const LICENCES: string = '../../scripts/licences/licences.js';
-const PACKAGES: string = '../../images/packages.js';
-const PROGRAMS: string = '../../images/programs.js';
+const LICENCES: string = './licences.js';
 
 interface Locked {
   name: string;
@@ -17,18 +15,11 @@ interface Installed {
   name: string;
   license: string | undefined;
 }
-const { findFault, isExpression, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
+const { findFault, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
   findFault: (one: Locked) => string | null;
-  isExpression: (licence: string) => boolean;
   lockedPackages: (file: string) => Locked[];
   misplaced: (image: string, packages: Installed[]) => string[];
   page: (packages: Locked[]) => string;
-};
-const { findPackages } = (await import(PACKAGES)) as {
-  findPackages: (root: string, image: unknown) => Installed[];
-};
-const { IMAGES } = (await import(PROGRAMS)) as {
-  IMAGES: Record<string, unknown>;
 };
 const packages = lockedPackages(join(ROOT, 'package-lock.json'));
 
@@ -40,15 +31,6 @@ test('every package of the lock file has a permitted licence', () => {
 test('THIRD-PARTY.md equals the output of `make licences`', () => {
   expect(readFileSync(join(ROOT, 'THIRD-PARTY.md'), 'utf8')).toBe(page(packages));
 });
-
-test.each(Object.entries(IMAGES))(
-  'the image of %s contains no package that only another image may contain',
-  (name, image) => {
-    const held = findPackages(ROOT, image);
-    expect(held.length).toBeGreaterThan(1);
-    expect(misplaced(name, held)).toEqual([]);
-  },
-);
 
 const one = (licence: string | null, given: Partial<Locked> = {}): Locked => ({
   ...{ name: 'new', version: '1.0.0', licence, tool: false },
@@ -82,14 +64,4 @@ test('an engine may hold libsignal, and the API may not', () => {
     [],
     ['api: libsignal (GPL-3.0)'],
   ]);
-});
-
-test.each([
-  ['MIT', true],
-  ['(MIT OR GPL-3.0-only) AND ISC', true],
-  ['LGPL-3.0-or-later', true],
-  ['GPLv3', false],
-  ['https://git.ffmpeg.org/gitweb/ffmpeg.git/blob_plain/HEAD:/LICENSE.md', false],
-])('%s is a valid SPDX expression: %s', (licence, known) => {
-  expect(isExpression(licence)).toBe(known);
 });

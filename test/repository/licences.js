@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Licences that only require attribution. */
-export const PERMITTED = new Set([
+const PERMITTED = new Set([
   '0BSD',
   'Apache-2.0',
   'BlueOak-1.0.0',
@@ -18,8 +18,6 @@ export const PERMITTED = new Set([
 /** Additional licences for development tools and tests, which are not distributed. */
 const TOOLS_ONLY = new Set(['CC-BY-4.0']);
 
-const COPYLEFT = /^(L|A)?GPL-\d\.\d(-only|-or-later)?$/;
-
 /** Licences that package.json does not name in SPDX form: name -> licence, and its source in the package. */
 const STATED = {
   '@visx/vendor': ['MIT AND ISC', 'package.json: "MIT and ISC"'],
@@ -30,7 +28,7 @@ const STATED = {
 };
 
 /** The licence of a package from STATED or its package.json, or null. */
-export const findLicence = ({ name, license }) =>
+const findLicence = ({ name, license }) =>
   STATED[name]?.[0] ?? (typeof license === 'string' ? license : null);
 
 /**
@@ -93,12 +91,6 @@ function isPermitted(expression, tool) {
   if (text.includes(' OR ')) return text.split(' OR ').some((part) => isPermitted(part, tool));
   if (text.includes(' AND ')) return text.split(' AND ').every((part) => isPermitted(part, tool));
   return PERMITTED.has(text) || (tool && TOOLS_ONLY.has(text));
-}
-
-/** Whether the text is an SPDX expression. Some packages write `GPLv3` or a URL instead. */
-export function isExpression(licence) {
-  const names = licence.replace(/[()]/g, '').split(/ (?:AND|OR) /);
-  return names.every((name) => PERMITTED.has(name) || TOOLS_ONLY.has(name) || COPYLEFT.test(name));
 }
 
 /** Packages in an image that no exception allows there. */
