@@ -7,8 +7,9 @@ import { buildNetworkSettings } from './cluster/engine-networks.js';
 import { writeAddress } from './cluster/local/address.js';
 import { LocalCluster } from './cluster/local/local.js';
 import { checkApi, createController } from './controller/create-controller.js';
+import { createDesiredStateHandler } from './http/desired-state.js';
 import { createHealthHandler } from './http/health.js';
-import { createResourcesHandler } from './http/resources.js';
+
 import { listen } from './http/server.js';
 import { createOperatorMetrics } from './metrics.js';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
@@ -35,13 +36,12 @@ export async function startOnOneMachine(
   });
   let loaded = false;
   const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checkApi(controller) });
-  const resources = createResourcesHandler(cluster.store, {
+  const desiredState = createDesiredStateHandler(cluster.store, {
     token: config.localToken,
     isLoaded: () => loaded,
-    pairings: cluster.pairings,
   });
   // Open the port first: if it is taken, no engine starts in vain.
-  const server = await listen(config, [createHealthHandler(ready, metrics), resources], log);
+  const server = await listen(config, [createHealthHandler(ready, metrics), desiredState], log);
   const stop = async (): Promise<void> => {
     await server.close();
     await controller.stop();

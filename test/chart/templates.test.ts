@@ -348,7 +348,8 @@ describe('values', () => {
         .filter((file) => /\.(yaml|tpl)$/.test(file))
         .map((file) => read(`charts/gwk/templates/${file}`))
         .join('\n');
-      const LEFT_ALONE = /^GWK_(EXIT_WITH_PARENT|OPERATOR_LOCAL_\w+|\w+_(HOST|PORT)|API_CLUSTER_URL)$/;
+      const LEFT_ALONE =
+        /^GWK_(EXIT_WITH_PARENT|OPERATOR_LOCAL_\w+|\w+_(HOST|PORT)|API_CLUSTER_URL|API_OPERATOR_URL)$/;
       const missing = all.filter(
         (name) => !allowed.includes(name) && !templates.includes(name) && !LEFT_ALONE.test(name),
       );

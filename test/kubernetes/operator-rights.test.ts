@@ -1,4 +1,4 @@
-import { RestCluster } from '@gwk/api/instances/resource-client';
+import { KubernetesDesiredState } from '@gwk/api/instances/kubernetes-desired-state';
 import { MINIMAL_VALUES, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
@@ -163,17 +163,15 @@ describeOnKubernetes(
 
     test('suffice to create, read, change and delete an Instance', async () => {
       const { url, ca } = cluster().plane;
-      const rest = new RestCluster({ url, ca, token: () => token });
-      const manifest = (displayName: string) => ({
-        metadata: { namespace, name: 'shop' },
-        spec: { account: 'main', kind: 'sandbox' as const, displayName },
-      });
-      expect(await rest.apply(manifest('Shop'))).toMatchObject({ spec: { displayName: 'Shop' } });
-      await rest.apply(manifest('Other'));
-      expect(await rest.get(namespace, 'shop')).toMatchObject({ spec: { displayName: 'Other' } });
-      await rest.delete(namespace, 'shop');
-      expect(await rest.get(namespace, 'shop')).toBeNull();
-      await rest.close();
+      const state = new KubernetesDesiredState({ url, ca, token: () => token, timeoutMs: 2_500 });
+      const place = { namespace, name: 'shop' };
+      const spec = { account: 'main', kind: 'sandbox' as const, displayName: 'Shop' };
+      const made = await state.create({ metadata: place, spec });
+      expect(made).toMatchObject({ spec: { displayName: 'Shop' } });
+      await state.change({ ...made, spec: { ...made.spec, displayName: 'Other' } });
+      expect(await state.get(place)).toMatchObject({ spec: { displayName: 'Other' } });
+      await state.delete(place);
+      expect(await state.get(place)).toBeNull();
     });
 
     test.each([

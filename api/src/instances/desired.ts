@@ -1,4 +1,10 @@
 import { toPublicId } from '@gwk/core/ids';
+import {
+  DesiredStateUnavailable,
+  ResourceConflict,
+  ResourceInvalid,
+  type NewResource,
+} from '@gwk/core/desired-state/desired-state';
 import { Problem } from '@gwk/core/problems';
 import {
   ID_LABEL,
@@ -8,7 +14,6 @@ import {
   type InstanceSpec,
 } from '@gwk/core/resources/manifest';
 import type { InstanceCreate } from '@gwk/core/resources/instance';
-import type { AppliedManifest } from './resource-client.js';
 import type { RejectionReason } from './validate.js';
 
 /** Builds Instance resources as the API writes them. */
@@ -17,7 +22,7 @@ export function buildManifest(
   accountName: string,
   body: InstanceCreate,
   namespace: string,
-): AppliedManifest {
+): NewResource {
   const publicId = toPublicId('instance', id);
   return {
     metadata: { namespace, name: toResourceName(publicId), labels: { [ID_LABEL]: publicId } },
@@ -30,8 +35,8 @@ export function buildManifest(
   };
 }
 
-/** Builds the resource that an apply would produce, for validation before the apply. */
-export function draftResource(manifest: AppliedManifest, present: InstanceResource | null): InstanceResource {
+/** Builds the resource that a write would produce, for validation before the write. */
+export function draftResource(manifest: NewResource, present: InstanceResource | null): InstanceResource {
   const spec = { ...present?.spec, ...manifest.spec } as InstanceSpec;
   return {
     apiVersion: MANIFEST_API_VERSION,
@@ -65,4 +70,15 @@ export function problemOfRejection(
     case 'AccountNotAllowed':
       return new Problem('not-found');
   }
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+/** Consumers may retry whatever prevented a write of the desired state. Other errors stay as they are. */
+export function toWriteProblem(error: unknown): unknown {
+  const kinds = [DesiredStateUnavailable, ResourceConflict, ResourceInvalid];
+  if (!kinds.some((kind) => error instanceof kind)) return error;
+  const problem = new Problem('engine-unavailable', { retryAfter: RETRY_AFTER_SECONDS });
+  problem.cause = error;
+  return problem;
 }

@@ -296,7 +296,7 @@ describe('updating', () => {
 
   test('keeps a change with kubectl made between read and write', async () => {
     const { body } = await create('de três');
-    api.cluster.beforeApply = () => {
+    api.cluster.beforeWrite = () => {
       api.cluster.edit(toResourceName(body.id), { interactiveMode: 'native' });
     };
     const answer = await patch(body.id, { name: 'y' });

@@ -138,8 +138,8 @@ export const instanceOperations = [
       if (!removed) throw new Problem('not-found');
       if (removed.wasLinked) await leavePhone(services, row);
       // The row decides: every projection of a leftover resource is refused as deleted.
-      await services.cluster
-        .delete(removed.resourceNamespace, removed.resourceName)
+      await services.resources
+        .delete({ namespace: removed.resourceNamespace, name: removed.resourceName })
         .catch((error: unknown) =>
           services.log.warn(
             { err: error, request_id: requestId, instance_id: id },

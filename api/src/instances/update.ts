@@ -1,16 +1,15 @@
+import { ResourceConflict } from '@gwk/core/desired-state/desired-state';
 import { isDeepStrictEqual } from 'node:util';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
 import type { InstanceUpdate } from '@gwk/core/resources/instance';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { InstanceKind, InteractiveMode } from '@gwk/core/states';
 import type { Caller } from '../accounts/caller.js';
-import { ResourceConflict, type AppliedManifest } from './resource-client.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { checkIfMatch } from '../http/etag.js';
 import type { Services } from '../http/services.js';
 import { projectionOptions } from './create.js';
-import { draftResource, problemOfRejection } from './desired.js';
+import { draftResource, problemOfRejection, toWriteProblem } from './desired.js';
 import { findInstance } from './find.js';
 import { decideWithin, lockAccountByName, projectWithin } from './projection.js';
 
@@ -40,8 +39,7 @@ export async function updateInstance(
     try {
       return await services.clusterCalls.run(() => services.db.$transaction(update));
     } catch (error) {
-      if (!(error instanceof ResourceConflict)) throw error;
-      if (attempt === TRIES) throw new Problem('engine-unavailable', { retryAfter: 1 });
+      if (!(error instanceof ResourceConflict) || attempt === TRIES) throw toWriteProblem(error);
     }
   }
 }
@@ -54,18 +52,22 @@ async function updateWithin(
 ): Promise<Instance> {
   await lockAccountByName(tx, caller.accountName);
   const known = await findInstance(tx, caller, change.id);
-  const resource = await services.cluster.get(known.resourceNamespace, known.resourceName);
+  const place = { namespace: known.resourceNamespace, name: known.resourceName };
+  const resource = await services.resources.get(place);
   const row = resource ? await catchUp(tx, services, caller, { known, resource }) : known;
   checkIfMatch(change.ifMatch, row.version);
   if (isUnchanged(row, change)) return row;
 
   const options = projectionOptions(services);
-  const manifest = changedManifest(row, caller.accountName, change, resource);
-  const { verdict } = await decideWithin(tx, draftResource(manifest, resource), options);
+  const wanted = { metadata: place, spec: changeSpec(row, caller.accountName, change) };
+  const draft = draftResource(wanted, resource);
+  const { verdict } = await decideWithin(tx, draft, options);
   const kind = row.kind as InstanceKind;
   if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, kind);
-  const applied = await services.cluster.apply(manifest);
-  const result = await projectWithin(tx, services.sealer, applied, { ...options, by: caller });
+  const written = resource
+    ? await services.resources.change({ ...resource, spec: draft.spec })
+    : await services.resources.create(wanted);
+  const result = await projectWithin(tx, services.sealer, written, { ...options, by: caller });
   if (!result.accepted) throw problemOfRejection(result.reason, result.message, kind);
   return tx.instance.findUniqueOrThrow({ where: { id: row.id } });
 }
@@ -89,27 +91,14 @@ function isUnchanged(row: Instance, { name, mode, policy }: InstanceChange): boo
   );
 }
 
-/** Includes all fields that the API owns, because server-side apply removes omitted ones. */
-function changedManifest(
-  row: Instance,
-  accountName: string,
-  { name, mode, policy }: InstanceChange,
-  resource: InstanceResource | null,
-): AppliedManifest {
+/** Includes the unchanged fields of the row, which repair a resource whose last change was refused. */
+function changeSpec(row: Instance, account: string, { name, mode, policy }: InstanceChange) {
   return {
-    metadata: {
-      namespace: row.resourceNamespace,
-      name: row.resourceName,
-      ...(resource && { resourceVersion: resource.metadata.resourceVersion }),
-      ...(resource?.metadata.labels && { labels: resource.metadata.labels }),
-    },
-    spec: {
-      account: accountName,
-      displayName: name ?? row.name,
-      kind: row.kind as InstanceKind,
-      interactiveMode: mode ?? (row.interactiveMode as InteractiveMode),
-      policy: policy ?? (row.policy as PolicyOverrides),
-    },
+    account,
+    displayName: name ?? row.name,
+    kind: row.kind as InstanceKind,
+    interactiveMode: mode ?? (row.interactiveMode as InteractiveMode),
+    policy: policy ?? (row.policy as PolicyOverrides),
   };
 }
 

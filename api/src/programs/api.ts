@@ -10,7 +10,8 @@ import { tracing } from '@gwk/core/tracing/tracing';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';
-import { RestCluster } from '../instances/resource-client.js';
+import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
+import { KubernetesDesiredState } from '../instances/kubernetes-desired-state.js';
 import { openDatabase, type Database } from '../database/database.js';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
@@ -49,6 +50,7 @@ export interface RunningApi {
 const CLOSING_MS = 10_000;
 const MAX_CLUSTER_CALLS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
+const CLUSTER_TIMEOUT_MS = 2_500;
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   disablePretenuring();
@@ -127,7 +129,6 @@ export async function startApi(
     watchEviction(services.redis, log);
     closers.push(() => closeRedis(services.redis));
     closers.push(() => services.live.close());
-    closers.push(() => services.cluster.close());
     const internal = await startInternalListener({
       config,
       environmentPolicy: environmentPolicy(config),
@@ -158,7 +159,6 @@ function makeServices(
 ): Services {
   const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-api', log });
   const redisKeys = new RedisKeys(config.redisPrefix);
-  const { clusterUrl: url, clusterToken: token, clusterCa: ca } = config;
   return {
     config,
     environmentPolicy: environmentPolicy(config),
@@ -172,7 +172,7 @@ function makeServices(
     limiter: new RateLimiter(redis, redisKeys),
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
-    cluster: new RestCluster({ url, token, ca }),
+    resources: openResources(config),
     clusterCalls: new ConcurrencyLimiter(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({
       redis,
@@ -194,4 +194,12 @@ function makeServices(
       environmentPolicy: environmentPolicy(config),
     }),
   };
+}
+
+/** On one machine the operator stores the resources. */
+function openResources(config: ApiConfig): Services['resources'] {
+  const { operatorUrl, clusterUrl: url, clusterToken: token, clusterCa: ca } = config;
+  const timeoutMs = CLUSTER_TIMEOUT_MS;
+  if (operatorUrl === undefined) return new KubernetesDesiredState({ url, token, ca, timeoutMs });
+  return new OperatorDesiredState({ url: operatorUrl, token: token(), timeoutMs });
 }

@@ -92,11 +92,16 @@ export const apiSettings = {
   clusterUrl: setting(
     'GWK_API_CLUSTER_URL',
     types.url('http', 'https').default('https://kubernetes.default.svc'),
-    'Address of the API that stores Instance resources: Kubernetes, or the operator when running on one machine.',
+    'Address of the Kubernetes API, which stores Instance resources.',
+  ),
+  operatorUrl: setting(
+    'GWK_API_OPERATOR_URL',
+    types.url('http', 'https').optional(),
+    'Address of the operator that stores Instance resources on one machine, instead of the Kubernetes API.',
   ),
   clusterToken: rotatingSecret(
     'GWK_API_CLUSTER_TOKEN',
-    'Token for GWK_API_CLUSTER_URL. In Kubernetes set GWK_API_CLUSTER_TOKEN_FILE to the path of the service account token; the API rereads the file when it rotates.',
+    'Token for GWK_API_CLUSTER_URL or GWK_API_OPERATOR_URL. In Kubernetes set GWK_API_CLUSTER_TOKEN_FILE to the path of the service account token; the API rereads the file when it rotates.',
   ),
   clusterCa: setting(
     'GWK_API_CLUSTER_CA',

@@ -1,11 +1,11 @@
 import { secretSetting, setting, types } from './load.js';
 
-/** Settings of `gwk instances`, which reads the resources of the cluster. */
+/** Settings of `gwk instances` and, on one machine, of `gwk pair`. */
 export const instancesSettings = {
   clusterUrl: setting(
     'GWK_CLUSTER_URL',
     types.url('http', 'https').optional(),
-    'Address of the API that stores Instance resources. Default: the gateway on this machine.',
+    'Address of the operator that stores Instance resources on one machine. Default: the gateway on this machine.',
   ),
   clusterToken: secretSetting(
     'GWK_CLUSTER_TOKEN',

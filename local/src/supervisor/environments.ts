@@ -57,7 +57,7 @@ const apiSettings = (wiring: Wiring): Environment => ({
   GWK_API_INTERNAL_HOST: HOST,
   GWK_API_INTERNAL_PORT: String(wiring.config.internalPort),
   GWK_API_BASE_URL: baseUrl(wiring.config),
-  GWK_API_CLUSTER_URL: `http://${HOST}:${wiring.config.operatorPort}`,
+  GWK_API_OPERATOR_URL: `http://${HOST}:${wiring.config.operatorPort}`,
   GWK_API_CLUSTER_TOKEN: wiring.secrets.clusterToken,
   GWK_API_LOOPBACK_WEBHOOKS: 'on',
 });

@@ -4,29 +4,27 @@ import { parse } from 'yaml';
 import { FINALIZER } from '@gwk/core/resources/manifest';
 import { resource, NOW, at } from '@gwk/test/support/operator/build';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
-import { LocalRest, manifest, TOKEN } from '@gwk/test/support/operator/local-rest';
+import { connectTo, LocalStage, manifest } from '@gwk/test/support/operator/local-stage';
 import { until } from '@gwk/test/support/wait';
-import { InstancesClient } from './instances/client.js';
 import { apply, describeInstance, get, remove, type Terminal } from './instances/commands.js';
 import { describe as describeText } from './instances/describe.js';
 import { formatAge, table } from './instances/table.js';
 import { findTarget } from './instances/target.js';
 
 let folder: ReturnType<typeof temporaryFolder>;
-let rest: LocalRest;
+let stage: LocalStage;
 let printed: string[];
 let terminal: Terminal;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  rest = await LocalRest.start(join(folder.path, 'instances'));
+  stage = await LocalStage.start(join(folder.path, 'instances'));
   printed = [];
-  const client = new InstancesClient({ url: rest.url, token: TOKEN });
-  terminal = { client, print: (text) => printed.push(...text.split('\n')), now: Date.now };
+  terminal = { state: stage.state, print: (text) => printed.push(...text.split('\n')), now: Date.now };
 });
 
 afterEach(async () => {
-  await rest.stop();
+  await stage.stop();
   folder.remove();
 });
 
@@ -80,12 +78,26 @@ describe('apply', () => {
     await expect(apply(terminal, { ...here, filename: path })).rejects.toThrow(message);
   });
 
-  test('fields of others need --force-conflicts', async () => {
-    await rest.apply('a', { account: 'main', displayName: 'Theirs' }, { manager: 'gwk-api' });
-    const path = file('m.yaml', yaml('a', 'account: main, displayName: Mine'));
-    await expect(apply(terminal, { ...here, filename: path })).rejects.toThrow('--force-conflicts');
-    await apply(terminal, { ...here, filename: path, forceConflicts: true });
-    expect((await rest.get('a')).body.spec.displayName).toBe('Mine');
+  test('removes fields that the manifest no longer contains, and keeps those of others', async () => {
+    const path = file('m.yaml', yaml('a', 'account: main, suspended: true'));
+    await apply(terminal, { ...here, filename: path });
+    await stage.change('a', { displayName: 'Theirs' });
+    file('m.yaml', yaml('a'));
+    await apply(terminal, { ...here, filename: path });
+    expect((await stage.get('a')).spec).toMatchObject({ displayName: 'Theirs', suspended: false });
+    file('m.yaml', yaml('a', 'account: main, displayName: Mine'));
+    await apply(terminal, { ...here, filename: path });
+    expect((await stage.get('a')).spec.displayName).toBe('Mine');
+  });
+
+  test('loses no change that the API makes at the same time', async () => {
+    const path = file('m.yaml', yaml('a', 'account: main, suspended: true'));
+    await stage.create('a');
+    const change = (i: number) => stage.change('a', { displayName: `Shop ${i}` });
+    await Promise.all([change(1), apply(terminal, { ...here, filename: path }), change(2)]);
+    const { spec } = await stage.get('a');
+    expect(spec.suspended).toBe(true);
+    expect(spec.displayName).toMatch(/^Shop [12]$/);
   });
 });
 
@@ -96,7 +108,7 @@ describe('get', () => {
   });
 
   test('prints a table, a wide table, all namespaces, and names', async () => {
-    await rest.apply('a', { account: 'main', kind: 'sandbox' });
+    await stage.create('a', { account: 'main', kind: 'sandbox' });
     const path = file('m.yaml', yaml('b').replace('name: b', 'name: b, namespace: support'));
     await apply(terminal, { ...here, filename: path });
     printed = [];
@@ -127,7 +139,7 @@ describe('get', () => {
   });
 
   test('prints one instance as a document', async () => {
-    await rest.apply('a', { account: 'main' });
+    await stage.create('a');
     await get(terminal, 'a', { ...here, output: 'json' });
     expect(JSON.parse(printed.join('\n'))).toMatchObject({ kind: 'Instance', metadata: { name: 'a' } });
     printed = [];
@@ -142,30 +154,32 @@ describe('get', () => {
   });
 
   test('prints a line for every visible change with --watch', async () => {
-    await rest.apply('a', { account: 'main' });
+    await stage.create('a');
     const following = get(terminal, undefined, { ...here, watch: true }).catch(() => undefined);
     await until(() => printed.length === 2, { what: 'the table is there' });
-    await rest.merge('a', { metadata: { labels: { x: 'y' } } });
-    await rest.apply('b', { account: 'main', kind: 'sandbox' });
-    await rest.call('DELETE', '/apis/gwk.dev/v1alpha1/namespaces/default/instances/b');
+    await stage.change('a', {}, { x: 'y' });
+    await stage.change('a', { displayName: 'not shown' });
+    await stage.create('b', { account: 'main', kind: 'sandbox' });
+    await until(() => printed.length === 3, { what: 'the new one is printed' });
+    await stage.delete('b');
     await until(() => printed.at(-1)!.endsWith('(deleted)'), { what: 'the deletion is printed' });
     const names = printed.slice(2).map((line) => line.split(/ {3,}/)[0]);
-    expect(names).toEqual(['a', 'b', 'b']);
-    await rest.stop();
+    expect(names).toEqual(['b', 'b']);
+    await stage.stop();
     await following;
-    rest = await LocalRest.start(join(folder.path, 'instances'));
+    stage = await LocalStage.start(join(folder.path, 'instances'));
   });
 });
 
 test('waits for the deletion, unless --no-wait', async () => {
-  await rest.apply('a', { account: 'main' });
-  await rest.merge('a', { metadata: { finalizers: [FINALIZER] } });
+  await stage.create('a');
+  await stage.setFinalizers('a', [FINALIZER]);
   await remove(terminal, ['a'], { ...here, wait: false });
-  const poll = jest.spyOn(terminal.client, 'get');
+  const poll = jest.spyOn(terminal.state, 'get');
   const waiting = remove(terminal, ['a'], { ...here, wait: true });
   await until(() => poll.mock.results.length > 0, { what: 'it polls' });
   await poll.mock.results[0]!.value;
-  await rest.merge('a', { metadata: { finalizers: [] } });
+  await stage.setFinalizers('a', []);
   await waiting;
   expect(printed).toEqual(['instance.gwk.dev/a is being deleted', 'instance.gwk.dev/a deleted']);
   await expect(remove(terminal, ['a'], { ...here, wait: true })).rejects.toThrow('not found');
@@ -173,9 +187,9 @@ test('waits for the deletion, unless --no-wait', async () => {
 
 describe('describe', () => {
   test('prints conditions and events of the server', async () => {
-    await rest.apply('a', { account: 'main' });
-    const { uid } = (await rest.get('a')).body.metadata;
-    rest.cluster.recordEvent(
+    await stage.create('a');
+    const { uid } = (await stage.get('a')).metadata;
+    stage.cluster.recordEvent(
       { key: 'default/a', uid },
       { type: 'Normal', reason: 'EngineCreated', message: 'Started engine x' },
     );
@@ -208,12 +222,12 @@ describe('describe', () => {
     };
     const events = [
       {
-        type: 'Normal',
+        type: 'Normal' as const,
         reason: 'Connected',
         message: 'up',
         count: 3,
-        firstTimestamp: at(NOW - 500_000),
-        lastTimestamp: at(NOW - 119_000),
+        first: at(NOW - 500_000),
+        last: at(NOW - 119_000),
       },
     ];
     expect(describeText(one, events, NOW)).toBe(`Name:              shop
@@ -287,12 +301,12 @@ describe('finding the gateway', () => {
   });
 
   test('reports an address without an answer', async () => {
-    const client = new InstancesClient({ url: 'http://127.0.0.1:1', token: TOKEN });
-    await expect(client.list(null)).rejects.toThrow('no answer from http://127.0.0.1:1');
+    await expect(connectTo('http://127.0.0.1:1').list(null)).rejects.toThrow(
+      'no answer from http://127.0.0.1:1',
+    );
   });
 
   test('explains a wrong token', async () => {
-    const client = new InstancesClient({ url: rest.url, token: 'wrong' });
-    await expect(client.list(null)).rejects.toThrow('set GWK_CLUSTER_TOKEN');
+    await expect(connectTo(stage.url, 'wrong').list(null)).rejects.toThrow('set GWK_CLUSTER_TOKEN');
   });
 });

@@ -19,7 +19,6 @@ function registerApply(instances: Command): void {
   inNamespace(instances.command('apply'))
     .description('create or change instances from manifests')
     .requiredOption('-f, --filename <file|folder|->', 'manifests: a file, a folder, or - for standard input')
-    .option('--force-conflicts', 'take over fields that another manager owns')
     .action((options: Commands.ApplyOptions) => run(({ apply }, terminal) => apply(terminal, options)));
 }
 
@@ -65,18 +64,24 @@ function inNamespace(command: Command): Command {
   return command.option('-n, --namespace <namespace>', 'namespace of the instances', 'default');
 }
 
+const TIMEOUT_MS = 15_000;
+
 /** The commands' code is loaded only when one runs, because every `gwk` registers them. */
 async function run(command: (commands: CommandModule, terminal: Terminal) => Promise<void>): Promise<void> {
-  const [commands, { InstancesClient }, { findTarget, CliError }] = await Promise.all([
+  const [commands, { OperatorDesiredState }, { findTarget, CliError }, { isExpected }] = await Promise.all([
     import('./instances/commands.js'),
-    import('./instances/client.js'),
+    import('@gwk/core/desired-state/operator-client'),
     import('./instances/target.js'),
+    import('./instances/change.js'),
   ]);
   try {
-    const client = new InstancesClient(findTarget(process.env, process.cwd()));
-    await command(commands, { client, print: (text) => console.log(text), now: Date.now });
+    const target = findTarget(process.env, process.cwd());
+    const state = new OperatorDesiredState({ ...target, timeoutMs: TIMEOUT_MS });
+    await command(commands, { state, print: (text) => console.log(text), now: Date.now });
   } catch (error) {
-    if (!(error instanceof CliError) && (error as Error).name !== 'ConfigError') throw error;
+    const expected =
+      isExpected(error) || error instanceof CliError || (error as Error).name === 'ConfigError';
+    if (!expected) throw error;
     process.stderr.write(`gwk instances: ${(error as Error).message}\n`);
     process.exitCode = 1;
   }

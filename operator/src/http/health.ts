@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client';
-import { sendJson, type Exchange } from './exchange.js';
-import type { Handler } from './server.js';
+import { sendJson, type Exchange, type Handler } from './server.js';
 
 /** Checks by name; null means healthy. */
 type Checks = () => Record<string, string | null>;
@@ -8,7 +7,7 @@ type Checks = () => Record<string, string | null>;
 /** /livez: the process answers. /readyz: it does its work. Both name the failing check. */
 export function createHealthHandler(ready: Checks, metrics: Registry): Handler {
   return async (exchange) => {
-    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return false;
+    if (!['GET', 'HEAD'].includes(exchange.request.method!)) return false;
     if (exchange.path === '/livez') report(exchange, {});
     else if (exchange.path === '/readyz') report(exchange, ready());
     else if (exchange.path === '/metrics') await sendMetrics(exchange, metrics);

@@ -2,8 +2,13 @@ import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/co
 import { type Logger } from '@gwk/core/log';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ApiStatus } from '../cluster/local/api-status.js';
-import { sendJson, type Exchange } from './exchange.js';
+
+/** A request and its response, for handlers. */
+export interface Exchange {
+  path: string;
+  request: IncomingMessage;
+  response: ServerResponse;
+}
 
 /** Answers a request it knows; returns false for other paths. */
 export type Handler = (exchange: Exchange) => Promise<boolean> | boolean;
@@ -13,7 +18,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Starts one listener for health, metrics and, on one machine, resources. */
+/** Starts one listener for health, metrics and, on one machine, the desired state. */
 export async function listen(
   address: { host: string; port: number },
   handlers: Handler[],
@@ -46,27 +51,26 @@ async function answer(
   handlers: Handler[],
   log: Logger,
 ): Promise<void> {
-  const exchange = parseRequest(request, response);
+  const path = URL.parse(request.url ?? '/', 'http://operator')?.pathname ?? '/';
+  const exchange = { path, request, response };
   try {
     for (const handler of handlers) if (await handler(exchange)) return;
-    throw new ApiStatus('NotFound', 'the server could not find the requested resource');
+    sendJson(exchange, 404, { error: 'not found' });
   } catch (error) {
-    const status = error instanceof ApiStatus ? error : new ApiStatus('InternalError', 'internal error');
-    if (status !== error) log.error({ path: exchange.path, err: error }, 'request failed');
+    log.error({ path, err: error }, 'request failed');
     if (response.headersSent) return void response.destroy();
-    // The unread rest of the body would be parsed as the next request.
-    if (!request.complete) response.setHeader('connection', 'close');
-    sendJson(exchange, status.code, status);
+    sendJson(exchange, 500, { error: 'internal error' });
   }
 }
 
-function parseRequest(request: IncomingMessage, response: ServerResponse): Exchange {
-  const url = URL.parse(request.url ?? '/', 'http://operator');
-  return {
-    method: request.method ?? 'GET',
-    path: url?.pathname ?? '/',
-    query: url?.searchParams ?? new URLSearchParams(),
-    request,
-    response,
-  };
+export function sendJson({ request, response }: Exchange, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    // The unread rest of the body would be parsed as the next request.
+    ...(!request.complete && { connection: 'close' }),
+  });
+  response.end(text);
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, wri
 import { join } from 'node:path';
 import { pickPort } from '../../support/ports.js';
 import { ROOT } from '../../support/program.js';
-import { InstancesClient } from '@gwk/operator/cli/instances/client';
+import type { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
 import {
   FakeInternalApi,
   NO_FAULTS,
@@ -12,7 +12,7 @@ import {
   type Faults,
 } from '../../support/operator/fake-internal-api.js';
 import { temporaryFolder } from '../../support/operator/folder.js';
-import { manifest } from '../../support/operator/local-rest.js';
+import { applySpec, connectTo, manifest, TOKEN } from '../../support/operator/local-stage.js';
 import { pause, until } from '../../support/wait.js';
 
 /**
@@ -22,7 +22,6 @@ import { pause, until } from '../../support/wait.js';
  * The kernel judges: each engine claims an abstract socket name that only one living process can have.
  */
 const PROGRAM = join(ROOT, 'test/dist/support/operator/operator-process.js');
-const TOKEN = 'a-token-of-the-local-cluster-for-tests';
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 /** Minimum number of actions; more are done until ENGINES engines have started. */
 const MIN_ACTIONS = 250;
@@ -45,14 +44,14 @@ let api: FakeInternalApi;
 let apiUrl: string;
 let restPort: number;
 let operator: ChildProcess | undefined;
-let client: InstancesClient;
+let client: OperatorDesiredState;
 
 beforeAll(async () => {
   folder = temporaryFolder();
   api = new FakeInternalApi(random);
   apiUrl = await api.listen();
   restPort = await pickPort();
-  client = new InstancesClient({ url: `http://127.0.0.1:${restPort}`, token: TOKEN });
+  client = connectTo(`http://127.0.0.1:${restPort}`);
 });
 
 afterAll(async () => {
@@ -122,9 +121,7 @@ const settled = (work: Promise<unknown>) =>
 
 async function apply(spec: object): Promise<void> {
   const name = pick(NAMES);
-  await settled(
-    client.apply('default', name, manifest(name, { account: 'main', kind: 'sandbox', ...spec }), true),
-  );
+  await settled(applySpec(client, name, { account: 'main', kind: 'sandbox', ...spec }));
 }
 
 function signalEngine(signal: NodeJS.Signals): void {
@@ -155,7 +152,7 @@ const ACTIONS: [weight: number, action: () => Promise<void> | void][] = [
   [20, () => apply({})],
   [8, () => apply({ suspended: true })],
   [6, () => apply({ logLevel: pick(['debug', 'info']) })],
-  [6, () => settled(client.delete('default', pick(NAMES)))],
+  [6, () => settled(client.delete({ namespace: 'default', name: pick(NAMES) }))],
   [2, () => rmSync(path(`instances/${pick(NAMES)}.yaml`), { force: true })],
   [3, () => writeByHand(pick(NAMES))],
   [14, () => signalEngine('SIGKILL')],
@@ -217,14 +214,14 @@ async function recover(): Promise<void> {
 
 /** Applies repeatedly, while an instance is still being deleted, until a new one exists. */
 async function applyForGood(name: string, spec: object): Promise<void> {
-  const wanted = manifest(name, { account: 'main', kind: 'sandbox', ...spec });
+  const wanted = { account: 'main', kind: 'sandbox' as const, ...spec };
   const isThere = ({ metadata }: InstanceResource) => metadata.deletionTimestamp === undefined;
-  const attempt = () => client.apply('default', name, wanted, true).then(isThere, () => false);
+  const attempt = () => applySpec(client, name, wanted).then(isThere, () => false);
   await until(attempt, { what: `${name} can be applied` });
 }
 
 async function runningNames(): Promise<string> {
-  const { items } = await client.list(null);
+  const items = await client.list(null);
   const running = items.filter((item) => condition(item, 'EngineRunning') === 'True');
   return running
     .map(({ metadata }) => metadata.name)
@@ -242,7 +239,7 @@ const manifests = (): string[] => readdirSync(path('instances')).filter((file) =
 
 /** Describes the state for a failed expectation. */
 async function describeState(): Promise<string> {
-  const { items } = await client.list(null);
+  const items = await client.list(null);
   const instances = items.map(({ metadata, status }) => {
     const conditions = status?.conditions.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`);
     return `${metadata.name} (deleted ${metadata.deletionTimestamp ?? 'never'}): ${conditions?.join(', ')}`;
@@ -264,24 +261,22 @@ onLinux(`never runs two engines for one instance (SEED=${seed})`, async () => {
   await eventually('all but the suspended one run', asWanted);
 
   const spare = manifests().length - NAMES.length;
-  for (const name of NAMES) await client.delete('default', name);
+  for (const name of NAMES) await client.delete({ namespace: 'default', name });
   // If two files define one name, the second replaces the deleted one as another resource.
   const deleted = new Set<string>();
   const gone = async () => {
-    const { items } = await client.list(null);
+    const items = await client.list(null);
     for (const { metadata } of items) {
       if (metadata.deletionTimestamp !== undefined || deleted.has(metadata.uid)) continue;
       deleted.add(metadata.uid);
-      await client.delete('default', metadata.name);
+      await client.delete(metadata);
     }
     return items.length === 0 && manifests().length === 0;
   };
   await eventually('all are deleted', gone);
   expect(deleted.size).toBe(spare);
   expect(engines()).toEqual([]);
-  const left = ['pods', 'resources', 'status'].flatMap((kind) =>
-    readdirSync(path(`instances/.state/${kind}`)),
-  );
+  const left = ['pods', 'resources'].flatMap((kind) => readdirSync(path(`instances/.state/${kind}`)));
   expect(left).toEqual([]);
   await endOperator('SIGTERM');
 

@@ -1,4 +1,4 @@
-import { InstancesClient } from '@gwk/operator/cli/instances/client';
+import type { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
 import type { OperatorOptions, RunningOperator } from '@gwk/operator/options';
 import { startOperator } from '@gwk/operator/program';
 import { spawn } from 'node:child_process';
@@ -6,7 +6,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileS
 import { join } from 'node:path';
 import { FakeInternalApi, randomFrom } from '../../support/operator/fake-internal-api.js';
 import { FAKE_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
-import { manifest } from '../../support/operator/local-rest.js';
+import { applySpec, connectTo, manifest, TOKEN } from '../../support/operator/local-stage.js';
 import { baseEnvironment, GWK } from '../../support/program.js';
 import { realTime, until } from '../../support/wait.js';
 
@@ -14,13 +14,12 @@ import { realTime, until } from '../../support/wait.js';
  * Tests the whole operator on one machine with its own fake API and fake engines as processes. Its decisions and
  * their timing are tested beside the controller.
  */
-const TOKEN = 'a-token-of-the-local-cluster-for-tests';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let api: FakeInternalApi;
 let apiUrl: string;
 let operator: RunningOperator | undefined;
-let client: InstancesClient;
+let client: OperatorDesiredState;
 
 beforeEach(async () => {
   folder = temporaryFolder();
@@ -71,13 +70,13 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       ...options,
     },
   );
-  client = new InstancesClient({ url: `http://127.0.0.1:${operator.port}`, token: TOKEN });
+  client = connectTo(`http://127.0.0.1:${operator.port}`);
   return operator;
 }
 
-const apply = (name: string) =>
-  client.apply('default', name, manifest(name, { account: 'main', kind: 'sandbox' }), true);
-const get = (name: string) => client.get('default', name);
+const apply = (name: string) => applySpec(client, name, { account: 'main', kind: 'sandbox' });
+const details = async (name: string) => (await client.details({ namespace: 'default', name }))!;
+const get = async (name: string) => (await details(name)).resource;
 const isReady = (name: string) =>
   until(
     async () => {
@@ -146,7 +145,7 @@ test('reports a killed engine and restarts it', async () => {
   await isReady('shop');
   expect((await get('shop')).status!.engine!.pod).toBe(history()[1]!.pod);
   expect(api.calls.get('engine-ended')).toBe(1);
-  const events = await client.events('default', 'shop');
+  const { events } = await details('shop');
   expect(events.find(({ reason }) => reason === 'EngineExited')?.message).toContain('ended by SIGKILL');
 });
 
@@ -163,7 +162,7 @@ test('replaces a hanging engine after the lease timeout', async () => {
   const { status } = await get('shop');
   expect(status!.engine!.pod).toBe(history()[1]!.pod);
   expect(status!.engine!.pod).not.toBe(first!.pod);
-  const reasons = (await client.events('default', 'shop')).map(({ reason }) => reason);
+  const reasons = (await details('shop')).events.map(({ reason }) => reason);
   expect(reasons).toContain('EngineUnresponsive');
 });
 

@@ -1,24 +1,13 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createLogger } from '@gwk/core/log';
-import type { Entries, Change } from '@gwk/operator/cluster/local/entries';
 import { listen, type Listening } from '@gwk/operator/http/server';
-import { watchChanges } from '@gwk/operator/http/watch';
 import { realTime } from '../../support/wait.js';
 
 /** Node's socket timeout. Longer than this process may stall between a connection and its request. */
 const IDLE_MS = realTime(1_000);
 /** More than the socket buffers of a client that does not read. */
 const LARGE = 64 * 1024 * 1024;
-const listeners: ((change: Change) => void)[] = [];
-const entries = {
-  all: () => [],
-  subscribe: (listener: (change: Change) => void) => {
-    listeners.push(listener);
-    return () => undefined;
-  },
-} as unknown as Entries;
-
 const asking = new EventEmitter();
 let disconnected: Promise<unknown>;
 let server: Listening;
@@ -27,12 +16,9 @@ beforeAll(async () => {
     { host: '127.0.0.1', port: 0 },
     [
       (exchange) => {
-        if (exchange.path === '/watch') watchChanges(exchange, entries, () => true);
-        else {
-          disconnected = once(exchange.response, 'close');
-          asking.emit('large');
-          exchange.response.end(Buffer.alloc(LARGE));
-        }
+        disconnected = once(exchange.response, 'close');
+        asking.emit('large');
+        exchange.response.end(Buffer.alloc(LARGE));
         return true;
       },
     ],
@@ -65,15 +51,4 @@ test('disconnects a client that does not read', async () => {
   client.on('data', (chunk: Buffer) => (taken += chunk.length)).resume();
   await once(client, 'close');
   expect(taken).toBeLessThan(LARGE);
-});
-
-test('keeps a watch open while nothing changes', async () => {
-  const client = ask('/watch');
-  await once(client, 'data');
-  // A later client that reads nothing is disconnected by then.
-  await requestWithoutReading();
-  listeners[0]!({ type: 'ADDED', version: 1, resource: { kind: 'Instance' } as Change['resource'] });
-  const [said] = (await once(client, 'data')) as [Buffer];
-  expect(said.toString()).toContain('ADDED');
-  client.destroy();
 });

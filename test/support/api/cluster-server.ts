@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
 
 /**
- * Keeps Instance resources in memory and serves the Kubernetes API calls that the API tier uses: get, delete, and
- * server-side apply with its optimistic lock. Tests can make it hang, fail, or simulate a concurrent writer.
+ * Keeps Instance resources in memory and serves the Kubernetes API calls that the API tier uses: get, create, delete,
+ * and a JSON patch with its optimistic lock. Tests can make it hang, fail, or simulate a concurrent writer.
  */
 export class ClusterServer {
   readonly resources = new Map<string, InstanceResource>();
   mood: 'well' | 'hangs' | 'fails' = 'well';
   /** Calls received while it hung. */
   hanging = 0;
-  /** Runs before the next apply. Tests use it to write from a second client. */
-  beforeApply: (() => void) | null = null;
+  /** Runs before the next write. Tests use it to write from a second client. */
+  beforeWrite: (() => void) | null = null;
   url = '';
   readonly #server: Server;
   #version = 0;
@@ -54,23 +54,35 @@ export class ClusterServer {
   #answer(req: IncomingMessage, text: string): { status: number; body: unknown } {
     if (this.mood === 'fails') return failure(500);
     if (req.headers.authorization !== `Bearer ${this.token}`) return failure(401);
-    const match = /\/namespaces\/([^/]+)\/instances\/([^/?]+)/.exec(req.url ?? '');
-    if (!match) return failure(404);
-    const key = `${match[1]!}/${match[2]!}`;
-    if (req.method === 'PATCH') return this.#apply(key, JSON.parse(text) as InstanceResource);
+    const [, namespace = '', name] =
+      /\/namespaces\/([^/]+)\/instances(?:\/([^/?]+))?\?/.exec(req.url ?? '') ?? [];
+    if (req.method === 'POST') return this.#create(namespace, JSON.parse(text) as InstanceResource);
+    const key = `${namespace}/${name}`;
+    if (req.method === 'PATCH') return this.#change(key, JSON.parse(text) as { value: unknown }[]);
     const resource = this.resources.get(key);
     if (!resource) return failure(404);
     if (req.method === 'DELETE') this.resources.delete(key);
     return { status: 200, body: resource };
   }
 
-  #apply(key: string, given: InstanceResource): { status: number; body: unknown } {
-    this.beforeApply?.();
-    this.beforeApply = null;
-    const wanted = given.metadata.resourceVersion;
-    const present = this.resources.get(key)?.metadata.resourceVersion;
-    if (wanted !== undefined && wanted !== present) return failure(409);
-    return { status: 200, body: this.#put(key, given.spec, given.metadata.labels) };
+  #create(namespace: string, { metadata, spec }: InstanceResource): { status: number; body: unknown } {
+    this.#runBeforeWrite();
+    const key = `${namespace}/${metadata.name}`;
+    if (this.resources.has(key)) return failure(409);
+    return { status: 201, body: this.#put(key, spec, metadata.labels) };
+  }
+
+  #change(key: string, [version, spec]: { value: unknown }[]): { status: number; body: unknown } {
+    this.#runBeforeWrite();
+    const present = this.resources.get(key);
+    if (!present) return failure(404);
+    if (version!.value !== present.metadata.resourceVersion) return failure(409);
+    return { status: 200, body: this.#put(key, spec!.value as InstanceResource['spec'], undefined) };
+  }
+
+  #runBeforeWrite(): void {
+    this.beforeWrite?.();
+    this.beforeWrite = null;
   }
 
   #put(

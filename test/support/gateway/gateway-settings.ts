@@ -87,7 +87,7 @@ export function apiEnvironment(settings: GatewaySettings, ports: ApiPorts): Envi
     GWK_API_INTERNAL_HOST: HOST,
     GWK_API_INTERNAL_PORT: String(ports.internalPort),
     GWK_API_BASE_URL: `http://${HOST}:${ports.port}`,
-    GWK_API_CLUSTER_URL: `http://${HOST}:${settings.operatorPort}`,
+    GWK_API_OPERATOR_URL: `http://${HOST}:${settings.operatorPort}`,
     GWK_API_CLUSTER_TOKEN: settings.localToken,
     GWK_API_LOOPBACK_WEBHOOKS: 'on',
     GWK_API_STOP_UNREADY_MS: '0',

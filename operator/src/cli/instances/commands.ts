@@ -1,14 +1,17 @@
-import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { ResourceInvalid, type DesiredState, type Place } from '@gwk/core/desired-state/desired-state';
+import type { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
+import { canonicalJson } from '@gwk/core/canonical-json';
+import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import type { InstancesClient } from './client.js';
-import { ServerError } from './client.js';
+import { changeResource } from './change.js';
 import { describe } from './describe.js';
 import { readManifestArguments, type ManifestDocument } from './manifests.js';
 import { buildHeader, buildRow, table, type Columns } from './table.js';
 import { CliError } from './target.js';
 
 export interface Terminal {
-  client: InstancesClient;
+  state: OperatorDesiredState;
   print: (text: string) => void;
   now: () => number;
 }
@@ -21,7 +24,6 @@ interface Where {
 
 export interface ApplyOptions extends Where {
   filename: string;
-  forceConflicts?: boolean;
 }
 
 export interface GetOptions extends Where {
@@ -30,50 +32,88 @@ export interface GetOptions extends Where {
   watch?: boolean;
 }
 
-export async function apply({ client, print }: Terminal, options: ApplyOptions): Promise<void> {
+/** Annotation with the fields of the spec that the last apply contained. An apply removes those that it leaves out. */
+const APPLIED_FIELDS = 'gwk.dev/applied-fields';
+
+export async function apply({ state, print }: Terminal, options: ApplyOptions): Promise<void> {
   for (const document of readManifestArguments(options.filename)) {
-    const namespace = document.namespace ?? options.namespace;
-    print(
-      `instance.gwk.dev/${document.name} ${await applyOne(client, namespace, document, options.forceConflicts ?? false)}`,
-    );
+    const result = await applyOne(state, document, document.namespace ?? options.namespace);
+    print(`instance.gwk.dev/${document.name} ${result}`);
   }
 }
 
 async function applyOne(
-  client: InstancesClient,
+  state: DesiredState,
+  document: ManifestDocument,
   namespace: string,
-  { name, manifest, origin }: ManifestDocument,
-  force: boolean,
-): Promise<string> {
-  const before = await orNull(client.get(namespace, name));
-  const after = await client.apply(namespace, name, manifest, force).catch((error: unknown) => {
-    if (error instanceof ServerError && error.code === 422) throw new CliError(`${origin}: ${error.message}`);
+): Promise<'created' | 'configured' | 'unchanged'> {
+  const { name, metadata, spec, origin } = document;
+  const annotations = { ...metadata.annotations, [APPLIED_FIELDS]: Object.keys(spec).join() };
+  const given = { ...metadata, namespace, name, annotations };
+  try {
+    const changed = await changeResource(state, given, (before) => mergeManifest(before, given, spec));
+    if (!changed) {
+      await state.create({ metadata: given, spec: spec as InstanceResource['spec'] });
+      return 'created';
+    }
+    const { before, after } = changed;
+    return serializeDesired(before) === serializeDesired(after) ? 'unchanged' : 'configured';
+  } catch (error) {
+    if (error instanceof ResourceInvalid) throw new CliError(`${origin}: ${error.message}`);
     throw error;
-  });
-  if (after.metadata.deletionTimestamp !== undefined) {
-    throw new CliError(`${name} is being deleted; apply it again after that`);
   }
-  if (!before) return 'created';
-  return serializeDesired(before) === serializeDesired(after) ? 'unchanged' : 'configured';
 }
 
-const serializeDesired = ({ metadata, spec }: InstanceResource): string =>
-  JSON.stringify([metadata.labels, metadata.annotations, spec]);
+/** Keeps what the manifest never contained: others, like the API, wrote it. @throws CliError */
+function mergeManifest(
+  before: InstanceResource,
+  { labels, annotations }: ManifestDocument['metadata'],
+  spec: ManifestDocument['spec'],
+): InstanceResource {
+  const { metadata } = before;
+  if (metadata.deletionTimestamp !== undefined)
+    throw new CliError(`${metadata.name} is being deleted; apply it again after that`);
+  const applied = metadata.annotations?.[APPLIED_FIELDS]?.split(',') ?? [];
+  const kept = Object.entries(before.spec).filter(([field]) => !applied.includes(field));
+  return {
+    ...before,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, ...labels },
+      annotations: { ...metadata.annotations, ...annotations },
+    },
+    spec: { ...Object.fromEntries(kept), ...spec } as InstanceResource['spec'],
+  };
+}
+
+function serializeDesired({ metadata, spec }: InstanceResource): string {
+  return canonicalJson([metadata.labels, { ...metadata.annotations, [APPLIED_FIELDS]: null }, spec]);
+}
 
 export async function get(terminal: Terminal, name: string | undefined, options: GetOptions): Promise<void> {
-  const { client, print } = terminal;
+  const { state, print } = terminal;
   const namespace = options.allNamespaces ? null : options.namespace;
   if (name !== undefined && !options.watch) {
-    const resource = await client.get(options.namespace, name);
+    const resource = await state.get({ namespace: options.namespace, name });
+    if (!resource) throw notFound(name);
     return print(renderTable([resource], options, terminal) ?? renderDocument(resource, options.output));
   }
-  const list = await client.list(namespace, name);
-  const text = renderTable(list.items, options, terminal) ?? renderDocument(list, options.output);
+  const list = async () =>
+    (await state.list(namespace)).filter(({ metadata }) => name === undefined || metadata.name === name);
+  const items = await list();
+  const text = renderTable(items, options, terminal) ?? renderDocument(buildList(items), options.output);
   if (text !== '') print(text);
   else if (!options.watch) print(`No instances in ${namespace ?? 'any namespace'}.`);
-  if (options.watch)
-    await watchInstances(terminal, { namespace, name, version: list.metadata.resourceVersion }, options);
+  if (options.watch) await watchInstances(terminal, { items, list }, options);
 }
+
+const notFound = (name: string): CliError => new CliError(`NotFound: instances.gwk.dev "${name}" not found`);
+
+const buildList = (items: InstanceResource[]): object => ({
+  apiVersion: MANIFEST_API_VERSION,
+  kind: 'InstanceList',
+  items,
+});
 
 /** Null for document formats. */
 function renderTable(items: InstanceResource[], options: GetOptions, { now }: Terminal): string | null {
@@ -94,37 +134,29 @@ function renderDocument(value: object, output: Output | undefined): string {
   return output === 'json' ? JSON.stringify(value, null, 2) : stringify(value).trimEnd();
 }
 
-interface From {
-  namespace: string | null;
-  name: string | undefined;
-  version: string;
-}
+const POLL_MS = 500;
 
-const RECONNECT_MS = 500;
-
-/** Prints a line for each change until interrupted. Reconnects when the connection ends. */
+/** Prints a line for each change until interrupted. */
 async function watchInstances(
   terminal: Terminal,
-  { namespace, name, version }: From,
+  { items, list }: { items: InstanceResource[]; list: () => Promise<InstanceResource[]> },
   options: GetOptions,
 ): Promise<never> {
-  let from = version;
-  const shown = new Map<string, string>();
+  // Skip changes outside the columns. The age is a column, but not a change.
+  const outline = (resource: InstanceResource) =>
+    renderChange(resource, false, options, { ...terminal, now: () => 0 });
+  let shown = new Map(items.map((item) => [item.metadata.uid, item]));
   for (;;) {
-    for await (const { type, object } of terminal.client.watch(namespace, from, name)) {
-      // The version is too old: list again and continue from there.
-      if (type === 'ERROR') {
-        from = (await terminal.client.list(namespace, name)).metadata.resourceVersion;
-        break;
-      }
-      from = object.metadata.resourceVersion;
-      const line = renderChange(object, type === 'DELETED', options, terminal);
-      // Skip changes outside the columns. The age is a column, but not a change.
-      const outline = renderChange(object, type === 'DELETED', options, { ...terminal, now: () => 0 });
-      if (shown.get(object.metadata.uid) !== outline) terminal.print(line);
-      shown.set(object.metadata.uid, outline);
+    await sleep(POLL_MS);
+    const present = new Map((await list()).map((item) => [item.metadata.uid, item]));
+    for (const [uid, item] of present) {
+      const before = shown.get(uid);
+      if (!before || outline(before) !== outline(item))
+        terminal.print(renderChange(item, false, options, terminal));
     }
-    await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+    for (const [uid, item] of shown)
+      if (!present.has(uid)) terminal.print(renderChange(item, true, options, terminal));
+    shown = present;
   }
 }
 
@@ -140,13 +172,16 @@ function renderChange(
 }
 
 export async function remove(
-  { client, print }: Terminal,
+  { state, print }: Terminal,
   names: string[],
   { namespace, wait }: Where & { wait: boolean },
 ): Promise<void> {
   for (const name of names) {
-    const { metadata } = await client.delete(namespace, name);
-    if (wait) await waitUntilDeleted(client, namespace, { name, uid: metadata.uid });
+    const place = { namespace, name };
+    const resource = await state.get(place);
+    if (!resource) throw notFound(name);
+    await state.delete(place);
+    if (wait) await waitUntilDeleted(state, place, resource.metadata.uid);
     print(`instance.gwk.dev/${name} ${wait ? 'deleted' : 'is being deleted'}`);
   }
 }
@@ -155,39 +190,23 @@ const DELETE_TIMEOUT_MS = 90_000;
 const DELETE_POLL_MS = 150;
 
 /** @throws CliError */
-async function waitUntilDeleted(
-  client: InstancesClient,
-  namespace: string,
-  { name, uid }: { name: string; uid: string },
-): Promise<void> {
+async function waitUntilDeleted(state: DesiredState, place: Place, uid: string): Promise<void> {
   const end = Date.now() + DELETE_TIMEOUT_MS;
-  for (;;) {
-    const resource = await orNull(client.get(namespace, name));
-    if (resource?.metadata.uid !== uid) return;
-    if (Date.now() > end) {
+  while ((await state.get(place))?.metadata.uid === uid) {
+    if (Date.now() > end)
       throw new CliError(
-        `${name} is still being deleted. To see the reason, run: gwk instances describe ${name}`,
+        `${place.name} is still being deleted. To see the reason, run: gwk instances describe ${place.name}`,
       );
-    }
-    await new Promise((resolve) => setTimeout(resolve, DELETE_POLL_MS));
+    await sleep(DELETE_POLL_MS);
   }
 }
 
 export async function describeInstance(
-  terminal: Terminal,
+  { state, print, now }: Terminal,
   name: string,
   { namespace }: Where,
 ): Promise<void> {
-  const resource = await terminal.client.get(namespace, name);
-  const events = await terminal.client.events(namespace, name);
-  terminal.print(describe(resource, events, terminal.now()));
-}
-
-async function orNull<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ServerError && error.code === 404) return null;
-    throw error;
-  }
+  const details = await state.details({ namespace, name });
+  if (!details) throw notFound(name);
+  print(describe(details.resource, details.events, now()));
 }

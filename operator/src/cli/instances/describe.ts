@@ -1,11 +1,11 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { InstanceEventView } from './client.js';
+import type { RecordedEvent } from '@gwk/core/desired-state/operator-client';
 import { formatAge, table } from './table.js';
 
 type Line = [string, string | null | undefined];
 
 /** Renders one instance: its fields, conditions and events. */
-export function describe(resource: InstanceResource, events: InstanceEventView[], now: number): string {
+export function describe(resource: InstanceResource, events: RecordedEvent[], now: number): string {
   return [
     facts(resource, now),
     engine(resource, now),
@@ -66,11 +66,11 @@ function conditions({ status }: InstanceResource, now: number): string {
   return `Conditions:\n${table([['  TYPE', 'STATUS', 'REASON', 'FOR', 'MESSAGE'], ...rows])}`;
 }
 
-function renderEvents(events: InstanceEventView[], now: number): string {
+function renderEvents(events: RecordedEvent[], now: number): string {
   if (events.length === 0) return 'Events:            <none>';
-  const rows = events.map(({ type, reason, message, count, firstTimestamp, lastTimestamp }) => {
-    const age = formatAge(lastTimestamp, now);
-    const when = count === 1 ? age : `${age} (x${count} over ${formatAge(firstTimestamp, now)})`;
+  const rows = events.map(({ type, reason, message, count, first, last }) => {
+    const age = formatAge(last, now);
+    const when = count === 1 ? age : `${age} (x${count} over ${formatAge(first, now)})`;
     return [`  ${when}`, type, reason, message];
   });
   return `Events:\n${table([['  AGE', 'TYPE', 'REASON', 'MESSAGE'], ...rows])}`;

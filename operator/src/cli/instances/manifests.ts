@@ -1,3 +1,4 @@
+import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -8,7 +9,8 @@ export interface ManifestDocument {
   origin: string;
   namespace: string | null;
   name: string;
-  manifest: object;
+  metadata: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: Record<string, unknown>;
 }
 
 const STDIN = 0;
@@ -53,21 +55,22 @@ function listItems(body: unknown): unknown[] {
   return Array.isArray(items) ? (items as unknown[]) : [body];
 }
 
+/** Takes only the fields that users write. The operator validates them. */
 function parseDocument(origin: string, item: unknown): ManifestDocument {
-  const { kind, metadata, spec, apiVersion } = item as Record<string, unknown>;
+  const { apiVersion, kind, metadata, spec = {} } = item as Record<string, unknown>;
   if (kind !== 'Instance') throw new CliError(`${origin}: ${JSON.stringify(kind)} is not of kind Instance`);
   const { name, namespace, labels, annotations } = (metadata ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string') throw new CliError(`${origin}: metadata.name is missing`);
-  // Metadata and status that the cluster sets are not applied.
-  const meta = {
-    name,
-    ...(labels !== undefined && { labels }),
-    ...(annotations !== undefined && { annotations }),
-  };
+  if (apiVersion !== MANIFEST_API_VERSION)
+    throw new CliError(`${origin}: apiVersion is not ${MANIFEST_API_VERSION}`);
   return {
     origin,
     name,
     namespace: typeof namespace === 'string' ? namespace : null,
-    manifest: { apiVersion, kind, metadata: meta, spec },
+    metadata: {
+      ...(labels !== undefined && { labels: labels as Record<string, string> }),
+      ...(annotations !== undefined && { annotations: annotations as Record<string, string> }),
+    },
+    spec: spec as Record<string, unknown>,
   };
 }

@@ -1,40 +1,41 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { KubeClient } from '../../cluster/kubernetes/client.js';
+import type { Address } from '../../cluster/local/address.js';
 import { CliError, findTarget } from '../instances/target.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+interface Choice {
+  kubeconfig?: string;
+  context?: string;
+}
+
 /**
- * Chooses the cluster: a named kubeconfig or context, then the gateway on this machine, then kubectl's default.
+ * Finds the gateway on this machine. Null: there is none, or the user named a kubeconfig or a context.
  * @throws CliError
  */
-export function findCluster(
-  { kubeconfig, context }: { kubeconfig?: string; context?: string },
+export function findOperator(
+  { kubeconfig, context }: Choice,
   env: Environment,
   from: string,
-): KubeClient {
-  const named = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG'] !== undefined;
-  const local = named ? null : findLocal(env, from);
-  if (local) return new KubeClient({ kube: local });
+): Address | null {
+  if (kubeconfig !== undefined || context !== undefined || env['KUBECONFIG'] !== undefined) return null;
   try {
-    const kube = new KubeConfig();
+    return findTarget(env, from);
+  } catch (error) {
+    if (error instanceof CliError && env['GWK_CLUSTER_URL'] === undefined) return null;
+    throw error;
+  }
+}
+
+/** Chooses the named kubeconfig or context, else kubectl's default. @throws CliError */
+export function findCluster({ kubeconfig, context }: Choice): KubeClient {
+  try {
     if (kubeconfig === undefined) return new KubeClient({ context });
+    const kube = new KubeConfig();
     kube.loadFromFile(kubeconfig);
     return new KubeClient({ kube, context });
   } catch (error) {
     throw new CliError(`no cluster found: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-function findLocal(env: Environment, from: string): KubeConfig | null {
-  try {
-    const { url, token } = findTarget(env, from);
-    const kube = new KubeConfig();
-    const cluster = { name: 'local', server: url.replace(/\/$/, ''), skipTLSVerify: url.startsWith('http:') };
-    kube.loadFromClusterAndUser(cluster, { name: 'local', token });
-    return kube;
-  } catch (error) {
-    if (error instanceof CliError && env['GWK_CLUSTER_URL'] === undefined) return null;
-    throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
 import {
   PAIRING_ANNOTATION,
   PAIRING_FIELD,
@@ -9,8 +10,10 @@ import {
 import { toString as encodeQr } from 'qrcode';
 import { isCode, KubeError, orNull, PATCH, type KubeClient } from '../../cluster/kubernetes/client.js';
 import { INSTANCES } from '../../cluster/kubernetes/names.js';
+import { isExpected } from '../instances/change.js';
 import { CliError } from '../instances/target.js';
-import { findCluster } from './access.js';
+import { findCluster, findOperator } from './access.js';
+import { createLocalPairCluster } from './local-cluster.js';
 import { pair, type PairCluster } from './pair.js';
 
 export interface PairOptions {
@@ -21,28 +24,39 @@ export interface PairOptions {
   kubeconfig?: string;
 }
 
+const TIMEOUT_MS = 15_000;
+
 export async function runPair(name: string, options: PairOptions): Promise<void> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
   let client: KubeClient | undefined;
   try {
-    client = findCluster(options, process.env, process.cwd());
-    const cluster = pairCluster(client, options.namespace ?? client.namespace, name);
-    const terminal = {
-      cluster,
-      print: (text: string) => console.log(text),
-      renderQr,
-      signal: interrupted.signal,
-    };
-    await pair(terminal, options.method, options.phone ?? null);
+    const operator = findOperator(options, process.env, process.cwd());
+    client = operator ? undefined : findCluster(options);
+    const namespace = options.namespace ?? client?.namespace ?? 'default';
+    const cluster = client
+      ? pairCluster(client, namespace, name)
+      : createLocalPairCluster(new OperatorDesiredState({ ...operator!, timeoutMs: TIMEOUT_MS }), {
+          namespace,
+          name,
+        });
+    const print = (text: string) => console.log(text);
+    await pair(
+      { cluster, print, renderQr, signal: interrupted.signal },
+      options.method,
+      options.phone ?? null,
+    );
   } catch (error) {
-    if (!(error instanceof CliError || error instanceof KubeError)) throw error;
+    if (!isShown(error)) throw error;
     process.stderr.write(`gwk pair: ${error.message}\n`);
     process.exitCode = 1;
   } finally {
     await client?.close();
   }
 }
+
+const isShown = (error: unknown): error is Error =>
+  error instanceof CliError || error instanceof KubeError || isExpected(error);
 
 /** Prints dark on light in any terminal. Without a terminal it prints characters only. */
 function renderQr(code: string): Promise<string> {

@@ -1,9 +1,8 @@
 import { type Logger } from '@gwk/core/log';
 import { formatKey } from '../cluster.js';
-import type { Entry } from './entries.js';
-import type { ManifestFile } from './manifest-folder.js';
 import type { Manifest } from './manifest-file.js';
-import type { Store } from './store.js';
+import type { ManifestFile } from './manifest-folder.js';
+import type { ManifestStore } from './manifest-store.js';
 
 interface Candidate {
   manifest: Manifest;
@@ -24,7 +23,7 @@ const SETTLE_MS = 120;
 
 /** Imports changes of the folder: new, changed, removed and invalid files. */
 export class FolderSync {
-  readonly #store: Store;
+  readonly #store: ManifestStore;
   readonly #log: Logger;
   readonly #times: SyncTimes;
   readonly #missingSince = new Map<string, number>();
@@ -35,7 +34,7 @@ export class FolderSync {
   #due = Infinity;
   #stopped = false;
 
-  constructor(store: Store, log: Logger, times: Partial<SyncTimes> = {}) {
+  constructor(store: ManifestStore, log: Logger, times: Partial<SyncTimes> = {}) {
     this.#store = store;
     this.#log = log;
     this.#times = { ...TIMES, ...times };
@@ -87,25 +86,28 @@ export class FolderSync {
   }
 
   async #sync(): Promise<number> {
-    await this.#finishRemovals();
+    await this.#finishDeletions();
     const files = await this.#store.folder.read();
     this.#unreadable = null;
     const faults = new Map<string, string>();
-    for (const { path, fault } of files.values()) if (fault !== null) faults.set(path, fault);
     const candidates = this.#findCandidates(files, faults);
-    for (const candidate of candidates.values()) await this.#importCandidate(candidate, faults);
-    const missing = await this.#deleteMissing(candidates, files);
+    for (const [key, { manifest, file }] of candidates) {
+      // A manifest of a resource being deleted waits for the deletion to complete.
+      if (file.fault !== null || this.#store.entry(key)?.stored.deletionTimestamp !== undefined) continue;
+      await this.#store.importManifest(manifest, file.path).catch((error: unknown) => {
+        faults.set(file.path, (error as Error).message);
+      });
+    }
+    await this.#deleteMissing(candidates, files);
     this.#report(faults);
-    const settling = [...files.values()].some((file) => file.settling);
-    if (settling) return SETTLE_MS;
-    return missing ? this.#times.missingMs / 4 : this.#times.relistMs;
+    if (this.#store.folder.settling) return SETTLE_MS;
+    return this.#missingSince.size > 0 ? this.#times.missingMs / 4 : this.#times.relistMs;
   }
 
   /** Completes deletions that a crash or an unwritable folder interrupted. */
-  async #finishRemovals(): Promise<void> {
-    for (const { key, state } of this.#store.entries.all()) {
-      if (state.deletionTimestamp !== undefined) await this.#store.finishRemoval({ key, uid: state.uid });
-    }
+  async #finishDeletions(): Promise<void> {
+    for (const entry of this.#store.entries())
+      if (entry.stored.deletionTimestamp !== undefined) await this.#store.deleteWithin(entry);
   }
 
   /** One manifest per key. The file that had it keeps it, else the first by name wins. */
@@ -115,88 +117,52 @@ export class FolderSync {
   ): Map<string, Candidate> {
     const candidates = new Map<string, Candidate>();
     for (const file of files.values()) {
+      if (file.fault !== null) faults.set(file.path, file.fault);
       for (const manifest of file.manifests) {
         const key = formatKey(manifest);
         const other = candidates.get(key);
-        const keeps = this.#store.get(key)?.state.source?.file === file.path;
+        const keeps = this.#store.entry(key)?.stored.file === file.path;
         if (!other || keeps) candidates.set(key, { manifest, file });
-        const loser = other && (keeps ? other.file : file).path;
-        const winner = other && (keeps ? file : other.file).path;
-        if (loser !== undefined) faults.set(loser, `${key} is already defined in ${winner}`);
+        if (!other) continue;
+        const [winner, loser] = keeps ? [file, other.file] : [other.file, file];
+        if (loser.fault === null) faults.set(loser.path, `${key} is already defined in ${winner.path}`);
       }
     }
     return candidates;
   }
 
-  async #importCandidate({ manifest, file }: Candidate, faults: Map<string, string>): Promise<void> {
-    const key = formatKey(manifest);
-    const entry = this.#store.get(key);
-    // A manifest with this name already waits for the deletion to complete.
-    if (entry?.state.deletionTimestamp !== undefined) return;
-    if (file.fault !== null || file.settling) return;
-    try {
-      await this.#store.importManifest(manifest, file.path);
-    } catch (error) {
-      faults.set(file.path, (error as Error).message);
-    }
-  }
-
-  /** True while a manifest is missing for less than `missingMs`. */
+  /** Deletes instances whose manifest has been missing for `missingMs`. */
   async #deleteMissing(
     candidates: Map<string, Candidate>,
     files: ReadonlyMap<string, ManifestFile>,
-  ): Promise<boolean> {
-    const absent = this.#store.entries.all().filter((entry) => isMissing(entry, candidates, files));
-    const keys = new Set(absent.map(({ key }) => key));
-    for (const key of [...this.#missingSince.keys()]) if (!keys.has(key)) this.#missingSince.delete(key);
+  ): Promise<void> {
     const now = this.#times.now();
-    for (const { key } of absent) {
+    for (const entry of this.#store.entries()) {
+      const { key, stored } = entry;
+      const isMissing =
+        stored.deletionTimestamp === undefined && stored.file !== null && !candidates.has(key);
       const since = this.#missingSince.get(key) ?? now;
-      this.#missingSince.set(key, since);
-      if (now - since < this.#times.missingMs) continue;
       this.#missingSince.delete(key);
+      if (!isMissing || (files.get(stored.file!)?.fault ?? null) !== null) continue;
+      if (now - since < this.#times.missingMs) {
+        this.#missingSince.set(key, since);
+        continue;
+      }
       this.#log.info({ instance: key }, 'manifest removed; deleting the instance');
-      this.#deleteLater(key);
+      await this.#store.deleteWithin(entry).catch((error: unknown) => {
+        this.#log.warn({ instance: key, err: error }, 'deletion failed; retrying');
+      });
     }
-    return this.#missingSince.size > 0;
-  }
-
-  /** In the background, because deleting needs the lock held here. */
-  #deleteLater(key: string): void {
-    this.#store.deleteIfManifestGone(key).catch((error: unknown) => {
-      this.#log.warn({ instance: key, err: error }, 'deletion failed; retrying');
-    });
   }
 
   #report(faults: Map<string, string>): void {
     for (const [file, fault] of faults) {
       if (this.#faults.get(file) === fault) continue;
       this.#log.warn({ file, fault }, 'manifest file invalid; its previous content stays in force');
-      this.#recordFault(file, fault);
+      const event = { type: 'Warning', reason: 'InvalidManifest', message: `${file}: ${fault}` } as const;
+      for (const { key, stored } of this.#store.entries())
+        if (stored.file === file) this.#store.recordEvent({ key, uid: stored.uid }, event);
     }
     this.#faults = faults;
   }
-
-  #recordFault(file: string, fault: string): void {
-    for (const { key, state } of this.#store.entries.all()) {
-      if (state.source?.file !== file) continue;
-      const message = `${file}: ${fault}`;
-      this.#store.recordEvent(
-        { key, uid: state.uid },
-        { type: 'Warning', reason: 'InvalidManifest', message },
-      );
-    }
-  }
-}
-
-/** Its file no longer contains it, or is gone. */
-function isMissing(
-  entry: Entry,
-  candidates: Map<string, Candidate>,
-  files: ReadonlyMap<string, ManifestFile>,
-): boolean {
-  const { state, key } = entry;
-  if (state.deletionTimestamp !== undefined || state.source === null || candidates.has(key)) return false;
-  const file = files.get(state.source.file);
-  return !file || (file.fault === null && !file.settling);
 }

@@ -2,20 +2,12 @@ import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resourc
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import type { Logger } from '@gwk/core/log';
 import { readEngineChoice } from '../../controller/decide.js';
-import {
-  formatKey,
-  type Cluster,
-  type Pod,
-  type PodPlan,
-  type PodTemplate,
-  type InstanceEvent,
-  type Target,
-} from '../cluster.js';
+import type { Cluster, Pod, PodPlan, PodTemplate, InstanceEvent, Target } from '../cluster.js';
 import { removeTemporaryFiles } from './disk.js';
 import type { EngineLaunch } from './engine-process.js';
 import { lockFolder } from './folder-lock.js';
 import { Pods } from './pods.js';
-import { Store } from './store.js';
+import { ManifestStore } from './manifest-store.js';
 import { FolderSync, type SyncTimes } from './folder-sync.js';
 
 interface LocalClusterOptions {
@@ -31,15 +23,14 @@ interface LocalClusterOptions {
 
 /** The cluster on one machine: Instances are manifest files in a folder, engines are child processes. */
 export class LocalCluster implements Cluster {
-  readonly store: Store;
+  readonly store: ManifestStore;
   readonly pods: Pods;
   readonly sync: FolderSync;
-  readonly pairings = new Map<string, PairingView>();
   #unlock: () => void = () => undefined;
 
   constructor(options: LocalClusterOptions) {
     const { folder, log, launch, version, maxConcurrentStarts, graceMs, syncTimes } = options;
-    this.store = new Store(folder, log);
+    this.store = new ManifestStore(folder, log);
     this.sync = new FolderSync(this.store, log, syncTimes);
     const { stateFolder } = this.store;
     this.pods = new Pods({
@@ -56,13 +47,12 @@ export class LocalCluster implements Cluster {
     await this.store.prepare();
     this.#unlock = lockFolder(this.store.stateFolder);
     await removeTemporaryFiles(this.store.folder.path);
-    await this.store.load();
-    await this.pods.load(onChange);
-    this.store.entries.subscribe(({ type, resource }) => {
-      onChange(formatKey(resource.metadata));
+    await this.store.load((key) => {
+      onChange(key);
       // A new manifest of the same name may be waiting for the deletion.
-      if (type === 'DELETED') this.sync.schedule();
+      if (!this.store.entry(key)) this.sync.schedule();
     });
+    await this.pods.load(onChange);
     await this.sync.start();
   }
 
@@ -72,16 +62,16 @@ export class LocalCluster implements Cluster {
 
   async stop(): Promise<void> {
     this.sync.stop();
-    await this.store.idle();
+    await this.store.close();
     this.#unlock();
   }
 
   keys(): string[] {
-    return [...new Set([...this.store.entries.all().map(({ key }) => key), ...this.pods.keys()])];
+    return [...new Set([...this.store.entries().map(({ key }) => key), ...this.pods.keys()])];
   }
 
   resource(key: string): InstanceResource | undefined {
-    return this.store.get(key)?.resource;
+    return this.store.entry(key)?.resource;
   }
 
   pod(key: string): Pod {
@@ -89,15 +79,16 @@ export class LocalCluster implements Cluster {
   }
 
   setStatus(target: Target, status: InstanceResourceStatus): Promise<void> {
-    return this.store.setStatus(target, status);
+    this.store.setStatus(target, status);
+    return Promise.resolve();
   }
 
   setFinalizers(target: Target, finalizers: string[]): Promise<void> {
     return this.store.setFinalizers(target, finalizers);
   }
 
-  async deleteResource({ key, uid }: Target): Promise<void> {
-    if (this.store.get(key)?.state.uid === uid) await this.store.delete(key, { uid });
+  deleteResource(target: Target): Promise<void> {
+    return this.store.deleteResource(target);
   }
 
   /** Ignores the profile: local engines all start the same way, from the operator's own version. */
@@ -122,10 +113,9 @@ export class LocalCluster implements Cluster {
     return this.pods.delete(name);
   }
 
-  /** In memory only: the next operator finds the request and publishes it again. */
   publishPairing({ key }: Target, view: PairingView | null): Promise<void> {
-    if (view) this.pairings.set(key, view);
-    else this.pairings.delete(key);
+    if (view) this.store.pairings.set(key, view);
+    else this.store.pairings.delete(key);
     return Promise.resolve();
   }
 

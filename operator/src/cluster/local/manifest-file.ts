@@ -1,6 +1,6 @@
 import { isMap, parseAllDocuments, stringify, type Document, type ParsedNode } from 'yaml';
 import { canonicalJson } from '@gwk/core/canonical-json';
-import { readManifest, type NamedDesired } from './desired.js';
+import { readManifest, type NamedDesired } from './manifest.js';
 
 /**
  * A manifest in a file: YAML with any number of documents, or JSON. Edits keep comments, field order and other

@@ -9,13 +9,14 @@ export interface ManifestFile {
   path: string;
   /** Changes whenever the file changes. */
   stamp: string;
+  text: string;
+  /** Manifests of the last valid content. */
   manifests: Manifest[];
   /** Why the file is ignored; its previous content stays in force. Null: it is valid. */
   fault: string | null;
-  /** Modified less than 100 ms ago, so possibly incomplete. */
-  settling: boolean;
 }
 
+/** A file modified less than this ago is possibly incomplete, and is read a little later. */
 const SETTLED_MS = 100;
 const MANIFEST = /\.(ya?ml|json)$/;
 
@@ -23,33 +24,28 @@ const MANIFEST = /\.(ya?ml|json)$/;
 export class ManifestFolder {
   readonly #files = new Map<string, ManifestFile>();
   #watcher: FSWatcher | undefined;
+  #settling = false;
 
   constructor(readonly path: string) {}
 
-  get files(): ReadonlyMap<string, ManifestFile> {
-    return this.#files;
+  /** Whether the last read left out files that were just written. */
+  get settling(): boolean {
+    return this.#settling;
   }
 
   /** @throws Error if the folder is unreadable: then nothing counts as deleted */
   async read(): Promise<ReadonlyMap<string, ManifestFile>> {
     const names = await this.#list();
     for (const known of [...this.#files.keys()]) if (!names.includes(known)) this.#files.delete(known);
-    for (const name of names) await this.#readFile(name);
+    this.#settling = false;
+    for (const name of names) await this.#load(name, SETTLED_MS);
     return this.#files;
   }
 
-  /** Whether the file is as last read, or still absent. A settling file counts as changed. */
-  async isUnchanged(name: string): Promise<boolean> {
-    const known = this.#files.get(name);
-    const now = await this.#stat(name);
-    return !known?.settling && (now && buildStamp(now)) === known?.stamp;
-  }
-
-  /** Call after an own write, so that the file is not read again. */
-  async wrote(name: string, manifests: Manifest[] | null): Promise<void> {
-    const now = await this.#stat(name);
-    if (!now || !manifests) return void this.#files.delete(name);
-    this.#files.set(name, { path: name, stamp: buildStamp(now), manifests, fault: null, settling: false });
+  /** Reads one file, even if it was just written. */
+  async readFile(name: string): Promise<ManifestFile | undefined> {
+    await this.#load(name, 0);
+    return this.#files.get(name);
   }
 
   /** Calls `onChange` after changes, sometimes repeatedly. The periodic read covers missed notifications. */
@@ -76,20 +72,23 @@ export class ManifestFolder {
       .sort();
   }
 
-  async #readFile(name: string): Promise<void> {
-    const before = await this.#stat(name);
-    if (!before) return void this.#files.delete(name);
+  async #load(name: string, settledMs: number): Promise<void> {
+    const now = await this.#stat(name);
+    if (!now) return void this.#files.delete(name);
     const known = this.#files.get(name);
-    const stamp = buildStamp(before);
-    if (known?.stamp === stamp && !known.settling) return;
-    const settling = Date.now() - before.mtimeMs < SETTLED_MS && Date.now() >= before.mtimeMs;
-    const base = { path: name, stamp, settling, manifests: known?.manifests ?? [] };
+    const stamp = `${now.mtimeMs}:${now.size}:${now.ino}`;
+    if (known?.stamp === stamp) return;
+    const age = Date.now() - now.mtimeMs;
+    if (age >= 0 && age < settledMs) {
+      this.#settling = true;
+      return;
+    }
+    const before = { path: name, stamp, text: '', manifests: known?.manifests ?? [] };
     try {
-      const text = settling ? null : await readFile(join(this.path, name), 'utf8');
-      const manifests = text === null ? base.manifests : readManifests(text);
-      this.#files.set(name, { ...base, manifests, fault: null });
+      const text = await readFile(join(this.path, name), 'utf8');
+      this.#files.set(name, { ...before, text, manifests: readManifests(text), fault: null });
     } catch (error) {
-      this.#files.set(name, { ...base, fault: (error as Error).message });
+      this.#files.set(name, { ...before, fault: (error as Error).message });
     }
   }
 
@@ -102,8 +101,4 @@ export class ManifestFolder {
       throw error;
     }
   }
-}
-
-function buildStamp({ mtimeMs, size, ino }: Stats): string {
-  return `${mtimeMs}:${size}:${ino}`;
 }
