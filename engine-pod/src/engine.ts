@@ -340,14 +340,8 @@ export class Engine {
   }
 }
 
-function toOutcome(receipt: Receipt): Outcome {
-  return {
-    kind: 'receipt',
-    wa_message_id: receipt.waMessageId,
-    status: receipt.status,
-    at: receipt.at.toISOString(),
-    ...(receipt.played !== undefined && { played: receipt.played }),
-  };
+function toOutcome({ waMessageId, at, ...fields }: Receipt): Outcome {
+  return { kind: 'receipt', wa_message_id: waMessageId, at: at.toISOString(), ...fields };
 }
 
 async function waitUpTo(ms: number, work: Promise<unknown>): Promise<void> {

@@ -313,10 +313,8 @@ CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]
 ) RETURNS TABLE (
-  place integer, refusal text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
-  contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
-  attempted_at timestamptz, interactive_mode text, account_id uuid, version integer, status text,
-  created_at timestamptz, scheduled_for timestamptz, now timestamptz
+  place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, contact_name text,
+  content_sealed bytea, built_sealed bytea, attempted_at timestamptz, interactive_mode text, now timestamptz
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -424,15 +422,13 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
-    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
+  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::messages, NULL::text, NULL::text,
+    NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM unnest(refusals) WITH ORDINALITY AS r(refusal, place);
 
   RETURN QUERY
-  SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
-    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
+  SELECT r.place, NULL::text, r.message_id, true, NULL::messages, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
+    NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM unnest(opted_out_places, opted_out_ids) AS r(place, message_id);
 
   granted := ARRAY(
@@ -448,10 +444,8 @@ BEGIN
   END IF;
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
   RETURN QUERY
-  SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
-    gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
-    o.attempted_at::timestamptz, i.interactive_mode, m.account_id, m.version, m.status, m.created_at::timestamptz,
-    m.scheduled_for::timestamptz, clock_timestamp()
+  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, gwk_contact_name(v.contact_id),
+    c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
   JOIN instances i ON i.id = r.instance_id
@@ -580,9 +574,9 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 DECLARE
-  ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
+  ids uuid[] := ARRAY(SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid));
   queued uuid[] := ARRAY(
-    SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text) WHERE c.queue <> 'keep');
+    SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text) WHERE c.queue <> 'keep');
   updated uuid[];
   finished uuid[];
   headless uuid[];
@@ -596,7 +590,7 @@ BEGIN
 
   updated := ARRAY(
     SELECT m.id FROM messages m
-    JOIN jsonb_to_recordset(changes) AS c(message_id uuid, version integer) ON c.message_id = m.id
+    JOIN jsonb_to_recordset(changes) AS c(id uuid, version integer) ON c.id = m.id
     WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
     ORDER BY m.id FOR NO KEY UPDATE OF m);
 
@@ -604,16 +598,14 @@ BEGIN
   SET status = c.status, sent_at = c.sent_at, delivered_at = c.delivered_at, read_at = c.read_at,
     failed_at = c.failed_at, error_code = c.error_code, error_message = c.error_message,
     rendered_as = c.rendered_as, played = c.played, version = m.version + 1, updated_at = now()
-  FROM jsonb_to_recordset(changes) AS c(
-    message_id uuid, status text, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
-    failed_at timestamptz, error_code text, error_message text, rendered_as text, played boolean)
-  WHERE m.id = c.message_id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
+  FROM jsonb_populate_recordset(NULL::messages, changes) AS c
+  WHERE m.id = c.id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
 
   IF queued <> '{}' THEN
     WITH removed AS (
       DELETE FROM outbox o
-      USING jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-      WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (updated)
+      USING jsonb_to_recordset(changes) AS c(id uuid, queue text)
+      WHERE o.message_id = c.id AND c.queue = 'finish' AND c.id = ANY (updated)
       RETURNING o.conversation_id, o.head
     )
     SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO headless FROM removed g;
@@ -623,13 +615,13 @@ BEGIN
       UPDATE outbox o
       SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
         attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
-      FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text, status text)
-      WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (updated);
+      FROM jsonb_to_recordset(changes) AS c(id uuid, queue text, status text)
+      WHERE o.message_id = c.id AND c.queue = 'return' AND c.id = ANY (updated);
     END IF;
 
     finished := ARRAY(
-      SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-      WHERE c.queue = 'finish' AND c.message_id = ANY (updated));
+      SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text)
+      WHERE c.queue = 'finish' AND c.id = ANY (updated));
     UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
 
     IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
@@ -659,10 +651,10 @@ BEGIN
   refusals := gwk_fence(instance_ids, epochs, holders);
   SELECT COALESCE(jsonb_agg(c.change), '[]') INTO changes
   FROM jsonb_array_elements(changes) AS c(change)
-  CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, message_id uuid, held boolean)
+  CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, id uuid, held boolean)
   WHERE refusals[r.place] IS DISTINCT FROM 'fenced' AND (NOT r.held OR EXISTS (
     SELECT FROM outbox o
-    WHERE o.message_id = r.message_id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
+    WHERE o.message_id = r.id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
       AND o.claim_epoch = epochs[r.place] AND o.claim_holder = holders[r.place]));
   updated := gwk_update_messages(changes, events);
   waiting := ARRAY(
@@ -1531,10 +1523,10 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 BEGIN
-  PERFORM gwk_lock_conversations(ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid)));
+  PERFORM gwk_lock_conversations(ARRAY(SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid)));
   SELECT coalesce(jsonb_agg(c.change), '[]') INTO changes
   FROM jsonb_array_elements(changes) AS c(change)
-  JOIN outbox o ON o.message_id = (c.change ->> 'message_id')::uuid AND o.attempted_at IS NULL;
+  JOIN outbox o ON o.message_id = (c.change ->> 'id')::uuid AND o.attempted_at IS NULL;
   RETURN gwk_update_messages(changes, events);
 END $$;
 
@@ -1552,11 +1544,8 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
-  number integer, now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text,
-  group_id text, contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text,
-  error_code text, error_message text, rendered_as text, played boolean, sent_at timestamptz,
-  delivered_at timestamptz, read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid, claim_id uuid,
-  attempted_at timestamptz
+  number integer, now timestamptz, message messages, group_id text, contact_name text, claim_id uuid,
+  claim_epoch integer, claim_holder uuid, attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -1568,10 +1557,8 @@ DECLARE
   highest uuid := id_range.highest;
 BEGIN
   RETURN QUERY
-  SELECT requested.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
-    gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.scheduled_for::timestamptz, m.status,
-    m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
-    m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.claim_id, o.attempted_at::timestamptz
+  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, gwk_contact_name(v.contact_id), o.claim_id,
+    o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
   JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
     AND m.direction = 'outbound'

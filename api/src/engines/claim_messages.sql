@@ -6,10 +6,8 @@ CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]
 ) RETURNS TABLE (
-  place integer, refusal text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
-  contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
-  attempted_at timestamptz, interactive_mode text, account_id uuid, version integer, status text,
-  created_at timestamptz, scheduled_for timestamptz, now timestamptz
+  place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, contact_name text,
+  content_sealed bytea, built_sealed bytea, attempted_at timestamptz, interactive_mode text, now timestamptz
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -123,15 +121,13 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
-    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
+  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::messages, NULL::text, NULL::text,
+    NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM unnest(refusals) WITH ORDINALITY AS r(refusal, place);
 
   RETURN QUERY
-  SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
-    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
+  SELECT r.place, NULL::text, r.message_id, true, NULL::messages, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
+    NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM unnest(opted_out_places, opted_out_ids) AS r(place, message_id);
 
   granted := ARRAY(
@@ -147,10 +143,8 @@ BEGIN
   END IF;
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
   RETURN QUERY
-  SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
-    gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
-    o.attempted_at::timestamptz, i.interactive_mode, m.account_id, m.version, m.status, m.created_at::timestamptz,
-    m.scheduled_for::timestamptz, clock_timestamp()
+  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, gwk_contact_name(v.contact_id),
+    c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
   JOIN instances i ON i.id = r.instance_id

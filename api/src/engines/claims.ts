@@ -2,11 +2,13 @@ import { Batcher } from '@gwk/core/batcher';
 import { parseUuidTime, toPublicId } from '@gwk/core/ids';
 import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import type { InteractiveMode, MessageStatus, Rendering } from '@gwk/core/states';
+import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { buildChat } from '../events/emit.js';
-import { failMessages } from '../messages/apply-status.js';
+import { selectFields } from '../database/model-columns.js';
+import { failMessages, type MessageRow } from '../messages/apply-status.js';
 import { openContent, openBuilt } from '../messages/content.js';
+import { FACT_FIELDS } from '../messages/decide-status.js';
 import { readQuotes } from '../messages/quotes.js';
 import { readContexts } from '../platform/trace-contexts.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
@@ -22,27 +24,33 @@ interface ClaimItem extends LeaseIdentity {
   limit: number;
 }
 
-interface ClaimRow {
+const MESSAGE = [...FACT_FIELDS, 'conversationId', 'type'] as const;
+const NAMED = [
+  'place',
+  'refusal',
+  'messageId',
+  'optedOut',
+  'groupId',
+  'contactName',
+  'contentSealed',
+  'builtSealed',
+  'attemptedAt',
+  'interactiveMode',
+  'now',
+] as const;
+
+/** The answer to an item (without a message), an opted-out message, or a claimed one with its facts. */
+interface ClaimRow extends Omit<MessageRow, 'claimId' | 'claimEpoch' | 'claimHolder'> {
   place: number;
   refusal: LeaseRefusal;
-  message_id: string | null;
-  opted_out: boolean;
-  conversation_id: string;
-  group_id: string | null;
-  contact_name: string | null;
-  wa_message_id: string;
+  messageId: string | null;
+  optedOut: boolean;
+  conversationId: string;
+  waMessageId: string;
   type: string;
-  content_sealed: Uint8Array | null;
-  built_sealed: Uint8Array | null;
-  rendered_as: Rendering | null;
-  attempted_at: Date | null;
-  interactive_mode: InteractiveMode;
-  account_id: string;
-  version: number;
-  status: MessageStatus;
-  created_at: Date;
-  scheduled_for: Date | null;
-  now: Date;
+  contentSealed: Uint8Array | null;
+  builtSealed: Uint8Array | null;
+  interactiveMode: InteractiveMode;
 }
 
 interface Claimed {
@@ -84,82 +92,65 @@ export class Claims {
   }
 
   async #claimAll(items: readonly ClaimItem[]): Promise<Claimed[]> {
+    // The function comes first, because Postgres shows only the start of a statement (pg_stat_activity).
     const rows = await this.deps.database.$queryRaw<ClaimRow[]>`
-      SELECT * FROM gwk_claim_messages(
+      WITH c AS (SELECT * FROM gwk_claim_messages(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.number)}::bigint[],
         ${items.map((item) => item.repeated)}::boolean[],
-        ${items.map((item) => item.claimId)}::uuid[], ${items.map((item) => item.limit)}::integer[])`;
+        ${items.map((item) => item.claimId)}::uuid[], ${items.map((item) => item.limit)}::integer[]))
+      SELECT ${selectFields(NAMED, 'c')}, ${selectFields(MESSAGE, '(c.message)')} FROM c`;
     const answers: Claimed[] = items.map(() => ({ refusal: null, messages: [] }));
     const optedOut: string[] = [];
     const unreadable: string[] = [];
     for (const row of rows) {
       const answer = answers[row.place - 1]!;
-      if (row.message_id === null) answer.refusal = row.refusal;
-      else if (row.opted_out) optedOut.push(row.message_id);
+      if (row.messageId === null) answer.refusal = row.refusal;
+      else if (row.optedOut) optedOut.push(row.messageId);
       else {
-        const item = items[row.place - 1]!;
-        const message = this.#open(row, row.message_id, item.instanceId);
-        this.#remember(row, row.message_id, item);
+        const message = this.#open(row);
+        this.#remember(row, items[row.place - 1]!);
         if (message) answer.messages.push(message);
-        else unreadable.push(row.message_id);
+        else unreadable.push(row.messageId);
       }
     }
-    const claimed = answers.flatMap(({ messages }) => messages);
-    if (tracing.on) await this.#addTraces(claimed);
-    await this.#addQuotes(claimed);
+    const messages = answers.flatMap(({ messages }) => messages);
+    if (tracing.on) await this.#addTraces(messages);
+    await this.#addQuotes(messages);
     await this.#fail(optedOut, 'opted_out');
     await this.#fail(unreadable, 'internal');
     return answers;
   }
 
-  #open(row: ClaimRow, messageId: string, instanceId: string): ClaimedMessage | null {
+  #open(row: ClaimRow): ClaimedMessage | null {
     const { sealer, log } = this.deps;
+    const { id, instanceId } = row;
     try {
-      if (!row.content_sealed) throw new Error('the content was deleted');
+      if (!row.contentSealed) throw new Error('the content was deleted');
       return {
-        message_id: messageId,
-        conversation_id: row.conversation_id,
-        chat: buildChat({ groupId: row.group_id, contactName: row.contact_name }).id,
-        wa_message_id: row.wa_message_id,
+        message_id: id,
+        conversation_id: row.conversationId,
+        chat: buildChat(row).id,
+        wa_message_id: row.waMessageId,
         type: row.type,
-        content: openContent(sealer, instanceId, row.content_sealed),
-        interactive_mode: row.interactive_mode,
+        content: openContent(sealer, instanceId, row.contentSealed),
+        interactive_mode: row.interactiveMode,
         quoted: null,
-        built: row.built_sealed && openBuilt(sealer, instanceId, row.built_sealed).toString('base64'),
-        rendered_as: row.rendered_as,
-        attempted_at: row.attempted_at?.toISOString() ?? null,
+        built: row.builtSealed && openBuilt(sealer, instanceId, row.builtSealed).toString('base64'),
+        rendered_as: row.renderedAs as Rendering | null,
+        attempted_at: row.attemptedAt?.toISOString() ?? null,
       };
     } catch (error) {
-      log.error(
-        { message: messageId, instance: instanceId, err: error },
-        'claimed message cannot be decrypted',
-      );
+      log.error({ message: id, instance: instanceId, err: error }, 'claimed message cannot be decrypted');
       return null;
     }
   }
 
-  /** Caches the facts of a message in status `sending`, which has neither failed nor left. */
-  #remember(row: ClaimRow, messageId: string, item: ClaimItem): void {
+  /** Caches the facts of a message in status `sending`. */
+  #remember(row: ClaimRow, { epoch, holder, claimId }: ClaimItem): void {
     if (row.status !== 'sending') return;
-    const { now, account_id, wa_message_id, group_id, contact_name, version, status } = row;
-    const { created_at, scheduled_for, rendered_as, attempted_at } = row;
-    this.known.remember({
-      ...{ now, account_id, wa_message_id, group_id, contact_name, version, status },
-      ...{ created_at, scheduled_for, rendered_as, attempted_at },
-      message_id: messageId,
-      instance_id: item.instanceId,
-      error_code: null,
-      error_message: null,
-      played: false,
-      sent_at: null,
-      delivered_at: null,
-      read_at: null,
-      failed_at: null,
-      claim_epoch: item.epoch,
-      claim_holder: item.holder,
-      claim_id: item.claimId,
-    });
+    const facts = { ...row, contentSealed: null, builtSealed: null };
+    this.known.remember({ ...facts, claimEpoch: epoch, claimHolder: holder, claimId });
   }
 
   /** Records the wait of each message as a span; later spans are children of the acceptance. */

@@ -7,21 +7,21 @@ import {
   TestEngine,
   type InternalApiWorld,
 } from '@gwk/test/support/api/internal-api';
-import type { FactsRow } from '../messages/apply-status.js';
+import type { MessageRow } from '../messages/apply-status.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './dependencies.js';
 import { MessageCache } from './message-cache.js';
 import { Outcomes } from './outcomes.js';
 
 const INSTANCE = newUuid();
-const createRow = (values: Partial<FactsRow> = {}): FactsRow =>
+const createRow = (values: Partial<MessageRow> = {}): MessageRow =>
   ({
-    message_id: newUuid(),
-    instance_id: INSTANCE,
-    wa_message_id: newUuid(),
+    id: newUuid(),
+    instanceId: INSTANCE,
+    waMessageId: newUuid(),
     now: new Date(0),
     ...values,
-  }) as FactsRow;
+  }) as MessageRow;
 
 describe('a cached message', () => {
   const clock = { now: 0 };
@@ -32,33 +32,33 @@ describe('a cached message', () => {
     const row = createRow({ version: 1 });
     cache.remember(row);
     cache.remember({ ...row, version: 2 });
-    expect(cache.recall(INSTANCE, { message_id: row.message_id })).toMatchObject({ version: 2 });
-    expect(cache.recall(INSTANCE, { wa_message_id: row.wa_message_id! })).toMatchObject({ version: 2 });
+    expect(cache.recall(INSTANCE, { message_id: row.id })).toMatchObject({ version: 2 });
+    expect(cache.recall(INSTANCE, { wa_message_id: row.waMessageId! })).toMatchObject({ version: 2 });
   });
 
   test('is not found by another instance', () => {
     const row = createRow();
     cache.remember(row);
-    expect(cache.recall(newUuid(), { message_id: row.message_id })).toBeUndefined();
-    expect(cache.recall(newUuid(), { wa_message_id: row.wa_message_id! })).toBeUndefined();
+    expect(cache.recall(newUuid(), { message_id: row.id })).toBeUndefined();
+    expect(cache.recall(newUuid(), { wa_message_id: row.waMessageId! })).toBeUndefined();
   });
 
   test('expires after fifteen seconds, and its clock advances until then', () => {
     const row = createRow();
     cache.remember(row);
     clock.now += 14_999;
-    expect(cache.recall(INSTANCE, row as { message_id: string })!.now).toEqual(new Date(14_999));
+    expect(cache.recall(INSTANCE, { message_id: row.id })!.now).toEqual(new Date(14_999));
     clock.now += 1;
-    expect(cache.recall(INSTANCE, row as { message_id: string })).toBeUndefined();
+    expect(cache.recall(INSTANCE, { message_id: row.id })).toBeUndefined();
   });
 
   test('is removed on request, or when the cache is full', () => {
     const rows = Array.from({ length: 20_001 }, () => createRow());
     for (const row of rows) cache.remember(row);
-    const recalled = (row: FactsRow) => cache.recall(INSTANCE, { wa_message_id: row.wa_message_id! });
+    const recalled = (row: MessageRow) => cache.recall(INSTANCE, { wa_message_id: row.waMessageId! });
     expect(recalled(rows[0]!)).toBeUndefined();
     expect(recalled(rows[1]!)).toBeDefined();
-    cache.forget(rows[1]!.message_id);
+    cache.forget(rows[1]!.id);
     expect(recalled(rows[1]!)).toBeUndefined();
   });
 });

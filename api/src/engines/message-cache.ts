@@ -1,10 +1,10 @@
-import type { FactsRow } from '../messages/apply-status.js';
+import type { MessageRow } from '../messages/apply-status.js';
 
 const REMEMBER_MS = 15_000;
 const MAX_ENTRIES = 20_000;
 
 interface Known {
-  row: FactsRow;
+  row: MessageRow;
   at: number;
 }
 
@@ -23,27 +23,26 @@ export class MessageCache {
 
   constructor(private readonly now = (): number => performance.now()) {}
 
-  remember(row: FactsRow): void {
-    this.forget(row.message_id);
+  remember(row: MessageRow): void {
+    this.forget(row.id);
     const at = this.now();
     for (const [id, known] of this.#byId) {
       if (this.#byId.size < MAX_ENTRIES && at - known.at < REMEMBER_MS) break;
       this.forget(id);
     }
-    this.#byId.set(row.message_id, { row, at });
-    if (row.wa_message_id !== null)
-      this.#idOf.set(nameOf(row.instance_id, row.wa_message_id), row.message_id);
+    this.#byId.set(row.id, { row, at });
+    if (row.waMessageId !== null) this.#idOf.set(nameOf(row.instanceId, row.waMessageId), row.id);
   }
 
   /** Finds a message of the instance by its id or its network id. `now` of the result advances with the monotonic clock. */
   recall(
     instanceId: string,
     named: { message_id: string } | { wa_message_id: string },
-  ): FactsRow | undefined {
+  ): MessageRow | undefined {
     const id =
       'message_id' in named ? named.message_id : this.#idOf.get(nameOf(instanceId, named.wa_message_id));
     const known = id === undefined ? undefined : this.#byId.get(id);
-    if (!known || known.row.instance_id !== instanceId) return undefined;
+    if (!known || known.row.instanceId !== instanceId) return undefined;
     const age = this.now() - known.at;
     if (age >= REMEMBER_MS) return undefined;
     return { ...known.row, now: new Date(known.row.now.getTime() + age) };
@@ -53,8 +52,8 @@ export class MessageCache {
     const known = this.#byId.get(messageId);
     if (!known) return;
     this.#byId.delete(messageId);
-    const { instance_id, wa_message_id } = known.row;
-    if (wa_message_id !== null) this.#idOf.delete(nameOf(instance_id, wa_message_id));
+    const { instanceId, waMessageId } = known.row;
+    if (waMessageId !== null) this.#idOf.delete(nameOf(instanceId, waMessageId));
   }
 }
 

@@ -1,7 +1,12 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { EngineRequest, EngineResponse, LeaseIdentity, Outcome } from '@gwk/core/protocol/engine';
-import { applyStatusUpdates, type FactsRow, type MessageUpdates } from '../messages/apply-status.js';
-import type { StatusUpdate } from '../messages/decide-status.js';
+import { Prisma } from '../generated/prisma/client.js';
+import {
+  applyStatusUpdates,
+  readFacts,
+  type MessageRow,
+  type MessageUpdates,
+} from '../messages/apply-status.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER_OUTCOMES, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
@@ -12,14 +17,14 @@ interface OutcomeItem extends LeaseIdentity {
   outcome: Outcome;
 }
 
+/** Facts of the message of the item at this place (from 1). */
+type NamedRow = MessageRow & { number: number };
+
 interface Recorded {
   refusal: LeaseRefusal;
   /** Whether the instance has messages to claim. */
   waiting: boolean;
 }
-
-/** Facts of the message of the item at this place (from 1). */
-type NamedFacts = FactsRow & { number: number };
 
 /**
  * Records the outcomes that engines report, in batches over all engines. Each outcome is one item, which bounds the batches. A
@@ -73,11 +78,11 @@ export class Outcomes {
       return new Set(updated);
     };
     const refused = ({ place }: MessageUpdates): boolean => recorded?.[place - 1]?.refusal === 'fenced';
-    const holds = (place: number, row: FactsRow): boolean => {
+    const holds = (place: number, row: MessageRow): boolean => {
       const item = items[place - 1]!;
-      return row.claim_epoch === item.epoch && row.claim_holder === item.holder;
+      return row.claimEpoch === item.epoch && row.claimHolder === item.holder;
     };
-    const changed = (row: FactsRow): void => this.known.remember(row);
+    const changed = (row: MessageRow): void => this.known.remember(row);
     await applyStatusUpdates(
       this.deps,
       { messages: updates, facts, hasClaim: holds, isRefused: refused, onChanged: changed },
@@ -89,8 +94,8 @@ export class Outcomes {
   }
 
   /** Reads the facts of messages that are not cached; a batch of cached messages needs one statement only. */
-  async #factsOf(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
-    const facts: NamedFacts[] = [];
+  async #factsOf(items: readonly OutcomeItem[]): Promise<NamedRow[]> {
+    const facts: NamedRow[] = [];
     const asked: { item: OutcomeItem; number: number }[] = [];
     items.forEach((item, index) => {
       const number = index + 1;
@@ -105,7 +110,7 @@ export class Outcomes {
   }
 
   /** Outcomes that depend on the claim need fresh facts: the cache has facts of the message only. */
-  #recall({ instanceId, outcome }: OutcomeItem): FactsRow | undefined {
+  #recall({ instanceId, outcome }: OutcomeItem): MessageRow | undefined {
     const onMessage = outcome.kind === 'sent' || outcome.kind === 'receipt';
     return onMessage ? this.known.recall(instanceId, outcome) : undefined;
   }
@@ -113,15 +118,16 @@ export class Outcomes {
   /**
    * Finds no messages of other instances and none for a fenced caller, so all messages of an instance belong to one lease.
    */
-  async #find(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
+  async #find(items: readonly OutcomeItem[]): Promise<NamedRow[]> {
     const outcomes = items.map(({ outcome }) => outcome);
-    const rows = await this.deps.database.$queryRaw<NamedFacts[]>`
-      SELECT f.* FROM gwk_message_facts(gwk_find_messages(
+    const ids = Prisma.sql`
+      gwk_find_messages(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[],
         ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? null : outcome.message_id))}::uuid[],
-        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])) AS f`;
-    return rows.filter(({ number, instance_id }) => items[number - 1]!.instanceId === instance_id);
+        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])`;
+    const rows = await readFacts(this.deps.database, ids);
+    return rows.filter(({ number, instanceId }) => items[number - 1]!.instanceId === instanceId);
   }
 }
 
@@ -129,8 +135,8 @@ export class Outcomes {
  * Groups the status updates by message, in their order. If two leases report about one message, the older one is fenced: its
  * updates are dropped, so that they do not cause the refusal of the newer lease's updates.
  */
-function groupUpdates(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): MessageUpdates[] {
-  const found = new Map(facts.map((row) => [row.number, row.message_id]));
+function groupUpdates(items: readonly OutcomeItem[], facts: readonly NamedRow[]): MessageUpdates[] {
+  const found = new Map(facts.map((row) => [row.number, row.id]));
   const updates = new Map<string, MessageUpdates>();
   const epochAt = (place: number): number => items[place - 1]!.epoch;
   items.forEach(({ outcome, epoch }, index) => {
@@ -141,26 +147,8 @@ function groupUpdates(items: readonly OutcomeItem[], facts: readonly NamedFacts[
     if (earlier && epochAt(earlier.place) > epoch) return;
     const known = earlier && epochAt(earlier.place) === epoch ? earlier : undefined;
     const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
-    if (known) known.updates.push(toStatusUpdate(outcome));
-    else updates.set(messageId, { place, messageId, updates: [toStatusUpdate(outcome)], traceparent });
+    if (known) known.updates.push(outcome);
+    else updates.set(messageId, { place, messageId, updates: [outcome], traceparent });
   });
   return [...updates.values()];
-}
-
-function toStatusUpdate(outcome: Outcome): StatusUpdate {
-  switch (outcome.kind) {
-    case 'sent':
-      return { kind: 'sent', at: new Date(outcome.at), renderedAs: outcome.rendered_as };
-    case 'failed':
-      return { kind: 'failed', at: new Date(outcome.at), error: outcome.error };
-    case 'returned':
-      return { kind: 'returned', claimId: outcome.claim_id, unsent: outcome.unsent ?? false };
-    case 'receipt':
-      return {
-        kind: 'receipt',
-        at: new Date(outcome.at),
-        status: outcome.status,
-        played: outcome.played ?? false,
-      };
-  }
 }

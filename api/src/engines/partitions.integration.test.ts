@@ -38,7 +38,7 @@ test('claim, build, lookup and outcome of a message open only the partition of i
   const caller = [[instanceId], [lease.epoch], [lease.holder]];
   const change = {
     place: 1,
-    message_id: id,
+    id,
     version: 3,
     held: false,
     status: 'sent',

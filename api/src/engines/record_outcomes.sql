@@ -12,10 +12,10 @@ BEGIN
   refusals := gwk_fence(instance_ids, epochs, holders);
   SELECT COALESCE(jsonb_agg(c.change), '[]') INTO changes
   FROM jsonb_array_elements(changes) AS c(change)
-  CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, message_id uuid, held boolean)
+  CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, id uuid, held boolean)
   WHERE refusals[r.place] IS DISTINCT FROM 'fenced' AND (NOT r.held OR EXISTS (
     SELECT FROM outbox o
-    WHERE o.message_id = r.message_id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
+    WHERE o.message_id = r.id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
       AND o.claim_epoch = epochs[r.place] AND o.claim_holder = holders[r.place]));
   updated := gwk_update_messages(changes, events);
   waiting := ARRAY(

@@ -1,6 +1,7 @@
 import { EVENTS, type EventType } from '@gwk/core/events';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { toNetworkId } from '@gwk/core/recipients';
+import type { ReceiptFields } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/encryption';
 import type { FailureCode } from '@gwk/core/states';
 import type { Queryable } from '../database/database.js';
@@ -129,6 +130,19 @@ export interface MessageSubject {
   chat: Chat;
 }
 
+/** @param row a message with the names of its conversation */
+export function toMessageSubject(row: {
+  id: string;
+  accountId: string;
+  instanceId: string;
+  waMessageId: string | null;
+  groupId: string | null;
+  contactName: string | null;
+}): MessageSubject {
+  const { id: messageId, accountId, instanceId, waMessageId } = row;
+  return { accountId, instanceId, messageId, waMessageId, chat: buildChat(row) };
+}
+
 /** Omits `wa_message_id` until the message is sent, as MessageOut does. */
 function messageEvent(
   type: EventType,
@@ -160,15 +174,8 @@ export function messageFailed(
   return messageEvent('message.failed', { ...message, waMessageId: null }, at, { error });
 }
 
-export function messageStatusUpdated(
-  message: MessageSubject,
-  at: Date,
-  update: { status: 'delivered' | 'read'; played: boolean },
-): EventDraft {
-  return messageEvent('message.status_updated', message, at, {
-    status: update.status,
-    ...(update.played && { played: true }),
-  });
+export function messageStatusUpdated(message: MessageSubject, at: Date, fields: ReceiptFields): EventDraft {
+  return messageEvent('message.status_updated', message, at, { ...fields });
 }
 
 /** Author of an edit, deletion or reaction: the instance's own account (API or device) or the contact. */

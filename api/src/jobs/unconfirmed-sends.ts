@@ -38,5 +38,5 @@ export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs:
 
 function timedOut(messageId: string): MessageUpdates {
   const error = { code: 'timeout' as const, message: null };
-  return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date(), error }] };
+  return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date().toISOString(), error }] };
 }

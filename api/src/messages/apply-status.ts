@@ -1,13 +1,22 @@
 import type { Sealer } from '@gwk/core/encryption';
-import type { FailureCode, MessageStatus } from '@gwk/core/states';
+import type { FailureCode } from '@gwk/core/states';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Queryable } from '../database/database.js';
+import { selectFields, toColumn } from '../database/model-columns.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { eventItem } from '../events/emit.js';
-import { toMessageSubject } from '../events/subjects.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { keepContexts, readContexts, type TraceContext } from '../platform/trace-contexts.js';
-import { decideStatus, type MessageFacts, type StatusChange, type StatusUpdate } from './decide-status.js';
+import {
+  decideStatus,
+  FACT_FIELDS,
+  SET_FIELDS,
+  type ClaimedFacts,
+  type MessageFacts,
+  type StatusChange,
+  type StatusUpdate,
+} from './decide-status.js';
 
 interface StatusDependencies {
   database: Queryable;
@@ -23,32 +32,6 @@ export interface MessageUpdates {
   traceparent?: string | undefined;
 }
 
-export interface FactsRow {
-  now: Date;
-  message_id: string;
-  account_id: string;
-  instance_id: string;
-  wa_message_id: string | null;
-  group_id: string | null;
-  contact_name: string | null;
-  version: number;
-  created_at: Date;
-  scheduled_for: Date | null;
-  status: MessageStatus;
-  error_code: string | null;
-  error_message: string | null;
-  rendered_as: string | null;
-  played: boolean;
-  sent_at: Date | null;
-  delivered_at: Date | null;
-  read_at: Date | null;
-  failed_at: Date | null;
-  claim_epoch: number | null;
-  claim_holder: string | null;
-  claim_id: string | null;
-  attempted_at: Date | null;
-}
-
 const MAX_ATTEMPTS = 10;
 
 /** Writes changes and returns the ids of the changed messages. The others are decided again. */
@@ -57,13 +40,13 @@ type WriteChanges = (changes: string, events: string) => Promise<ReadonlySet<str
 interface StatusUpdateBatch {
   messages: readonly MessageUpdates[];
   /** The rows of the messages, if they have been read already. */
-  facts?: readonly FactsRow[];
+  facts?: readonly MessageRow[];
   /** Whether the caller at this place holds the claim of the message. */
-  hasClaim: (place: number, row: FactsRow) => boolean;
+  hasClaim: (place: number, row: MessageRow) => boolean;
   /** Whether the last write has rejected the message for good, so that it is not retried. */
   isRefused?: (message: MessageUpdates) => boolean;
   /** Receives the new state of each changed message. */
-  onChanged?: (row: FactsRow) => void;
+  onChanged?: (row: MessageRow) => void;
 }
 
 /**
@@ -80,7 +63,7 @@ export async function applyStatusUpdates(
   let knownFacts = facts;
   for (let attempt = 1; remaining.length > 0; attempt++) {
     if (attempt > MAX_ATTEMPTS) throw new Error(`messages still change after ${MAX_ATTEMPTS} attempts`);
-    const rows = knownFacts ?? (await readFacts(deps.database, remaining));
+    const rows = knownFacts ?? (await readFacts(deps.database, idsOf(remaining)));
     knownFacts = undefined;
     const decisions = decideAll(rows, remaining, hasClaim);
     if (decisions.length === 0) return;
@@ -88,10 +71,10 @@ export async function applyStatusUpdates(
     const changedIds = await write(changesJson(decisions), eventsJson(deps.sealer, decisions)).finally(() =>
       spans.forEach((span) => span.end()),
     );
-    for (const { message, row, before, change } of decisions) {
+    for (const { message, before, change } of decisions) {
       if (!changedIds.has(message.messageId)) continue;
       messageMetrics.advanced(before, change.facts);
-      onChanged?.(updateRow(row, change.facts));
+      onChanged?.({ ...change.facts, now: before.now, version: before.version + 1 });
     }
     remaining = decisions
       .map(({ message }) => message)
@@ -109,13 +92,13 @@ export async function failMessages(
   deps: StatusDependencies,
   messageIds: readonly string[],
   error: { code: FailureCode; message: string | null },
-  mayFail: (row: FactsRow) => boolean = () => true,
+  mayFail: (row: MessageFacts) => boolean = () => true,
 ): Promise<number> {
   let amount = 0;
   const messages = messageIds.map((messageId): MessageUpdates => {
-    return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date(), error }] };
+    return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date().toISOString(), error }] };
   });
-  const isUnattempted = (_: number, row: FactsRow): boolean => row.attempted_at === null && mayFail(row);
+  const isUnattempted = (_: number, row: MessageRow): boolean => row.attemptedAt === null && mayFail(row);
   await applyStatusUpdates(deps, { messages, hasClaim: isUnattempted }, async (changes, events) => {
     const [row] = await deps.database.$queryRaw<{ made: string[] }[]>`
       SELECT gwk_fail_unattempted(${changes}::jsonb, ${events}::jsonb) AS made`;
@@ -127,24 +110,23 @@ export async function failMessages(
 
 interface StatusDecision {
   message: MessageUpdates;
-  row: FactsRow;
-  before: MessageFacts;
+  before: MessageRow & ClaimedFacts;
   change: StatusChange;
 }
 
 function decideAll(
-  rows: readonly FactsRow[],
+  rows: readonly MessageRow[],
   messages: readonly MessageUpdates[],
-  hasClaim: (place: number, row: FactsRow) => boolean,
+  hasClaim: StatusUpdateBatch['hasClaim'],
 ): StatusDecision[] {
-  const byId = new Map(rows.map((row) => [row.message_id, row]));
+  const byId = new Map(rows.map((row) => [row.id, row]));
   const decisions: StatusDecision[] = [];
   for (const message of messages) {
     const row = byId.get(message.messageId);
     if (!row) continue;
-    const before = toFacts(row, hasClaim(message.place, row));
+    const before = { ...row, claimedByCaller: hasClaim(message.place, row) };
     const change = decideStatus(before, message.updates, row.now);
-    if (change) decisions.push({ message, row, before, change });
+    if (change) decisions.push({ message, before, change });
   }
   return decisions;
 }
@@ -171,67 +153,43 @@ async function traceChanges(db: Queryable, decisions: readonly StatusDecision[])
   return spans;
 }
 
-function toFacts(row: FactsRow, claimedByCaller: boolean): MessageFacts {
-  return {
-    subject: toMessageSubject(row),
-    version: row.version,
-    createdAt: row.created_at,
-    scheduledFor: row.scheduled_for,
-    status: row.status,
-    errorCode: row.error_code,
-    errorMessage: row.error_message,
-    renderedAs: row.rendered_as,
-    played: row.played,
-    sentAt: row.sent_at,
-    deliveredAt: row.delivered_at,
-    readAt: row.read_at,
-    failedAt: row.failed_at,
-    claimedByCaller,
-    claimId: row.claim_id,
-    attempted: row.attempted_at !== null,
-  };
+/** `now`: time of the read. */
+export type MessageRow = MessageFacts & { now: Date };
+
+const NAMED = [
+  'number',
+  'now',
+  'groupId',
+  'contactName',
+  'claimId',
+  'claimEpoch',
+  'claimHolder',
+  'attemptedAt',
+] as const satisfies (keyof MessageRow | 'number')[];
+
+/**
+ * @param ids SQL of an array of message ids
+ * @returns each found message with the position of its id, from 1
+ */
+export function readFacts(db: Queryable, ids: Prisma.Sql): Promise<(MessageRow & { number: number })[]> {
+  return db.$queryRaw`
+    SELECT ${selectFields(NAMED, 'f')}, ${selectFields(FACT_FIELDS, '(f.message)')}
+    FROM gwk_message_facts(${ids}) AS f`;
 }
 
-function updateRow(row: FactsRow, facts: MessageFacts): FactsRow {
-  return {
-    ...row,
-    version: row.version + 1,
-    status: facts.status,
-    error_code: facts.errorCode,
-    error_message: facts.errorMessage,
-    rendered_as: facts.renderedAs,
-    played: facts.played,
-    sent_at: facts.sentAt,
-    delivered_at: facts.deliveredAt,
-    read_at: facts.readAt,
-    failed_at: facts.failedAt,
-  };
-}
+const idsOf = (messages: readonly MessageUpdates[]): Prisma.Sql =>
+  Prisma.sql`${messages.map(({ messageId }) => messageId)}::uuid[]`;
 
-function readFacts(db: Queryable, messages: readonly MessageUpdates[]): Promise<FactsRow[]> {
-  const ids = messages.map(({ messageId }) => messageId);
-  return db.$queryRaw<FactsRow[]>`SELECT * FROM gwk_message_facts(${ids}::uuid[])`;
-}
+const SET_COLUMNS = SET_FIELDS.map((field) => [toColumn(field), field] as const);
 
 function changesJson(decisions: readonly StatusDecision[]): string {
-  return JSON.stringify(
-    decisions.map(({ message, before: { version }, change: { facts, queue, needsClaim } }) => ({
-      place: message.place,
-      message_id: message.messageId,
-      version,
-      held: needsClaim,
-      status: facts.status,
-      sent_at: facts.sentAt,
-      delivered_at: facts.deliveredAt,
-      read_at: facts.readAt,
-      failed_at: facts.failedAt,
-      error_code: facts.errorCode,
-      error_message: facts.errorMessage,
-      rendered_as: facts.renderedAs,
-      played: facts.played,
-      queue,
-    })),
-  );
+  const changes = decisions.map(({ message: { place }, before: { id, version }, change }) => {
+    const { facts, queue, needsClaim } = change;
+    const columns: Record<string, unknown> = { place, id, version, held: needsClaim, queue };
+    for (const [column, field] of SET_COLUMNS) columns[column] = facts[field];
+    return columns;
+  });
+  return JSON.stringify(changes);
 }
 
 function eventsJson(sealer: Sealer, decisions: readonly StatusDecision[]): string {

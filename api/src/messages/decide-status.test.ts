@@ -1,17 +1,16 @@
-import { decideStatus, type MessageFacts, type StatusUpdate } from './decide-status.js';
+import { decideStatus, type ClaimedFacts, type StatusUpdate } from './decide-status.js';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
 const CREATED = at(0);
 const NOW = at(50);
 
-const message = (given: Partial<MessageFacts>): MessageFacts => ({
-  subject: {
-    accountId: 'account',
-    instanceId: '01890000-0000-7000-8000-000000000001',
-    messageId: '01890000-0000-7000-8000-000000000002',
-    waMessageId: '3EB0',
-    chat: { id: '5511900000000@s.whatsapp.net', is_group: false, phone: '5511900000000' },
-  },
+const message = (given: Partial<ClaimedFacts>): ClaimedFacts => ({
+  accountId: 'account',
+  instanceId: '01890000-0000-7000-8000-000000000001',
+  id: '01890000-0000-7000-8000-000000000002',
+  waMessageId: '3EB0',
+  groupId: null,
+  contactName: '5511900000000',
   version: 3,
   scheduledFor: null,
   createdAt: CREATED,
@@ -26,17 +25,27 @@ const message = (given: Partial<MessageFacts>): MessageFacts => ({
   failedAt: null,
   claimedByCaller: true,
   claimId: 'claim',
-  attempted: true,
+  claimEpoch: 1,
+  claimHolder: 'holder',
+  attemptedAt: at(1),
   ...given,
 });
 
-const sent = (second = 10): StatusUpdate => ({ kind: 'sent', at: at(second), renderedAs: null });
+const sent = (second = 10): StatusUpdate => ({
+  kind: 'sent',
+  at: at(second).toISOString(),
+  rendered_as: null,
+});
 const receipt = (status: 'delivered' | 'read', second = 20, played = false): StatusUpdate => {
-  return { kind: 'receipt', at: at(second), status, played };
+  return { kind: 'receipt', at: at(second).toISOString(), status, played };
 };
-const returned = (unsent = false, claimId = 'claim'): StatusUpdate => ({ kind: 'returned', claimId, unsent });
+const returned = (unsent = false, claimId = 'claim'): StatusUpdate => ({
+  kind: 'returned',
+  claim_id: claimId,
+  unsent,
+});
 const failed = (code: 'wa_error' | 'timeout' = 'wa_error'): StatusUpdate => {
-  return { kind: 'failed', at: at(10), error: { code, message: 'why' } };
+  return { kind: 'failed', at: at(10).toISOString(), error: { code, message: 'why' } };
 };
 const timedOut = {
   status: 'failed',
@@ -48,10 +57,10 @@ const timedOut = {
 
 interface Case {
   name: string;
-  before: Partial<MessageFacts>;
+  before: Partial<ClaimedFacts>;
   updates: StatusUpdate[];
   /** Null: nothing changes. */
-  then: { row: Partial<MessageFacts>; queue: string; events: string[] } | null;
+  then: { row: Partial<ClaimedFacts>; queue: string; events: string[] } | null;
 }
 
 const CASES: Case[] = [
@@ -69,13 +78,13 @@ const CASES: Case[] = [
   },
   {
     name: 'marks a message sent although no lease claims it any more',
-    before: { status: 'queued', claimedByCaller: false, attempted: true },
+    before: { status: 'queued', claimedByCaller: false, attemptedAt: at(1) },
     updates: [sent()],
     then: { row: { status: 'sent' }, queue: 'finish', events: ['message.sent'] },
   },
   {
     name: 'corrects a timeout and clears its error after a late acceptance',
-    before: timedOut as Partial<MessageFacts>,
+    before: timedOut as Partial<ClaimedFacts>,
     updates: [sent()],
     then: {
       row: { status: 'sent', errorCode: null, errorMessage: null, failedAt: null, sentAt: at(10) },
@@ -85,7 +94,7 @@ const CASES: Case[] = [
   },
   {
     name: 'corrects a timeout after a late receipt, which implies that the message was sent',
-    before: timedOut as Partial<MessageFacts>,
+    before: timedOut as Partial<ClaimedFacts>,
     updates: [receipt('read')],
     then: {
       row: { status: 'read', errorCode: null, sentAt: at(20), deliveredAt: at(20), readAt: at(20) },
@@ -129,31 +138,31 @@ const CASES: Case[] = [
   },
   {
     name: 'requeues an unattempted message that is returned',
-    before: { attempted: false },
+    before: { attemptedAt: null },
     updates: [returned()],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
     name: 'keeps a returned message that may have been sent as sending',
-    before: { attempted: true },
+    before: { attemptedAt: at(1) },
     updates: [returned()],
     then: { row: { status: 'sending' }, queue: 'return', events: [] },
   },
   {
     name: 'requeues an attempted message that was certainly not sent',
-    before: { attempted: true },
+    before: { attemptedAt: at(1) },
     updates: [returned(true)],
-    then: { row: { status: 'queued', attempted: false }, queue: 'return', events: [] },
+    then: { row: { status: 'queued', attemptedAt: null }, queue: 'return', events: [] },
   },
   {
     name: 'ignores a second return',
-    before: { attempted: false },
+    before: { attemptedAt: null },
     updates: [returned(), returned()],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
     name: 'ignores a return of an earlier claim',
-    before: { claimId: 'next claim', attempted: false },
+    before: { claimId: 'next claim', attemptedAt: null },
     updates: [returned(true)],
     then: null,
   },
@@ -222,19 +231,19 @@ const CASES: Case[] = [
   {
     name: 'limits a reported time to now',
     before: {},
-    updates: [{ kind: 'sent', at: at(59), renderedAs: null }],
+    updates: [{ kind: 'sent', at: at(59).toISOString(), rendered_as: null }],
     then: { row: { sentAt: NOW }, queue: 'finish', events: ['message.sent'] },
   },
   {
     name: 'limits a reported time to the creation of the message',
     before: {},
-    updates: [{ kind: 'sent', at: new Date(0), renderedAs: null }],
+    updates: [{ kind: 'sent', at: new Date(0).toISOString(), rendered_as: null }],
     then: { row: { sentAt: CREATED }, queue: 'finish', events: ['message.sent'] },
   },
   {
     name: 'keeps the rendering that was built',
     before: { renderedAs: 'native_flow_list' },
-    updates: [{ kind: 'sent', at: at(10), renderedAs: 'text_menu' }],
+    updates: [{ kind: 'sent', at: at(10).toISOString(), rendered_as: 'text_menu' }],
     then: { row: { renderedAs: 'native_flow_list' }, queue: 'finish', events: ['message.sent'] },
   },
 ];

@@ -1,45 +1,62 @@
-import { canAdvance, type FailureCode, type MessageStatus } from '@gwk/core/states';
+import type { Outcome } from '@gwk/core/protocol/engine';
+import type { ReceiptFields } from '@gwk/core/resources/message';
+import { canAdvance, type MessageStatus } from '@gwk/core/states';
 import {
   messageFailed,
   messageSent,
   messageStatusUpdated,
+  toMessageSubject,
   type EventDraft,
-  type MessageSubject,
 } from '../events/emit.js';
+import type { Message } from '../generated/prisma/client.js';
 
-/** The stored state of an outbound message. */
-export interface MessageFacts {
-  subject: MessageSubject;
-  version: number;
-  createdAt: Date;
-  scheduledFor: Date | null;
+/** The fields that updates set. update_messages.sql writes them, and nothing else names them. */
+export const SET_FIELDS = [
+  'status',
+  'errorCode',
+  'errorMessage',
+  'renderedAs',
+  'played',
+  'sentAt',
+  'deliveredAt',
+  'readAt',
+  'failedAt',
+] as const satisfies (keyof Message)[];
+
+/** The fields of a message that decisions need. */
+export const FACT_FIELDS = [
+  'id',
+  'accountId',
+  'instanceId',
+  'waMessageId',
+  'version',
+  'createdAt',
+  'scheduledFor',
+  ...SET_FIELDS,
+] as const satisfies (keyof Message)[];
+
+/** The stored state of an outbound message, with its conversation and its queue entry. */
+export interface MessageFacts extends Pick<Message, (typeof FACT_FIELDS)[number]> {
   status: MessageStatus;
-  errorCode: string | null;
-  errorMessage: string | null;
-  renderedAs: string | null;
-  played: boolean;
-  sentAt: Date | null;
-  deliveredAt: Date | null;
-  readAt: Date | null;
-  failedAt: Date | null;
-  /** The caller's lease holds the claim. */
-  claimedByCaller: boolean;
-  /** Id of the current claim, of any lease. */
+  groupId: string | null;
+  contactName: string | null;
+  /** The current claim, of any lease. */
   claimId: string | null;
-  /** A stanza may have been written to the network. */
-  attempted: boolean;
+  claimEpoch: number | null;
+  claimHolder: string | null;
+  /** When the first stanza may have been written to the network. */
+  attemptedAt: Date | null;
 }
 
-/** One report about a message: by its engine, by a receipt, or by a job. */
-export type StatusUpdate =
-  | { kind: 'sent'; at: Date; renderedAs: string | null }
-  | { kind: 'failed'; at: Date; error: { code: FailureCode; message: string | null } }
-  /** The engine releases its claim without sending. `unsent`: no engine has written a stanza. */
-  | { kind: 'returned'; claimId: string; unsent: boolean }
-  | { kind: 'receipt'; at: Date; status: 'delivered' | 'read'; played: boolean };
+/** The caller's lease holds the claim. */
+export type ClaimedFacts = MessageFacts & { claimedByCaller: boolean };
+
+/** One report about a message, without its names: by its engine, by a receipt, or by a job. */
+export type StatusUpdate = OutcomeOf<Outcome>;
+type OutcomeOf<T> = T extends unknown ? Omit<T, 'message_id' | 'wa_message_id' | 'traceparent'> : never;
 
 export interface StatusChange {
-  facts: MessageFacts;
+  facts: ClaimedFacts;
   /** For the queue entry: `finish` deletes it, `return` makes it wait again in its place. */
   queue: 'keep' | 'finish' | 'return';
   /** The change applies only while the caller holds the claim. */
@@ -52,7 +69,7 @@ export interface StatusChange {
  * acknowledgement or receipt corrects a timeout. Pure. Returns null if nothing changes: the updates are repeated or late.
  */
 export function decideStatus(
-  before: MessageFacts,
+  before: ClaimedFacts,
   updates: readonly StatusUpdate[],
   now: Date,
 ): StatusChange | null {
@@ -71,7 +88,7 @@ type Apply<K extends StatusUpdate['kind']> = (
 ) => boolean;
 
 const APPLY: { [K in StatusUpdate['kind']]: Apply<K> } = {
-  sent: (change, update, now) => markSent(change, clampTime(change, update.at, now), update.renderedAs),
+  sent: (change, update, now) => markSent(change, clampTime(change, update.at, now), update.rendered_as),
   failed: applyFailure,
   returned: applyReturn,
   receipt: applyReceipt,
@@ -84,7 +101,7 @@ function markSent(change: StatusChange, at: Date, renderedAs: string | null): bo
   Object.assign(facts, { status: 'sent', sentAt: at, failedAt: null, errorCode: null, errorMessage: null });
   facts.renderedAs ??= renderedAs;
   change.queue = 'finish';
-  change.events.push(messageSent(facts.subject, at, facts.renderedAs));
+  change.events.push(messageSent(toMessageSubject(facts), at, facts.renderedAs));
   return true;
 }
 
@@ -102,16 +119,16 @@ function applyFailure(change: StatusChange, update: UpdateOf<'failed'>, now: Dat
   });
   change.queue = 'finish';
   change.needsClaim = true;
-  change.events.push(messageFailed(facts.subject, at, update.error));
+  change.events.push(messageFailed(toMessageSubject(facts), at, update.error));
   return true;
 }
 
 /** A message that may have been sent stays `sending`, so that it can neither expire nor be canceled. */
-function applyReturn(change: StatusChange, { claimId, unsent }: UpdateOf<'returned'>): boolean {
+function applyReturn(change: StatusChange, { claim_id, unsent }: UpdateOf<'returned'>): boolean {
   const { facts } = change;
-  if (!facts.claimedByCaller || facts.claimId !== claimId || facts.status !== 'sending') return false;
-  if (unsent) facts.attempted = false;
-  if (!facts.attempted) facts.status = 'queued';
+  if (!facts.claimedByCaller || facts.claimId !== claim_id || facts.status !== 'sending') return false;
+  if (unsent) facts.attemptedAt = null;
+  if (facts.attemptedAt === null) facts.status = 'queued';
   facts.claimedByCaller = false;
   change.queue = 'return';
   change.needsClaim = true;
@@ -124,20 +141,19 @@ function applyReceipt(change: StatusChange, update: UpdateOf<'receipt'>, now: Da
   const at = clampTime(change, update.at, now);
   const wasSent = markSent(change, at, null);
   const advances = canAdvance(facts.status, update.status, facts.errorCode);
-  const played = update.played && !facts.played && (advances || facts.status === 'read');
-  if (!advances && !played) return wasSent;
+  const plays = update.played && !facts.played && (advances || facts.status === 'read');
+  if (!advances && !plays) return wasSent;
   if (advances) facts.status = update.status;
   facts.deliveredAt ??= at;
   if (update.status === 'read') facts.readAt ??= at;
-  if (played) facts.played = true;
-  change.events.push(
-    messageStatusUpdated(facts.subject, at, { status: facts.status as 'delivered' | 'read', played }),
-  );
+  if (plays) facts.played = true;
+  const fields = { status: facts.status as ReceiptFields['status'], ...(plays && { played: true }) };
+  change.events.push(messageStatusUpdated(toMessageSubject(facts), at, fields));
   return true;
 }
 
 /** Clocks differ: limits a reported time to between the creation of the message and now. */
-function clampTime(change: StatusChange, at: Date, now: Date): Date {
+function clampTime(change: StatusChange, at: string, now: Date): Date {
   const earliest = change.facts.createdAt.getTime();
-  return new Date(Math.max(earliest, Math.min(at.getTime(), now.getTime())));
+  return new Date(Math.max(earliest, Math.min(Date.parse(at), now.getTime())));
 }

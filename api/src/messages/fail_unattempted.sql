@@ -6,9 +6,9 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 BEGIN
-  PERFORM gwk_lock_conversations(ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid)));
+  PERFORM gwk_lock_conversations(ARRAY(SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid)));
   SELECT coalesce(jsonb_agg(c.change), '[]') INTO changes
   FROM jsonb_array_elements(changes) AS c(change)
-  JOIN outbox o ON o.message_id = (c.change ->> 'message_id')::uuid AND o.attempted_at IS NULL;
+  JOIN outbox o ON o.message_id = (c.change ->> 'id')::uuid AND o.attempted_at IS NULL;
   RETURN gwk_update_messages(changes, events);
 END $$;

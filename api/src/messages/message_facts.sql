@@ -1,11 +1,8 @@
 -- Facts for decisions about outbound messages. `number`: position in the array. Messages that are not found have no
 -- row.
 CREATE OR REPLACE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
-  number integer, now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text,
-  group_id text, contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text,
-  error_code text, error_message text, rendered_as text, played boolean, sent_at timestamptz,
-  delivered_at timestamptz, read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid, claim_id uuid,
-  attempted_at timestamptz
+  number integer, now timestamptz, message messages, group_id text, contact_name text, claim_id uuid,
+  claim_epoch integer, claim_holder uuid, attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -17,10 +14,8 @@ DECLARE
   highest uuid := id_range.highest;
 BEGIN
   RETURN QUERY
-  SELECT requested.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
-    gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.scheduled_for::timestamptz, m.status,
-    m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
-    m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.claim_id, o.attempted_at::timestamptz
+  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, gwk_contact_name(v.contact_id), o.claim_id,
+    o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
   JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
     AND m.direction = 'outbound'

@@ -1,7 +1,6 @@
 -- Applies changes with their events if the message still has the version that was decided on. The caller decides the
 -- others again. Returns the updated messages.
--- changes: {message_id, version, status, sent_at, delivered_at, read_at, failed_at, error_code, error_message,
--- rendered_as, played, queue}.
+-- changes: columns of messages by name (id, version, and all that the UPDATE sets), and queue.
 -- queue: 'keep', 'finish' (remove the entry, promote the next one, delete the content after 24 h) or 'return' (back to
 -- waiting at its position; never attempted if `queued` again).
 -- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
@@ -11,10 +10,10 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 DECLARE
-  ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
+  ids uuid[] := ARRAY(SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid));
   -- Most changes are receipts, which do not touch the queue: they skip its locks and lookups.
   queued uuid[] := ARRAY(
-    SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text) WHERE c.queue <> 'keep');
+    SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text) WHERE c.queue <> 'keep');
   updated uuid[];
   finished uuid[];
   headless uuid[];
@@ -28,7 +27,7 @@ BEGIN
 
   updated := ARRAY(
     SELECT m.id FROM messages m
-    JOIN jsonb_to_recordset(changes) AS c(message_id uuid, version integer) ON c.message_id = m.id
+    JOIN jsonb_to_recordset(changes) AS c(id uuid, version integer) ON c.id = m.id
     WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
     ORDER BY m.id FOR NO KEY UPDATE OF m);
 
@@ -36,16 +35,14 @@ BEGIN
   SET status = c.status, sent_at = c.sent_at, delivered_at = c.delivered_at, read_at = c.read_at,
     failed_at = c.failed_at, error_code = c.error_code, error_message = c.error_message,
     rendered_as = c.rendered_as, played = c.played, version = m.version + 1, updated_at = now()
-  FROM jsonb_to_recordset(changes) AS c(
-    message_id uuid, status text, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
-    failed_at timestamptz, error_code text, error_message text, rendered_as text, played boolean)
-  WHERE m.id = c.message_id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
+  FROM jsonb_populate_recordset(NULL::messages, changes) AS c
+  WHERE m.id = c.id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
 
   IF queued <> '{}' THEN
     WITH removed AS (
       DELETE FROM outbox o
-      USING jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-      WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (updated)
+      USING jsonb_to_recordset(changes) AS c(id uuid, queue text)
+      WHERE o.message_id = c.id AND c.queue = 'finish' AND c.id = ANY (updated)
       RETURNING o.conversation_id, o.head
     )
     SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO headless FROM removed g;
@@ -55,13 +52,13 @@ BEGIN
       UPDATE outbox o
       SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
         attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
-      FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text, status text)
-      WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (updated);
+      FROM jsonb_to_recordset(changes) AS c(id uuid, queue text, status text)
+      WHERE o.message_id = c.id AND c.queue = 'return' AND c.id = ANY (updated);
     END IF;
 
     finished := ARRAY(
-      SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-      WHERE c.queue = 'finish' AND c.message_id = ANY (updated));
+      SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text)
+      WHERE c.queue = 'finish' AND c.id = ANY (updated));
     UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
 
     -- A menu counts once it is sent. The menu of a failed message is deleted, except after a timeout: that message may

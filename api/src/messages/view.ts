@@ -16,6 +16,16 @@ export const LISTED_FIELDS = [
   'errorMessage',
 ];
 
+type NullableFields = {
+  [Field in keyof ListedMessage]: null extends ListedMessage[Field] ? Field : never;
+}[keyof ListedMessage];
+
+/** The fields that are null until something happens to the message. */
+export const UNSENT = Object.fromEntries(LISTED_FIELDS.map((field) => [field, null])) as Pick<
+  ListedMessage,
+  NullableFields
+>;
+
 export const messageOut = rowView<MessageOut, ListedMessage>(MessageOut, {
   id: ({ id }) => toPublicId('message', id),
   instance_id: ({ instanceId }) => toPublicId('instance', instanceId),

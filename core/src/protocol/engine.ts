@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { PAIRING_METHODS } from '../resources/pairing.js';
 import { InboundMessage, time, uuid } from './inbound.js';
-import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, RENDERINGS } from '../states.js';
+import { RECEIPT_FIELDS, SENT_FIELDS } from '../resources/message.js';
+import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
 
 /**
  * The routes of the internal API for engines: JSON over HTTP, `POST {base}/engine/<route>`, authenticated by the token
@@ -119,7 +120,7 @@ const ClaimedMessage = z.object({
   quoted: QuotedMessage.nullable(),
   /** The message as an earlier attempt built it, to be sent again unchanged. */
   built: base64().nullable(),
-  rendered_as: z.enum(RENDERINGS).nullable(),
+  ...SENT_FIELDS,
   /** When an earlier attempt started to send it: since then the message is unconfirmed. */
   attempted_at: time().nullable(),
   /** Trace context of the accept request, if its trace is kept. */
@@ -162,7 +163,7 @@ const built = {
         z.strictObject({
           message_id: uuid(),
           built: base64(),
-          rendered_as: z.enum(RENDERINGS).nullable(),
+          ...SENT_FIELDS,
           /** To recognise replies to it, once it is sent. */
           menu: SentMenu.nullish(),
         }),
@@ -196,7 +197,7 @@ const Outcome = z.discriminatedUnion('kind', [
     kind: z.literal('sent'),
     message_id: uuid(),
     at: time(),
-    rendered_as: z.enum(RENDERINGS).nullable(),
+    ...SENT_FIELDS,
     traceparent: Traceparent.optional(),
   }),
   z.strictObject({
@@ -220,9 +221,8 @@ const Outcome = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('receipt'),
     wa_message_id: z.string().min(1).max(200),
-    status: z.enum(['delivered', 'read']),
     at: time(),
-    played: z.boolean().optional(),
+    ...RECEIPT_FIELDS,
   }),
 ]);
 

@@ -90,6 +90,12 @@ export function extractText({
 
 export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
 
+/** Fields of a message that its engine reports: with the built message and its acknowledgement, and with a receipt. */
+export const SENT_FIELDS = { rendered_as: z.enum(RENDERINGS).nullable() };
+export const RECEIPT_FIELDS = { status: z.enum(['delivered', 'read']), played: z.boolean().optional() };
+export type SentFields = z.infer<z.ZodObject<typeof SENT_FIELDS>>;
+export type ReceiptFields = z.infer<z.ZodObject<typeof RECEIPT_FIELDS>>;
+
 export const MessageOut = z.object({
   id: idOut('message'),
   instance_id: idOut('instance'),
@@ -98,7 +104,7 @@ export const MessageOut = z.object({
   type: z.enum([...MESSAGE_TYPES, 'other']),
   status: z.enum(MESSAGE_STATUSES),
   wa_message_id: z.string().nullable(),
-  rendered_as: z.enum(RENDERINGS).nullable(),
+  ...SENT_FIELDS,
   error: MessageError.nullable(),
   created_at: z.iso.datetime(),
   sent_at: z.iso.datetime().nullable(),

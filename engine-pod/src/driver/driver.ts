@@ -10,7 +10,8 @@ import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { Logger } from '@gwk/core/log';
 import type { Presence } from '@gwk/core/resources/live';
-import type { FailureCode, Rendering } from '@gwk/core/states';
+import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';
+import type { FailureCode } from '@gwk/core/states';
 
 /**
  * Connects an engine to a network. A driver knows the network and nothing of leases, queues or pacing.
@@ -78,9 +79,8 @@ export interface ReadMessage {
   participant: string | null;
 }
 
-export interface EncodedMessage {
+export interface EncodedMessage extends SentFields {
   bytes: Buffer;
-  rendered_as: Rendering | null;
   /** The options as they were sent, for a message that accepts replies. */
   menu: SentMenu | null;
 }
@@ -160,12 +160,9 @@ export type ConnectionEvent =
   | { kind: 'opened'; jid: string; business_name: string | null }
   | { kind: 'closed'; disconnect: Disconnect };
 
-export interface Receipt {
+export interface Receipt extends ReceiptFields {
   waMessageId: string;
-  status: 'delivered' | 'read';
   at: Date;
-  /** The recipient listened to a voice message. */
-  played?: boolean;
 }
 
 /** Services of the engine for its driver. */

@@ -1,22 +1,22 @@
 import { failpoint } from '@gwk/core/failpoints';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import type { FailureCode, Rendering } from '@gwk/core/states';
+import type { SentFields } from '@gwk/core/resources/message';
+import type { FailureCode } from '@gwk/core/states';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { waitOnClock } from '../clock.js';
 import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
 
-export interface BuiltMessageRecord {
+export interface BuiltMessageRecord extends SentFields {
   message_id: string;
   built: string;
-  rendered_as: Rendering | null;
   menu: SentMenu | null;
 }
 
 export type SendResult =
-  | { kind: 'sent'; at: Date; rendered_as: Rendering | null }
+  | { kind: 'sent'; at: Date; fields: SentFields }
   | { kind: 'failed'; at: Date; code: FailureCode; text: string | null }
   /** Never written to the socket: returns to the queue. */
   | { kind: 'returned' }
@@ -64,7 +64,7 @@ export class SendTask {
   /** May have reached the network, from this engine or an earlier one. */
   #attempted: boolean;
   #bytes!: Buffer;
-  #rendered_as: Rendering | null;
+  #fields: SentFields;
   #menu: SentMenu | null = null;
   readonly #clock: Clock;
   readonly #answered: Promise<SendResult>;
@@ -75,7 +75,7 @@ export class SendTask {
     this.#context = context;
     this.#clock = context.clock ?? processClock;
     this.#attempted = message.attempted_at !== null;
-    this.#rendered_as = message.rendered_as;
+    this.#fields = { rendered_as: message.rendered_as };
     this.#answered = new Promise((resolve) => (this.#answer = resolve));
   }
 
@@ -109,9 +109,10 @@ export class SendTask {
     } else {
       const built = await this.#build();
       if (!built) return this.#abandon();
-      this.#bytes = built.bytes;
-      this.#rendered_as = built.rendered_as;
-      this.#menu = built.menu;
+      const { bytes, menu, ...fields } = built;
+      this.#bytes = bytes;
+      this.#menu = menu;
+      this.#fields = fields;
     }
     return (await this.#store()) ? undefined : { kind: 'dropped' };
   }
@@ -136,7 +137,7 @@ export class SendTask {
     return this.#context.storeBuilt({
       message_id: this.message.message_id,
       built: this.#bytes.toString('base64'),
-      rendered_as: this.#rendered_as,
+      ...this.#fields,
       menu: this.#menu,
     });
   }
@@ -181,7 +182,7 @@ export class SendTask {
       signal: this.#finished.signal,
     });
     const unanswered = sending.then(
-      () => this.#answer({ kind: 'sent', at: new Date(), rendered_as: this.#rendered_as }),
+      () => this.#answer({ kind: 'sent', at: new Date(), fields: this.#fields }),
       (error: unknown) => this.#handleFailure(error, attempt),
     );
     // Not an aborted timer, because every message would pay for an error with its stack trace.

@@ -178,7 +178,7 @@ function toOutcome(
         kind: 'sent',
         message_id,
         at: result.at.toISOString(),
-        rendered_as: result.rendered_as,
+        ...result.fields,
         ...traced,
       };
     case 'failed':

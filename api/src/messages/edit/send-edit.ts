@@ -1,7 +1,6 @@
 import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import { Problem } from '@gwk/core/problems';
-import type { MessageSubject } from '../../events/emit.js';
-import { readMessageSubjects } from '../../events/subjects.js';
+import { toMessageSubject, type MessageSubject } from '../../events/emit.js';
 import type { Message } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 import { isHeld, ANSWER_MARGIN_MS, unavailable } from '../../instances/live/ask-engine.js';
@@ -24,9 +23,11 @@ export async function sendEdit(services: Services, message: Message, edit: Edit)
     where: { id: message.instanceId, deletedAt: null },
     include: { lease: true },
   });
-  const subjects = await readMessageSubjects(services.db, [message.id]);
-  const subject = subjects.get(message.id);
-  if (!instance || !subject) throw new Problem('not-found');
+  const [names] = await services.db.$queryRaw<{ groupId: string | null; contactName: string | null }[]>`
+    SELECT group_id AS "groupId", gwk_contact_name(contact_id) AS "contactName"
+    FROM conversations WHERE id = ${message.conversationId}::uuid`;
+  if (!instance || !names) throw new Problem('not-found');
+  const subject = toMessageSubject({ ...message, ...names });
   if (!services.live.up || !isHeld(instance.lease)) throw unavailable();
   const sent: OutboundEdit = {
     ...edit,

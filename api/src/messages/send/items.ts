@@ -7,7 +7,7 @@ import type { Caller } from '../../accounts/caller.js';
 import { makeRecordId } from '../../http/idempotency/record-id.js';
 import { hashBodyWithAllKeys, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
 import { sealContent } from '../content.js';
-import { messageOut } from '../view.js';
+import { messageOut, UNSENT } from '../view.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import type { AcceptCache } from './accept-cache.js';
 import type { SendRequest, WritePlan } from './decide.js';
@@ -114,22 +114,15 @@ function buildResponse(
 ): MessageOut {
   const createdAt = new Date(parseUuidTime(messageId));
   return messageOut({
+    ...UNSENT,
     id: messageId,
     instanceId,
     direction: 'outbound',
     to,
     type,
     status: 'queued',
-    waMessageId: null,
-    renderedAs: null,
-    errorCode: null,
-    errorMessage: null,
     createdAt,
     scheduledFor: releaseAt,
-    sentAt: null,
-    deliveredAt: null,
-    readAt: null,
-    failedAt: null,
     updatedAt: createdAt,
   });
 }

@@ -1,4 +1,5 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import type { ReceiptFields } from '@gwk/core/resources/message';
 import type { Receipt } from '../../../driver.js';
 import { interceptEvent } from '../../patches/socket-internals.js';
 
@@ -7,9 +8,7 @@ const MAX_LISTED = 5_000;
 /** Maximum number of receipts that wait to be stored while the API is slow or unavailable. */
 const MAX_WAITING = 10_000;
 
-type ReceiptStatus = Pick<Receipt, 'status' | 'played'>;
-
-const KINDS = new Map<string | undefined, ReceiptStatus>([
+const KINDS = new Map<string | undefined, ReceiptFields>([
   [undefined, { status: 'delivered' }],
   ['read', { status: 'read' }],
   ['played', { status: 'read', played: true }],
@@ -17,9 +16,9 @@ const KINDS = new Map<string | undefined, ReceiptStatus>([
 
 /** Parses receipts for our own messages. Empty for all others: from our own devices, and resend requests. */
 export function parseReceipts({ attrs, content }: BinaryNode, isOwn: (jid: string) => boolean): Receipt[] {
-  const status = KINDS.get(attrs['type']);
+  const fields = KINDS.get(attrs['type']);
   const by = attrs['participant'] ?? attrs['from'] ?? '';
-  if (!status || isOwn(by)) return [];
+  if (!fields || isOwn(by)) return [];
   const at = new Date(Number(attrs['t'] ?? 0) * 1_000 || Date.now());
   const list = Array.isArray(content) ? content.find(({ tag }) => tag === 'list') : undefined;
   const items = Array.isArray(list?.content) ? list.content : [];
@@ -27,7 +26,7 @@ export function parseReceipts({ attrs, content }: BinaryNode, isOwn: (jid: strin
   return ids
     .slice(0, MAX_LISTED)
     .filter((id) => id !== undefined)
-    .map((waMessageId) => ({ waMessageId, ...status, at }));
+    .map((waMessageId) => ({ waMessageId, ...fields, at }));
 }
 
 /**
