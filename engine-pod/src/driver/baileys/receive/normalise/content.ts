@@ -16,93 +16,53 @@ const MAX_TEXT = 65_536;
 export function parseContent(message: proto.IMessage): ParsedContent | null {
   const edit = parseEdit(message);
   if (edit) return { type: 'other', text: null, quoted_wa_message_id: null, change: edit };
-  const parser = PARSERS.find(({ field }) => message[field]);
-  if (!parser) return isInvisible(message) ? null : { type: 'other', text: null, quoted_wa_message_id: null };
+  const field = FIELDS.find((one) => message[one]);
+  if (!field) return isInvisible(message) ? null : { type: 'other', text: null, quoted_wa_message_id: null };
   const click = parseClick(message);
-  return { ...parser.parse(message), ...parseContext(message), ...(click && { click }) };
+  const parse = PARSERS[field] as (content: unknown) => Parsed;
+  return { ...parse(message[field]), ...parseContext(message), ...(click && { click }) };
 }
 
-interface ContentParser {
-  field: keyof proto.IMessage;
-  parse: (message: proto.IMessage) => Pick<ParsedContent, 'type' | 'text' | 'location' | 'contacts'>;
-}
+type Parsed = Pick<ParsedContent, 'type' | 'text' | 'location' | 'contacts'>;
 
 const limitText = (text: string | null | undefined): string | null => (text ? text.slice(0, MAX_TEXT) : null);
 
-const PARSERS: ContentParser[] = [
-  { field: 'conversation', parse: ({ conversation }) => ({ type: 'text', text: limitText(conversation) }) },
-  {
-    field: 'extendedTextMessage',
-    parse: ({ extendedTextMessage }) => ({ type: 'text', text: limitText(extendedTextMessage?.text) }),
-  },
-  {
-    field: 'imageMessage',
-    parse: ({ imageMessage }) => ({ type: 'image', text: limitText(imageMessage?.caption) }),
-  },
-  {
-    field: 'videoMessage',
-    parse: ({ videoMessage }) => ({ type: 'video', text: limitText(videoMessage?.caption) }),
-  },
-  {
-    field: 'ptvMessage',
-    parse: ({ ptvMessage }) => ({ type: 'video', text: limitText(ptvMessage?.caption) }),
-  },
-  { field: 'audioMessage', parse: () => ({ type: 'audio', text: null }) },
-  {
-    field: 'documentMessage',
-    parse: ({ documentMessage }) => ({ type: 'document', text: limitText(documentMessage?.caption) }),
-  },
-  { field: 'stickerMessage', parse: () => ({ type: 'sticker', text: null }) },
-  { field: 'locationMessage', parse: ({ locationMessage }) => parseLocation(locationMessage!) },
-  { field: 'liveLocationMessage', parse: ({ liveLocationMessage }) => parseLocation(liveLocationMessage!) },
-  { field: 'contactMessage', parse: ({ contactMessage }) => parseContacts([contactMessage!]) },
-  {
-    field: 'contactsArrayMessage',
-    parse: ({ contactsArrayMessage }) => parseContacts(contactsArrayMessage?.contacts ?? []),
-  },
-  { field: 'pollCreationMessage', parse: ({ pollCreationMessage: poll }) => parsePoll(poll!) },
-  { field: 'pollCreationMessageV2', parse: ({ pollCreationMessageV2: poll }) => parsePoll(poll!) },
-  { field: 'pollCreationMessageV3', parse: ({ pollCreationMessageV3: poll }) => parsePoll(poll!) },
-  {
-    field: 'interactiveResponseMessage',
-    parse: ({ interactiveResponseMessage }) => parseInteractive(interactiveResponseMessage?.body?.text),
-  },
-  {
-    field: 'buttonsResponseMessage',
-    parse: ({ buttonsResponseMessage }) => parseInteractive(buttonsResponseMessage?.selectedDisplayText),
-  },
-  {
-    field: 'templateButtonReplyMessage',
-    parse: ({ templateButtonReplyMessage }) =>
-      parseInteractive(templateButtonReplyMessage?.selectedDisplayText),
-  },
-  {
-    field: 'listResponseMessage',
-    parse: ({ listResponseMessage }) => parseInteractive(listResponseMessage?.title),
-  },
-  {
-    field: 'interactiveMessage',
-    parse: ({ interactiveMessage }) => parseInteractive(interactiveMessage?.body?.text),
-  },
-  {
-    field: 'templateMessage',
-    parse: ({ templateMessage }) => parseInteractive(templateMessage?.hydratedTemplate?.hydratedContentText),
-  },
-  { field: 'buttonsMessage', parse: ({ buttonsMessage }) => parseInteractive(buttonsMessage?.contentText) },
-  { field: 'listMessage', parse: ({ listMessage }) => parseInteractive(listMessage?.description) },
-];
+const asText =
+  (type: Parsed['type']) =>
+  (text?: string | null): Parsed => ({ type, text: limitText(text) });
+const [text, image, video, document] = [asText('text'), asText('image'), asText('video'), asText('document')];
+const [interactive, poll] = [asText('interactive'), asText('poll')];
 
-const parseInteractive = (text: string | null | undefined): ReturnType<ContentParser['parse']> => ({
-  type: 'interactive',
-  text: limitText(text),
-});
+/** By field of the message. If a message has several of them, the first counts. */
+const PARSERS: { [Field in keyof proto.IMessage]: (content: NonNullable<proto.IMessage[Field]>) => Parsed } =
+  {
+    conversation: (content) => text(content),
+    extendedTextMessage: (content) => text(content.text),
+    imageMessage: ({ caption }) => image(caption),
+    videoMessage: ({ caption }) => video(caption),
+    ptvMessage: ({ caption }) => video(caption),
+    audioMessage: () => ({ type: 'audio', text: null }),
+    documentMessage: ({ caption }) => document(caption),
+    stickerMessage: () => ({ type: 'sticker', text: null }),
+    locationMessage: parseLocation,
+    liveLocationMessage: parseLocation,
+    contactMessage: (card) => parseContacts([card]),
+    contactsArrayMessage: ({ contacts }) => parseContacts(contacts ?? []),
+    pollCreationMessage: ({ name }) => poll(name),
+    pollCreationMessageV2: ({ name }) => poll(name),
+    pollCreationMessageV3: ({ name }) => poll(name),
+    interactiveResponseMessage: ({ body }) => interactive(body?.text),
+    buttonsResponseMessage: ({ selectedDisplayText }) => interactive(selectedDisplayText),
+    templateButtonReplyMessage: ({ selectedDisplayText }) => interactive(selectedDisplayText),
+    listResponseMessage: ({ title }) => interactive(title),
+    interactiveMessage: ({ body }) => interactive(body?.text),
+    templateMessage: ({ hydratedTemplate }) => interactive(hydratedTemplate?.hydratedContentText),
+    buttonsMessage: ({ contentText }) => interactive(contentText),
+    listMessage: ({ description }) => interactive(description),
+  };
+const FIELDS = Object.keys(PARSERS) as (keyof proto.IMessage)[];
 
-const parsePoll = (poll: proto.Message.IPollCreationMessage): ReturnType<ContentParser['parse']> => ({
-  type: 'poll',
-  text: limitText(poll.name),
-});
-
-function parseLocation(place: proto.Message.ILocationMessage): ReturnType<ContentParser['parse']> {
+function parseLocation(place: proto.Message.ILocationMessage): Parsed {
   const { degreesLatitude, degreesLongitude, name, address } = place;
   return {
     type: 'location',
@@ -119,7 +79,7 @@ function parseLocation(place: proto.Message.ILocationMessage): ReturnType<Conten
 const MAX_CONTACTS = 300;
 const MAX_PHONES = 50;
 
-function parseContacts(cards: proto.Message.IContactMessage[]): ReturnType<ContentParser['parse']> {
+function parseContacts(cards: proto.Message.IContactMessage[]): Parsed {
   const contacts = cards.slice(0, MAX_CONTACTS).map(({ displayName, vcard }) => ({
     name: (displayName ?? '').slice(0, 1_000),
     phones: parsePhones(vcard ?? ''),
