@@ -1,16 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { pino } from 'pino';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { ManualClock } from '@gwk/test/support/clock';
 import { BatchSender, type BatchSenderOptions } from './batch-sender.js';
 
 const createSender = (change: Partial<BatchSenderOptions<string, string>>): BatchSender<string, string> =>
   new BatchSender({
-    name: 'letters',
     maxItems: 3,
     estimateBytes: () => 1,
     send: async (items) => items.map((item) => item.toUpperCase()),
-    log: pino({ level: 'silent' }),
     ...change,
   });
 

@@ -1,20 +1,20 @@
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
-import type { Logger } from '@gwk/core/log';
 import { processClock, type Clock } from '@gwk/core/clock';
 
 export interface BatchSenderOptions<I, O> {
-  name: string;
   maxItems: number;
-  /** Approximate size of an item in a request, in bytes. */
-  estimateBytes: (item: I) => number;
+  /** Approximate size of an item in a request; 500 bytes (default). */
+  estimateBytes?: (item: I) => number;
   /** Sends until answered. Throws when the client is closed or the API refuses the request as invalid. */
   send: (items: I[]) => Promise<O[]>;
   /** Whether an item may linger for others to share a request. Default: none may. */
   mayLinger?: (item: I) => boolean;
-  log: Logger;
+  /** The API refused an item. */
+  refused?: (error: InternalApiRefusal) => void;
   clock?: Clock;
 }
 
+export const ITEM_BYTES = 500;
 const MAX_BATCH_BYTES = 2_000_000;
 const LINGER_MS = 250;
 
@@ -85,7 +85,7 @@ export class BatchSender<I, O> {
     let bytes = 0;
     let count = 0;
     for (const { item } of this.#pending) {
-      bytes += this.#options.estimateBytes(item);
+      bytes += this.#options.estimateBytes?.(item) ?? ITEM_BYTES;
       if (count > 0 && (count >= this.#options.maxItems || bytes > MAX_BATCH_BYTES)) break;
       count += 1;
     }
@@ -101,12 +101,7 @@ export class BatchSender<I, O> {
         for (const one of group) await this.#sendBatch([one]);
         return;
       }
-      if (error instanceof InternalApiRefusal) {
-        this.#options.log.error(
-          { items: this.#options.name, err: error },
-          'the internal API refused an item',
-        );
-      }
+      if (error instanceof InternalApiRefusal) this.#options.refused?.(error);
       for (const { reject } of group) reject(error);
     }
   }

@@ -3,9 +3,7 @@ import type { Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { BuiltMessageRecord } from '../sends/send-task.js';
 import type { InternalApiClient } from './client.js';
-import { BatchSender } from './batch-sender.js';
-
-const BASE_BYTES = 500;
+import { BatchSender, ITEM_BYTES } from './batch-sender.js';
 
 /** The batch senders of an engine. Each kind of item is stored in the order in which it happened. */
 export class BatchSenders {
@@ -21,60 +19,49 @@ export class BatchSenders {
   readonly built: BatchSender<BuiltMessageRecord, boolean>;
 
   constructor(client: InternalApiClient, log: Logger) {
+    const refused = (items: string) => (err: Error) =>
+      log.error({ items, err }, 'the internal API refused an item');
     this.states = new BatchSender({
-      name: 'state',
       maxItems: 50,
-      estimateBytes: () => BASE_BYTES,
       send: async (changes) => toVoid(await client.callUntilAnswered('state', { changes }), changes),
-      log,
+      refused: refused('state'),
     });
     this.pairing = new BatchSender({
-      name: 'pairing',
       maxItems: 1,
-      estimateBytes: () => BASE_BYTES,
       send: async ([news]) => [(await client.callUntilAnswered('pairing', news!)).open],
-      log,
+      refused: refused('pairing'),
     });
     this.outcomes = new BatchSender({
-      name: 'outcome',
       maxItems: 200,
-      estimateBytes: () => BASE_BYTES,
       send: async (outcomes) => {
         const { waiting = true } = await client.callUntilAnswered('outcomes', { outcomes });
         return outcomes.map(() => waiting);
       },
       // Each message has two receipts that nobody waits for. They go with the next outcome.
       mayLinger: ({ kind }) => kind === 'receipt',
-      log,
+      refused: refused('outcome'),
     });
     this.inbound = new BatchSender({
-      name: 'inbound',
       maxItems: 100,
-      estimateBytes: (message) => BASE_BYTES + (message.text?.length ?? 0) * 3,
+      estimateBytes: (message) => ITEM_BYTES + (message.text?.length ?? 0) * 3,
       send: async (messages) => toVoid(await client.callUntilAnswered('inbound', { messages }), messages),
-      log,
+      refused: refused('inbound'),
     });
     this.built = new BatchSender({
-      name: 'built',
       maxItems: 100,
-      estimateBytes: (message) => BASE_BYTES + message.built.length,
+      estimateBytes: (message) => ITEM_BYTES + message.built.length,
       send: async (messages) => {
         const { stored } = await client.callUntilAnswered('built', { messages });
         const ours = new Set(stored);
         return messages.map(({ message_id }) => ours.has(message_id));
       },
-      log,
+      refused: refused('built'),
     });
   }
 
   async drain(): Promise<void> {
-    await Promise.all([
-      this.states.drain(),
-      this.pairing.drain(),
-      this.outcomes.drain(),
-      this.inbound.drain(),
-      this.built.drain(),
-    ]);
+    const senders = [this.states, this.pairing, this.outcomes, this.inbound, this.built];
+    await Promise.all(senders.map((sender) => sender.drain()));
   }
 }
 

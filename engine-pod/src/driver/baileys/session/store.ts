@@ -4,7 +4,7 @@ import type { RemoteSessionStore as Remote } from '../../driver.js';
 import { decodeValue, encodeValue } from './codec.js';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { SessionCache } from './cache.js';
-import { BatchWriter } from './batch-writer.js';
+import { createBatchWriter } from './batch-writer.js';
 
 export type KeyType = keyof SignalDataTypeMap;
 /** Values by type and key; null deletes. */
@@ -34,7 +34,7 @@ export class SessionStore implements SignalKeyStore {
   /** Locks for readers that change what they read. A closing connection may still hold one when the next begins. */
   readonly locks = new KeyedLock();
   readonly #remote: Remote;
-  readonly #writer: BatchWriter;
+  readonly #write: Remote['write'];
   readonly #cache = new SessionCache(CACHE_BYTES);
   /** Values that are not stored yet and must not be evicted, with the number of writes that still carry each. */
   readonly #writing = new Map<string, { value: Buffer | null; writes: number }>();
@@ -48,7 +48,7 @@ export class SessionStore implements SignalKeyStore {
   constructor(remote: Remote, onLost: (error: unknown) => void) {
     this.#remote = remote;
     this.#onLost = onLost;
-    this.#writer = new BatchWriter((entries) => remote.write(entries));
+    this.#write = createBatchWriter((entries) => remote.write(entries));
   }
 
   async get<T extends KeyType>(type: T, keys: string[]): Promise<{ [key: string]: SignalDataTypeMap[T] }> {
@@ -94,7 +94,7 @@ export class SessionStore implements SignalKeyStore {
     );
     for (const { type, key, bytes } of changed) this.#beginWrite(type, key, bytes);
     try {
-      await this.#writer.write(changed.map(toEntry));
+      await this.#write(changed.map(toEntry));
     } catch (error) {
       if (!this.#isLost) {
         this.#isLost = true;
