@@ -11,8 +11,10 @@ import type {
 } from '@gwk/core/protocol/engine';
 import { isNumberedRoute, type NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Refusal } from '@gwk/core/protocol/refusals';
+import { processClock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '@gwk/core/async/backoff';
+import { waitOnClock } from '../clock.js';
 
 /** Refusals that end the engine: close the socket first, then exit. */
 const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisfies readonly Refusal[];
@@ -86,16 +88,8 @@ export class InternalApiClient {
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
     if (this.closed) throw new ClientClosed();
-    const { epoch, holder } = this.lease;
-    const request = { ...body, epoch, holder } as EngineRequest<R>;
-    try {
-      return await this.#client.call(route, request, timeoutMs, traceparent);
-    } catch (error) {
-      const refusal = findFinalRefusal(error);
-      if (!refusal) throw error;
-      this.#closeAfterRefusal(refusal);
-      throw new ClientClosed();
-    }
+    const request = { ...body, ...this.lease } as EngineRequest<R>;
+    return this.#closeIfRefused(this.#client.call(route, request, timeoutMs, traceparent));
   }
 
   /**
@@ -170,27 +164,15 @@ export class InternalApiClient {
   ): Promise<MediaUploadResponse> {
     if (this.closed) throw new ClientClosed();
     const { epoch, holder } = this.lease;
-    try {
-      return await this.#client.upload({ epoch: String(epoch), holder, ...named }, file);
-    } catch (error) {
-      const refusal = findFinalRefusal(error);
-      if (!refusal) throw error;
-      this.#closeAfterRefusal(refusal);
-      throw new ClientClosed();
-    }
+    return this.#closeIfRefused(this.#client.upload({ epoch: String(epoch), holder, ...named }, file));
   }
 
   /** Undefined when the internal API is unreachable. */
   async #download(messageId: string, attempt: number): Promise<Readable | undefined> {
     try {
-      return await this.#client.download({ ...this.lease, message_id: messageId });
+      return await this.#closeIfRefused(this.#client.download({ ...this.lease, message_id: messageId }));
     } catch (error) {
-      const refusal = findFinalRefusal(error);
-      if (refusal) {
-        this.#closeAfterRefusal(refusal);
-        throw new ClientClosed();
-      }
-      if (error instanceof InternalApiRefusal) throw error;
+      if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
       if (attempt === 1)
         this.#log.warn({ err: error }, 'file download from the internal API failed; retrying');
       return undefined;
@@ -199,7 +181,7 @@ export class InternalApiClient {
 
   /** Makes one attempt that may fail, for a deleted instance after the final refusal. */
   async callBestEffort<R extends EngineRoute>(route: R, body: CallBody<R>, timeoutMs: number): Promise<void> {
-    const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
+    const request = { ...body, ...this.lease };
     await this.#client
       .call(route, request as unknown as EngineRequest<R>, timeoutMs)
       .catch((error: unknown) =>
@@ -211,24 +193,23 @@ export class InternalApiClient {
     this.#closed.abort();
   }
 
-  #closeAfterRefusal(refusal: FinalRefusal): void {
-    if (this.closed) return;
-    this.close();
-    this.#onRefused(refusal);
+  /** @throws ClientClosed after a final refusal, else the error of the call */
+  async #closeIfRefused<T>(calling: Promise<T>): Promise<T> {
+    try {
+      return await calling;
+    } catch (error) {
+      const refusal = findFinalRefusal(error);
+      if (!refusal) throw error;
+      if (!this.closed) {
+        this.close();
+        this.#onRefused(refusal);
+      }
+      throw new ClientClosed();
+    }
   }
 
   #pause(ms: number): Promise<void> {
-    const { signal } = this.#closed;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal.addEventListener('abort', done);
-      if (signal.aborted) done();
-    });
+    return waitOnClock(processClock, ms, this.#closed.signal);
   }
 }
 
