@@ -1,8 +1,6 @@
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
-import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
-import type { Presence } from '@gwk/core/resources/live';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
-import type { EncodedMessage, ConnectionEvent, Driver, ReadMessage, Stanza } from './driver.js';
+import type { ConnectionEvent, Driver } from './driver.js';
 
 /** Loads the driver on first use. Calls reach it in order. */
 export class LazyDriver implements Driver {
@@ -35,32 +33,20 @@ export class LazyDriver implements Driver {
     if (this.#driver) await (await this.#driver).close();
   }
 
-  async logout(): Promise<boolean> {
-    return (await this.#loadOnce()).logout();
-  }
+  readonly logout = this.#forward('logout');
+  readonly checkContact = this.#forward('checkContact');
+  readonly markRead = this.#forward('markRead');
+  readonly sendPresence = this.#forward('sendPresence');
+  readonly build = this.#forward('build');
+  readonly send = this.#forward('send');
+  readonly edit = this.#forward('edit');
 
-  async checkContact(phone: string): Promise<string | null> {
-    return (await this.#loadOnce()).checkContact(phone);
-  }
-
-  async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
-    return (await this.#loadOnce()).markRead(chat, messages);
-  }
-
-  async sendPresence(chat: string, presence: Presence): Promise<void> {
-    return (await this.#loadOnce()).sendPresence(chat, presence);
-  }
-
-  async build(message: ClaimedMessage): Promise<EncodedMessage> {
-    return (await this.#loadOnce()).build(message);
-  }
-
-  async send(stanza: Stanza): Promise<void> {
-    return (await this.#loadOnce()).send(stanza);
-  }
-
-  async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
-    return (await this.#loadOnce()).edit(edit, options);
+  #forward<Name extends Exclude<keyof Driver, 'connect' | 'close'>>(name: Name): Driver[Name] {
+    const call = async (...values: unknown[]): Promise<unknown> => {
+      const driver = (await this.#loadOnce()) as Record<Name, (...values: unknown[]) => unknown>;
+      return driver[name](...values);
+    };
+    return call as Driver[Name];
   }
 
   #loadOnce(): Promise<Driver> {

@@ -36,11 +36,6 @@ export class SessionCache {
     }
   }
 
-  clear(): void {
-    this.#values.clear();
-    this.#bytes = 0;
-  }
-
   #drop(name: string): void {
     const value = this.#values.get(name);
     if (value === undefined) return;
