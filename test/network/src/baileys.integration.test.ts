@@ -159,6 +159,36 @@ describe('sending (engine: session/signal-transactions.ts, send/)', () => {
   });
 });
 
+describe('group keys (engine: patches/distributed-keys.ts)', () => {
+  it('records who has the key before the network accepts the message that carries it', async () => {
+    const { other, owner, auth } = await another(straight);
+    const group = await running.client.group('Keys', [owner, ana]);
+    await running.client.rule({ on: 'message', number: owner.number, answer: 'lose', times: 1 });
+    await other.send(group, { text: 'lost with its key' });
+    expect(await ana.inbox({ text: 'lost with its key' })).toEqual([]);
+    expect(auth.rows.get(`sender-key-memory ${group}`)).toMatchObject({ [`${ana.lid}@lid`]: true });
+  });
+});
+
+describe('frames and stanzas (engine: patches/ignored-stanzas.ts)', () => {
+  it('leaves the rejection for a broken frame unhandled, which ends the process', async () => {
+    const { other } = await another(straight);
+    const [listen] = other.socket.ws.listeners('message') as ((data: Uint8Array) => Promise<void>)[];
+    // A later frame would end this process too.
+    await other.stop();
+    await expect(listen!(Buffer.from([0, 0, 3, 1, 2, 3]))).rejects.toThrow();
+  });
+
+  it('makes a message of a call by anybody', async () => {
+    const { other, owner } = await another(straight);
+    const offer = node('offer', { 'call-id': 'C1', 'call-creator': ana.lidJid });
+    const called = new Promise((resolve) => other.socket.ev.on('call', resolve));
+    for (const companion of running.network.world.people.need(owner.number).companions.values())
+      deliver(companion, node('call', { from: ana.lidJid, id: 'C1', t: seconds() }, [offer]));
+    expect(await called).toMatchObject([{ id: 'C1', status: 'offer' }]);
+  });
+});
+
 describe('files (engine: patches/media-hosts.ts, receive/media/download.ts)', () => {
   const arrived = async (how: Parameters<Person['writesFile']>[2] = {}) =>
     client.gotId(await ana.writesFile('image', randomBytes(1_000), { to: phone.number, ...how }));
