@@ -79,7 +79,7 @@ test('stock Baileys discards the sessions under the LID (when this fails, remove
     error: trace,
   };
   const auth = { creds: initAuthCreds(), keys } as never;
-  const stock = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, logger as never, async () => undefined);
+  const stock = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, logger, async () => undefined);
   await stock.migrateSession('5511@s.whatsapp.net', '99@lid');
   expect(Object.keys((rows['session']!['99_1.0'] as StoredRecord)._sessions)).toEqual(['a']);
 });
