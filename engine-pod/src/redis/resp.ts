@@ -1,7 +1,4 @@
-/**
- * The Redis serialization protocol, version 2, as far as an engine uses it. node-redis would add 11 MB to each
- * engine, a fifth of an idle one.
- */
+/** The Redis serialization protocol, version 2, as far as an engine uses it (docs/decisions/0033-keep-the-engines-redis-client.md). */
 export type Reply = string | number | null | RedisErrorReply | Reply[];
 
 /** An error reply. The connection stays usable. `code` is its first word, for example WRONGPASS or NOGROUP. */
