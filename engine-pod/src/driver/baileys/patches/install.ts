@@ -13,7 +13,7 @@ import { registerHooks } from 'node:module';
  *                             (the last two share write-context.ts)
  *
  * Replacements save memory in every engine: Baileys loads modules that an engine never uses, and large ones that Node
- * can do. A test compares each replacement with the original; test/bench/NOTES.md lists the savings.
+ * can do. A test compares each replacement with the original. README.md lists every change, its reason and what it saves.
  */
 const REPLACEMENTS: { specifier: RegExp; by: string; from?: RegExp }[] = [
   // A WebAssembly module, twice, in base64. Baileys uses its hashes and key derivation.
