@@ -7,8 +7,6 @@ export interface RedisOptions {
   dataDir: string;
   logFile: string;
   password: string;
-  /** Cache folder for a downloaded server. */
-  cacheDir: string;
   /** A free port by default. */
   port?: number;
   /** For tests only: writes nothing to disk. */

@@ -10,7 +10,7 @@ import { Component, type ComponentSpec, type Running } from './component.js';
 import { createProgramComponent } from './programs.js';
 import { renderWelcome, type Progress } from './progress.js';
 import { loadSecrets, type Secrets } from './secrets.js';
-import { REDIS_CACHE, type LocalConfig, type ProgramName } from './settings.js';
+import { type LocalConfig, type ProgramName } from './settings.js';
 
 /** The components that `make run` starts. */
 export class LocalGateway {
@@ -86,7 +86,6 @@ export class LocalGateway {
         dataDir: this.folder.redis,
         logFile,
         password: this.#secrets.redisPassword,
-        cacheDir: REDIS_CACHE,
         port: this.config.redisPort,
         log: this.progress.log,
       });

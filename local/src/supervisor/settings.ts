@@ -6,8 +6,6 @@ import { localSettings } from '@gwk/core/config/local';
 /** Root of the source tree, from src/ and from dist/. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 export const GWK = join(ROOT, 'bin/gwk.js');
-/** Cache of a downloaded Redis, which `make reset` keeps. */
-export const REDIS_CACHE = join(ROOT, 'node_modules/.cache/redis');
 
 export type LocalConfig = ConfigOf<typeof localSettings>;
 /** Environment variables given to a program. */

@@ -20,7 +20,6 @@ import {
 import { runGwk, runGwkJson } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';
 import { baseEnvironment, GWK, Program, type Environment } from '../../support/program.js';
-import { REDIS_CACHE } from '../../support/servers/servers.js';
 import { PRODUCTION } from '../shared/production.js';
 import { noteVersions } from '../shared/heading.js';
 import { makeInstances } from '../shared/instances.js';
@@ -89,7 +88,6 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const redis = await startRedis({
       dataDir: join(folder, 'redis'),
       logFile: join(folder, 'redis.log'),
-      cacheDir: REDIS_CACHE,
       password: 'bench',
     });
     opened.push(() => redis.stop());

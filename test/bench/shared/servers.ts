@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { startPostgres } from '@gwk/local/servers/postgres';
 import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
-import { REDIS_CACHE } from '../../support/servers/servers.js';
 import type { Store } from '../../support/servers/stores.js';
 import { noteVersions } from './heading.js';
 import { setting } from './table.js';
@@ -48,7 +47,6 @@ export async function startBenchServers(sharedBuffersMb?: number): Promise<Bench
     const redis = await startRedis({
       dataDir: join(folder, 'redis'),
       logFile: join(folder, 'redis.log'),
-      cacheDir: REDIS_CACHE,
       password: PASSWORD,
     });
     started.push(redis);

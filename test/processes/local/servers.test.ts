@@ -2,7 +2,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { pickPort } from '../../support/ports.js';
@@ -11,7 +10,6 @@ import { isPortFree, type RunningServer } from '@gwk/local/servers/process';
 import { startPostgres, type PostgresOptions } from '@gwk/local/servers/postgres';
 import { startRedis, type RedisOptions } from '@gwk/local/servers/redis';
 
-const cacheDir = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url));
 const built = new URL('../../../local/dist/servers/', import.meta.url).href;
 
 let folder: string;
@@ -38,7 +36,6 @@ const redisOptions = (): RedisOptions => ({
   dataDir: join(folder, 'redis'),
   logFile: join(folder, 'redis.log'),
   password: 'word',
-  cacheDir,
 });
 
 async function postgres(): Promise<RunningServer> {

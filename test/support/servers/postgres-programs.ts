@@ -1,4 +1,4 @@
-import { unpackDebianPackages } from '@gwk/local/servers/debian-package';
+import { unpackDebianPackages } from '../debian-package.js';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { startPostgres } from '@gwk/local/servers/postgres';
 import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
@@ -15,7 +14,6 @@ export const POSTGRES_VARIABLE = 'TEST_POSTGRES_URL';
 export const REDIS_VARIABLE = 'TEST_REDIS_URL';
 
 /** Cache of the downloaded Redis between runs. */
-export const REDIS_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url));
 
 export interface TestServers {
   postgresUrl: string;
@@ -58,7 +56,6 @@ export function startTestRedis(folder: string, port?: number): Promise<RunningSe
   return startRedis({
     dataDir: join(folder, 'redis'),
     logFile: join(folder, 'redis.log'),
-    cacheDir: REDIS_CACHE,
     password: 'test',
     inMemory: true,
     ...(port !== undefined && { port }),

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { unpackDebianPackages } from '@gwk/local/servers/debian-package';
+import { unpackDebianPackages } from '../../support/debian-package.js';
 
 let folder: string;
 const path = process.env['PATH'];

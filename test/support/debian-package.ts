@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandSucceeds } from './process.js';
+import { commandSucceeds } from '@gwk/local/servers/process';
 
 /** Installed packages are downloaded again, because this user may not reach the installed files. */
 const DOWNLOAD = ['--download-only', '--reinstall', '--no-install-recommends'];
