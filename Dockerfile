@@ -36,7 +36,7 @@ FROM database-packages AS api-packages
 RUN rm -rf node_modules/sharp node_modules/@img node_modules/fluent-ffmpeg node_modules/@ffmpeg-installer
 
 FROM database-packages AS worker-packages
-RUN rm -rf node_modules/swagger-ui-dist
+RUN rm -rf node_modules/swagger-ui-dist node_modules/@kubernetes
 COPY --from=build /app/node_modules/@img node_modules/@img
 COPY --from=build /app/node_modules/@ffmpeg-installer node_modules/@ffmpeg-installer
 

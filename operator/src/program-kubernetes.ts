@@ -2,7 +2,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { KubeClient } from './cluster/kubernetes/client.js';
+import { KubeClient } from '@gwk/core/kubernetes/client';
 import { KubernetesCluster } from './cluster/kubernetes/kubernetes.js';
 import { LeaderElector, type LeaderTimes } from './cluster/kubernetes/leader-election.js';
 import { createKubernetesMetrics } from './cluster/kubernetes/metrics.js';

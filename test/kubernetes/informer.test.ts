@@ -3,7 +3,7 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { recordingLog } from '../support/operator/folder.js';
 import { pause, until } from '../support/wait.js';
-import { KubeClient } from '@gwk/operator/cluster/kubernetes/client';
+import { KubeClient } from '@gwk/core/kubernetes/client';
 import { Informer, type KubeObject, type WatchTimes } from '@gwk/operator/cluster/kubernetes/informer';
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };

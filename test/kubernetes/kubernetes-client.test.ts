@@ -5,7 +5,7 @@ import { CoreV1Api, CustomObjectsApi, KubeConfig, V1MicroTime } from '@kubernete
 import { createRequire } from 'node:module';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KubeClient, KubeError, PATCH } from '@gwk/operator/cluster/kubernetes/client';
+import { KubeClient, KubeError, PATCH } from '@gwk/core/kubernetes/client';
 import { LeaderElector, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader-election';
 import { recordingLog, temporaryFolder } from '../support/operator/folder.js';
 import { realTime, until } from '../support/wait.js';

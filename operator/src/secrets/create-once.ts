@@ -1,5 +1,5 @@
 import type { CoreV1Api } from '@kubernetes/client-node';
-import { isCode, orNull } from '../cluster/kubernetes/client.js';
+import { isCode, orNull } from '@gwk/core/kubernetes/client';
 import { FIELD_MANAGERS } from '../cluster/kubernetes/names.js';
 import type { SecretSpec } from './secret-specs.js';
 

@@ -2,9 +2,9 @@ import { CoreV1Api, CustomObjectsApi, KubeConfig } from '@kubernetes/client-node
 import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { isCode, KubeClient, PATCH } from '@gwk/operator/cluster/kubernetes/client';
+import { INSTANCES, isCode, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
-import { ENGINE_SELECTOR, INSTANCES } from '@gwk/operator/cluster/kubernetes/names';
+import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
 import { Informer } from '@gwk/operator/cluster/kubernetes/informer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

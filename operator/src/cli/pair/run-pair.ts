@@ -1,20 +1,12 @@
-import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import type { KubeClient } from '@gwk/core/kubernetes/client';
 import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
-import {
-  PAIRING_ANNOTATION,
-  PAIRING_FIELD,
-  pairingSecretName,
-  PairingView,
-  type PairingRequest,
-} from '@gwk/core/resources/pairing-request';
+import type { PairingRequest } from '@gwk/core/resources/pairing-request';
 import { toString as encodeQr } from 'qrcode';
-import { isCode, KubeError, orNull, PATCH, type KubeClient } from '../../cluster/kubernetes/client.js';
-import { INSTANCES } from '../../cluster/kubernetes/names.js';
 import { isExpected } from '../instances/change.js';
-import { CliError } from '../instances/target.js';
-import { findCluster, findOperator } from './access.js';
+import { CliError, findTarget } from '../instances/target.js';
+import type { Address } from '../../cluster/local/address.js';
 import { createLocalPairCluster } from './local-cluster.js';
-import { pair, type PairCluster } from './pair.js';
+import { pair } from './pair.js';
 
 export interface PairOptions {
   namespace?: string;
@@ -31,11 +23,13 @@ export async function runPair(name: string, options: PairOptions): Promise<void>
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
   let client: KubeClient | undefined;
   try {
-    const operator = findOperator(options, process.env, process.cwd());
-    client = operator ? undefined : findCluster(options);
+    const operator = findOperator(options);
+    // Load client-node only for Kubernetes.
+    const kubernetes = operator ? null : await import('./kubernetes-cluster.js');
+    client = kubernetes?.findCluster(options.kubeconfig, options.context);
     const namespace = options.namespace ?? client?.namespace ?? 'default';
     const cluster = client
-      ? pairCluster(client, namespace, name)
+      ? kubernetes!.createPairCluster(client, namespace, name)
       : createLocalPairCluster(new OperatorDesiredState({ ...operator!, timeoutMs: TIMEOUT_MS }), {
           namespace,
           name,
@@ -56,37 +50,22 @@ export async function runPair(name: string, options: PairOptions): Promise<void>
 }
 
 const isShown = (error: unknown): error is Error =>
-  error instanceof CliError || error instanceof KubeError || isExpected(error);
+  error instanceof CliError || (error as Error).name === 'KubeError' || isExpected(error);
+
+/** The gateway on this machine. Null: there is none, or the user named a kubeconfig or a context. @throws CliError */
+function findOperator({ kubeconfig, context }: PairOptions): Address | null {
+  const { KUBECONFIG, GWK_CLUSTER_URL } = process.env;
+  if ([kubeconfig, context, KUBECONFIG].some((named) => named !== undefined)) return null;
+  try {
+    return findTarget(process.env, process.cwd());
+  } catch (error) {
+    if (error instanceof CliError && GWK_CLUSTER_URL === undefined) return null;
+    throw error;
+  }
+}
 
 /** Prints dark on light in any terminal. Without a terminal it prints characters only. */
 function renderQr(code: string): Promise<string> {
   if (!process.stdout.isTTY) return encodeQr(code, { type: 'utf8', errorCorrectionLevel: 'L' });
   return encodeQr(code, { type: 'terminal', small: true, errorCorrectionLevel: 'L' });
-}
-
-function pairCluster(client: KubeClient, namespace: string, name: string): PairCluster {
-  const core = client.makeApiClient(CoreV1Api);
-  const objects = client.makeApiClient(CustomObjectsApi);
-  const target = { ...INSTANCES, namespace, name };
-  const secret = { namespace, name: pairingSecretName(name) };
-  return {
-    instance: () => orNull(objects.getNamespacedCustomObject(target)),
-    async setRequest(request) {
-      const annotations = { [PAIRING_ANNOTATION]: request && JSON.stringify(request) };
-      const patch = { ...target, body: { metadata: { annotations } }, fieldManager: 'gwk-pair' };
-      await objects.patchNamespacedCustomObject(patch, PATCH.merge);
-    },
-    async view() {
-      const found = await orNull(core.readNamespacedSecret(secret)).catch((error: unknown) => {
-        if (!isCode(error, 403)) throw error;
-        throw new CliError(
-          `the code is in Secret ${secret.name} of namespace ${namespace}, which you have no right to get`,
-        );
-      });
-      const text = found?.data?.[PAIRING_FIELD];
-      return text === undefined
-        ? null
-        : PairingView.parse(JSON.parse(Buffer.from(text, 'base64').toString()));
-    },
-  };
 }

@@ -1,5 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node';
-import { KubeClient } from '../../cluster/kubernetes/client.js';
+import { KubeClient } from '@gwk/core/kubernetes/client';
 import { createSecretOnce } from '../../secrets/create-once.js';
 import { listSecretSpecs, type SecretNames } from '../../secrets/secret-specs.js';
 

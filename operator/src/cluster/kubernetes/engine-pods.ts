@@ -4,7 +4,7 @@ import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PodExists, type Pod, type PodPlan, type PodTemplate, type Target } from '../cluster.js';
-import { isCode, KubeError, PATCH, type KubeClient } from './client.js';
+import { isCode, KubeError, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
 import { derivePod, isNodeLost, readPod, type EnginePod, type RawNode, type RawPod } from './engine-pod.js';
 import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
 import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from './pod-spec.js';

@@ -3,7 +3,7 @@ import type { Logger } from '@gwk/core/log';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { randomBytes } from 'node:crypto';
 import type { InstanceEvent, Target } from '../cluster.js';
-import { PATCH, type KubeClient } from './client.js';
+import { PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
 import { MANAGED_BY, parseKey } from './names.js';
 
 /** An Event object already written. Repetitions increase its count. */

@@ -1,7 +1,7 @@
 import { ListWatch, Watch } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCode, type KubeClient } from './client.js';
+import { isCode, type KubeClient } from '@gwk/core/kubernetes/client';
 
 export interface KubeObject {
   metadata: { name: string; namespace?: string; uid: string; resourceVersion: string };

@@ -1,7 +1,7 @@
 import { CoordinationV1Api, V1MicroTime, type V1Lease, type V1LeaseSpec } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCode, orNull, PATCH, type KubeClient } from './client.js';
+import { isCode, orNull, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
 
 export interface LeaderTimes {
   /** A lease may be taken this long after its last observed renewal. */

@@ -1,8 +1,3 @@
-import { API_GROUP, API_VERSION } from '@gwk/core/resources/manifest';
-
-/** Address of Instances in calls of custom resources. */
-export const INSTANCES = { group: API_GROUP, version: API_VERSION, plural: 'instances' } as const;
-
 /** Labels and annotations of an engine's pod. */
 export const LABELS = {
   managedBy: 'app.kubernetes.io/managed-by',

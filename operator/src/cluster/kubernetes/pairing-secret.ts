@@ -2,7 +2,7 @@ import type { CoreV1Api } from '@kubernetes/client-node';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
 import type { Target } from '../cluster.js';
-import { orNull, PATCH } from './client.js';
+import { orNull, PATCH } from '@gwk/core/kubernetes/client';
 import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from './names.js';
 
 /**

@@ -12,6 +12,10 @@ import {
   type RequestContext,
 } from '@kubernetes/client-node';
 import { request as send, type Dispatcher } from 'undici';
+import { API_GROUP, API_VERSION } from '../resources/manifest.js';
+
+/** Address of Instances in calls of custom resources. */
+export const INSTANCES = { group: API_GROUP, version: API_VERSION, plural: 'instances' } as const;
 
 /** Options of the typed patches. */
 export const PATCH = {
@@ -25,6 +29,8 @@ interface KubeClientOptions {
   kube?: KubeConfig | undefined;
   /** Instead of the current context. */
   context?: string | undefined;
+  /** Bearer token, called for each request. By default of the configuration. */
+  token?: () => string;
   timeoutMs?: number;
   /** For metrics. `code` 0: no answer. */
   onCall?: (verb: string, resource: string, code: number) => void;
@@ -85,6 +91,8 @@ export class KubeClient extends KubeConfig {
       this.#pool = { dispatcher: request.getDispatcher(), madeAt: now };
     }
     if (this.#pool.dispatcher) request.setDispatcher(this.#pool.dispatcher);
+    const { token } = this.#options;
+    if (token) request.setHeaderParam('Authorization', `Bearer ${token()}`);
   }
 
   count(verb: string, path: string, code: number): void {
