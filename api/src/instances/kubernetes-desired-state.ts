@@ -5,8 +5,9 @@ import {
   type NewResource,
   type Place,
 } from '@gwk/core/desired-state/desired-state';
-import { API_GROUP, API_VERSION, InstanceResource, MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
-import { Agent, fetch, type Response } from 'undici';
+import { INSTANCES, isCode, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
+import { InstanceResource, MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
+import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
 
 /** The operations that the API needs. */
 export type InstanceResources = Omit<DesiredState, 'list'>;
@@ -25,33 +26,33 @@ interface KubernetesApi {
   timeoutMs: number;
 }
 
-interface Call {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  path: string;
-  body?: unknown;
-  type?: string;
-}
+const TARGET = { ...INSTANCES, fieldManager: 'gwk-api' };
 
 /** Instance resources in the Kubernetes API. */
 export class KubernetesDesiredState implements InstanceResources {
-  readonly #api: KubernetesApi;
-  readonly #agent: Agent;
+  readonly #objects: CustomObjectsApi;
 
-  constructor(api: KubernetesApi) {
-    this.#api = api;
-    const { ca, timeoutMs } = api;
-    this.#agent = new Agent({ connect: { timeout: timeoutMs, ...(ca !== undefined && { ca }) } });
+  constructor({ url, token, ca, timeoutMs }: KubernetesApi) {
+    const kube = new KubeConfig();
+    const caData = ca && Buffer.from(ca).toString('base64');
+    const cluster = { name: 'cluster', server: url, skipTLSVerify: url.startsWith('http:') };
+    kube.loadFromClusterAndUser({ ...cluster, ...(caData && { caData }) }, { name: 'api' });
+    this.#objects = new KubeClient({ kube, token, timeoutMs }).makeApiClient(CustomObjectsApi);
   }
 
   async get(place: Place): Promise<InstanceResource | null> {
-    const response = await this.#call({ method: 'GET', path: buildPath(place) });
-    return response.status === 404 ? null : readResource(response);
+    try {
+      return await read(this.#objects.getNamespacedCustomObject({ ...TARGET, ...pick(place) }));
+    } catch (error) {
+      if (isCode((error as Error).cause, 404)) return null;
+      throw error;
+    }
   }
 
   async create(resource: NewResource): Promise<InstanceResource> {
-    const path = buildPath({ ...resource.metadata, name: '' });
+    const { namespace } = resource.metadata;
     const body = { apiVersion: MANIFEST_API_VERSION, kind: 'Instance', ...resource };
-    return readResource(await this.#call({ method: 'POST', path, body }));
+    return read(this.#objects.createNamespacedCustomObject({ ...TARGET, namespace, body }));
   }
 
   /** Writes the spec only. The API server rejects an outdated `resourceVersion` with 409. */
@@ -60,55 +61,29 @@ export class KubernetesDesiredState implements InstanceResources {
       { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
       { op: 'replace', path: '/spec', value: spec },
     ];
-    const type = 'application/json-patch+json';
-    const response = await this.#call({ method: 'PATCH', path: buildPath(metadata), body, type });
-    if (response.status === 404) throw new ResourceConflict('the resource was deleted');
-    return readResource(response);
+    const patch = { ...TARGET, ...pick(metadata), body };
+    return read(this.#objects.patchNamespacedCustomObject(patch, PATCH.json)).catch((error: unknown) => {
+      if (isCode((error as Error).cause, 404)) throw new ResourceConflict('the resource was deleted');
+      throw error;
+    });
   }
 
   async delete(place: Place): Promise<void> {
-    const response = await this.#call({ method: 'DELETE', path: buildPath(place) });
-    await response.text();
-    if (!response.ok && response.status !== 404)
-      throw new DesiredStateUnavailable(`DELETE answered ${response.status}`);
-  }
-
-  async #call({ method, path, body, type = 'application/json' }: Call): Promise<Response> {
-    const { url, token, timeoutMs } = this.#api;
     try {
-      return await fetch(new URL(`${path}?fieldManager=gwk-api`, url), {
-        method,
-        dispatcher: this.#agent,
-        redirect: 'error',
-        signal: AbortSignal.timeout(timeoutMs),
-        headers: {
-          authorization: `Bearer ${token()}`,
-          accept: 'application/json',
-          ...(body !== undefined && { 'content-type': type }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
+      await this.#objects.deleteNamespacedCustomObject({ ...INSTANCES, ...pick(place) });
     } catch (error) {
-      throw new DesiredStateUnavailable((error as Error).name, { cause: error });
+      if (!isCode(error, 404)) throw new DesiredStateUnavailable((error as Error).message, { cause: error });
     }
   }
 }
 
-function buildPath({ namespace, name }: Place): string {
-  const parts = ['apis', API_GROUP, API_VERSION, 'namespaces', namespace, 'instances'];
-  if (name !== '') parts.push(name);
-  return `/${parts.map(encodeURIComponent).join('/')}`;
-}
+const pick = ({ namespace, name }: Place): Place => ({ namespace, name });
 
-async function readResource(response: Response): Promise<InstanceResource> {
+async function read(call: Promise<unknown>): Promise<InstanceResource> {
   try {
-    const text = await response.text();
-    if (response.status === 409)
-      throw new ResourceConflict('the resource exists, or changed since it was read');
-    if (!response.ok) throw new Error(`the Kubernetes API answered ${response.status}`);
-    return InstanceResource.parse(JSON.parse(text));
+    return InstanceResource.parse(await call);
   } catch (error) {
-    if (error instanceof ResourceConflict) throw error;
+    if (isCode(error, 409)) throw new ResourceConflict('the resource exists, or changed since it was read');
     throw new DesiredStateUnavailable('the Kubernetes API gave no Instance', { cause: error });
   }
 }

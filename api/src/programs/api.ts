@@ -11,7 +11,6 @@ import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';
 import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
-import { KubernetesDesiredState } from '../instances/kubernetes-desired-state.js';
 import { openDatabase, type Database } from '../database/database.js';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
@@ -125,7 +124,7 @@ export async function startApi(
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
     const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
     closers.push(() => media.store.close());
-    const services = makeServices(config, log, { db, sealer, media, clock });
+    const services = await makeServices(config, log, { db, sealer, media, clock });
     watchEviction(services.redis, log);
     closers.push(() => closeRedis(services.redis));
     closers.push(() => services.live.close());
@@ -152,11 +151,11 @@ export async function startApi(
   }
 }
 
-function makeServices(
+async function makeServices(
   config: ApiConfig,
   log: Logger,
   { db, sealer, media, clock }: { db: Database; sealer: Sealer; media: Media; clock: Clock },
-): Services {
+): Promise<Services> {
   const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-api', log });
   const redisKeys = new RedisKeys(config.redisPrefix);
   return {
@@ -172,7 +171,7 @@ function makeServices(
     limiter: new RateLimiter(redis, redisKeys),
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
-    resources: openResources(config),
+    resources: await openResources(config),
     clusterCalls: new ConcurrencyLimiter(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({
       redis,
@@ -196,10 +195,12 @@ function makeServices(
   };
 }
 
-/** On one machine the operator stores the resources. */
-function openResources(config: ApiConfig): Services['resources'] {
+/** On one machine the operator stores the resources, and client-node is not loaded. */
+async function openResources(config: ApiConfig): Promise<Services['resources']> {
   const { operatorUrl, clusterUrl: url, clusterToken: token, clusterCa: ca } = config;
   const timeoutMs = CLUSTER_TIMEOUT_MS;
-  if (operatorUrl === undefined) return new KubernetesDesiredState({ url, token, ca, timeoutMs });
-  return new OperatorDesiredState({ url: operatorUrl, token: token(), timeoutMs });
+  if (operatorUrl !== undefined)
+    return new OperatorDesiredState({ url: operatorUrl, token: token(), timeoutMs });
+  const { KubernetesDesiredState } = await import('../instances/kubernetes-desired-state.js');
+  return new KubernetesDesiredState({ url, token, ca, timeoutMs });
 }
