@@ -1,3 +1,5 @@
+import { backoffDelay } from '@gwk/core/async/backoff';
+
 export interface Backoff {
   firstMs: number;
   maxMs: number;
@@ -7,13 +9,9 @@ export interface Backoff {
 
 export const RETRY_BACKOFF: Backoff = { firstMs: 1000, maxMs: 300_000, random: Math.random };
 
-/**
- * Doubles from `firstMs` to `maxMs`, minus a random fifth at most, so that keys that failed together do not retry
- * together.
- */
+/** Minus a random fifth at most, but never less than `firstMs`. */
 export function backoffMs(failures: number, { firstMs, maxMs, random }: Backoff): number {
-  const full = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 40));
-  return Math.max(firstMs, Math.round(full * (1 - random() / 5)));
+  return Math.max(firstMs, backoffDelay({ firstMs, maxMs, jitter: 0.2 }, failures, 1 - random()));
 }
 
 interface Timer {

@@ -1,3 +1,4 @@
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Logger } from '@gwk/core/log';
 import type { OperatorResponse } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
@@ -42,7 +43,7 @@ export class PairingRequestController {
   /** Keyed by uid. */
   readonly #active = new Map<string, ActiveRequest>();
   /** Ids of finished requests, by uid. */
-  readonly #finished = new Map<string, string>();
+  readonly #finished = new ExpiringMap<string>({ max: MAX_REMEMBERED, ttlMs: Infinity });
   #closed = false;
 
   constructor(options: PairingRequestControllerOptions) {
@@ -85,7 +86,7 @@ export class PairingRequestController {
     const done = this.#serve(target, request, { instanceId, signal: abort.signal }).finally(() => {
       const next = this.#active.get(target.uid)?.next;
       this.#active.delete(target.uid);
-      this.#remember(target.uid, request.id);
+      this.#finished.set(target.uid, request.id);
       if (next) this.#start(target, next, instanceId);
     });
     this.#active.set(target.uid, { request, abort, done, next: null });
@@ -118,12 +119,6 @@ export class PairingRequestController {
     await publish(target, null).catch((error: unknown) =>
       log.info({ instance: target.key, err: error }, 'published pairing state not removed'),
     );
-  }
-
-  #remember(uid: string, request: string): void {
-    this.#finished.set(uid, request);
-    const [oldest] = this.#finished.keys();
-    if (this.#finished.size > MAX_REMEMBERED && oldest !== undefined) this.#finished.delete(oldest);
   }
 }
 

@@ -1,4 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { fromPublicId } from '@gwk/core/ids';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
@@ -43,7 +44,7 @@ export class EnginePods {
   /** Ended pods whose object is gone and whose exit is not reported yet. */
   readonly #endedWithoutObject = new Map<string, EnginePod>();
   /** Engines whose exit was reported before their object was gone. */
-  readonly #forgotten = new Set<string>();
+  readonly #forgotten = new ExpiringMap<true>({ max: FORGOTTEN_MAX, ttlMs: Infinity });
   readonly #revisions = new Map<string, string>();
   #onChange: (key: string) => void = () => undefined;
   #onListed: () => void = () => undefined;
@@ -147,7 +148,7 @@ export class EnginePods {
       this.#byEngine.delete(engine);
       return this.#onChange(pod.key);
     }
-    if (pod.end) this.#rememberForgotten(engine);
+    if (pod.end) this.#forgotten.set(engine, true);
     await this.#delete(pod, {});
   }
 
@@ -244,15 +245,9 @@ export class EnginePods {
 
   #remove(pod: EnginePod): void {
     if (this.#byKey.get(pod.key)?.engine === pod.engine) this.#byKey.delete(pod.key);
-    if (pod.end && !this.#forgotten.delete(pod.engine))
-      return void this.#endedWithoutObject.set(pod.key, pod);
+    if (pod.end && !this.#forgotten.get(pod.engine)) return void this.#endedWithoutObject.set(pod.key, pod);
+    this.#forgotten.delete(pod.engine);
     this.#byEngine.delete(pod.engine);
-  }
-
-  #rememberForgotten(engine: string): void {
-    this.#forgotten.add(engine);
-    const [oldest] = this.#forgotten;
-    if (this.#forgotten.size > FORGOTTEN_MAX && oldest !== undefined) this.#forgotten.delete(oldest);
   }
 
   #nodeChanged(name: string, lost: boolean): void {

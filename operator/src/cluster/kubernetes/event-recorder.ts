@@ -1,4 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Logger } from '@gwk/core/log';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { randomBytes } from 'node:crypto';
@@ -11,7 +12,6 @@ interface WrittenEvent {
   namespace: string;
   event: string;
   count: number;
-  at: number;
 }
 
 /** A repetition within this time increases the count of the earlier Event. */
@@ -25,7 +25,7 @@ const MAX_PENDING = 5000;
 export class EventRecorder {
   readonly #core: CoreV1Api;
   readonly #log: Logger;
-  readonly #written = new Map<string, WrittenEvent>();
+  readonly #written = new ExpiringMap<WrittenEvent>({ max: MAX_REMEMBERED, ttlMs: AGGREGATION_MS });
   #pending = 0;
   #closed = false;
   readonly #queues: Promise<void>[] = Array.from({ length: QUEUES }, () => Promise.resolve());
@@ -56,20 +56,18 @@ export class EventRecorder {
     if (this.#closed) return;
     const id = [target.uid, event.reason, event.message].join('\n');
     const before = this.#written.get(id);
-    const now = Date.now();
-    if (before && now - before.at < AGGREGATION_MS) return this.#increaseCount(before, now);
-    const { namespace, event: name } = await this.#create(target, event, now);
-    this.#remember(id, { namespace, event: name, count: 1, at: now });
+    if (before) return this.#increaseCount(id, before);
+    const { namespace, event: name } = await this.#create(target, event);
+    this.#written.set(id, { namespace, event: name, count: 1 });
   }
 
   async #create(
     { key, uid }: Target,
     { type, reason, message }: InstanceEvent,
-    now: number,
   ): Promise<{ namespace: string; event: string }> {
     const { namespace, name } = parseKey(key);
     const event = `${name}.${randomBytes(8).toString('hex')}`;
-    const time = new Date(now);
+    const time = new Date();
     await this.#core.createNamespacedEvent({
       namespace,
       body: {
@@ -89,17 +87,11 @@ export class EventRecorder {
     return { namespace, event };
   }
 
-  async #increaseCount(written: WrittenEvent, now: number): Promise<void> {
+  async #increaseCount(id: string, written: WrittenEvent): Promise<void> {
     written.count++;
-    written.at = now;
-    const { namespace, event: name, count } = written;
-    const body = { count, lastTimestamp: new Date(now) };
-    await this.#core.patchNamespacedEvent({ namespace, name, body }, PATCH.merge);
-  }
-
-  #remember(id: string, written: WrittenEvent): void {
     this.#written.set(id, written);
-    const [oldest] = this.#written.keys();
-    if (this.#written.size > MAX_REMEMBERED && oldest !== undefined) this.#written.delete(oldest);
+    const { namespace, event: name, count } = written;
+    const body = { count, lastTimestamp: new Date() };
+    await this.#core.patchNamespacedEvent({ namespace, name, body }, PATCH.merge);
   }
 }

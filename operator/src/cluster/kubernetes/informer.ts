@@ -1,4 +1,5 @@
 import { ListWatch, Watch } from '@kubernetes/client-node';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import type { Logger } from '@gwk/core/log';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isCode, type KubeClient } from '@gwk/core/kubernetes/client';
@@ -260,10 +261,11 @@ export class Informer<Raw extends KubeObject, Cached> {
   }
 
   async #restart(): Promise<void> {
-    const { backoffMs, maxBackoffMs } = this.#times;
-    const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(this.#failures - 1, 10));
+    const { backoffMs: firstMs, maxBackoffMs: maxMs } = this.#times;
     const { signal } = this.#stopping;
-    await sleep(full * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    await sleep(backoffDelay({ firstMs, maxMs }, this.#failures), undefined, { signal }).catch(
+      () => undefined,
+    );
     if (!this.#stopped) await this.#cache.start();
   }
 }
