@@ -43,6 +43,8 @@ const DISPATCHER_AGE_MS = 600_000;
 /**
  * client-node's configuration, with pooled connections, timeouts and counted calls. client-node 2.0.1 itself creates
  * a dispatcher, and so a connection, for each call.
+ *
+ * The workspaces that import this file list both packages. core does not, so that engines do not contain them.
  */
 export class KubeClient extends KubeConfig {
   readonly #options: KubeClientOptions;
