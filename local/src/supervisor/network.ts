@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ComponentSpec } from './component.js';
-import { createGwkComponent } from './programs.js';
+import { checkAnswer, createGwkComponent } from './programs.js';
 import type { LocalConfig } from './settings.js';
 
 interface NetworkSpec {
@@ -32,10 +32,10 @@ export function createNetworkComponent({ config, folder, logFile }: NetworkSpec)
 }
 
 async function checkStatus(port: number): Promise<void> {
-  const signal = AbortSignal.timeout(2000);
-  const answer = await fetch(`http://127.0.0.1:${port}/status`, { method: 'POST', signal });
-  await answer.body?.cancel();
-  if (!answer.ok) throw new Error(`the network answers ${answer.status}`);
+  await checkAnswer(`http://127.0.0.1:${port}/status`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  });
 }
 
 /** Address of a simulated network, and the certificates that engines must trust. */

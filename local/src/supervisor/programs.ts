@@ -15,7 +15,7 @@ const STOP_GRACE_MS = 30_000;
 
 /** `gwk api`, `gwk worker` or `gwk operator` as a component. */
 export function createProgramComponent({ name, logFile, env, port }: ProgramSpec): ComponentSpec {
-  const ready = () => checkReady(port);
+  const ready = () => checkAnswer(`http://127.0.0.1:${port}/readyz`);
   return createGwkComponent({ name, args: [name], logFile, env, stopGraceMs: STOP_GRACE_MS, ready });
 }
 
@@ -59,8 +59,9 @@ export function createGwkComponent({ name, args, logFile, env, stopGraceMs, read
   };
 }
 
-async function checkReady(port: number): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2000) });
+/** @throws Error unless the program answers with success */
+export async function checkAnswer(url: string, request: RequestInit = {}): Promise<void> {
+  const answer = await fetch(url, { ...request, signal: AbortSignal.timeout(2000) });
   await answer.body?.cancel();
-  if (!answer.ok) throw new Error(`/readyz answers ${answer.status}`);
+  if (!answer.ok) throw new Error(`${url} answers ${answer.status}`);
 }
