@@ -39,28 +39,19 @@ interface MetricSources {
 /** The metrics of an engine. */
 export class EngineMetrics {
   readonly #registry = new Registry();
-  readonly #messages: client.Counter<'result'>;
-  readonly #seconds: client.Histogram;
-  readonly #resends: client.Counter;
-  readonly #claims: client.Counter;
-  readonly #connections: client.Counter;
-  readonly #disconnections: client.Counter<'reason'>;
-  readonly #received: client.Counter;
-  readonly #storeSeconds: client.Histogram;
-  readonly #notifySeconds: client.Histogram;
+  readonly #registers = [this.#registry];
+  readonly #messages = new Counter({ ...ENGINE_METRICS.messages, registers: this.#registers });
+  readonly #seconds = new Histogram({ ...ENGINE_METRICS.messageSeconds, registers: this.#registers });
+  readonly #resends = new Counter({ ...ENGINE_METRICS.resends, registers: this.#registers });
+  readonly #claims = new Counter({ ...ENGINE_METRICS.claims, registers: this.#registers });
+  readonly #connections = new Counter({ ...ENGINE_METRICS.connections, registers: this.#registers });
+  readonly #disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers: this.#registers });
+  readonly #received = new Counter({ ...ENGINE_METRICS.received, registers: this.#registers });
+  readonly #storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers: this.#registers });
+  readonly #notifySeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers: this.#registers });
 
   /** @param instanceId null: the series do not name the instance */
   constructor(instanceId: string | null, sources: MetricSources) {
-    const registers = [this.#registry];
-    this.#messages = new Counter({ ...ENGINE_METRICS.messages, registers });
-    this.#seconds = new Histogram({ ...ENGINE_METRICS.messageSeconds, registers });
-    this.#resends = new Counter({ ...ENGINE_METRICS.resends, registers });
-    this.#claims = new Counter({ ...ENGINE_METRICS.claims, registers });
-    this.#connections = new Counter({ ...ENGINE_METRICS.connections, registers });
-    this.#disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers });
-    this.#received = new Counter({ ...ENGINE_METRICS.received, registers });
-    this.#storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers });
-    this.#notifySeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers });
     this.#addInstanceGauges(instanceId === null ? {} : { instance_id: instanceId }, sources.state);
     this.#addGauge(ENGINE_METRICS.held, sources.held);
     this.#addGauge(ENGINE_METRICS.activeConversations, sources.activeConversations);
@@ -113,7 +104,7 @@ export class EngineMetrics {
   }
 
   #addInstanceGauges(own: { instance_id?: string }, state: MetricSources['state']): void {
-    const registers = [this.#registry];
+    const registers = this.#registers;
     new Gauge({
       ...ENGINE_METRICS.connected,
       registers,
@@ -130,7 +121,7 @@ export class EngineMetrics {
     this.#addGauge(STARTED_AT, () => performance.timeOrigin / 1000);
     new Counter({
       ...CPU_SECONDS,
-      registers: [this.#registry],
+      registers: this.#registers,
       collect() {
         const { user, system } = process.cpuUsage();
         this.reset();
@@ -140,6 +131,6 @@ export class EngineMetrics {
   }
 
   #addGauge(metric: Metric<never>, read: () => number): void {
-    new Gauge({ ...withCollect(metric, read), registers: [this.#registry] });
+    new Gauge({ ...withCollect(metric, read), registers: this.#registers });
   }
 }

@@ -5,17 +5,12 @@ import {
   type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { NetworkConnection } from '../connection/network-connection.js';
 import { SendFailure } from '../../driver.js';
 
 /** A phone number that was found is not looked up again for this time. */
-const KNOWN_MS = 6 * 3_600_000;
-const MAX_KNOWN = 10_000;
-
-interface KnownRecipient {
-  jid: string;
-  at: number;
-}
+const KNOWN = { max: 10_000, ttlMs: 6 * 3_600_000 };
 
 type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];
 
@@ -24,7 +19,8 @@ type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];
  * account. When nobody answers, it sends to the own phone alone and reports success.
  */
 export class Recipients {
-  readonly #known = new Map<string, KnownRecipient>();
+  /** JIDs by phone number. */
+  readonly #known = new ExpiringMap<string>(KNOWN);
   readonly #deviceQueries = new Map<string, { socket: WASocket; devices: Promise<Device[]> }>();
 
   /**
@@ -33,13 +29,13 @@ export class Recipients {
    */
   async findJid(socket: WASocket, phone: string): Promise<string | null> {
     const known = this.#known.get(phone);
-    if (known && performance.now() - known.at < KNOWN_MS) return known.jid;
+    if (known !== undefined) return known;
     const found = await askNetwork(() => socket.onWhatsApp(phone));
     // Without an answer nothing is known.
     if (!found) throw SendFailure.notWritten();
     const [first] = found;
     if (!first?.exists) return null;
-    this.#remember(phone, first.jid);
+    this.#known.set(phone, first.jid);
     return first.jid;
   }
 
@@ -90,14 +86,6 @@ export class Recipients {
     });
     this.#deviceQueries.set(jid, { socket, devices });
     return devices;
-  }
-
-  #remember(phone: string, jid: string): void {
-    this.#known.delete(phone);
-    this.#known.set(phone, { jid, at: performance.now() });
-    if (this.#known.size <= MAX_KNOWN) return;
-    const [oldest] = this.#known.keys();
-    this.#known.delete(oldest!);
   }
 }
 
