@@ -28,7 +28,7 @@ export function registerPrograms(program: Command): void {
 
   program
     .command('migrate')
-    .description('apply migrations to the database in DATABASE_URL')
+    .description('apply migrations and SQL functions to the database in DATABASE_URL')
     .option('--wait', 'apply nothing; wait until all migrations of this version have been applied')
     .option(
       '--timeout <seconds>',
@@ -38,7 +38,7 @@ export function registerPrograms(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nPrints the applied migrations as JSON. Safe to repeat; waits for concurrent migrations.\n',
+      '\nPrints the applied migrations and functions as JSON. Safe to repeat; waits for concurrent migrations.\n',
     )
     .action(({ wait = false, timeout }: { wait?: boolean; timeout: number }) =>
       runCommand('migrate', async ({ databaseUrl: url, databaseCa: ca }) => {
