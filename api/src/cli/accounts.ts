@@ -1,10 +1,9 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { text } from '@gwk/core/resources/common';
 import type { Command } from 'commander';
-import type { Database } from '../database/database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
-import { readAuditLog } from './audit-log.js';
-import { findAccount, audit, CommandError, parseInteger, print, withDatabase } from './run.js';
+import { MAX_ENTRIES, readAuditLog } from './audit.js';
+import { findAccount, audit, CommandError, parseInteger, print, printChange, withDatabase } from './run.js';
 
 /** `gwk account ...` */
 interface Limits {
@@ -23,18 +22,13 @@ export function registerAccounts(program: Command): void {
   withLimits(account.command('create <name>'))
     .description('create an account')
     .action((name: string, limits: Limits) =>
-      withDatabase('account create', async (db) => {
-        const row = await db.$transaction((tx) => createAccount(tx, name, limits));
-        print({ id: toPublicId('account', row.id), name: row.name });
-      }),
+      printChange('account create', (tx) => createAccount(tx, name, limits)),
     );
 
   withLimits(account.command('limits <name>'))
     .description('show or change the limits of an account; "default" restores the configured limit')
     .action((name: string, limits: Limits) =>
-      withDatabase('account limits', async (db) => {
-        print(shown(await db.$transaction((tx) => changeLimits(tx, name, limits))));
-      }),
+      printChange('account limits', async (tx) => shown(await changeLimits(tx, name, limits))),
     );
 
   for (const [verb, suspended] of [
@@ -45,9 +39,7 @@ export function registerAccounts(program: Command): void {
       .command(`${verb} <name>`)
       .description(suspended ? 'refuse new sends; queued ones wait' : 'allow sends again')
       .action((name: string) =>
-        withDatabase(`account ${verb}`, async (db) => {
-          print(shown(await db.$transaction((tx) => setSuspended(tx, name, suspended))));
-        }),
+        printChange(`account ${verb}`, async (tx) => shown(await setSuspended(tx, name, suspended))),
       );
   }
 
@@ -59,9 +51,9 @@ export function registerAccounts(program: Command): void {
       .command(`${verb} <name> <namespace>`)
       .description(`${allowed ? 'allow' : 'forbid'} Instances of a Kubernetes namespace to use the account`)
       .action((name: string, namespace: string) =>
-        withDatabase(`account ${verb}`, async (db) => {
-          print(shown(await db.$transaction((tx) => setNamespace(tx, name, { namespace, allowed }))));
-        }),
+        printChange(`account ${verb}`, async (tx) =>
+          shown(await setNamespace(tx, name, { namespace, allowed })),
+        ),
       );
   }
 
@@ -84,15 +76,11 @@ function registerLog(account: Command): void {
     )
     .option('--limit <number>', 'maximum number of entries', '50')
     .action((name: string, { limit }: { limit: string }) =>
-      withDatabase('account log', async (db) =>
-        print(await readLog(db, name, parseInteger(1, 10_000)(limit))),
-      ),
+      withDatabase('account log', async (db) => {
+        const { id } = await findAccount(db, name);
+        print(await readAuditLog(db, { accountId: id }, parseInteger(1, MAX_ENTRIES)(limit)));
+      }),
     );
-}
-
-async function readLog(db: Database, name: string, limit: number) {
-  const { id } = await findAccount(db, name);
-  return readAuditLog(db, { accountId: id }, limit);
 }
 
 function withLimits(command: Command): Command {
@@ -125,7 +113,7 @@ function readLimits(limits: Limits) {
   };
 }
 
-async function createAccount(tx: Prisma.TransactionClient, name: string, limits: Limits): Promise<Account> {
+async function createAccount(tx: Prisma.TransactionClient, name: string, limits: Limits) {
   const fault = text(1, 80).safeParse(name).error?.issues[0]?.message;
   if (fault !== undefined) throw new CommandError(`invalid account name: ${fault}`);
   if (await tx.account.findUnique({ where: { name } })) {
@@ -134,7 +122,7 @@ async function createAccount(tx: Prisma.TransactionClient, name: string, limits:
   const data = readLimits(limits);
   const row = await tx.account.create({ data: { id: newUuid(), name, ...data } });
   await audit(tx, { accountId: row.id, action: 'account.create', subject: row.id, detail: data });
-  return row;
+  return { id: toPublicId('account', row.id), name: row.name };
 }
 
 async function changeLimits(tx: Prisma.TransactionClient, name: string, limits: Limits): Promise<Account> {

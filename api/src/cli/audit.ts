@@ -1,8 +1,9 @@
-import { lowestUuidAt } from '@gwk/core/ids';
+import { fromPublicId, ID_PREFIXES, lowestUuidAt, type IdKind } from '@gwk/core/ids';
 import type { Command } from 'commander';
+import { publicNames } from '../accounts/audit-names.js';
+import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { findAccount, CommandError, parseInteger, print, withDatabase } from './run.js';
-import { parsePublicId, readAuditLog } from './audit-log.js';
 
 /** `gwk audit` */
 interface Filter {
@@ -14,7 +15,7 @@ interface Filter {
   limit: string;
 }
 
-const MAX_ENTRIES = 10_000;
+export const MAX_ENTRIES = 10_000;
 
 export function registerAudit(program: Command): void {
   program
@@ -58,9 +59,20 @@ function whereOf({ subject, by, action, since }: Filter): Prisma.AuditEntryWhere
   };
 }
 
+/** Reads the audit log with public ids, newest first. */
+export async function readAuditLog(db: Database, where: Prisma.AuditEntryWhereInput, limit: number) {
+  const rows = await db.auditEntry.findMany({ where, orderBy: { id: 'desc' }, take: limit });
+  return rows.map((row) => ({
+    at: row.createdAt.toISOString(),
+    ...publicNames(row),
+    detail: row.detail,
+  }));
+}
+
 function requireId(option: string, id: string): string {
-  const uuid = parsePublicId(id);
-  if (uuid === null) throw new CommandError(`${option}: "${id}" is not an id`);
+  const kinds = Object.keys(ID_PREFIXES) as IdKind[];
+  const uuid = kinds.map((kind) => fromPublicId(kind, id)).find((found) => found !== null);
+  if (uuid === undefined) throw new CommandError(`${option}: "${id}" is not an id`);
   return uuid;
 }
 

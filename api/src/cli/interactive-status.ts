@@ -1,7 +1,7 @@
 import { DEVICE_STATUSES, DEVICES, MAX_DEVICE_NOTE } from '@gwk/core/resources/interactive-status';
 import { RENDERINGS } from '@gwk/core/states';
 import type { Command } from 'commander';
-import { audit, CommandError, print, withDatabase } from './run.js';
+import { audit, CommandError, print, printChange, withDatabase } from './run.js';
 
 /** `gwk interactive-status ...`: manual checks of how apps render interactive formats. */
 interface Given {
@@ -27,9 +27,7 @@ export function registerInteractiveStatus(program: Command): void {
     .requiredOption('--device <device>', DEVICES.join(', '))
     .requiredOption('--status <status>', DEVICE_STATUSES.join(', '))
     .option('--note <text>', 'description of the result')
-    .action((given: Given) =>
-      withDatabase('interactive-status set', (db) => db.$transaction((tx) => setStatus(tx, given))),
-    );
+    .action((given: Given) => printChange('interactive-status set', (tx) => setStatus(tx, given)));
 
   status
     .command('list')
@@ -42,7 +40,7 @@ export function registerInteractiveStatus(program: Command): void {
     );
 }
 
-async function setStatus(tx: Parameters<typeof audit>[0], given: Given): Promise<void> {
+async function setStatus(tx: Parameters<typeof audit>[0], given: Given) {
   const format = oneOf(RENDERINGS, given.format, '--format');
   const device = oneOf(DEVICES, given.device, '--device');
   const status = oneOf(DEVICE_STATUSES, given.status, '--status');
@@ -63,7 +61,7 @@ async function setStatus(tx: Parameters<typeof audit>[0], given: Given): Promise
     subject: `${format} ${device}`,
     detail: { status },
   });
-  print({ format, device, status, note, checked_at: checkedAt.toISOString() });
+  return { format, device, status, note, checked_at: checkedAt.toISOString() };
 }
 
 function oneOf<const V extends string>(values: readonly V[], text: string, option: string): V {

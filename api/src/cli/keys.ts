@@ -2,7 +2,7 @@ import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import type { Command } from 'commander';
 import type { ApiKey, Prisma } from '../generated/prisma/client.js';
-import { findAccount, audit, CommandError, print, withDatabase } from './run.js';
+import { findAccount, audit, CommandError, print, printChange, withDatabase } from './run.js';
 
 /** `gwk key ...` */
 interface Creation {
@@ -32,10 +32,9 @@ export function registerKeys(program: Command): void {
     .option('--instances <ids>', 'restrict the key to these instances (ins_...), separated by commas')
     .option('--name <name>', 'name of the key', '')
     .action((creation: Creation) =>
-      withDatabase('key create', async (db) => {
+      printChange('key create', async (tx) => {
         const { newApiKey } = await import('../accounts/api-keys.js');
-        const made = newApiKey();
-        print(await db.$transaction((tx) => createKey(tx, creation, made)));
+        return createKey(tx, creation, newApiKey());
       }),
     );
 
@@ -57,11 +56,7 @@ export function registerKeys(program: Command): void {
   key
     .command('revoke <key_id>')
     .description('revoke a key')
-    .action((id: string) =>
-      withDatabase('key revoke', async (db) => {
-        print(await db.$transaction((tx) => revokeKey(tx, id)));
-      }),
-    );
+    .action((id: string) => printChange('key revoke', (tx) => revokeKey(tx, id)));
 }
 
 function readScopes(list: string): Scope[] {

@@ -2,7 +2,7 @@ import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Command } from 'commander';
 import type { Prisma } from '../generated/prisma/client.js';
-import { findAccount, audit, CommandError, print, withDatabase } from './run.js';
+import { findAccount, audit, CommandError, print, printChange, withDatabase } from './run.js';
 
 /** `gwk policy ...` */
 interface Target {
@@ -24,10 +24,7 @@ export function registerPolicies(program: Command): void {
     .description('replace the overrides; {} removes them')
     .requiredOption('--json <overrides>', 'the overrides, as a JSON object (required)')
     .action((options: Target & { json: string }) =>
-      withDatabase('policy set', async (db) => {
-        const overrides = await readOverrides(options.json);
-        print(await db.$transaction((tx) => setPolicy(tx, options, overrides)));
-      }),
+      printChange('policy set', async (tx) => setPolicy(tx, options, await readOverrides(options.json))),
     );
 
   withTarget(policy.command('get'))

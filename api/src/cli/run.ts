@@ -76,6 +76,14 @@ export function withDatabase(
   });
 }
 
+/** Runs a change in one transaction and prints its result. */
+export function printChange(
+  name: string,
+  change: (tx: Prisma.TransactionClient) => Promise<unknown>,
+): Promise<void> {
+  return withDatabase(name, async (db) => print(await db.$transaction(change)));
+}
+
 /** Reads only the settings of commands: a shell may contain settings of other programs, which would be refused. */
 function readConfig(): ConfigOf<typeof commandSettings> {
   const names = Object.values(commandSettings).flatMap(({ env }) => [env, `${env}_FILE`]);
