@@ -6,36 +6,15 @@ import { existsSync, rmSync, symlinkSync } from 'node:fs';
 const OLDEST = 20;
 const WANTED = 24;
 
-const fixes = [
-  [/E404|ETARGET|notarget/i, 'The configured registry lacks a package. Check: npm config get registry'],
-  [
-    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET|network/i,
-    'Cannot reach the package registry. Check the network and "npm config get registry", then retry.',
-  ],
-  [
-    /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/i,
-    'The certificate of the registry is not trusted. Run "npm config set cafile".',
-  ],
-  [
-    /EACCES|EPERM/i,
-    'Some files belong to another user. Remove node_modules as that user, or change the owner.',
-  ],
-  [/ENOSPC/i, 'The disk is full.'],
-  [/EUSAGE|in sync/i, 'package.json and package-lock.json differ. Run npm install and commit the lock file.'],
-];
-
 function fail(message) {
   process.stderr.write(`\ninstall: ${message}\n`);
   process.exit(1);
 }
 
 function npm(args) {
-  const done = spawnSync('npm', args, { encoding: 'utf8', stdio: ['ignore', 'inherit', 'pipe'] });
+  const done = spawnSync('npm', args, { stdio: 'inherit' });
   if (done.error) fail(`cannot start npm (${done.error.code}). Install Node ${OLDEST} or later with npm.`);
-  if (done.status === 0) return;
-  const log = done.stderr.trim().split('\n').slice(-20).join('\n');
-  const fix = fixes.find(([pattern]) => pattern.test(log))?.[1] ?? 'See the lines above.';
-  fail(`npm ${args.join(' ')} failed:\n${log}\n\n${fix}`);
+  if (done.status !== 0) fail(`npm ${args.join(' ')} failed; see above`);
 }
 
 /**
