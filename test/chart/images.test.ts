@@ -88,6 +88,7 @@ test('the stages copy files of the repository that exist, and run scripts that e
 const LOADED: Record<string, string[]> = {
   api: [
     'api/dist/programs/api.js',
+    'api/dist/instances/kubernetes-desired-state.js',
     'api/dist/database/migrate.js',
     'api/dist/database/wait-for-migrations.js',
     'api/dist/cli.js',
@@ -103,6 +104,7 @@ const LOADED: Record<string, string[]> = {
     'operator/dist/cli/run-operator.js',
     'operator/dist/program-kubernetes.js',
     'operator/dist/cli/secrets/run.js',
+    'operator/dist/secrets/certificate.js',
   ],
   engine: [
     'engine-pod/dist/program.js',
@@ -114,9 +116,9 @@ const LOADED: Record<string, string[]> = {
 /** Packages that a program never loads. */
 const EXCLUDED: Record<string, string[]> = {
   api: ['sharp', 'fluent-ffmpeg', '@ffmpeg-installer/ffmpeg', 'prisma'],
-  worker: ['swagger-ui-dist', 'prisma'],
+  worker: ['@kubernetes/client-node', 'swagger-ui-dist', 'prisma'],
   operator: ['prisma', 'typescript'],
-  engine: ['redis', 'zod', 'uuid', 'sharp-linux-x64'],
+  engine: ['@kubernetes/client-node', 'redis', 'zod', 'uuid', 'sharp-linux-x64'],
 };
 
 test.each(NAMES)('%s: its image contains everything it loads and no excluded package', (name) => {
