@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 
 function runningPid() {
   try {
-    const pid = Number(readFileSync('.local/lock', 'utf8').trim().split(' ')[0]);
+    const pid = Number(readFileSync('.local/lock.pid', 'utf8'));
     process.kill(pid, 0);
     return pid;
   } catch {

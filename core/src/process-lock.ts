@@ -1,15 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 
-/**
- * A lock between processes of one machine. A killed process loses it.
- *
- * Each holder creates the next numbered file (`lock.1`, `lock.2`) with link(2), which fails if the file exists. The
- * newest file names the holder, and stays until there is a newer one. A process with an outdated view creates a file
- * that is not the newest, notices that, and retries. A single file, removed and created again, would leave a moment
- * without a file, in which two processes could take the lock.
- */
+/** A lock between processes of one machine. The kernel releases it when the process ends. */
 export interface ProcessLock {
   /** The previous holder did not release the lock. Its child processes may still be running. */
   wasAbandoned: boolean;
@@ -24,103 +16,45 @@ export class LockHeldError extends Error {
   }
 }
 
-const RELEASED = 'released';
+/** An unreferenced database would be closed by the garbage collector, and so unlocked. */
+const held = new Set<DatabaseSync>();
 
 /**
- * @param path prefix of the lock's files: a dot and a number follow
+ * Locks a file through SQLite, because Node has no call for file locks. The holder's pid is in a file beside it.
+ *
  * @throws LockHeldError
  */
 export function acquireProcessLock(path: string): ProcessLock {
-  const me = `${process.pid} ${readStartTime(process.pid)}`;
-  for (;;) {
-    const last = listNumbers(path).at(-1) ?? 0;
-    const before = read(`${path}.${last}`);
-    throwIfRunning(before);
-    const file = `${path}.${last + 1}`;
-    if (!createWhole(file, me)) continue;
-    const numbers = listNumbers(path);
-    if (numbers.at(-1) !== last + 1) {
-      rmSync(file, { force: true });
-      continue;
-    }
-    for (const number of numbers.slice(0, -1)) rmSync(`${path}.${number}`, { force: true });
-    return {
-      wasAbandoned: last > 0 && before !== RELEASED,
-      release: () => {
-        if (read(file) === me) replace(file, RELEASED);
-      },
-    };
-  }
-}
-
-/** @returns the numbers of the existing files, oldest first */
-function listNumbers(path: string): number[] {
-  const start = `${basename(path)}.`;
-  return readdirSync(dirname(path))
-    .filter((name) => name.startsWith(start))
-    .map((name) => name.slice(start.length))
-    .filter((rest) => /^[1-9]\d*$/.test(rest))
-    .map(Number)
-    .sort((a, b) => a - b);
-}
-
-function throwIfRunning(holder: string | undefined): void {
-  const [pid, started] = (holder ?? '').split(' ');
-  if (pid && started && readStartTime(Number(pid)) === started) throw new LockHeldError(Number(pid));
-}
-
-/** Creates the file with its content in one step, so that every reader finds a holder in it. */
-function createWhole(file: string, text: string): boolean {
-  const written = temporaryPath(file);
-  writeFileSync(written, text);
+  const pidFile = `${path}.pid`;
+  const file = new DatabaseSync(path, { timeout: 0 });
   try {
-    linkSync(written, file);
-    return true;
+    file.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    rmSync(written, { force: true });
+    file.close();
+    throw (error as { errcode?: number }).errcode === SQLITE_BUSY
+      ? new LockHeldError(readPid(pidFile))
+      : error;
   }
+  held.add(file);
+  const wasAbandoned = existsSync(pidFile);
+  writeFileSync(pidFile, String(process.pid));
+  return {
+    wasAbandoned,
+    release: () => {
+      if (!held.delete(file)) return;
+      rmSync(pidFile, { force: true });
+      file.close();
+    },
+  };
 }
 
-function replace(file: string, text: string): void {
-  const written = temporaryPath(file);
-  writeFileSync(written, text);
-  renameSync(written, file);
-}
+const SQLITE_BUSY = 5;
 
-const temporaryPath = (file: string): string => join(dirname(file), `.${basename(file)}.${process.pid}`);
-
-function read(file: string): string | undefined {
+/** Not a number in the moment in which the holder has not written it yet. */
+function readPid(file: string): number {
   try {
-    return readFileSync(file, 'utf8').trim();
+    return Number.parseInt(readFileSync(file, 'utf8'), 10);
   } catch {
-    return undefined;
-  }
-}
-
-/** The kernel reuses a pid, but not together with the start time. @returns undefined without such a process */
-function readStartTime(pid: number): string | undefined {
-  return process.platform === 'linux' ? readProc(pid) : readPs(pid);
-}
-
-/** Start time in clock ticks since boot, and the id of the boot. */
-function readProc(pid: number): string | undefined {
-  const stat = read(`/proc/${pid}/stat`);
-  if (stat === undefined) return undefined;
-  // The program name is in parentheses and may contain any character.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
-  return `${fields[19]}@${read('/proc/sys/kernel/random/boot_id')}`;
-}
-
-function readPs(pid: number): string | undefined {
-  try {
-    const text = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { env: { LC_ALL: 'C' } });
-    const [, state, startedAt] = /^(\S+)\s+(\S.*)$/.exec(text.toString().trim()) ?? [];
-    return state === undefined || state.startsWith('Z') ? undefined : startedAt!.replaceAll(' ', '_');
-  } catch {
-    return undefined;
+    return Number.NaN;
   }
 }
