@@ -1694,10 +1694,7 @@ RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   END
 $$;
 
-CREATE OR REPLACE FUNCTION gwk_accept_gather(
-  account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], record_ids uuid[], fingerprints uuid[],
-  reply_ids uuid[], media_ids uuid[], environment_mass_minutes integer
-) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION gwk_accept_gather(requests jsonb, environment_mass_minutes integer) RETURNS TABLE (
   at double precision,
   instance_version text, state text, offline_ms double precision, warm_up_from double precision,
   restricted_until double precision, instance_policy text,
@@ -1713,6 +1710,7 @@ AS $$
 DECLARE
   now_at timestamptz := clock_timestamp();
   day_ago timestamptz := now_at - interval '24 hours';
+  reply_ids uuid[] := ARRAY(SELECT q.reply_id FROM jsonb_to_recordset(requests) AS q(reply_id uuid));
   replies_ok boolean[];
   lowest uuid;
   highest uuid;
@@ -1724,17 +1722,19 @@ BEGIN
       SELECT (
         SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
         WHERE m.id = q.reply_id AND m.id BETWEEN lowest AND highest AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
-      FROM unnest(reply_ids, instance_ids) WITH ORDINALITY AS q(reply_id, instance_id, place)
+      FROM ROWS FROM (jsonb_to_recordset(requests) AS (reply_id uuid, instance_id uuid))
+        WITH ORDINALITY AS q(reply_id, instance_id, place)
       ORDER BY q.place);
   END IF;
-  IF cardinality(array_remove(media_ids, NULL)) > 0 THEN
+  IF (SELECT true FROM jsonb_to_recordset(requests) AS q(media_id uuid) WHERE q.media_id IS NOT NULL LIMIT 1) THEN
     files := ARRAY(
       SELECT (
         SELECT v.instance_ids::text FROM media v
         WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.message_id IS NULL
           AND v.expires_at > now_at AND v.removed_at IS NULL
         LIMIT 1)
-      FROM unnest(media_ids, account_ids) WITH ORDINALITY AS q(media_id, account_id, place)
+      FROM ROWS FROM (jsonb_to_recordset(requests) AS (media_id uuid, account_id uuid))
+        WITH ORDINALITY AS q(media_id, account_id, place)
       ORDER BY q.place);
   END IF;
   RETURN QUERY
@@ -1750,10 +1750,11 @@ BEGIN
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted,
-    q.reply_id IS NULL OR q.reply_ok,
-    q.file IS NOT NULL, q.file::text[]
-  FROM unnest(account_ids, instance_ids, names, are_groups, record_ids, fingerprints, reply_ids, replies_ok, files)
-    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, reply_ok, file, place)
+    q.reply_id IS NULL OR replies_ok[q.place],
+    files[q.place] IS NOT NULL, files[q.place]::text[]
+  FROM ROWS FROM (jsonb_to_recordset(requests) AS (
+    account_id uuid, instance_id uuid, name text, is_group boolean, record_id uuid, fingerprint uuid, reply_id uuid
+  )) WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, place)
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
@@ -1814,14 +1815,14 @@ CREATE OR REPLACE FUNCTION gwk_accept_write(
   chat_new_contact_numbers integer[],
   added_new_contacts integer[], added_texts integer[], group_days integer[],
   new_contact_count integer, new_conversation_count integer, new_key_count integer,
-  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_body_hashes bytea[],
-  repeat_messages uuid[],
   skip_locked boolean,
-  OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[], OUT verified boolean[]
+  OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[],
+  OUT originals uuid[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
 AS $$
 DECLARE
+  counter_ids uuid[] := locked_counters;
   new_contact_totals bigint[];
   found_conversations uuid[];
   conversation_contacts uuid[];
@@ -1836,56 +1837,42 @@ BEGIN
   BEGIN
     IF skip_locked THEN
       PERFORM set_config('lock_timeout', '0', true);
-      IF locked_counters <> '{}' THEN
-        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-        INTO counters, new_contact_totals, text_totals
-        FROM (
-          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
-          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
-        ) AS l;
-      END IF;
-      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
-        array_agg(l.last_seq)
-      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+      counter_ids := ARRAY(
+        SELECT v.instance_id FROM instance_counters v
+        WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED);
+      locked_conversations := ARRAY(
+        SELECT c.id FROM conversations c
+        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED);
+      locked_contacts := ARRAY(
+        SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+    END IF;
+    IF counter_ids <> '{}' THEN
+      SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+      INTO counters, new_contact_totals, text_totals
       FROM (
-        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
-        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+        SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
+        WHERE v.instance_id = ANY (counter_ids) ORDER BY v.instance_id FOR NO KEY UPDATE
       ) AS l;
-      IF locked_contacts <> '{}' THEN
-        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
-        FROM (
-          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED
-        ) AS l;
-      END IF;
-    ELSE
-      IF locked_counters <> '{}' THEN
-        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-        INTO counters, new_contact_totals, text_totals
-        FROM (
-          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
-          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE
-        ) AS l;
-      END IF;
-      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
-        array_agg(l.last_seq)
-      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+    END IF;
+    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+      array_agg(l.last_seq)
+    INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+    FROM (
+      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
+      WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
+    ) AS l;
+    IF locked_contacts <> '{}' THEN
+      SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
       FROM (
-        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
-        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
+        SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE
       ) AS l;
-      IF locked_contacts <> '{}' THEN
-        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
-        FROM (
-          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE
-        ) AS l;
-      END IF;
     END IF;
 
     now_at := clock_timestamp();
     SELECT coalesce(array_agg(
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
         AND (q.counter_place IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
-        AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
+        AND q.key_hash IS NULL AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
         AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
         AND CASE WHEN new_conversations[q.i]
           THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
@@ -1902,14 +1889,9 @@ BEGIN
             WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > now_at - interval '24 hours'
             ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), new_contact_totals[q.counter_place] + 1)) IS TRUE)), '{}'),
       coalesce(array_agg(q.text_count), '{}'),
-      ARRAY(
-        SELECT (SELECT v.xmin = repeat_account_versions[k] FROM accounts v WHERE v.id = repeat_accounts[k]) IS TRUE
-          AND (
-            SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_body_hashes[k] AND v.response_sealed IS NULL
-              AND v.expires_at > now_at
-            FROM idempotency_records v WHERE v.id = repeat_records[k]) IS TRUE
-        FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
-    INTO written, text_counts, verified
+      array_agg(CASE WHEN q.account_place <> ALL (q.stale_accounts) AND q.key_hash = body_hashes[q.i] AND q.key_is_plain
+        THEN q.key_message END)
+    INTO written, text_counts, originals
     FROM (
       SELECT s.*, CASE
           WHEN mass_limits[s.i] IS NULL THEN NULL
@@ -1933,8 +1915,13 @@ BEGIN
               SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
               WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
             ) AS stale_accounts,
-            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
-          FROM (SELECT unnest(places) AS i) AS each OFFSET 0
+            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out,
+            k.body_hash AS key_hash, k.resource_id AS key_message, k.response_sealed IS NULL AS key_is_plain
+          FROM (SELECT unnest(places) AS i) AS each
+          LEFT JOIN LATERAL (
+            SELECT v.body_hash, v.resource_id, v.response_sealed FROM idempotency_records v
+            WHERE v.id = record_ids[each.i] AND v.expires_at > now_at LIMIT 1) AS k ON true
+          OFFSET 0
         ) AS p OFFSET 0
       ) AS s OFFSET 0
     ) AS q;

@@ -1,8 +1,6 @@
 -- Reads the facts about each request, one row for each, without locks. Times are milliseconds since 1970.
-CREATE OR REPLACE FUNCTION gwk_accept_gather(
-  account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], record_ids uuid[], fingerprints uuid[],
-  reply_ids uuid[], media_ids uuid[], environment_mass_minutes integer
-) RETURNS TABLE (
+-- Fields of a request: LookupKeys (api/src/messages/send/gather.ts).
+CREATE OR REPLACE FUNCTION gwk_accept_gather(requests jsonb, environment_mass_minutes integer) RETURNS TABLE (
   at double precision,
   instance_version text, state text, offline_ms double precision, warm_up_from double precision,
   restricted_until double precision, instance_policy text,
@@ -18,6 +16,7 @@ AS $$
 DECLARE
   now_at timestamptz := clock_timestamp();
   day_ago timestamptz := now_at - interval '24 hours';
+  reply_ids uuid[] := ARRAY(SELECT q.reply_id FROM jsonb_to_recordset(requests) AS q(reply_id uuid));
   replies_ok boolean[];
   lowest uuid;
   highest uuid;
@@ -31,18 +30,20 @@ BEGIN
       SELECT (
         SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
         WHERE m.id = q.reply_id AND m.id BETWEEN lowest AND highest AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
-      FROM unnest(reply_ids, instance_ids) WITH ORDINALITY AS q(reply_id, instance_id, place)
+      FROM ROWS FROM (jsonb_to_recordset(requests) AS (reply_id uuid, instance_id uuid))
+        WITH ORDINALITY AS q(reply_id, instance_id, place)
       ORDER BY q.place);
   END IF;
   -- Separate statement: few requests carry a file.
-  IF cardinality(array_remove(media_ids, NULL)) > 0 THEN
+  IF (SELECT true FROM jsonb_to_recordset(requests) AS q(media_id uuid) WHERE q.media_id IS NOT NULL LIMIT 1) THEN
     files := ARRAY(
       SELECT (
         SELECT v.instance_ids::text FROM media v
         WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.message_id IS NULL
           AND v.expires_at > now_at AND v.removed_at IS NULL
         LIMIT 1)
-      FROM unnest(media_ids, account_ids) WITH ORDINALITY AS q(media_id, account_id, place)
+      FROM ROWS FROM (jsonb_to_recordset(requests) AS (media_id uuid, account_id uuid))
+        WITH ORDINALITY AS q(media_id, account_id, place)
       ORDER BY q.place);
   END IF;
   RETURN QUERY
@@ -58,10 +59,11 @@ BEGIN
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted,
-    q.reply_id IS NULL OR q.reply_ok,
-    q.file IS NOT NULL, q.file::text[]
-  FROM unnest(account_ids, instance_ids, names, are_groups, record_ids, fingerprints, reply_ids, replies_ok, files)
-    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, reply_ok, file, place)
+    q.reply_id IS NULL OR replies_ok[q.place],
+    files[q.place] IS NOT NULL, files[q.place]::text[]
+  FROM ROWS FROM (jsonb_to_recordset(requests) AS (
+    account_id uuid, instance_id uuid, name text, is_group boolean, record_id uuid, fingerprint uuid, reply_id uuid
+  )) WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, place)
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true

@@ -28,16 +28,16 @@ CREATE OR REPLACE FUNCTION gwk_accept_write(
   -- Added to `locked_counters`. `added_texts` may be too high, never too low. `group_days`: days of all ids, ascending.
   added_new_contacts integer[], added_texts integer[], group_days integer[],
   new_contact_count integer, new_conversation_count integer, new_key_count integer,
-  -- Requests predicted to repeat a record. `verified`: account and record are unchanged, and no response is stored.
-  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_body_hashes bytea[],
-  repeat_messages uuid[],
   skip_locked boolean,
   -- `text_counts`: the counts used; `text_totals`: `texts` of each of `counters` before this batch.
-  OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[], OUT verified boolean[]
+  OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[],
+  -- Messages of earlier requests with the same key and body, whose responses can be rebuilt.
+  OUT originals uuid[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
 AS $$
 DECLARE
+  counter_ids uuid[] := locked_counters;
   -- New contacts that each of `counters` has counted.
   new_contact_totals bigint[];
   found_conversations uuid[];
@@ -55,54 +55,39 @@ BEGIN
   -- The locks are taken in the block that writes. A row locked by the transaction and changed by its subtransaction
   -- would need a multixact.
   BEGIN
-    -- A contact without a conversation in this instance is locked itself, so that an opt-out waits. SKIP LOCKED cannot
-    -- be a parameter, so both branches repeat the three statements.
     IF skip_locked THEN
       -- Still waits for a transaction that creates the same name or key.
       PERFORM set_config('lock_timeout', '0', true);
-      IF locked_counters <> '{}' THEN
-        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-        INTO counters, new_contact_totals, text_totals
-        FROM (
-          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
-          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
-        ) AS l;
-      END IF;
-      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
-        array_agg(l.last_seq)
-      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+      counter_ids := ARRAY(
+        SELECT v.instance_id FROM instance_counters v
+        WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED);
+      locked_conversations := ARRAY(
+        SELECT c.id FROM conversations c
+        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED);
+      locked_contacts := ARRAY(
+        SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+    END IF;
+    IF counter_ids <> '{}' THEN
+      SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+      INTO counters, new_contact_totals, text_totals
       FROM (
-        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
-        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+        SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
+        WHERE v.instance_id = ANY (counter_ids) ORDER BY v.instance_id FOR NO KEY UPDATE
       ) AS l;
-      IF locked_contacts <> '{}' THEN
-        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
-        FROM (
-          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED
-        ) AS l;
-      END IF;
-    ELSE
-      IF locked_counters <> '{}' THEN
-        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-        INTO counters, new_contact_totals, text_totals
-        FROM (
-          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
-          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE
-        ) AS l;
-      END IF;
-      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
-        array_agg(l.last_seq)
-      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+    END IF;
+    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+      array_agg(l.last_seq)
+    INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
+    FROM (
+      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
+      WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
+    ) AS l;
+    -- A contact without a conversation in this instance is locked itself, so that an opt-out waits.
+    IF locked_contacts <> '{}' THEN
+      SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
       FROM (
-        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
-        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
+        SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE
       ) AS l;
-      IF locked_contacts <> '{}' THEN
-        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
-        FROM (
-          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE
-        ) AS l;
-      END IF;
     END IF;
 
     -- From here on no other transaction changes these counters, or accepts or opts out in these conversations.
@@ -112,7 +97,7 @@ BEGIN
     SELECT coalesce(array_agg(
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
         AND (q.counter_place IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
-        AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
+        AND q.key_hash IS NULL AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
         AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
         AND CASE WHEN new_conversations[q.i]
           THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
@@ -129,14 +114,9 @@ BEGIN
             WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > now_at - interval '24 hours'
             ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), new_contact_totals[q.counter_place] + 1)) IS TRUE)), '{}'),
       coalesce(array_agg(q.text_count), '{}'),
-      ARRAY(
-        SELECT (SELECT v.xmin = repeat_account_versions[k] FROM accounts v WHERE v.id = repeat_accounts[k]) IS TRUE
-          AND (
-            SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_body_hashes[k] AND v.response_sealed IS NULL
-              AND v.expires_at > now_at
-            FROM idempotency_records v WHERE v.id = repeat_records[k]) IS TRUE
-        FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
-    INTO written, text_counts, verified
+      array_agg(CASE WHEN q.account_place <> ALL (q.stale_accounts) AND q.key_hash = body_hashes[q.i] AND q.key_is_plain
+        THEN q.key_message END)
+    INTO written, text_counts, originals
     FROM (
       -- The cached count plus the texts since is an upper bound. Rows are counted only if it reaches the limit.
       SELECT s.*, CASE
@@ -163,8 +143,13 @@ BEGIN
               SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
               WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
             ) AS stale_accounts,
-            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
-          FROM (SELECT unnest(places) AS i) AS each OFFSET 0
+            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out,
+            k.body_hash AS key_hash, k.resource_id AS key_message, k.response_sealed IS NULL AS key_is_plain
+          FROM (SELECT unnest(places) AS i) AS each
+          LEFT JOIN LATERAL (
+            SELECT v.body_hash, v.resource_id, v.response_sealed FROM idempotency_records v
+            WHERE v.id = record_ids[each.i] AND v.expires_at > now_at LIMIT 1) AS k ON true
+          OFFSET 0
         ) AS p OFFSET 0
       ) AS s OFFSET 0
     ) AS q;

@@ -11,7 +11,7 @@ import { makeRecordId } from '../../http/idempotency/record-id.js';
 import type { Acceptor } from './acceptor.js';
 import { SEND_ROUTE } from './gather.js';
 
-/** Repeats of requests that the same process has written: predicted from the cache, verified by the write. */
+/** Repeats of requests that the same process has written: found by the write. */
 let world: World;
 beforeAll(async () => (world = await createWorld()));
 afterAll(() => world.close());
@@ -63,7 +63,7 @@ test('replays the first response to concurrent repeats', async () => {
 test('reads the facts and refuses another body with the same key', async () => {
   const { request } = await sent();
   expect(await readOutcome(send({ ...request, text: 'another' }))).toBe('idempotency-key-reused');
-  expect(statements).toEqual(['gather']);
+  expect(statements).toEqual(['write', 'gather']);
 });
 
 test('creates a new message after the record was deleted', async () => {

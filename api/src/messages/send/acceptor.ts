@@ -11,19 +11,20 @@ import { messageMetrics } from '../../platform/metrics/messages.js';
 import { keepContexts } from '../../platform/trace-contexts.js';
 import { PolicyResolver } from '../policies.js';
 import type { SendNotification, SendNotifier } from '../send-notifier.js';
-import { AcceptCache } from './accept-cache.js';
+import { AcceptCache } from './fast/accept-cache.js';
 import { decideBatch, type Decision } from './decide.js';
 import { gatherFacts, type Facts } from './gather.js';
 import {
   createEntry,
   readItem,
+  rebuildResponse,
   replayResponse,
   type EntryContext,
   type Sender,
   type SendInput,
   type SendItem,
 } from './items.js';
-import { BatchWriter, type PredictedReplay, type TextCount, type WriteEntry } from './write.js';
+import { BatchWriter, type TextCount, type WriteEntry } from './write.js';
 
 declare module '../../http/services.js' {
   interface Services {
@@ -159,7 +160,7 @@ export class Acceptor {
     const facts = await gatherFacts(this.#options.database, items, this.#policies.massWindowMinutes);
     items.forEach((item, index) => this.#cache.storeFacts(item, facts[index]!));
     const decisions = this.#decide(items, facts);
-    const { results, isComplete } = await this.#write(this.#pooledWriter, items, decisions, []);
+    const { results, isComplete } = await this.#write(this.#pooledWriter, items, decisions);
     return items.map((item, index) => {
       return results[index] ?? this.#resolveUnwritten(item, facts[index]!, decisions[index]!, isComplete);
     });
@@ -169,23 +170,7 @@ export class Acceptor {
   async #runPredicted(batch: readonly Prediction[]): Promise<Result[]> {
     const items = batch.map(({ item }) => item);
     const facts = batch.map((prediction) => prediction.facts);
-    const decisions = this.#decide(items, facts);
-    const replays: PredictedReplay[] = [];
-    const replayIndexes: number[] = [];
-    decisions.forEach((decision, index) => {
-      if (decision.do !== 'replay') return;
-      const { recordMessage, accountVersion } = facts[index]!;
-      replays.push({
-        request: items[index]!,
-        messageId: recordMessage!,
-        accountVersion: accountVersion!,
-      });
-      replayIndexes.push(index);
-    });
-    const { results, replaysVerified } = await this.#write(this.#pipelinedWriter, items, decisions, replays);
-    replayIndexes.forEach((index, replayIndex) => {
-      if (replaysVerified[replayIndex]) results[index] = this.#replay(items[index]!, facts[index]!);
-    });
+    const { results } = await this.#write(this.#pipelinedWriter, items, this.#decide(items, facts));
     return items.map((_, index) => results[index] ?? { kind: 'retry' });
   }
 
@@ -195,14 +180,13 @@ export class Acceptor {
 
   /**
    * Writes the requests that were decided to be written, updates the cache and notifies the engines.
-   * @returns a result for each request that was written; `isComplete`: none of them was stale
+   * @returns a result for each request that was written or repeats one; `isComplete`: none of the others was stale
    */
   async #write(
     writer: BatchWriter,
     items: readonly SendItem[],
     decisions: readonly Decision[],
-    replays: readonly PredictedReplay[],
-  ): Promise<{ results: (Result | undefined)[]; replaysVerified: readonly boolean[]; isComplete: boolean }> {
+  ): Promise<{ results: (Result | undefined)[]; isComplete: boolean }> {
     const entries: WriteEntry[] = [];
     const indexes: number[] = [];
     decisions.forEach((decision, index) => {
@@ -212,32 +196,32 @@ export class Acceptor {
     });
     const traceparents = tracing.on ? indexes.map((index) => items[index]!.traceparent) : null;
     if (traceparents) await this.#storeTraces(entries, traceparents);
-    const { written, texts, replaysVerified } = await writer.write(entries, replays);
+    const { messageIds, texts } = await writer.write(entries);
     this.#cacheTextCounts(entries, texts);
-    const writtenEntries = entries.filter((_, index) => written[index]);
+    const isWritten = entries.map(({ messageId }, index) => messageId === messageIds[index]);
+    const writtenEntries = entries.filter((_, index) => isWritten[index]);
     if (writtenEntries.length > 0) failpoint('api.accept.after-commit');
-    for (const { request, plan, messageId } of writtenEntries) {
-      this.#cache.storeWritten(request, plan, messageId);
-    }
-    this.#notifyEngines(writtenEntries, traceparents?.filter((_, index) => written[index]) ?? NO_TRACES);
+    for (const { request, plan } of writtenEntries) this.#cache.storeWritten(request, plan);
+    this.#notifyEngines(writtenEntries, traceparents?.filter((_, index) => isWritten[index]) ?? NO_TRACES);
     const results = items.map<Result | undefined>(() => undefined);
     indexes.forEach((index, entryIndex) => {
-      if (written[entryIndex]) results[index] = { kind: 'written', message: entries[entryIndex]!.response };
+      const messageId = messageIds[entryIndex]!;
+      if (isWritten[entryIndex]) results[index] = { kind: 'written', message: entries[entryIndex]!.response };
+      else if (messageId !== null)
+        results[index] = { kind: 'replay', message: rebuildResponse(items[index]!, messageId) };
     });
-    return { results, replaysVerified, isComplete: writtenEntries.length === entries.length };
+    return { results, isComplete: !messageIds.includes(null) };
   }
 
   /** Returns the result of a request of a gathered batch that was not written. */
   #resolveUnwritten(item: SendItem, facts: Facts, decision: Decision, isComplete: boolean): Result {
-    if (decision.do === 'replay') return this.#replay(item, facts);
+    if (decision.do === 'replay') {
+      return { kind: 'replay', message: replayResponse(this.#options.sealer, item, facts) };
+    }
     if (decision.do === 'refuse' && !(decision.tentative && !isComplete)) {
       return { kind: 'refused', problem: decision.problem };
     }
     return { kind: 'retry' };
-  }
-
-  #replay(item: SendItem, facts: Facts): Result {
-    return { kind: 'replay', message: replayResponse(this.#options.sealer, item, facts) };
   }
 
   #cacheTextCounts(entries: readonly WriteEntry[], texts: readonly (TextCount | null)[]): void {

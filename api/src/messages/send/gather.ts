@@ -1,7 +1,6 @@
 import type { Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database/database.js';
-import { plainArray, textArray } from '../../database/arrays.js';
 
 /** The keys by which Postgres finds the facts of a request. */
 export interface LookupKeys {
@@ -67,8 +66,7 @@ const GATHER = `
     conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
     oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
     reply_ok AS "replyOk", media_found AS "mediaFound", media_instances AS "mediaInstances"
-  FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::uuid[], $6::uuid[], $7::uuid[],
-    $8::uuid[], $9::integer)`;
+  FROM gwk_accept_gather($1::jsonb, $2::integer)`;
 
 /** Reads the facts of a batch in one statement, in the order of the batch. */
 export function gatherFacts(
@@ -76,16 +74,17 @@ export function gatherFacts(
   batch: readonly LookupKeys[],
   environmentWindowMinutes: number,
 ): Promise<Facts[]> {
-  return database.$queryRawUnsafe<Facts[]>(
-    GATHER,
-    plainArray(batch, ({ accountId }) => accountId),
-    plainArray(batch, ({ instanceId }) => instanceId),
-    textArray(batch, ({ recipient }) => recipient.name),
-    plainArray(batch, ({ recipient }) => recipient.kind === 'group'),
-    plainArray(batch, ({ recordId }) => recordId),
-    plainArray(batch, ({ fingerprint }) => fingerprint),
-    plainArray(batch, ({ replyTo }) => replyTo),
-    plainArray(batch, ({ mediaId }) => mediaId),
-    environmentWindowMinutes,
+  const requests = batch.map(
+    ({ accountId, instanceId, recipient, recordId, fingerprint, replyTo, mediaId }) => ({
+      account_id: accountId,
+      instance_id: instanceId,
+      name: recipient.name,
+      is_group: recipient.kind === 'group',
+      record_id: recordId,
+      fingerprint,
+      reply_id: replyTo,
+      media_id: mediaId,
+    }),
   );
+  return database.$queryRawUnsafe<Facts[]>(GATHER, JSON.stringify(requests), environmentWindowMinutes);
 }

@@ -9,7 +9,7 @@ import { hashBodyWithAllKeys, readIdempotencyKey, RESPONSE_COLUMN } from '../../
 import { sealContent } from '../content.js';
 import { messageOut, UNSENT } from '../view.js';
 import { newWaMessageId } from '../wa-message-id.js';
-import type { AcceptCache } from './accept-cache.js';
+import type { AcceptCache } from './fast/accept-cache.js';
 import type { SendRequest, WritePlan } from './decide.js';
 import { SEND_ROUTE, type Facts } from './gather.js';
 import { readDraft, type Draft } from './request.js';
@@ -100,11 +100,13 @@ export function createEntry(
 
 /** Response of the earlier request with the same key: stored, or rebuilt from this request. */
 export function replayResponse(sealer: Sealer, item: SendItem, facts: Facts): MessageOut {
-  const { accountId, instanceId, draft } = item;
-  if (facts.recordResponse === null) {
-    return buildResponse(draft, { messageId: facts.recordMessage!, instanceId, releaseAt: null });
-  }
-  return sealer.openJson(accountId, RESPONSE_COLUMN, facts.recordResponse) as MessageOut;
+  if (facts.recordResponse === null) return rebuildResponse(item, facts.recordMessage!);
+  return sealer.openJson(item.accountId, RESPONSE_COLUMN, facts.recordResponse) as MessageOut;
+}
+
+/** Response of an earlier request with the same body, which created `messageId` and is not scheduled. */
+export function rebuildResponse({ draft, instanceId }: SendItem, messageId: string): MessageOut {
+  return buildResponse(draft, { messageId, instanceId, releaseAt: null });
 }
 
 /** A replay has the same draft and message id; only `releaseAt` cannot be derived from them. */

@@ -3,7 +3,7 @@ import { bytesArray, plainArray, textArray } from '../../database/arrays.js';
 import type { Call } from '../../database/database.js';
 import { readSqlState } from '../../database/grouping.js';
 import { LOCK_NOT_AVAILABLE } from '../../database/pipeline.js';
-import { layOutBatch, type BatchLayout } from './batch-layout.js';
+import { layOutBatch, type BatchLayout } from './fast/batch-layout.js';
 import type { SendRequest, WritePlan } from './decide.js';
 
 /** An accepted request with the values of its rows. */
@@ -27,21 +27,14 @@ export interface WriteEntry {
   responseSealed: Buffer | null;
 }
 
-/** A request that the cache predicts to be a repeat of an earlier one. */
-export interface PredictedReplay {
-  request: SendRequest;
-  /** Message that the earlier request created. */
-  messageId: string;
-  accountVersion: string;
-}
-
 interface WriteResult {
-  /** For each entry. False: its facts were stale, and nothing of it was written. */
-  written: readonly boolean[];
+  /**
+   * For each entry the id of its message, or of the message of an earlier request with the same key and body. Null: its facts
+   * were stale, and nothing of it was written.
+   */
+  messageIds: readonly (string | null)[];
   /** For each entry, the current count of its text; null if no limit was verified for it. */
   texts: readonly (TextCount | null)[];
-  /** For each predicted replay. False: the prediction was wrong. */
-  replaysVerified: readonly boolean[];
 }
 
 /** Upper limit of the contacts that a text had reached when its instance had sent `textTotal` texts to contacts. */
@@ -57,8 +50,7 @@ interface BatchWriterOptions {
 }
 
 /**
- * Writes a batch in one transaction and verifies predicted replays in the same statement. The first attempt waits up to
- * 200 ms for locked rows and expects no concurrent insert of the same rows. If it fails, the second attempt skips locked
+ * Writes a batch in one transaction. The first attempt waits up to 200 ms for locked rows and expects no concurrent insert of the same rows. If it fails, the second attempt skips locked
  * rows and insert conflicts, and leaves out only the requests that need those rows.
  */
 export class BatchWriter {
@@ -69,12 +61,12 @@ export class BatchWriter {
     this.#options = options;
   }
 
-  async write(entries: readonly WriteEntry[], replays: readonly PredictedReplay[]): Promise<WriteResult> {
-    if (entries.length + replays.length === 0) return { written: [], texts: [], replaysVerified: [] };
+  async write(entries: readonly WriteEntry[]): Promise<WriteResult> {
+    if (entries.length === 0) return { messageIds: [], texts: [] };
     const layout = layOutBatch(entries);
-    const batch = { entries, replays, layout };
+    const batch = { entries, layout };
     const row = await this.#run(ARGUMENTS.map(([, , value]) => value(batch)));
-    const [written, counts, instanceIds, textTotals, replaysVerified] = row as [
+    const [written, counts, instanceIds, textTotals, originals] = row as [
       string,
       string,
       string | null,
@@ -82,10 +74,14 @@ export class BatchWriter {
       string,
     ];
     const newTextTotals = instanceIds === null ? NO_TEXT_TOTALS : addTexts(layout, instanceIds, textTotals!);
+    const isWritten = parseElements(written);
+    const originalIds = parseElements(originals);
     return {
-      written: parseBooleans(written),
+      messageIds: entries.map(({ messageId }, index) => {
+        if (isWritten[index] === 't') return messageId;
+        return originalIds[index] === 'NULL' ? null : originalIds[index]!;
+      }),
       texts: readTextCounts(entries, counts, newTextTotals),
-      replaysVerified: parseBooleans(replaysVerified),
     };
   }
 
@@ -125,13 +121,10 @@ function readTextCounts(
   });
 }
 
-const parseBooleans = (literal: string) => parseElements(literal).map((value) => value === 't');
-
 const parseElements = (literal: string) => (literal === '{}' ? [] : literal.slice(1, -1).split(','));
 
 interface Batch {
   entries: readonly WriteEntry[];
-  replays: readonly PredictedReplay[];
   layout: BatchLayout;
 }
 
@@ -149,11 +142,6 @@ const bytes =
   (pick: (entry: WriteEntry) => Buffer | null): Value =>
   ({ entries }) =>
     bytesArray(entries, pick);
-const plainReplay =
-  (pick: (replay: PredictedReplay) => string | null): Value =>
-  ({ replays }) =>
-    plainArray(replays, pick);
-
 /** Arguments of gwk_accept_write, except `skip_locked`. The function describes its parameters. */
 const ARGUMENTS: readonly (readonly [name: string, type: string, value: Value])[] = [
   ['places', 'integer[]', ({ entries }) => literal(entries.map((_, index) => index + 1))],
@@ -241,15 +229,9 @@ const ARGUMENTS: readonly (readonly [name: string, type: string, value: Value])[
     countDistinct(({ plan }) => (plan.createsConversation ? plan.conversationId : null)),
   ],
   ['new_key_count', 'integer', countDistinct(({ request }) => request.recordId)],
-  // Predicted replays.
-  ['repeat_accounts', 'uuid[]', plainReplay(({ request }) => request.accountId)],
-  ['repeat_account_versions', 'xid[]', plainReplay(({ accountVersion }) => accountVersion)],
-  ['repeat_records', 'uuid[]', plainReplay(({ request }) => request.recordId)],
-  ['repeat_body_hashes', 'bytea[]', ({ replays }) => bytesArray(replays, ({ request }) => request.bodyHash)],
-  ['repeat_messages', 'uuid[]', plainReplay(({ messageId }) => messageId)],
 ];
 /** Arrays are returned as text, because the driver parses arrays element by element. */
-const COLUMNS = ['written', 'text_counts', 'counters', 'text_totals', 'verified']
+const COLUMNS = ['written', 'text_counts', 'counters', 'text_totals', 'originals']
   .map((column) => `w.${column}::text`)
   .join(', ');
 const PARAMETERS = [...ARGUMENTS.map(([name, type]) => [name, type] as const), ['skip_locked', 'boolean']]

@@ -1,17 +1,10 @@
-import { hash } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
 import { parseRecipient } from '@gwk/core/recipients';
 import { AcceptCache } from './accept-cache.js';
-import type { SendRequest, WritePlan } from './decide.js';
-import type { Facts } from './gather.js';
-
-const createKey = (number: number) => hash('md5', String(number), 'hex');
-const KEY = createKey(0);
-const MESSAGE = newUuid();
+import type { SendRequest, WritePlan } from '../decide.js';
+import type { Facts } from '../gather.js';
 
 interface Given {
   to?: string;
-  key?: string;
   replyTo?: string;
   mediaId?: string;
   account?: string;
@@ -21,7 +14,7 @@ const request = (given: Given = {}): SendRequest => ({
   instanceId: 'instance',
   recipient: parseRecipient(given.to ?? '5511999990000')!,
   recipientKey: `instance ${given.to ?? '5511999990000'}`,
-  recordId: given.key ?? null,
+  recordId: null,
   fingerprint: 'abc',
   replyTo: given.replyTo ?? null,
   mediaId: given.mediaId ?? null,
@@ -59,7 +52,7 @@ const facts = (given: Partial<Facts> = {}): Facts => ({
 });
 
 /** About a tenth of the default sizes. */
-const SIZES = { instances: 1_000, recipients: 20_000, texts: 5_000, keys: 8_192 };
+const SIZES = { instances: 1_000, recipients: 20_000, texts: 5_000 };
 
 const createCache = (given?: Partial<Facts>) => {
   const cache = new AcceptCache(SIZES);
@@ -117,7 +110,7 @@ test('predicts the rows that were written', () => {
   const cache = createCache();
   const to = '5511888880000';
   const plan = { contactId: 'c', conversationId: 'v', counted: false, lastWroteAt: null } as WritePlan;
-  cache.storeWritten(request({ to }), { ...plan, newContact: { limit: 1, rank: 1 } }, 'm');
+  cache.storeWritten(request({ to }), { ...plan, newContact: { limit: 1, rank: 1 } });
   expect(cache.predict(request({ to }))).toMatchObject({
     contactId: 'c',
     conversationId: 'v',
@@ -125,74 +118,20 @@ test('predicts the rows that were written', () => {
   });
 });
 
-describe('a repeated key', () => {
-  const plan = { contactId: 'c', conversationId: 'v', lastWroteAt: null, releaseAt: null } as WritePlan;
-  const keyed = (bodyHash: number, key = KEY) => ({
-    ...request({ key }),
-    bodyHash: Buffer.alloc(16, bodyHash),
-  });
-  const createCacheWithKey = (given: Partial<WritePlan> = {}) => {
-    const cache = createCache();
-    const first = keyed(1);
-    cache.predict(first);
-    cache.storeWritten(first, { ...plan, ...given }, MESSAGE);
-    return cache;
-  };
-
-  test('is predicted to be a replay of the written message', () => {
-    expect(createCacheWithKey().predict(keyed(1))).toMatchObject({
-      recordMessage: MESSAGE,
-      recordHash: Buffer.alloc(16, 1),
-      recordResponse: null,
-    });
-  });
-
-  test('with another body is not predicted', () => expect(createCacheWithKey().predict(keyed(2))).toBeNull());
-
-  test('of another account is not predicted to be a replay', () => {
-    expect(createCacheWithKey().predict({ ...keyed(1), accountId: 'other' })).toBeNull();
-    const cache = createCacheWithKey();
-    cache.storeFacts(request({ account: 'other' }), facts());
-    expect(cache.predict({ ...keyed(1), accountId: 'other', recordId: createKey(7) })).toMatchObject({
-      recordMessage: null,
-    });
-  });
-
-  test('of a scheduled message is not predicted, because its response is stored', () => {
-    expect(createCacheWithKey({ releaseAt: new Date() }).predict(keyed(1))).toBeNull();
-  });
-
-  test('is predicted among thousands of newer keys', () => {
-    const cache = createCache();
-    let lost = 0;
-    for (let number = 0; number < 15_000; number++) {
-      const first = keyed(1, createKey(number));
-      expect(cache.predict(first)).not.toBeNull();
-      cache.storeWritten(first, plan, MESSAGE);
-      if (number < 200) continue;
-      const repeat = cache.predict(keyed(1, createKey(number - 200)));
-      if (repeat?.recordMessage !== MESSAGE) lost++;
-    }
-    expect(lost).toBe(0);
-  });
-});
-
 test('keeps a recipient in use among thousands of others', () => {
   const cache = createCache();
   const plan = { contactId: 'c', conversationId: 'v', counted: false, lastWroteAt: null } as WritePlan;
   const regular = request({ to: '5511888880000' });
-  cache.storeWritten(regular, { ...plan, contactId: 'regular' }, MESSAGE);
+  cache.storeWritten(regular, { ...plan, contactId: 'regular' });
   for (let number = 0; number < 45_000; number++) {
-    cache.storeWritten({ ...regular, recipientKey: `instance ${number}` }, plan, MESSAGE);
+    cache.storeWritten({ ...regular, recipientKey: `instance ${number}` }, plan);
     if (number % 1_000 > 0) continue;
     expect(cache.predict(regular)).toMatchObject({ contactId: 'regular' });
   }
 });
 
-test('predicts a key once, and never a quote or a media file', () => {
+test('never predicts a quote or a media file', () => {
   const cache = createCache();
-  expect(cache.predict(request({ key: KEY }))).not.toBeNull();
-  expect(cache.predict(request({ key: KEY }))).toBeNull();
   expect(cache.predict(request({ replyTo: 'message' }))).toBeNull();
   expect(cache.predict(request({ mediaId: 'file' }))).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { layOutBatch } from './batch-layout.js';
-import type { WritePlan } from './decide.js';
+import type { WritePlan } from '../decide.js';
 
 interface Given {
   instance?: string;

@@ -1,8 +1,7 @@
-import type { Facts } from './gather.js';
-import type { SendRequest, WritePlan } from './decide.js';
-import { KeyCache } from './key-cache.js';
+import type { Facts } from '../gather.js';
+import type { SendRequest, WritePlan } from '../decide.js';
 import { RecentMap } from './recent-map.js';
-import type { TextCount } from './write.js';
+import type { TextCount } from '../write.js';
 
 interface CachedInstance {
   /** The owner. For other accounts the instance does not exist. */
@@ -35,11 +34,9 @@ interface CacheSizes {
   recipients: number;
   /** Enough for the templates of all instances. Postgres counts the contacts of other texts at each send. */
   texts: number;
-  /** Exact. A repeat of a forgotten key looks like a first request, and its whole batch is written twice. */
-  keys: number;
 }
 
-const SIZES: CacheSizes = { instances: 10_000, recipients: 200_000, texts: 50_000, keys: 65_536 };
+const SIZES: CacheSizes = { instances: 10_000, recipients: 200_000, texts: 50_000 };
 
 /**
  * Predicts the facts of a request from those that this process has read or written before. The write verifies each
@@ -48,7 +45,6 @@ const SIZES: CacheSizes = { instances: 10_000, recipients: 200_000, texts: 50_00
 export class AcceptCache {
   readonly #instances: RecentMap<CachedInstance>;
   readonly #recipients: RecentMap<CachedRecipient>;
-  readonly #keys: KeyCache;
   readonly #texts: RecentMap<CachedText>;
   /** Clock of Postgres minus clock of this process. */
   #clockOffsetMs = 0;
@@ -56,28 +52,16 @@ export class AcceptCache {
   constructor(sizes: CacheSizes = SIZES) {
     this.#instances = new RecentMap(sizes.instances);
     this.#recipients = new RecentMap(sizes.recipients);
-    this.#keys = new KeyCache(sizes.keys);
     this.#texts = new RecentMap(sizes.texts);
   }
 
-  /**
-   * Returns null where the facts have to be read: for an unknown instance, a quote, a media file or a used idempotency
-   * key. The exception is a used key whose request was the same and whose response can be rebuilt.
-   */
+  /** Returns null where the facts have to be read: for an unknown instance, a quote or a media file. */
   predict(request: SendRequest): Facts | null {
-    const { recordId, bodyHash } = request;
-    const isNewKey = recordId === null || this.#keys.add(recordId);
     const instance = this.#instances.get(request.instanceId);
     if (request.replyTo !== null || request.mediaId !== null) return null;
     if (instance?.accountId !== request.accountId) return null;
     const recipient = this.#recipients.get(request.recipientKey) ?? UNKNOWN_RECIPIENT;
-    const facts = this.#composeFacts(instance.facts, recipient);
-    if (isNewKey) return facts;
-    const messageId = this.#keys.findMessage(recordId, bodyHash!);
-    if (messageId === null) return null;
-    facts.recordHash = bodyHash;
-    facts.recordMessage = messageId;
-    return facts;
+    return this.#composeFacts(instance.facts, recipient);
   }
 
   /** Copies field by field. This runs for every message, and spreading whole objects takes ten times as long. */
@@ -127,13 +111,10 @@ export class AcceptCache {
     this.#storeRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 
-  storeWritten(request: SendRequest, plan: WritePlan, messageId: string): void {
+  storeWritten(request: SendRequest, plan: WritePlan): void {
     const { contactId, conversationId, lastWroteAt } = plan;
     const counted = plan.counted || plan.newContact !== null;
     this.#storeRecipient(request, { contactId, conversationId, counted, lastWroteAt });
-    // The response of a scheduled message cannot be rebuilt; Postgres stores it.
-    const { recordId, bodyHash } = request;
-    if (recordId !== null && plan.releaseAt === null) this.#keys.setMessage(recordId, bodyHash!, messageId);
   }
 
   /** Upper limit of the number of contacts that the text has reached within the window. */

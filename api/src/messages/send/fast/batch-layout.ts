@@ -1,4 +1,4 @@
-import type { SendRequest, WritePlan } from './decide.js';
+import type { SendRequest, WritePlan } from '../decide.js';
 
 /** The arguments of the write that belong to the whole batch. Positions are one-based, as in Postgres arrays. */
 export interface BatchLayout {
