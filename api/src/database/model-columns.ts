@@ -14,3 +14,9 @@ export const toField = (column: string): string =>
 export function selectFields(fields: readonly string[], row: string): Prisma.Sql {
   return Prisma.raw(fields.map((field) => `${row}."${toColumn(field)}" AS "${field}"`).join(', '));
 }
+
+/** Names the columns of the rows of an SQL function as Prisma names fields. */
+export function toFields<Row>(rows: readonly Record<string, unknown>[]): Row[] {
+  const names = Object.keys(rows[0] ?? {}).map((column) => [column, toField(column)] as const);
+  return rows.map((row) => Object.fromEntries(names.map(([column, field]) => [field, row[column]])) as Row);
+}

@@ -8,6 +8,7 @@ import { openCommandKey } from '../instances/command-key.js';
 import { writeStates } from '../instances/state/write.js';
 import { isRolledBack } from '../database/grouping.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { fence } from './fence.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
 import type { EngineRedis, RedisUsers } from './redis-users.js';
@@ -190,10 +191,7 @@ export class Leases {
   }
 
   async restoreRedisUser(caller: EngineCaller, lease: LeaseIdentity): Promise<void> {
-    const [row] = await this.deps.database.$queryRaw<{ refusal: LeaseRefusal }[]>`
-      SELECT (gwk_fence(ARRAY[${caller.instanceId}::uuid], ARRAY[${lease.epoch}::integer],
-        ARRAY[${lease.holder}::uuid]))[1] AS refusal`;
-    if (row!.refusal) throw new RefusalError(row!.refusal);
+    await fence(this.deps.database, caller.instanceId, lease);
     if (!(await this.redisUsers.restore(caller.instanceId, lease))) throw new RefusalError('unavailable');
   }
 }

@@ -3,6 +3,7 @@ import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
+import { toFields } from '../database/model-columns.js';
 import { openMenu } from '../messages/content.js';
 import { mediaId, readsMenus, targetId, findVoter, type Arrival } from './arrival.js';
 
@@ -18,8 +19,8 @@ export interface Target {
   participant: string | null;
 }
 
-/** Facts about one arrival, read from Postgres. */
-export interface Known {
+/** Facts about one arrival, as gwk_receive_gather returns them. */
+interface Gathered<Menu> {
   /** Null: no such instance. */
   accountId: string | null;
   /** Policy overrides as JSON; null if nothing was typed. */
@@ -32,11 +33,14 @@ export interface Known {
   senderName: string | null;
   altId: string | null;
   altName: string | null;
-  newestMenu: KnownMenu | null;
-  quotedMenu: KnownMenu | null;
-  targetMenu: KnownMenu | null;
+  newestMenu: Menu | null;
+  quotedMenu: Menu | null;
+  targetMenu: Menu | null;
   /** Options chosen by the voter so far; null: has not voted. */
   chosen: number[] | null;
+}
+
+export interface Known extends Gathered<KnownMenu> {
   target: Target | null;
   /** The file of the message, if the instance has it. */
   file: ReceivedFile | null;
@@ -58,23 +62,6 @@ interface MenuRow {
   options: string;
   sent_at: number | null;
   answered: boolean;
-}
-
-interface Row {
-  account_id: string | null;
-  account_policy: string | null;
-  instance_policy: string | null;
-  contact_id: string | null;
-  contact_name: string | null;
-  conversation_id: string | null;
-  sender_id: string | null;
-  sender_name: string | null;
-  alt_id: string | null;
-  alt_name: string | null;
-  newest_menu: MenuRow | null;
-  quoted_menu: MenuRow | null;
-  target_menu: MenuRow | null;
-  chosen: number[] | null;
 }
 
 interface TargetRow {
@@ -102,13 +89,22 @@ export async function gather(
     typed: readsMenus(arrival),
     voter: findVoter(arrival),
   }));
-  const rows = await database.$queryRaw<Row[]>`
-    SELECT * FROM gwk_receive_gather(${JSON.stringify(asked)}::jsonb)`;
+  const rows = toFields<Gathered<MenuRow>>(
+    await database.$queryRaw`SELECT * FROM gwk_receive_gather(${JSON.stringify(asked)}::jsonb)`,
+  );
   const targets = await gatherTargets(database, arrivals, rows);
   const files = await gatherFiles(database, arrivals);
   return rows.map((row, index) => {
-    const known = knownOf(row, targets[index] ?? null, menuOpener(sealer, arrivals[index]!));
-    return { ...known, file: files(arrivals[index]!) };
+    const arrival = arrivals[index]!;
+    const open = menuOpener(sealer, arrival);
+    return {
+      ...row,
+      newestMenu: open(row.newestMenu),
+      quotedMenu: open(row.quotedMenu),
+      targetMenu: open(row.targetMenu),
+      target: targets[index] ?? null,
+      file: files(arrival),
+    };
   });
 }
 
@@ -134,15 +130,15 @@ async function gatherFiles(
 async function gatherTargets(
   database: Pick<Database, '$queryRaw' | 'media'>,
   arrivals: readonly Arrival[],
-  rows: readonly Row[],
+  rows: readonly Pick<Known, 'conversationId'>[],
 ): Promise<(Target | undefined)[]> {
-  const wanted = arrivals.map((arrival, index) => (rows[index]!.conversation_id ? targetId(arrival) : null));
+  const wanted = arrivals.map((arrival, index) => (rows[index]!.conversationId ? targetId(arrival) : null));
   const places = wanted.flatMap((target, index) => (target === null ? [] : [index]));
   if (places.length === 0) return [];
   const found = await database.$queryRaw<TargetRow[]>`
     SELECT * FROM gwk_receive_targets(
       ${places.map((index) => arrivals[index]!.instanceId)}::uuid[],
-      ${places.map((index) => rows[index]!.conversation_id)}::uuid[],
+      ${places.map((index) => rows[index]!.conversationId)}::uuid[],
       ${places.map((index) => wanted[index])}::text[])`;
   const targets: (Target | undefined)[] = [];
   found.forEach(({ message_id: messageId, direction, participant }, index) => {
@@ -168,25 +164,5 @@ function menuOpener(sealer: Sealer, { instanceId }: Arrival): OpenOne {
       sentAt: new Date(row.sent_at ?? Date.now()),
       answeredAt: row.answered ? new Date(0) : null,
     };
-  };
-}
-
-function knownOf(row: Row, target: Target | null, open: OpenOne): Omit<Known, 'file'> {
-  return {
-    accountId: row.account_id,
-    accountPolicy: row.account_policy,
-    instancePolicy: row.instance_policy,
-    contactId: row.contact_id,
-    contactName: row.contact_name,
-    conversationId: row.conversation_id,
-    senderId: row.sender_id,
-    senderName: row.sender_name,
-    altId: row.alt_id,
-    altName: row.alt_name,
-    newestMenu: open(row.newest_menu),
-    quotedMenu: open(row.quoted_menu),
-    targetMenu: open(row.target_menu),
-    chosen: row.chosen,
-    target,
   };
 }

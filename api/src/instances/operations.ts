@@ -15,7 +15,7 @@ import { findInstance } from './find.js';
 import { liveStatus } from './live/status.js';
 import { deleteInstanceRow } from './remove.js';
 import { leavePhone } from './slot.js';
-import { buildChange, updateInstance } from './update.js';
+import { updateInstance } from './update.js';
 import { instanceOut } from './view.js';
 
 /** Time for canceling the queue of a deleted instance before the answer; the operator cancels the rest. */
@@ -115,7 +115,8 @@ export const instanceOperations = [
     async handle({ caller, params, body, ifMatch, services }) {
       const id = params['instance_id']!;
       const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});
-      const row = await updateInstance(services, caller, buildChange(id, body, policy, ifMatch));
+      const { name, interactive_mode: mode } = body;
+      const row = await updateInstance(services, caller, { id, name, mode, policy, ifMatch });
       // An engine that misses the command gets the new pacing with its next renewal.
       if (policy) void services.live.ask(row, 'renew', {}, RECEIVE_MS);
       return shown(200, row);

@@ -1,7 +1,6 @@
 import { ResourceConflict } from '@gwk/core/desired-state/desired-state';
 import { isDeepStrictEqual } from 'node:util';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
-import type { InstanceUpdate } from '@gwk/core/resources/instance';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { InstanceKind, InteractiveMode } from '@gwk/core/states';
 import type { Caller } from '../accounts/caller.js';
@@ -100,14 +99,4 @@ function changeSpec(row: Instance, account: string, { name, mode, policy }: Inst
     interactiveMode: mode ?? (row.interactiveMode as InteractiveMode),
     policy: policy ?? (row.policy as PolicyOverrides),
   };
-}
-
-/** Change of a request; `policy` is validated. */
-export function buildChange(
-  id: string,
-  body: InstanceUpdate,
-  policy: PolicyOverrides | undefined,
-  ifMatch: string | undefined,
-): InstanceChange {
-  return { id, name: body.name, mode: body.interactive_mode, policy, ifMatch };
 }

@@ -4,15 +4,13 @@ import type { z } from 'zod';
 import type { Leases } from '../engines/leases.js';
 import { recordPairing, recordUnlinked } from '../instances/pairing/engine-updates.js';
 import { readSession, writeSession } from '../engines/session.js';
-import type { BuiltMessages } from '../engines/built.js';
+import { readSent, type BuiltMessages } from '../engines/built.js';
 import type { Claims } from '../engines/claims.js';
 import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
 import type { Receiver } from '../inbound/receiver.js';
 import type { Outcomes } from '../engines/outcomes.js';
 import { RefusalError } from '../engines/refusal.js';
-import { recordRestriction } from '../engines/restriction.js';
-import { readSent } from '../engines/sent-content.js';
-import { recordStates } from '../engines/states.js';
+import { recordRestriction, recordStates } from '../engines/states.js';
 
 type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;
 

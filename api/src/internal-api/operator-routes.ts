@@ -49,20 +49,13 @@ async function project(deps: InternalDeps, resource: InstanceResource): Promise<
     maxInstances: config.maxInstances,
   });
   const facts = result.id === null ? undefined : (await readFacts(database, [result.id]))[0];
-  if (!result.accepted) return { ...refusalOf(result), facts: facts ?? null };
+  if (!result.accepted) {
+    const { reason, message } = result;
+    return { accepted: false, reason, message, facts: facts ?? null };
+  }
   // Deleted between the two statements; the next reconcile sees it.
   if (!facts) throw new RefusalError('gone');
   return { accepted: true, facts };
-}
-
-function refusalOf({
-  reason,
-  message,
-}: {
-  reason: Exclude<Projection, { accepted: true }>['reason'];
-  message: string;
-}) {
-  return { accepted: false as const, reason, message };
 }
 
 async function remove(

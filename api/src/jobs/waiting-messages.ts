@@ -1,4 +1,5 @@
 import type { FailureCode, InstanceState } from '@gwk/core/states';
+import { toFields } from '../database/model-columns.js';
 import { failMessages } from '../messages/apply-status.js';
 import type { JobDependencies } from './dependencies.js';
 
@@ -13,24 +14,18 @@ export interface WaitingInstance {
   suspendedMs: number | null;
 }
 
-interface Row {
-  instance_id: string;
-  state: InstanceState;
-  deleted: boolean;
-  offline_ms: bigint;
-  suspended_ms: bigint | null;
-}
-
 type Deps = Pick<JobDependencies, 'db' | 'sealer'>;
 
 export async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<WaitingInstance[]> {
-  const rows = await db.$queryRaw<Row[]>`SELECT * FROM gwk_waiting_instances()`;
-  return rows.map((row) => ({
-    instanceId: row.instance_id,
-    state: row.state,
-    deleted: row.deleted,
-    offlineMs: Number(row.offline_ms),
-    suspendedMs: row.suspended_ms === null ? null : Number(row.suspended_ms),
+  type Row = Omit<WaitingInstance, 'offlineMs' | 'suspendedMs'> & {
+    offlineMs: bigint;
+    suspendedMs: bigint | null;
+  };
+  const rows = toFields<Row>(await db.$queryRaw`SELECT * FROM gwk_waiting_instances()`);
+  return rows.map(({ offlineMs, suspendedMs, ...row }) => ({
+    ...row,
+    offlineMs: Number(offlineMs),
+    suspendedMs: suspendedMs === null ? null : Number(suspendedMs),
   }));
 }
 

@@ -1,19 +1,15 @@
 import type { ProblemCode } from '@gwk/core/problems';
 import { hasLeft } from '@gwk/core/states';
+import type { Message } from '../../generated/prisma/client.js';
 
 /**
  * The state of a message that decides whether it can be edited, deleted for everyone or reacted to. The rules are part of
  * the HTTP interface (docs/interface.md). Everything in this file is pure.
  */
-export interface EditableMessage {
-  direction: string;
-  type: string;
-  status: string;
-  errorCode: string | null;
-  sentAt: Date | null;
-  scheduledFor: Date | null;
-  deletedForAll: boolean;
-}
+export type EditableMessage = Pick<
+  Message,
+  'direction' | 'type' | 'status' | 'errorCode' | 'sentAt' | 'scheduledFor' | 'deletedForAll'
+>;
 
 export const EDIT_WINDOW_MS = 15 * 60_000;
 
