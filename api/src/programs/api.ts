@@ -1,11 +1,8 @@
 import { processClock, type Clock } from '@gwk/core/clock';
 import { apiSettings } from '@gwk/core/config/api';
-import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
-import { createLogger, type Logger } from '@gwk/core/log';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { parseEncryptionKeys, Sealer, SealError } from '@gwk/core/encryption';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
@@ -17,7 +14,7 @@ import { startPublicListener } from '../public-api/listener.js';
 import type { ApiConfig, Services } from '../http/services.js';
 import { IdempotencyStore } from '../http/idempotency/store.js';
 import { Receiver } from '../inbound/receiver.js';
-import { ConcurrencyLimiter } from '../instances/concurrency-limiter.js';
+import { createClusterCallLimit } from '../instances/cluster-call-limit.js';
 import { startInternalListener } from '../internal-api/listener.js';
 import { LiveCommands } from '../instances/live/commands.js';
 import { openMedia, type Media } from '../media/media.js';
@@ -29,13 +26,7 @@ import { PairingWatch } from '../instances/pairing/watch.js';
 import { checkConnectionBudget } from '../database/connection-budget.js';
 import { watchEviction } from '../platform/redis-eviction.js';
 import { closeRedis, openRedis } from '../platform/redis.js';
-import {
-  EXIT_CONFIGURATION,
-  isListenError,
-  isWrongSetting,
-  readEnvironmentPolicy,
-  waitForUsableDatabase,
-} from './startup.js';
+import { readConfig, readEnvironmentPolicy, runProgram, waitForUsableDatabase } from './startup.js';
 import { disablePretenuring, growOldSpaceByItsSize, touchYoungHeap } from './young-heap.js';
 
 /** `gwk api`: the public and the internal listener. */
@@ -51,53 +42,20 @@ const MAX_CLUSTER_CALLS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
 const CLUSTER_TIMEOUT_MS = 2_500;
 
-export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
+export function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   disablePretenuring();
   growOldSpaceByItsSize();
-  const config = readConfig(environment);
-  const log = createLogger('api', config.logLevel);
-  exitOnUncaughtError(log);
-  const { drainMs, stopUnreadyMs, stopIdleMs } = config;
-  const stopping = new AbortController();
-  const starting = startApi(config, log, stopping.signal);
-  onShutdown(
-    async (cause) => {
-      log.info({ cause }, 'stopping');
-      stopping.abort();
-      await (await starting.catch(() => undefined))?.stop();
-      log.info('stopped');
+  const config = readConfig('api', apiSettings, environment);
+  return runProgram({
+    name: 'api',
+    config,
+    start: startApi,
+    onStarted({ port, internalPort }, log) {
+      touchYoungHeap();
+      log.info({ port, internal_port: internalPort }, 'serving');
     },
-    { exitWithParent: config.exitWithParent, timeoutMs: stopUnreadyMs + stopIdleMs + drainMs + CLOSING_MS },
-  );
-  try {
-    const { port, internalPort } = await starting;
-    touchYoungHeap();
-    log.info({ port, internal_port: internalPort }, 'serving');
-  } catch (error) {
-    if (stopping.signal.aborted) return;
-    const expected = isWrongSetting(error) || isListenError(error);
-    process.stderr.write(`gwk api: ${expected ? (error as Error).message : 'cannot start'}\n`);
-    if (!expected) log.error({ err: error }, 'cannot start');
-    process.exit(isWrongSetting(error) ? EXIT_CONFIGURATION : 1);
-  }
-}
-
-function readConfig(environment: NodeJS.ProcessEnv): ApiConfig {
-  try {
-    const config = loadConfig(apiSettings, environment);
-    parseEncryptionKeys(config.encryptionKeys);
-    environmentPolicy(config);
-    return config;
-  } catch (error) {
-    if (!(error instanceof ConfigError || error instanceof SealError)) throw error;
-    const name = error instanceof SealError ? 'GWK_ENCRYPTION_KEYS: ' : '';
-    process.stderr.write(`gwk api: ${name}${error.message}\n`);
-    process.exit(EXIT_CONFIGURATION);
-  }
-}
-
-function environmentPolicy(config: ApiConfig): PolicyOverrides {
-  return readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
+    timeoutMs: config.stopUnreadyMs + config.stopIdleMs + config.drainMs + CLOSING_MS,
+  });
 }
 
 /** @throws WrongEncryptionKey, TooFewConnections, and errors of the listeners */
@@ -130,7 +88,7 @@ export async function startApi(
     closers.push(() => services.live.close());
     const internal = await startInternalListener({
       config,
-      environmentPolicy: environmentPolicy(config),
+      environmentPolicy: services.environmentPolicy,
       database: db,
       redis: services.redis,
       sealer,
@@ -158,9 +116,10 @@ async function makeServices(
 ): Promise<Services> {
   const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-api', log });
   const redisKeys = new RedisKeys(config.redisPrefix);
+  const environmentPolicy = readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
   return {
     config,
-    environmentPolicy: environmentPolicy(config),
+    environmentPolicy,
     log,
     clock,
     db,
@@ -172,7 +131,7 @@ async function makeServices(
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
     resources: await openResources(config),
-    clusterCalls: new ConcurrencyLimiter(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
+    limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({
       redis,
       redisUrl: config.redisUrl,
@@ -185,12 +144,12 @@ async function makeServices(
     pairings: new PairingWatch(db, sealer),
     media,
     registry: new Registry(),
-    receiver: new Receiver({ database: db, sealer, log, environmentPolicy: environmentPolicy(config) }),
+    receiver: new Receiver({ database: db, sealer, log, environmentPolicy }),
     acceptor: new Acceptor({
       database: db,
       sealer,
       sendNotifier: new SendNotifier(redis, redisKeys),
-      environmentPolicy: environmentPolicy(config),
+      environmentPolicy,
     }),
   };
 }

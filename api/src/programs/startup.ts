@@ -1,23 +1,82 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '@gwk/core/config/load';
-import type { Logger } from '@gwk/core/log';
+import type { apiSettings } from '@gwk/core/config/api';
+import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import type { workerSettings } from '@gwk/core/config/worker';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
+import { createLogger, type Logger } from '@gwk/core/log';
 import { parsePolicyOverrides, type PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
-import type { Sealer } from '@gwk/core/encryption';
+import { parseEncryptionKeys, SealError, type Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import { checkEncryptionKeys, WrongEncryptionKey } from '../database/key-check.js';
 import { TooFewConnections } from '../database/connection-budget.js';
 
-export const EXIT_CONFIGURATION = 2;
+const EXIT_CONFIGURATION = 2;
 const DATABASE_TIMEOUT_MS = 60_000;
+const LISTEN_ERRORS = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'];
 
-export function isListenError(error: unknown): boolean {
-  return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
+interface Program<C, R> {
+  name: 'api' | 'worker';
+  config: C;
+  start: (config: C, log: Logger, signal: AbortSignal) => Promise<R>;
+  onStarted: (running: R, log: Logger) => void;
+  /** Time limit of a stop. */
+  timeoutMs?: number;
 }
 
-/** Whether somebody has to change a setting, so that a retry cannot help. */
-export function isWrongSetting(error: unknown): error is Error {
-  return error instanceof WrongEncryptionKey || error instanceof TooFewConnections;
+/** Runs a program until a signal or the exit of its parent. */
+export async function runProgram<
+  C extends { logLevel: string; exitWithParent: boolean },
+  R extends { stop(): Promise<void> },
+>({ name, config, start, onStarted, timeoutMs }: Program<C, R>): Promise<void> {
+  const log = createLogger(name, config.logLevel);
+  exitOnUncaughtError(log);
+  const stopping = new AbortController();
+  const starting = start(config, log, stopping.signal);
+  onShutdown(
+    async (cause) => {
+      log.info({ cause }, 'stopping');
+      stopping.abort();
+      await (await starting.catch(() => undefined))?.stop();
+      log.info('stopped');
+    },
+    { exitWithParent: config.exitWithParent, ...(timeoutMs !== undefined && { timeoutMs }) },
+  );
+  try {
+    onStarted(await starting, log);
+  } catch (error) {
+    if (!stopping.signal.aborted) cannotStart(name, error, log);
+  }
+}
+
+function cannotStart(name: string, error: unknown, log: Logger): never {
+  // Somebody has to change a setting, so a retry cannot help.
+  const wrongSetting = error instanceof WrongEncryptionKey || error instanceof TooFewConnections;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const expected = wrongSetting || LISTEN_ERRORS.includes(code ?? '');
+  process.stderr.write(`gwk ${name}: ${expected ? message : 'cannot start'}\n`);
+  if (!expected) log.error({ err: error }, 'cannot start');
+  process.exit(wrongSetting ? EXIT_CONFIGURATION : 1);
+}
+
+/** Reads the settings of a program. A wrong one ends the process. */
+export function readConfig<S extends typeof apiSettings | typeof workerSettings>(
+  name: Program<never, never>['name'],
+  settings: S,
+  environment: NodeJS.ProcessEnv,
+): ConfigOf<S> {
+  try {
+    const config = loadConfig(settings, environment);
+    const { encryptionKeys, environmentPolicy } = config as Readonly<Record<keyof S, string>>;
+    parseEncryptionKeys(encryptionKeys);
+    readEnvironmentPolicy(settings.environmentPolicy.env, environmentPolicy);
+    return config;
+  } catch (error) {
+    if (!(error instanceof ConfigError || error instanceof SealError)) throw error;
+    const setting = error instanceof SealError ? 'GWK_ENCRYPTION_KEYS: ' : '';
+    process.stderr.write(`gwk ${name}: ${setting}${error.message}\n`);
+    process.exit(EXIT_CONFIGURATION);
+  }
 }
 
 /** @throws ConfigError with the name of the setting */

@@ -5,19 +5,13 @@ import { tracingSettings } from './tracing.js';
 
 /** Settings of `gwk api`. */
 export const apiSettings = {
-  databaseUrl: shared.databaseUrl,
-  databaseCa: shared.databaseCa,
+  ...shared.stores,
   databasePool: setting(
     'GWK_API_DATABASE_POOL',
     types.integer(2, 200).default(16),
     'Maximum connections to Postgres per API process.',
   ),
-  redisUrl: shared.redisUrl,
-  redisCa: shared.redisCa,
-  redisPrefix: shared.redisPrefix,
-  encryptionKeys: shared.encryptionKeys,
-  logLevel: shared.logLevel,
-  exitWithParent: shared.exitWithParent,
+  ...shared.program,
   host: setting(
     'GWK_API_HOST',
     types.text().default('0.0.0.0'),

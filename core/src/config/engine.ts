@@ -4,54 +4,16 @@ import { tracingSettings } from './tracing.js';
 
 /** Settings of `gwk engine`. The engine receives everything else with its lease, from the internal API. */
 export const engineSettings = {
-  logLevel: shared.logLevel,
-  exitWithParent: shared.exitWithParent,
-  internalUrl: setting(
-    'GWK_ENGINE_INTERNAL_URL',
-    types.url('http', 'https'),
-    "Address of the API's internal listener.",
-  ),
-  internalCa: setting(
-    'GWK_ENGINE_INTERNAL_CA',
-    types.text().optional(),
-    'Certificate authority (PEM) that must have signed the certificate of the internal listener.',
-  ),
+  ...shared.program,
+  ...shared.internalApi('GWK_ENGINE', "Address of the API's internal listener."),
   token: secretSetting(
     'GWK_ENGINE_TOKEN',
     types.text(),
     "Token of this instance's engine. The API issues it to the operator.",
   ),
   pod: setting('GWK_ENGINE_POD', types.text(), 'Name of the pod in which the engine runs.'),
-  host: setting(
-    'GWK_ENGINE_HOST',
-    types.text().default('0.0.0.0'),
-    'Address of the health and metrics listener.',
-  ),
-  port: setting(
-    'GWK_ENGINE_PORT',
-    types.integer(0, 65535).default(8084),
-    'Port of the health and metrics listener.',
-  ),
-  sandboxNetwork: setting(
-    'GWK_ENGINE_SANDBOX_NETWORK',
-    types.url('http').optional(),
-    'Address of a program that simulates the network for the sandbox driver. Without it the driver simulates the network itself.',
-  ),
-  networkUrl: setting(
-    'GWK_ENGINE_NETWORK_URL',
-    types.url('ws', 'wss').optional(),
-    'Address of a simulated messaging network to use instead of the real one.',
-  ),
-  networkRoot: setting(
-    'GWK_ENGINE_NETWORK_ROOT',
-    types.matching(/^[0-9a-f]{64}$/, '32 bytes in hex').optional(),
-    'Root key of the certificates of the simulated network.',
-  ),
-  networkCa: setting(
-    'GWK_ENGINE_NETWORK_CA',
-    types.text().optional(),
-    'Certificate authority (PEM) of the media hosts of the simulated network.',
-  ),
+  ...shared.healthListener('GWK_ENGINE', 8084),
+  ...shared.simulatedNetworks('GWK_ENGINE'),
   metricsInstance: setting(
     'GWK_ENGINE_METRICS_INSTANCE',
     types.flag().default(true),

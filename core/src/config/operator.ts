@@ -3,28 +3,16 @@ import * as shared from './shared.js';
 
 /** Settings of `gwk operator`. */
 export const operatorSettings = {
-  logLevel: shared.logLevel,
-  exitWithParent: shared.exitWithParent,
+  ...shared.program,
   operatorToken: shared.operatorToken,
-  internalUrl: setting(
-    'GWK_OPERATOR_INTERNAL_URL',
-    types.url('http', 'https'),
+  ...shared.internalApi(
+    'GWK_OPERATOR',
     "Address of the API's internal listener, for the operator and its engines.",
   ),
-  internalCa: setting(
-    'GWK_OPERATOR_INTERNAL_CA',
-    types.text().optional(),
-    'Certificate authority (PEM) that must have signed the certificate of the internal listener.',
-  ),
-  host: setting(
-    'GWK_OPERATOR_HOST',
-    types.text().default('0.0.0.0'),
-    'Address of the health and metrics listener.',
-  ),
-  port: setting(
-    'GWK_OPERATOR_PORT',
-    types.integer(0, 65535).default(8083),
-    'Port of the health and metrics listener. With the cluster `local` it also serves the Instance resources.',
+  ...shared.healthListener(
+    'GWK_OPERATOR',
+    8083,
+    ' With the cluster `local` it also serves the Instance resources.',
   ),
   cluster: setting(
     'GWK_OPERATOR_CLUSTER',
@@ -73,24 +61,5 @@ export const operatorSettings = {
     types.integer(1000, 86_400_000).default(600_000),
     'How long an unpaired instance keeps its engine while no pairing is open (milliseconds).',
   ),
-  networkUrl: setting(
-    'GWK_OPERATOR_NETWORK_URL',
-    types.url('ws', 'wss').optional(),
-    'Address of a simulated messaging network that engines use instead of the real one.',
-  ),
-  networkRoot: setting(
-    'GWK_OPERATOR_NETWORK_ROOT',
-    types.matching(/^[0-9a-f]{64}$/, '32 bytes in hex').optional(),
-    'Root key of the certificates of the simulated network.',
-  ),
-  networkCa: setting(
-    'GWK_OPERATOR_NETWORK_CA',
-    types.text().optional(),
-    'Certificate authority (PEM) of the media hosts of the simulated network.',
-  ),
-  sandboxNetwork: setting(
-    'GWK_OPERATOR_SANDBOX_NETWORK',
-    types.url('http').optional(),
-    'Address of a program that simulates the network for sandbox engines. Without it each engine simulates the network itself.',
-  ),
+  ...shared.simulatedNetworks('GWK_OPERATOR'),
 };

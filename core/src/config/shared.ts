@@ -60,3 +60,56 @@ export const exitWithParent = setting(
   types.flag().default(false),
   'Exit when standard input closes. The local gateway uses it so that no program outlives its parent.',
 );
+
+/** Settings of the programs that use both stores: API and worker. */
+export const stores = { databaseUrl, databaseCa, redisUrl, redisCa, redisPrefix, encryptionKeys };
+
+/** Settings of every program that runs until a signal. */
+export const program = { logLevel, exitWithParent };
+
+/** Address of the listener of health and metrics. */
+export const healthListener = (prefix: string, port: number, portDoc = '') => ({
+  host: setting(
+    `${prefix}_HOST`,
+    types.text().default('0.0.0.0'),
+    'Address of the health and metrics listener.',
+  ),
+  port: setting(
+    `${prefix}_PORT`,
+    types.integer(0, 65535).default(port),
+    `Port of the health and metrics listener.${portDoc}`,
+  ),
+});
+
+export const internalApi = (prefix: string, urlDoc: string) => ({
+  internalUrl: setting(`${prefix}_INTERNAL_URL`, types.url('http', 'https'), urlDoc),
+  internalCa: setting(
+    `${prefix}_INTERNAL_CA`,
+    types.text().optional(),
+    'Certificate authority (PEM) that must have signed the certificate of the internal listener.',
+  ),
+});
+
+/** Simulated networks for tests. The operator passes its settings to the engines. */
+export const simulatedNetworks = (prefix: string) => ({
+  sandboxNetwork: setting(
+    `${prefix}_SANDBOX_NETWORK`,
+    types.url('http').optional(),
+    'Address of a program that simulates the network for sandbox engines. Without it each engine simulates the network itself.',
+  ),
+  networkUrl: setting(
+    `${prefix}_NETWORK_URL`,
+    types.url('ws', 'wss').optional(),
+    'Address of a simulated messaging network that engines use instead of the real one.',
+  ),
+  networkRoot: setting(
+    `${prefix}_NETWORK_ROOT`,
+    types.matching(/^[0-9a-f]{64}$/, '32 bytes in hex').optional(),
+    'Root key of the certificates of the simulated network.',
+  ),
+  networkCa: setting(
+    `${prefix}_NETWORK_CA`,
+    types.text().optional(),
+    'Certificate authority (PEM) of the media hosts of the simulated network.',
+  ),
+});

@@ -5,34 +5,19 @@ import { tracingSettings } from './tracing.js';
 
 /** Settings of `gwk worker`. */
 export const workerSettings = {
-  databaseUrl: shared.databaseUrl,
-  databaseCa: shared.databaseCa,
+  ...shared.stores,
   databasePool: setting(
     'GWK_WORKER_DATABASE_POOL',
     types.integer(2, 200).default(8),
     'Maximum connections to Postgres per worker process.',
   ),
-  redisUrl: shared.redisUrl,
-  redisCa: shared.redisCa,
-  redisPrefix: shared.redisPrefix,
-  encryptionKeys: shared.encryptionKeys,
-  logLevel: shared.logLevel,
-  exitWithParent: shared.exitWithParent,
+  ...shared.program,
   environmentPolicy: setting(
     'GWK_WORKER_POLICY',
     types.text().default('{}'),
     'Policy overrides of this environment, as JSON. Must equal GWK_API_POLICY.',
   ),
-  host: setting(
-    'GWK_WORKER_HOST',
-    types.text().default('0.0.0.0'),
-    'Address of the health and metrics listener.',
-  ),
-  port: setting(
-    'GWK_WORKER_PORT',
-    types.integer(0, 65535).default(8082),
-    'Port of the health and metrics listener.',
-  ),
+  ...shared.healthListener('GWK_WORKER', 8082),
   loopbackWebhooks: setting(
     'GWK_WORKER_LOOPBACK_WEBHOOKS',
     types.flag().default(false),

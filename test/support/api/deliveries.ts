@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { newCommandKey } from '@gwk/api/instances/command-key';
 import { emit } from '@gwk/api/events/emit';
-import { startWorker, type DeliveryClock, type RunningWorker } from '@gwk/api/programs/worker-loops';
+import { startWorker, type DeliveryClock, type RunningWorker } from '@gwk/api/programs/worker';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
 import { loadConfig } from '@gwk/core/config/load';
 import { workerSettings } from '@gwk/core/config/worker';
