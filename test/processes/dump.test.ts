@@ -7,7 +7,7 @@ import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
 import type { FakeEngine } from '../support/api/fake-engine.js';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
-import { mediaFileRemovalJob } from '@gwk/api/jobs/media-retention';
+import { mediaFileRemovalJob } from '@gwk/api/jobs/retention';
 import { partitionsJob } from '@gwk/api/jobs/partitions';
 import type { JobDependencies } from '@gwk/api/jobs/dependencies';
 import { fromPublicId, newUuid, parseUuidTime } from '@gwk/core/ids';

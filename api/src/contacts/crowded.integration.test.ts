@@ -6,7 +6,7 @@ import {
   someone,
   type World,
 } from '@gwk/test/support/api/acceptance';
-import { optOutsJob } from '../jobs/opt-outs.js';
+import { optOutsJob } from '../jobs/waiting-messages.js';
 import { changeContact, failWaitingFor, lockContact, type Transaction } from './contacts.js';
 import { optOut, release } from './opt-outs.js';
 

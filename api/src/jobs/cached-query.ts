@@ -1,4 +1,4 @@
-import { within } from '../platform/with-timeout.js';
+import { resolvesWithin } from '@gwk/core/async/timeout';
 
 /** Time limits in milliseconds. */
 export interface Times {
@@ -34,7 +34,7 @@ export function cacheQuery<T>(
   return async () => {
     if (age() < times.freshMs) return result;
     running ??= run();
-    await within(running, times.timeoutMs);
+    await resolvesWithin(running, times.timeoutMs);
     return age() < times.maxAgeMs ? result : null;
   };
 }

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { newUuid } from '@gwk/core/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { MediaFiles, type MediaRow } from '../media/files.js';
-import { expiredMediaJob, mediaFileRemovalJob } from './media-retention.js';
+import { expiredMediaJob, mediaFileRemovalJob } from './retention.js';
 import { FolderStore } from '../media/store/folder-store.js';
 import { FileMissing } from '../media/store/store.js';
 

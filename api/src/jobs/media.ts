@@ -9,7 +9,7 @@ import type { JobDependencies } from './dependencies.js';
 import { openMedia } from '../media/media.js';
 import { Fetcher } from '../media/prepare/fetcher.js';
 import { Preparer, type PreparerDeps } from '../media/prepare/preparer.js';
-import { expiredMediaJob, mediaFileRemovalJob } from './media-retention.js';
+import { expiredMediaJob, mediaFileRemovalJob } from './retention.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import { findFfmpeg, isUsable } from '../media/tools/find-ffmpeg.js';
 import { Tools } from '../media/tools/run.js';

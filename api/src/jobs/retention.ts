@@ -1,4 +1,6 @@
-import type { Job, JobResult } from '../platform/job.js';
+import { MEDIA_DAYS } from '@gwk/core/resources/media';
+import type { MediaStore } from '../media/store/store.js';
+import { passBatches, type Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
 /** Retention of rows that are deleted one by one. */
@@ -8,7 +10,10 @@ export interface RetentionOptions {
   auditMonths: number;
 }
 
+const EVERY_MS = 10_000;
 const GROUP = 1_000;
+const MEDIA_GROUP = 500;
+const FILES_AT_ONCE = 20;
 /** Hours after sending that gwk_update_messages writes into delete_at. */
 const CONTENT_HOURS_WRITTEN = 24;
 /** Longest window of the mass block. */
@@ -24,74 +29,88 @@ const INBOUND_SEEN_DAYS = 30;
 export const hoursBeyondWritten = ({ contentHours }: Pick<RetentionOptions, 'contentHours'>): number =>
   contentHours - CONTENT_HOURS_WRITTEN;
 
-/** Statements that delete a batch of due rows each and skip rows that other transactions have locked. */
-const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
-  content: (options) => `
-    DELETE FROM message_contents WHERE message_id IN (
-      SELECT message_id FROM message_contents
-      WHERE delete_at <= now() - interval '${hoursBeyondWritten(options)} hours'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  idempotency: () => `
-    DELETE FROM idempotency_records WHERE id IN (
-      SELECT id FROM idempotency_records WHERE expires_at <= now()
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'mass-sends': () => `
-    DELETE FROM mass_sends WHERE (fingerprint, contact_id) IN (
-      SELECT fingerprint, contact_id FROM mass_sends
-      WHERE at <= now() - interval '${MASS_SENDS_HOURS} hours'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'inbound-seen': () => `
-    DELETE FROM inbound_seen WHERE (conversation_id, participant, wa_message_id) IN (
-      SELECT conversation_id, participant, wa_message_id FROM inbound_seen
-      WHERE seen_at <= now() - interval '${INBOUND_SEEN_DAYS} days'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  menus: () => `
-    DELETE FROM menus WHERE message_id IN (
-      SELECT message_id FROM menus WHERE delete_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'trace-contexts': () => `
-    DELETE FROM trace_contexts WHERE id IN (
-      SELECT id FROM trace_contexts WHERE id < gwk_lowest_id(now() - interval '${TRACE_DAYS} days')
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'webhook-secrets': () => `
-    DELETE FROM webhook_secrets WHERE id IN (
-      SELECT id FROM webhook_secrets WHERE expires_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'contact-checks': () => `
-    DELETE FROM contact_checks WHERE (instance_id, phone) IN (
-      SELECT instance_id, phone FROM contact_checks WHERE checked_at <= now() - interval '24 hours'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'instance-states': ({ stateMonths }) => `
-    DELETE FROM instance_states WHERE id IN (
-      SELECT id FROM instance_states WHERE ended_at <= now() - interval '${stateMonths} months'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'instance-suspensions': ({ stateMonths }) => `
-    DELETE FROM instance_suspensions WHERE id IN (
-      SELECT id FROM instance_suspensions WHERE ended_at <= now() - interval '${stateMonths} months'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'audit-entries': ({ auditMonths }) => `
-    DELETE FROM audit_entries WHERE id IN (
-      SELECT id FROM audit_entries
-      WHERE id < gwk_lowest_id(now() - interval '${auditMonths} months') AND reported_at IS NOT NULL
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'format-checks': () => `
-    DELETE FROM format_checks WHERE id IN (
-      SELECT id FROM format_checks WHERE started_at <= now() - interval '${FORMAT_CHECK_DAYS} days'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-};
+/** Tables with the key of their rows and the condition of due rows. */
+const listExpiring = (options: RetentionOptions): [table: string, key: string, due: string][] => [
+  ['message_contents', 'message_id', `delete_at <= now() - interval '${hoursBeyondWritten(options)} hours'`],
+  ['idempotency_records', 'id', 'expires_at <= now()'],
+  ['mass_sends', 'fingerprint, contact_id', `at <= now() - interval '${MASS_SENDS_HOURS} hours'`],
+  [
+    'inbound_seen',
+    'conversation_id, participant, wa_message_id',
+    `seen_at <= now() - interval '${INBOUND_SEEN_DAYS} days'`,
+  ],
+  ['menus', 'message_id', 'delete_at <= now()'],
+  ['trace_contexts', 'id', `id < gwk_lowest_id(now() - interval '${TRACE_DAYS} days')`],
+  ['webhook_secrets', 'id', 'expires_at <= now()'],
+  ['contact_checks', 'instance_id, phone', `checked_at <= now() - interval '24 hours'`],
+  ['instance_states', 'id', `ended_at <= now() - interval '${options.stateMonths} months'`],
+  ['instance_suspensions', 'id', `ended_at <= now() - interval '${options.stateMonths} months'`],
+  [
+    'audit_entries',
+    'id',
+    `id < gwk_lowest_id(now() - interval '${options.auditMonths} months') AND reported_at IS NOT NULL`,
+  ],
+  ['format_checks', 'id', `started_at <= now() - interval '${FORMAT_CHECK_DAYS} days'`],
+];
+
+/** Selects a batch of due rows and skips rows that other transactions have locked. */
+const selectDue = (table: string, key: string, due: string, size: number): string =>
+  `(${key}) IN (SELECT ${key} FROM ${table} WHERE ${due} LIMIT ${size} FOR UPDATE SKIP LOCKED)`;
 
 export function retentionJob({ db }: JobDependencies, options: RetentionOptions): Job {
-  const statements = Object.values(EXPIRING).map((make) => make(options));
+  const statements = listExpiring(options).map(
+    ([table, key, due]) => `DELETE FROM ${table} WHERE ${selectDue(table, key, due, GROUP)}`,
+  );
   return {
     name: 'retention',
-    everyMs: 10_000,
-    async pass(): Promise<JobResult> {
-      let amount = 0;
-      let more = false;
-      for (const statement of statements) {
-        const removed = await db.$executeRawUnsafe(statement);
-        amount += removed;
-        more ||= removed === GROUP;
-      }
-      return { amount, more };
+    everyMs: EVERY_MS,
+    pass: () => passBatches(statements, GROUP, (statement) => db.$executeRawUnsafe(statement)),
+  };
+}
+
+/**
+ * Expires files after 30 days: removes the file and its key at once and the row 30 days later; until then a download answers
+ * `media-expired`. A file that was made for a message expires with the message's content.
+ */
+export function expiredMediaJob({ db }: JobDependencies): Job {
+  const select = (due: string): string => selectDue('media', 'id', due, MEDIA_GROUP);
+  const statements = [
+    `UPDATE media SET removed_at = now(), key_sealed = ''::bytea, filename_sealed = NULL
+     WHERE ${select('expires_at <= now() AND removed_at IS NULL')}`,
+    `DELETE FROM media
+     WHERE ${select(`expires_at <= now() - interval '${MEDIA_DAYS} days' AND removed_at IS NOT NULL`)}`,
+    `DELETE FROM media WHERE ${select(`message_id IS NOT NULL
+       AND NOT EXISTS (SELECT FROM message_contents c WHERE c.message_id = media.message_id)`)}`,
+  ];
+  return {
+    name: 'media',
+    everyMs: EVERY_MS,
+    pass: () => passBatches(statements, MEDIA_GROUP, (statement) => db.$executeRawUnsafe(statement)),
+  };
+}
+
+/**
+ * Removes files that no row references. It locks the key meanwhile, so a row that wants to reference the file waits and then
+ * finds it deleted.
+ */
+export function mediaFileRemovalJob({ db }: JobDependencies, store: MediaStore): Job {
+  return {
+    name: 'media-files',
+    everyMs: EVERY_MS / 2,
+    async pass() {
+      const amount = await db.$transaction(
+        async (tx) => {
+          const rows = await tx.$queryRaw<{ store_key: string }[]>`
+            DELETE FROM store_removals WHERE store_key IN (
+              SELECT store_key FROM store_removals WHERE due_at <= now()
+              ORDER BY due_at LIMIT ${FILES_AT_ONCE} FOR UPDATE SKIP LOCKED)
+            RETURNING store_key`;
+          await Promise.all(rows.map((row) => store.remove(row.store_key)));
+          return rows.length;
+        },
+        { timeout: 60_000 },
+      );
+      return { amount, more: amount === FILES_AT_ONCE };
     },
   };
 }

@@ -1,11 +1,15 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
-import { unconfirmedSendsJob } from './unconfirmed-sends.js';
-import { selectExpired, expireMessagesJob } from './expire-messages.js';
-import { decideRefusal, refuseMessagesJob } from './refuse-messages.js';
 import type { JobDependencies } from './dependencies.js';
-import { isWholeGroup, type WaitingInstance } from './waiting-messages.js';
+import {
+  decideRefusal,
+  expireMessagesJob,
+  refuseMessagesJob,
+  selectExpired,
+  unconfirmedSendsJob,
+  type WaitingInstance,
+} from './waiting-messages.js';
 
 const MINUTE = 60_000;
 const LIMIT = 15 * MINUTE;
@@ -117,8 +121,6 @@ describe('messages of an instance that will not send them', () => {
     expect(await given.queue(instance)).toEqual([]);
     expect(await failures(instance)).toHaveLength(450);
   });
-
-  test('may be more where a whole batch was found', () => expect(isWholeGroup(200)).toBe(true));
 });
 
 describe('which messages have expired', () => {

@@ -1,6 +1,8 @@
-import type { FailureCode, InstanceState } from '@gwk/core/states';
+import { decideWaiting, type FailureCode, type InstanceState } from '@gwk/core/states';
+import { finishOptOut } from '../contacts/contacts.js';
 import { toFields } from '../database/model-columns.js';
-import { failMessages } from '../messages/apply-status.js';
+import { applyStatusUpdates, failMessages, type MessageUpdates } from '../messages/apply-status.js';
+import { NOTHING, passBatches, type Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
 /** An instance with waiting messages. */
@@ -16,7 +18,7 @@ export interface WaitingInstance {
 
 type Deps = Pick<JobDependencies, 'db' | 'sealer'>;
 
-export async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<WaitingInstance[]> {
+async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<WaitingInstance[]> {
   type Row = Omit<WaitingInstance, 'offlineMs' | 'suspendedMs'> & {
     offlineMs: bigint;
     suspendedMs: bigint | null;
@@ -30,7 +32,7 @@ export async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<Waitin
 }
 
 /** Selects waiting messages of an instance; with both limits null it selects none. */
-export interface Which {
+interface Which {
   /** Messages that began to wait when the total offline time was at most this. */
   startedAtMost: number | null;
   /** Minimum wait of those messages, in real time. */
@@ -39,7 +41,7 @@ export interface Which {
   acceptedMsAgo: number | null;
 }
 
-export const ALL: Which = { startedAtMost: Number.MAX_SAFE_INTEGER, waitedMs: 0, acceptedMsAgo: null };
+const ALL: Which = { startedAtMost: Number.MAX_SAFE_INTEGER, waitedMs: 0, acceptedMsAgo: null };
 /** Messages per transaction. */
 const GROUP = 200;
 
@@ -47,12 +49,7 @@ const GROUP = 200;
  * Fails a batch of waiting messages that no engine has attempted; attempted ones may have left.
  * @returns the number of failed messages, at most GROUP
  */
-export async function failWaiting(
-  deps: Deps,
-  instanceId: string,
-  which: Which,
-  code: FailureCode,
-): Promise<number> {
+async function failWaiting(deps: Deps, instanceId: string, which: Which, code: FailureCode): Promise<number> {
   const rows = await deps.db.$queryRaw<{ message_id: string }[]>`
     SELECT * FROM gwk_waiting_messages(${instanceId}::uuid, ${which.startedAtMost}::bigint,
       now() - ${which.waitedMs}::double precision * interval '1 millisecond',
@@ -61,4 +58,106 @@ export async function failWaiting(
   return failMessages({ database: deps.db, sealer: deps.sealer }, ids, { code, message: null });
 }
 
-export const isWholeGroup = (amount: number): boolean => amount === GROUP;
+/** Failure code for the queued messages of an instance that cannot send (never paired, logged out, banned, deleted); null: they wait. */
+export function decideRefusal({
+  state,
+  deleted,
+}: Pick<WaitingInstance, 'state' | 'deleted'>): FailureCode | null {
+  if (deleted) return 'canceled';
+  const verdict = decideWaiting(state);
+  return verdict === 'wait' ? null : verdict;
+}
+
+export function refuseMessagesJob(deps: JobDependencies): Job {
+  return {
+    name: 'refuse',
+    everyMs: 500,
+    pass: async () =>
+      passBatches(await waitingInstances(deps), GROUP, async (instance) => {
+        const code = decideRefusal(instance);
+        return code === null ? 0 : failWaiting(deps, instance.instanceId, ALL, code);
+      }),
+  };
+}
+
+/**
+ * Selects the messages of an instance that have waited too long (docs/interface.md). Only time counts in which the instance
+ * was offline or the account suspended. Null: none can have expired.
+ */
+export function selectExpired(instance: WaitingInstance, afterMs: number): Which | null {
+  const { offlineMs, suspendedMs } = instance;
+  const startedAtMost = offlineMs >= afterMs ? offlineMs - afterMs : null;
+  const acceptedMsAgo = suspendedMs !== null && suspendedMs >= afterMs ? afterMs : null;
+  return startedAtMost === null && acceptedMsAgo === null
+    ? null
+    : { startedAtMost, waitedMs: afterMs, acceptedMsAgo };
+}
+
+export function expireMessagesJob(deps: JobDependencies, expireAfterMs: number): Job {
+  return {
+    name: 'expire',
+    everyMs: 1_000,
+    pass: async () =>
+      passBatches(await waitingInstances(deps), GROUP, async (instance) => {
+        const which = selectExpired(instance, expireAfterMs);
+        return which === null ? 0 : failWaiting(deps, instance.instanceId, which, 'expired');
+      }),
+  };
+}
+
+/**
+ * Fails messages with `timeout` whose sending began longer ago than the limit without an acknowledgement. They are never sent
+ * again, and the conversation continues. A later acknowledgement or receipt corrects the status.
+ */
+export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs: number): Job {
+  const { db, sealer } = deps;
+  return {
+    name: 'unconfirmed-sends',
+    everyMs: 1_000,
+    async pass() {
+      const rows = await db.$queryRaw<{ message_id: string }[]>`
+        SELECT message_id FROM outbox
+        WHERE head AND attempted_at <= now() - ${unconfirmedTimeoutMs}::double precision * interval '1 millisecond'
+        LIMIT ${GROUP}::integer`;
+      const updates = rows.map(({ message_id }) => timedOut(message_id));
+      let amount = 0;
+      await applyStatusUpdates(
+        { database: db, sealer },
+        { messages: updates, hasClaim: () => true },
+        async (changes, events) => {
+          const [row] = await db.$queryRaw<{ made: string[] }[]>`
+          SELECT gwk_update_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
+          amount += row!.made.length;
+          return new Set(row!.made);
+        },
+      );
+      return { amount, more: amount === GROUP };
+    },
+  };
+}
+
+function timedOut(messageId: string): MessageUpdates {
+  const error = { code: 'timeout' as const, message: null };
+  return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date().toISOString(), error }] };
+}
+
+const CONTACTS = 20;
+
+/** Fails the rest of the queued messages of opted-out contacts, beyond those that the opt-out's transaction failed. */
+export function optOutsJob({ db, sealer }: Deps): Job {
+  return {
+    name: 'opt-outs',
+    everyMs: 500,
+    async pass() {
+      const rows = await db.$queryRaw<{ contact_id: string }[]>`
+        SELECT contact_id FROM opt_outs WHERE unfinished ORDER BY contact_id LIMIT ${CONTACTS}::integer`;
+      const result = { ...NOTHING };
+      for (const { contact_id: contactId } of rows) {
+        const { failed, more } = await finishOptOut({ database: db, sealer }, contactId);
+        result.amount += failed;
+        result.more ||= more;
+      }
+      return result;
+    },
+  };
+}

@@ -1,5 +1,5 @@
 import { createLogger } from '@gwk/core/log';
-import { backoff, loop, type Job, type JobResult } from './job.js';
+import { backoff, loop, passBatches, type Job, type JobResult } from './job.js';
 
 const log = createLogger('test', 'fatal');
 
@@ -62,4 +62,10 @@ test.each([
   [3_600_000, 1, 10_000],
 ])('every %d ms, after %d failures in a row: %d ms', (everyMs, failures, expected) => {
   expect(backoff(everyMs, failures)).toBe(expected);
+});
+
+test('adds up the batches of a pass, and has more work after a full batch', async () => {
+  const identity = (amount: number) => Promise.resolve(amount);
+  expect(await passBatches([3, 200, 5], 200, identity)).toEqual({ amount: 208, more: true });
+  expect(await passBatches([3, 199], 200, identity)).toEqual({ amount: 202, more: false });
 });

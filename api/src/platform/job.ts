@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import type { Logger } from '@gwk/core/log';
 
 /** Periodic work. Several workers may run it at the same time. */
@@ -17,6 +18,21 @@ export interface JobResult {
 }
 
 export const NOTHING: JobResult = { amount: 0, more: false };
+
+/** Processes one batch of each part. More work is due if a batch was full. */
+export async function passBatches<T>(
+  parts: readonly T[],
+  size: number,
+  process: (part: T) => Promise<number>,
+): Promise<JobResult> {
+  const result = { ...NOTHING };
+  for (const part of parts) {
+    const amount = await process(part);
+    result.amount += amount;
+    result.more ||= amount === size;
+  }
+  return result;
+}
 
 const MAX_BACKOFF_MS = 10_000;
 
@@ -60,5 +76,5 @@ export async function loop(
 }
 
 export function backoff(everyMs: number, failures: number): number {
-  return Math.min(MAX_BACKOFF_MS, Math.max(everyMs, 100) * 2 ** Math.min(failures - 1, 10));
+  return backoffDelay({ firstMs: Math.max(everyMs, 100), maxMs: MAX_BACKOFF_MS, jitter: 0 }, failures);
 }
