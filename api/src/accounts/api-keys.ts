@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { Batcher } from '@gwk/core/batcher';
 import { API_KEY_PREFIX, type Scope } from '@gwk/core/scopes';
 import type { Queryable } from '../database/database.js';
@@ -44,13 +45,14 @@ export function hashApiKey(key: string): string {
  * batched, so a flood of invalid keys costs one statement per turn of the event loop.
  */
 export class KeyDirectory {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries: ExpiringMap<Entry>;
   readonly #asking = new Map<string, Promise<Entry>>();
   readonly #lookups: Batcher<string, Caller | null>;
   readonly #now: () => number;
 
   constructor(database: Queryable, now: () => number = () => performance.now()) {
     this.#now = now;
+    this.#entries = new ExpiringMap({ max: MAX_ENTRIES, ttlMs: MAX_AGE_MS }, now);
     this.#lookups = new Batcher({
       run: (hashes) => findCallers(database, hashes),
       deadlineMs: LOOKUP_DEADLINE_MS,
@@ -87,15 +89,8 @@ export class KeyDirectory {
   }
 
   #keep(hashed: string, entry: Entry): Entry {
-    if (this.#entries.size >= MAX_ENTRIES && !this.#entries.has(hashed)) this.#forgetOld();
     this.#entries.set(hashed, entry);
     return entry;
-  }
-
-  #forgetOld(): void {
-    const before = this.#now() - MAX_AGE_MS;
-    for (const [hashed, { askedAt }] of this.#entries) if (askedAt < before) this.#entries.delete(hashed);
-    if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
   }
 }
 

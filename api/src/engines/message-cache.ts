@@ -1,12 +1,7 @@
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { MessageRow } from '../messages/apply-status.js';
 
-const REMEMBER_MS = 15_000;
-const MAX_ENTRIES = 20_000;
-
-interface Known {
-  row: MessageRow;
-  at: number;
-}
+const LIMITS = { max: 20_000, ttlMs: 15_000 };
 
 /**
  * Cache of message facts for 15 s: reports that a message was sent, delivered and read arrive within seconds, mostly at the
@@ -17,20 +12,16 @@ interface Known {
  * contacts, events may show the former name for 15 s.
  */
 export class MessageCache {
-  /** Oldest first. */
-  readonly #byId = new Map<string, Known>();
-  readonly #idOf = new Map<string, string>();
+  readonly #byId: ExpiringMap<{ row: MessageRow; at: number }>;
+  readonly #idOf: ExpiringMap<string>;
 
-  constructor(private readonly now = (): number => performance.now()) {}
+  constructor(private readonly now = (): number => performance.now()) {
+    this.#byId = new ExpiringMap(LIMITS, now);
+    this.#idOf = new ExpiringMap(LIMITS, now);
+  }
 
   remember(row: MessageRow): void {
-    this.forget(row.id);
-    const at = this.now();
-    for (const [id, known] of this.#byId) {
-      if (this.#byId.size < MAX_ENTRIES && at - known.at < REMEMBER_MS) break;
-      this.forget(id);
-    }
-    this.#byId.set(row.id, { row, at });
+    this.#byId.set(row.id, { row, at: this.now() });
     if (row.waMessageId !== null) this.#idOf.set(nameOf(row.instanceId, row.waMessageId), row.id);
   }
 
@@ -43,17 +34,11 @@ export class MessageCache {
       'message_id' in named ? named.message_id : this.#idOf.get(nameOf(instanceId, named.wa_message_id));
     const known = id === undefined ? undefined : this.#byId.get(id);
     if (!known || known.row.instanceId !== instanceId) return undefined;
-    const age = this.now() - known.at;
-    if (age >= REMEMBER_MS) return undefined;
-    return { ...known.row, now: new Date(known.row.now.getTime() + age) };
+    return { ...known.row, now: new Date(known.row.now.getTime() + this.now() - known.at) };
   }
 
   forget(messageId: string): void {
-    const known = this.#byId.get(messageId);
-    if (!known) return;
     this.#byId.delete(messageId);
-    const { instanceId, waMessageId } = known.row;
-    if (waMessageId !== null) this.#idOf.delete(nameOf(instanceId, waMessageId));
   }
 }
 

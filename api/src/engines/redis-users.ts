@@ -1,3 +1,4 @@
+import { withTimeout } from '@gwk/core/async/timeout';
 import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/encryption';
@@ -124,18 +125,12 @@ export class RedisUsers {
   /** Never waits for an unavailable Redis: the engine requests its user again (`redis-user`) when Redis is back. */
   async #send(instanceId: string, command: string[]): Promise<boolean> {
     if (!this.redis.isReady) return false;
-    const late = AbortSignal.timeout(ANSWER_WITHIN_MS);
-    const answer = this.redis.sendCommand(command);
     try {
-      await Promise.race([
-        answer,
-        new Promise((_, reject) =>
-          late.addEventListener('abort', () => reject(new Error('no answer from Redis'))),
-        ),
-      ]);
+      await withTimeout<unknown>(this.redis.sendCommand(command), ANSWER_WITHIN_MS, () => {
+        throw new Error('no answer from Redis');
+      });
       return true;
     } catch (error) {
-      answer.catch(() => undefined);
       this.log.warn({ instance: instanceId, command: command[0], err: error }, 'Redis user not changed');
       return false;
     }

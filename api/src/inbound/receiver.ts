@@ -1,4 +1,6 @@
+import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { Batcher } from '@gwk/core/batcher';
+import pLimit from 'p-limit';
 import type { Logger } from '@gwk/core/log';
 import type { Policy, PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Sealer } from '@gwk/core/encryption';
@@ -12,7 +14,6 @@ import { messageMetrics } from '../platform/metrics/messages.js';
 import { parseArrival, namesToLink, type Arrival, type InboundItem } from './arrival.js';
 import { decide, type Meaning, type Word } from './decide.js';
 import { gather, type Known } from './gather.js';
-import { KeyedQueue } from './keyed-queue.js';
 import { receiveWord } from './words.js';
 import { write, type Entry, type Result } from './write.js';
 
@@ -57,7 +58,8 @@ export class Receiver {
   readonly #deps: ReceiverDeps;
   readonly #policies: PolicyResolver;
   readonly #batcher: Batcher<InboundItem, Outcome>;
-  readonly #words = new KeyedQueue(WORDS_AT_ONCE);
+  readonly #conversations = new KeyedLock();
+  readonly #limit = pLimit(WORDS_AT_ONCE);
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
@@ -77,7 +79,9 @@ export class Receiver {
     const { arrival } = outcome;
     // Failing a long queue takes time, so only later messages of the same conversation wait for it.
     const key = `${arrival.instanceId} ${arrival.chat.name}`;
-    return receivedAs(await this.#words.take(key, () => this.#receiveSeparately(arrival)));
+    return receivedAs(
+      await this.#conversations.run(key, () => this.#limit(() => this.#receiveSeparately(arrival))),
+    );
   }
 
   async #receiveAll(items: readonly InboundItem[]): Promise<Outcome[]> {

@@ -21,8 +21,8 @@ export function createInstance(
   const options = projectionOptions(services);
   const create = (tx: Prisma.TransactionClient) =>
     createWithin(tx, { services, caller, options, ...request });
-  return services.clusterCalls
-    .run(() => services.db.$transaction(create))
+  return services
+    .limitClusterCalls(() => services.db.$transaction(create))
     .catch((error: unknown) => {
       throw toWriteProblem(error);
     });

@@ -36,7 +36,7 @@ export async function updateInstance(
   const update = (tx: Prisma.TransactionClient) => updateWithin(tx, services, caller, change);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await services.clusterCalls.run(() => services.db.$transaction(update));
+      return await services.limitClusterCalls(() => services.db.$transaction(update));
     } catch (error) {
       if (!(error instanceof ResourceConflict) || attempt === TRIES) throw toWriteProblem(error);
     }

@@ -5,7 +5,6 @@ import type { Exchange, Named, Reply } from '../http/exchange.js';
 import type { Observer } from '../http/respond.js';
 import type { MediaFiles, MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
-import { parseRange } from './range.js';
 import { FileMissing } from './store/store.js';
 
 interface DownloadDeps {
@@ -84,7 +83,7 @@ function buildHeaders(row: MediaRow, requestId: string, etag: string): string[] 
 }
 
 /** RFC 6266 header value with the name in UTF-8, percent-encoded so that it cannot end the header. */
-export function disposition(filename: string | null): string {
+function disposition(filename: string | null): string {
   if (filename === null) return 'attachment';
   const encoded = encodeURIComponent(filename.toWellFormed()).replace(
     /['()*]/g,
@@ -102,4 +101,25 @@ function end(
   res.writeHead(status, head);
   res.end();
   observer.answered(req, status);
+}
+
+/** Part of a file requested by a `Range` header (RFC 9110), both ends included. */
+type RequestedRange =
+  { kind: 'whole' } | { kind: 'part'; start: number; end: number } | { kind: 'unsatisfiable' };
+
+const WHOLE: RequestedRange = { kind: 'whole' };
+const ONE_RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
+
+/** Ignores several ranges, other units and malformed headers, as RFC 9110 allows: the whole file is sent. */
+function parseRange(header: string | undefined, size: number): RequestedRange {
+  const [, first = '', last = ''] = ONE_RANGE.exec(header ?? '') ?? [];
+  if (first === '' && last === '') return WHOLE;
+  if (first === '') return rangeWithin(Math.max(0, size - Number(last)), size - 1, size);
+  if (last === '') return rangeWithin(Number(first), size - 1, size);
+  if (Number(last) < Number(first)) return WHOLE;
+  return rangeWithin(Number(first), Math.min(Number(last), size - 1), size);
+}
+
+function rangeWithin(start: number, end: number, size: number): RequestedRange {
+  return start >= size ? { kind: 'unsatisfiable' } : { kind: 'part', start, end };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@gwk/core/log';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import { createClient } from 'redis';
 
 /**
@@ -17,7 +18,7 @@ export interface RedisOptions {
 const CONNECT_TIMEOUT_MS = 2_000;
 const PING_EVERY_MS = 1_000;
 const SILENCE_MS = 3_000;
-const MAX_RETRY_MS = 1_000;
+const RECONNECT = { firstMs: 60, maxMs: 1_250, jitter: 0.4 };
 const MAX_QUEUED_COMMANDS = 100_000;
 
 export type Redis = ReturnType<typeof openRedis>;
@@ -37,8 +38,7 @@ export function openRedis({ url, ca, program, log }: RedisOptions) {
       ...(ca !== undefined && url.startsWith('rediss:') && { tls: true as const, ca }),
       connectTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: SILENCE_MS,
-      reconnectStrategy: (retries) =>
-        Math.min(50 * 2 ** Math.min(retries, 10), MAX_RETRY_MS) * (0.75 + Math.random() / 2),
+      reconnectStrategy: (retries) => backoffDelay(RECONNECT, retries + 1),
     },
   });
   let unavailable = false;

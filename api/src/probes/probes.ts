@@ -6,7 +6,7 @@ import type { Database } from '../database/database.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Redis } from '../platform/redis.js';
-import { within } from '../platform/with-timeout.js';
+import { resolvesWithin } from '@gwk/core/async/timeout';
 
 export interface HealthOptions {
   db: Database;
@@ -64,7 +64,7 @@ interface Readiness {
 function readinessOf({ db, redis, media, draining }: HealthOptions): () => Promise<Readiness> {
   const postgres = sharedCheck(() => db.$queryRaw`SELECT 1`);
   return async () => {
-    const [answers, writable] = await Promise.all([postgres(), within(writableOf(media), CHECK_MS)]);
+    const [answers, writable] = await Promise.all([postgres(), resolvesWithin(writableOf(media), CHECK_MS)]);
     const checks = {
       postgres: answers ? 'ok' : 'unreachable',
       media: writable ? 'ok' : 'not-writable',
@@ -86,7 +86,7 @@ function sharedCheck(look: () => Promise<unknown>): () => Promise<boolean> {
     const now = performance.now();
     if (!last || now - at >= FRESH_MS) {
       at = now;
-      last = within(look(), CHECK_MS);
+      last = resolvesWithin(look(), CHECK_MS);
     }
     return last;
   };

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import { readPoolUsage, type Database } from '../database/database.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import type { Redis } from '../platform/redis.js';
-import { inTime } from '../platform/with-timeout.js';
+import { resultWithin } from '@gwk/core/async/timeout';
 import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
 
 const REDIS_LIMIT_MS = 1_000;
@@ -29,7 +29,7 @@ export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }
   observedGauge(registry, STORE_METRICS.poolLimit, () => readPoolUsage(db).limit);
   observedGauge(registry, STORE_METRICS.redisSeconds, () => writeSeconds(redis, redisKeys.probe));
   observedGauge(registry, STORE_METRICS.mediaWritable, () =>
-    inTime(media.watch.writable().then(Number), MEDIA_LIMIT_MS, Number.NaN),
+    resultWithin(media.watch.writable().then(Number), MEDIA_LIMIT_MS, Number.NaN),
   );
 }
 
@@ -39,5 +39,5 @@ async function writeSeconds(redis: Redis, key: string): Promise<number> {
   const began = performance.now();
   const written = redis.set(key, '', { expiration: { type: 'PX', value: PROBE_KEPT_MS } });
   const taken = written.then(() => (performance.now() - began) / 1000);
-  return inTime(taken, REDIS_LIMIT_MS, Number.NaN);
+  return resultWithin(taken, REDIS_LIMIT_MS, Number.NaN);
 }

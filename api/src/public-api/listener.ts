@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
+import { resolvesWithin } from '@gwk/core/async/timeout';
 import type { Clock } from '@gwk/core/clock';
 import { AccessLog } from './access-log.js';
 import { createApp, type PublicApp } from './app.js';
@@ -28,15 +29,6 @@ type StopTimes = Pick<ApiConfig, 'drainMs' | 'stopUnreadyMs' | 'stopIdleMs'>;
 const IDLE_CHECK_MS = 1_000;
 /** Time for the final answers (500 with `Retry-After`) to leave after the drain time. */
 const FINAL_RESPONSES_MS = 2_000;
-
-/** Waits for the end of the server; calls `late` after the time limit. */
-async function closing(closed: Promise<void>, milliseconds: number, late: () => void): Promise<void> {
-  const timer = new AbortController();
-  const timeout = sleep(milliseconds, 'late', { signal: timer.signal }).catch(() => undefined);
-  const outcome = await Promise.race([closed, timeout]);
-  timer.abort();
-  if (outcome === 'late') late();
-}
 
 class PublicApi implements Observer {
   stopping = false;
@@ -142,8 +134,8 @@ async function drain(server: Server, api: PublicApi, times: StopTimes): Promise<
   await Promise.race([closed, sleep(times.stopIdleMs)]);
   await closeIdle(server);
   const idleCheck = setInterval(() => void closeIdle(server), IDLE_CHECK_MS);
-  await closing(closed, times.drainMs, () => api.app.inFlight.giveUpAll());
-  await closing(closed, FINAL_RESPONSES_MS, () => server.closeAllConnections());
+  if (!(await resolvesWithin(closed, times.drainMs))) api.app.inFlight.giveUpAll();
+  if (!(await resolvesWithin(closed, FINAL_RESPONSES_MS))) server.closeAllConnections();
   await closed;
   clearInterval(idleCheck);
   server.close();

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Sealer } from '@gwk/core/encryption';
 import { toWebhookKey } from '@gwk/core/webhook-signature';
 import { openWebhookSecret } from './secrets.js';
@@ -11,12 +12,11 @@ const MAX_KEYS = 10_000;
  */
 export class SigningKeys {
   readonly #sealer: Sealer;
-  readonly #maxKeys: number;
-  readonly #keys = new Map<string, KeyObject>();
+  readonly #keys: ExpiringMap<KeyObject>;
 
-  constructor(sealer: Sealer, maxKeys = MAX_KEYS) {
+  constructor(sealer: Sealer, max = MAX_KEYS) {
     this.#sealer = sealer;
-    this.#maxKeys = maxKeys;
+    this.#keys = new ExpiringMap({ max, ttlMs: Infinity });
   }
 
   get size(): number {
@@ -30,7 +30,6 @@ export class SigningKeys {
     const cached = this.#keys.get(name);
     if (cached) return cached;
     const key = toWebhookKey(openWebhookSecret(this.#sealer, accountId, sealed));
-    if (this.#keys.size >= this.#maxKeys) this.#keys.delete(this.#keys.keys().next().value!);
     this.#keys.set(name, key);
     return key;
   }

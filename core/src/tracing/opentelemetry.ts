@@ -1,3 +1,4 @@
+import { resultWithin } from '../async/timeout.js';
 import {
   diag,
   DiagLogLevel,
@@ -61,11 +62,7 @@ export function openTracer(
       return wrapSpan(tracer.startSpan(name, options, parseTraceparent(parent)));
     },
     /** Waits at most 3 s, so that an unreachable collector does not delay the exit. */
-    close: () =>
-      Promise.race([
-        provider.shutdown().catch(() => undefined),
-        new Promise<void>((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref()),
-      ]),
+    close: () => resultWithin(provider.shutdown(), CLOSE_TIMEOUT_MS, undefined),
   };
 }
 

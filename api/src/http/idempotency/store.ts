@@ -42,14 +42,6 @@ export type BeginResult =
   | { kind: 'in-progress' }
   | { kind: 'reused' };
 
-export interface Answer {
-  status: number;
-  /** JSON, or undefined for an answer without a body. */
-  body: unknown;
-  /** Set if the instance became known during the work. */
-  instanceId?: string;
-}
-
 /**
  * @returns null if the request has no key
  * @throws Problem `invalid-idempotency-key`
@@ -118,17 +110,15 @@ export class IdempotencyStore {
   }
 
   /** Stores a 2xx answer. Has no effect if another request took the mark over and completed it. */
-  async complete(mark: Mark, answer: Answer): Promise<void> {
-    const sealed = this.#sealer.sealJson(mark.accountId, RESPONSE_COLUMN, answer.body ?? null);
+  async complete(mark: Mark, { status, body }: { status: number; body: unknown }): Promise<void> {
+    const sealed = this.#sealer.sealJson(mark.accountId, RESPONSE_COLUMN, body ?? null);
     await this.#database.$executeRawUnsafe(
       `UPDATE idempotency_records
-       SET status = $2::int, response_sealed = $3::bytea, locked_until = NULL,
-           instance_id = coalesce($4::uuid, instance_id)
+       SET status = $2::int, response_sealed = $3::bytea, locked_until = NULL
        WHERE id = $1::uuid AND status IS NULL`,
       makeRecordId(mark),
-      answer.status,
+      status,
       sealed,
-      answer.instanceId ?? null,
     );
   }
 

@@ -1,4 +1,5 @@
 import type { OutboundContent } from '@gwk/core/resources/message';
+import { backoffDelay } from '@gwk/core/async/backoff';
 import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../../database/database.js';
@@ -28,8 +29,7 @@ const MARGIN_MS = 60_000;
 const TEMPORARY_RETRIES_MS = [2_000, 10_000];
 /** Faults that are not the file's (no store, no ffmpeg) are retried for about 15 minutes. */
 const MAX_ATTEMPTS = 12;
-const FAULT_RETRY_MS = 5_000;
-const MAX_FAULT_RETRY_MS = 120_000;
+const FAULT_RETRY = { firstMs: 5_000, maxMs: 120_000, jitter: 0 };
 /** One account may use 1/2 of the slots, so that its slow servers do not block other accounts. */
 const ACCOUNT_SHARE = 2;
 
@@ -151,8 +151,7 @@ export class Preparer {
 /** Delay before the next attempt in milliseconds. Null: no further attempt. */
 export function retryDelay(error: unknown, attempts: number): number | null {
   if (!(error instanceof MediaUnavailable)) {
-    const delayMs = Math.min(MAX_FAULT_RETRY_MS, FAULT_RETRY_MS * 2 ** (attempts - 1));
-    return attempts < MAX_ATTEMPTS ? delayMs : null;
+    return attempts < MAX_ATTEMPTS ? backoffDelay(FAULT_RETRY, attempts) : null;
   }
   return error.temporary ? (TEMPORARY_RETRIES_MS[attempts - 1] ?? null) : null;
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '@gwk/core/log';
-import { within } from '../../platform/with-timeout.js';
+import { resolvesWithin } from '@gwk/core/async/timeout';
 import type { MediaStore } from './store.js';
 
 const FRESH_MS = 15_000;
@@ -37,7 +37,7 @@ export class StoreWatch {
       fault = error;
       throw error;
     });
-    this.#writable = await within(written, CHECK_TIMEOUT_MS);
+    this.#writable = await resolvesWithin(written, CHECK_TIMEOUT_MS);
     this.#checkedAt = performance.now();
     this.#checking = undefined;
     if (!this.#writable && before !== false)

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { FileRefused, ToolNotStarted, type ToolAnswer, type ToolJob, type ToolRefusal } from './jobs.js';
 
 interface ToolLimits {
@@ -29,11 +30,11 @@ class ToolFailed extends FileRefused {
  */
 export class Tools {
   readonly #limits: ToolLimits;
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  readonly #queue: LimitFunction;
 
   constructor(limits: ToolLimits) {
     this.#limits = limits;
+    this.#queue = pLimit(limits.concurrency);
   }
 
   /** @throws FileRefused, ToolFailed; ToolNotStarted; the signal's reason */
@@ -41,24 +42,13 @@ export class Tools {
     if (this.#limits.ffmpeg === null && (job.tool === 'audio' || job.tool === 'video')) {
       throw new Error('ffmpeg not found: install it, or set GWK_WORKER_FFMPEG');
     }
-    await this.#waitForSlot();
-    try {
+    const answer = await this.#queue(() => {
       signal.throwIfAborted();
-      const answer = await this.#runNow(job, folder, signal);
-      if ('refused' in answer) throw new FileRefused(answer.refused);
-      if ('notRun' in answer) throw new ToolNotStarted(answer.notRun);
-      return answer;
-    } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
-    }
-  }
-
-  async #waitForSlot(): Promise<void> {
-    while (this.#running >= this.#limits.concurrency) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#running += 1;
+      return this.#runNow(job, folder, signal);
+    });
+    if ('refused' in answer) throw new FileRefused(answer.refused);
+    if ('notRun' in answer) throw new ToolNotStarted(answer.notRun);
+    return answer;
   }
 
   #runNow(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer | ToolRefusal> {

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Agent } from 'undici';
-import { Call, WorkerStopping, type StartTimeout } from './call.js';
+import type { Clock } from '@gwk/core/clock';
+import { Call, WorkerStopping } from './call.js';
 import type { PreparedCall } from './types.js';
 
 /** A timer that fires when the test says so. */
@@ -10,11 +11,11 @@ function manualTimeout() {
   let fire = (): void => undefined;
   let ms: number | undefined;
   let cleared = 0;
-  const start: StartTimeout = (end, after) => {
-    [fire, ms] = [end, after];
+  const after: Clock['after'] = (delay, end) => {
+    [fire, ms] = [end, delay];
     return () => cleared++;
   };
-  return { start, fire: () => fire(), ms: () => ms, cleared: () => cleared };
+  return { clock: { after }, fire: () => fire(), ms: () => ms, cleared: () => cleared };
 }
 
 describe('a call without a connection', () => {
@@ -40,8 +41,8 @@ describe('a call without a connection', () => {
   });
 
   test('ends with its own timeout, not with that of the connection', async () => {
-    const { start, fire, ms } = manualTimeout();
-    const { outcome } = new Call(prepared, dispatcher, 300, start);
+    const { clock, fire, ms } = manualTimeout();
+    const { outcome } = new Call(prepared, dispatcher, 300, clock);
     expect(ms()).toBe(300);
     fire();
     const { statusCode, error, latencyMs } = await outcome;
@@ -50,8 +51,8 @@ describe('a call without a connection', () => {
   });
 
   test('ends when the worker stops; a later timeout changes nothing', async () => {
-    const { start, fire } = manualTimeout();
-    const call = new Call(prepared, dispatcher, 10_000, start);
+    const { clock, fire } = manualTimeout();
+    const call = new Call(prepared, dispatcher, 10_000, clock);
     const stopped = expect(call.outcome).rejects.toBeInstanceOf(WorkerStopping);
     call.abort(new WorkerStopping());
     fire();
@@ -71,8 +72,8 @@ test.each<[string, (response: ServerResponse) => void]>([
   const { port } = server.address() as AddressInfo;
   const url = new URL(`http://127.0.0.1:${port}/`);
   const prepared = { claimed: {} as PreparedCall['claimed'], url, headers: {}, body: '{}' };
-  const { start, fire, cleared } = manualTimeout();
-  const { outcome } = new Call(prepared, dispatcher, 400, start);
+  const { clock, fire, cleared } = manualTimeout();
+  const { outcome } = new Call(prepared, dispatcher, 400, clock);
   const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
   const closed = once(response, 'close');
   answer(response);

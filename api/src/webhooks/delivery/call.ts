@@ -1,3 +1,4 @@
+import { processClock, type Clock } from '@gwk/core/clock';
 import type { Dispatcher } from 'undici';
 import type { CallOutcome, PreparedCall } from './types.js';
 
@@ -8,13 +9,6 @@ const MAX_RESPONSE_BYTES = 20_000;
 class CallTimeout extends Error {
   override name = 'CallTimeout';
 }
-/** Starts a timer that ends the call. @returns a function that clears it */
-export type StartTimeout = (end: () => void, ms: number) => () => void;
-
-const startTimeout: StartTimeout = (end, ms) => {
-  const timer = setTimeout(end, ms);
-  return () => clearTimeout(timer);
-};
 
 export class WorkerStopping extends Error {
   override name = 'WorkerStopping';
@@ -48,15 +42,19 @@ export class Call implements Dispatcher.DispatchHandler {
   #response: Buffer = EMPTY;
   #size = 0;
 
-  constructor(prepared: PreparedCall, dispatcher: Dispatcher, timeoutMs: number, start = startTimeout) {
+  constructor(
+    prepared: PreparedCall,
+    dispatcher: Dispatcher,
+    timeoutMs: number,
+    clock: Pick<Clock, 'after'> = processClock,
+  ) {
     this.#prepared = prepared;
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#clearTimeout = start(
-      () => this.abort(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
-      timeoutMs,
+    this.#clearTimeout = clock.after(timeoutMs, () =>
+      this.abort(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
     );
     const { url, headers, body } = prepared;
     const path = `${url.pathname}${url.search}`;

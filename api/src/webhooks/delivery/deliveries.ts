@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { resolvesWithin } from '@gwk/core/async/timeout';
 import { InFlightSet } from '@gwk/core/in-flight-set';
 import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
@@ -127,12 +128,7 @@ export class Deliveries {
     this.#wake();
     const drained = this.#drain();
     const { timeoutMs, drainMs = DRAIN_MS } = this.#deps.options;
-    const drainTimer = new AbortController();
-    await Promise.race([
-      drained,
-      sleep(Math.min(timeoutMs, drainMs), undefined, { signal: drainTimer.signal }).catch(() => undefined),
-    ]);
-    drainTimer.abort();
+    await resolvesWithin(drained, Math.min(timeoutMs, drainMs));
     for (const call of this.#calls.items) call.abort(new WorkerStopping());
     await drained;
   }

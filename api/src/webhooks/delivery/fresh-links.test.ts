@@ -1,5 +1,5 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
-import { refreshLink } from './fresh-links.js';
+import { refreshLink } from './prepare.js';
 
 const uuid = newUuid();
 const id = toPublicId('media', uuid);

@@ -1,12 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import { toPublicId } from '@gwk/core/ids';
+import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { SealError, type Sealer } from '@gwk/core/encryption';
 import { signWebhook } from '@gwk/core/webhook-signature';
 import { openEventText } from '../../events/emit.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
 import type { SigningKeys } from '../signing-keys.js';
-import { LINK_SECONDS, refreshLink } from './fresh-links.js';
 import type { ClaimedDelivery, PreparedCall, Unsendable } from './types.js';
 
 export interface PrepareDeps {
@@ -16,6 +15,8 @@ export interface PrepareDeps {
   links: MediaLinks;
 }
 
+/** Validity of a media link in a webhook, from the time of its attempt. */
+const LINK_SECONDS = 24 * 3_600;
 const USER_AGENT = 'gwk-webhooks/1';
 
 /**
@@ -58,4 +59,16 @@ function buildHeaders(
     'webhook-timestamp': String(timestamp),
     'webhook-signature': signWebhook(keys, id, timestamp, body),
   };
+}
+
+/**
+ * Returns the JSON data of an event with a new link to the received file. Data without a file, or with a file that could
+ * not be downloaded from the network, stays the same byte for byte.
+ */
+export function refreshLink(data: string, link: (mediaId: string) => string): string {
+  if (!data.includes('"media_id":"med_')) return data;
+  const event = JSON.parse(data) as { media?: { media_id?: unknown } };
+  const { media } = event;
+  const id = typeof media?.media_id === 'string' ? fromPublicId('media', media.media_id) : null;
+  return id === null ? data : JSON.stringify({ ...event, media: { ...media, url: link(id) } });
 }
