@@ -1,5 +1,4 @@
 import { PROBLEMS, type ProblemCode } from '../problems.js';
-import { GUIDE } from './guide.js';
 
 /** Statuses after which clients may retry the same request. */
 const RETRIABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);
@@ -9,8 +8,7 @@ const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 /** Renders docs/errors.md from the table of problems. */
 export function renderErrorsPage(): string {
   const rows = CODES.map((code) => {
-    const { status } = PROBLEMS[code];
-    const { when, then } = GUIDE[code];
+    const { status, when, then } = PROBLEMS[code];
     return `| \`${code}\` | ${status} | ${when} | ${then} |`;
   });
   return `${INTRODUCTION}\n| Code | Status | When | Action |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
@@ -41,8 +39,7 @@ An accepted message is not sent yet. If it fails later, its \`status\` and \`err
 
 /** Renders the HTML page of a problem. It loads no scripts or styles. */
 export function renderProblemHtml(code: ProblemCode): string {
-  const { status, title, detail } = PROBLEMS[code];
-  const { when, then } = GUIDE[code];
+  const { status, title, detail, when, then } = PROBLEMS[code];
   const body = [
     `<h1><code>${code}</code></h1>`,
     `<p>${status} ${escape(title)}</p>`,
