@@ -1,25 +1,11 @@
 import { z } from 'zod';
+import { MESSAGE_TYPES } from '../resources/message.js';
 
 // An inbound message, as an engine reports it to the API (engine.ts).
 
 export const uuid = () => z.uuid();
 /** Limited to what Postgres accepts (years from 1), so that no item fails at every retry. */
 export const time = () => z.iso.datetime().refine((text) => !text.startsWith('0000'), 'there is no year 0');
-
-/** Types of inbound messages. */
-const INBOUND_TYPES = [
-  'text',
-  'image',
-  'video',
-  'audio',
-  'document',
-  'sticker',
-  'location',
-  'contact',
-  'poll',
-  'interactive',
-  'other',
-] as const;
 
 /** A click names its option and the clicked message. */
 const Click = z.strictObject({
@@ -77,7 +63,7 @@ export const InboundMessage = z.strictObject({
   from_name: z.string().max(300).nullable(),
   from_me: z.boolean(),
   at: time(),
-  type: z.enum(INBOUND_TYPES),
+  type: z.enum([...MESSAGE_TYPES, 'other']),
   text: z.string().max(70_000).nullable(),
   quoted_wa_message_id: z.string().max(200).nullable(),
   is_forwarded: z.boolean().optional(),

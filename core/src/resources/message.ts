@@ -15,24 +15,9 @@ import {
   TextContent,
 } from './content.js';
 
-/** Types of outbound messages. */
-export const MESSAGE_TYPES = [
-  'text',
-  'image',
-  'video',
-  'document',
-  'audio',
-  'sticker',
-  'location',
-  'contact',
-  'interactive',
-  'poll',
-] as const;
-export type MessageType = (typeof MESSAGE_TYPES)[number];
-
 export const MAX_MENTIONS = 1024;
 
-/** Schema of the content of each type, which is in the field of the same name. */
+/** Schema of the content of each type of outbound message, which is in the field of the same name. */
 export const CONTENTS = {
   text: TextContent,
   image: CaptionedContent,
@@ -44,8 +29,10 @@ export const CONTENTS = {
   contact: ContactContent,
   interactive: InteractiveContent,
   poll: PollContent,
-} as const satisfies Record<MessageType, z.ZodType>;
+} as const;
 type Contents = typeof CONTENTS;
+export type MessageType = keyof Contents;
+export const MESSAGE_TYPES = Object.keys(CONTENTS) as [MessageType, ...MessageType[]];
 const contentFields = Object.fromEntries(
   MESSAGE_TYPES.map((type) => [type, CONTENTS[type].optional()]),
 ) as unknown as { [T in MessageType]: z.ZodOptional<Contents[T]> };
