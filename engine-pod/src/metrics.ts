@@ -14,18 +14,12 @@ const Gauge = require('prom-client/lib/gauge') as typeof client.Gauge;
 const Histogram = require('prom-client/lib/histogram') as typeof client.Histogram;
 
 /** Same names as the default metrics of the other programs, which an engine does not load. */
-const RESIDENT_MEMORY = gauge({
-  name: 'process_resident_memory_bytes',
-  help: 'Resident memory size in bytes.',
-});
-const CPU_SECONDS = counter({
-  name: 'process_cpu_seconds_total',
-  help: 'Total user and system CPU time spent in seconds.',
-});
-const STARTED_AT = gauge({
-  name: 'process_start_time_seconds',
-  help: 'Start time of the process since unix epoch in seconds.',
-});
+const RESIDENT_MEMORY = gauge('process_resident_memory_bytes', 'Resident memory size in bytes.');
+const CPU_SECONDS = counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.');
+const STARTED_AT = gauge(
+  'process_start_time_seconds',
+  'Start time of the process since unix epoch in seconds.',
+);
 
 /** Sources that are read on each scrape. */
 interface MetricSources {

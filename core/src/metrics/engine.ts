@@ -5,62 +5,51 @@ import { counter, gauge, histogram } from './metric.js';
  * GWK_ENGINE_METRICS_INSTANCE is off. The scrape target identifies the others.
  */
 export const ENGINE_METRICS = {
-  connected: gauge({
-    name: 'gwk_instance_connected',
-    help: '1 while the instance is connected to the network.',
-    labelNames: ['instance_id'],
-  }),
-  state: gauge({
-    name: 'gwk_instance_state',
-    help: '1 for the current state of the instance, 0 for the other states.',
-    labelNames: ['instance_id', 'state'],
-  }),
-  messages: counter({
-    name: 'gwk_engine_messages_total',
-    help: 'Messages that this engine finished, by result.',
-    labelNames: ['result'],
-  }),
-  messageSeconds: histogram({
-    name: 'gwk_engine_message_seconds',
-    help: 'Time from the claim of a message to its result.',
-    buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 120, 900],
-  }),
-  resends: counter({
-    name: 'gwk_engine_resends_total',
-    help: 'Messages sent again because the network did not acknowledge them.',
-  }),
-  claims: counter({ name: 'gwk_engine_claims_total', help: 'Successful claim calls.' }),
-  activeConversations: gauge({
-    name: 'gwk_engine_active_conversations',
-    help: 'Conversations with a claimed message. The engine sends one message of a conversation at a time.',
-  }),
-  notifySeconds: histogram({
-    name: 'gwk_engine_notify_seconds',
-    help: 'Time from the notification in Redis about a queued message to its receipt by the engine, by the clocks of both machines.',
-    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 60],
-  }),
-  held: gauge({ name: 'gwk_engine_held_messages', help: 'Claimed messages without a result yet.' }),
-  lease: gauge({
-    name: 'gwk_engine_lease_seconds',
-    help: 'Time until the engine closes its socket unless it renews the lease.',
-  }),
-  redisUp: gauge({ name: 'gwk_engine_redis_up', help: '1 while the engine is connected to Redis.' }),
-  connections: counter({
-    name: 'gwk_engine_connections_total',
-    help: 'Connections to the network made by this engine.',
-  }),
-  disconnections: counter({
-    name: 'gwk_engine_disconnections_total',
-    help: 'Ended connections and failed connection attempts, by reason, including those for pairing.',
-    labelNames: ['reason'],
-  }),
-  received: counter({
-    name: 'gwk_engine_received_total',
-    help: 'Inbound messages of this engine that the API has stored.',
-  }),
-  storeSeconds: histogram({
-    name: 'gwk_engine_session_write_seconds',
-    help: 'Time until a write of session data (Signal keys) is durable.',
-    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
-  }),
+  connected: gauge('gwk_instance_connected', '1 while the instance is connected to the network.', [
+    'instance_id',
+  ]),
+  state: gauge('gwk_instance_state', '1 for the current state of the instance, 0 for the other states.', [
+    'instance_id',
+    'state',
+  ]),
+  messages: counter('gwk_engine_messages_total', 'Messages that this engine finished, by result.', [
+    'result',
+  ]),
+  messageSeconds: histogram(
+    'gwk_engine_message_seconds',
+    'Time from the claim of a message to its result.',
+    [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 120, 900],
+  ),
+  resends: counter(
+    'gwk_engine_resends_total',
+    'Messages sent again because the network did not acknowledge them.',
+  ),
+  claims: counter('gwk_engine_claims_total', 'Successful claim calls.'),
+  activeConversations: gauge(
+    'gwk_engine_active_conversations',
+    'Conversations with a claimed message. The engine sends one message of a conversation at a time.',
+  ),
+  notifySeconds: histogram(
+    'gwk_engine_notify_seconds',
+    'Time from the notification in Redis about a queued message to its receipt by the engine, by the clocks of both machines.',
+    [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 60],
+  ),
+  held: gauge('gwk_engine_held_messages', 'Claimed messages without a result yet.'),
+  lease: gauge(
+    'gwk_engine_lease_seconds',
+    'Time until the engine closes its socket unless it renews the lease.',
+  ),
+  redisUp: gauge('gwk_engine_redis_up', '1 while the engine is connected to Redis.'),
+  connections: counter('gwk_engine_connections_total', 'Connections to the network made by this engine.'),
+  disconnections: counter(
+    'gwk_engine_disconnections_total',
+    'Ended connections and failed connection attempts, by reason, including those for pairing.',
+    ['reason'],
+  ),
+  received: counter('gwk_engine_received_total', 'Inbound messages of this engine that the API has stored.'),
+  storeSeconds: histogram(
+    'gwk_engine_session_write_seconds',
+    'Time until a write of session data (Signal keys) is durable.',
+    [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+  ),
 } as const;

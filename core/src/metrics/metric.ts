@@ -13,22 +13,19 @@ export interface Metric<Label extends string = string> {
   buckets?: number[];
 }
 
-type MetricOptions<Label extends string> = Pick<Metric, 'name' | 'help'> & { labelNames?: readonly Label[] };
+const define =
+  (type: Metric['type']) =>
+  <const Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[] = [],
+  ): Metric<Label> => ({ type, name, help, labelNames });
 
-export const counter = <const Label extends string = never>(
-  options: MetricOptions<Label>,
-): Metric<Label> => ({
-  type: 'counter',
-  labelNames: [],
-  ...options,
-});
-
-export const gauge = <const Label extends string = never>(options: MetricOptions<Label>): Metric<Label> => ({
-  type: 'gauge',
-  labelNames: [],
-  ...options,
-});
-
+export const counter = define('counter');
+export const gauge = define('gauge');
 export const histogram = <const Label extends string = never>(
-  options: MetricOptions<Label> & { buckets: number[] },
-): Metric<Label> & { buckets: number[] } => ({ type: 'histogram', labelNames: [], ...options });
+  name: string,
+  help: string,
+  buckets: number[],
+  labelNames: readonly Label[] = [],
+) => ({ type: 'histogram', name, help, labelNames, buckets }) satisfies Metric<Label>;
