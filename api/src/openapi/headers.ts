@@ -1,14 +1,8 @@
 import type { JsonSchema } from './schema-book.js';
 
-/** Response headers (components.headers). */
-interface Header {
-  description: string;
-  required?: boolean;
-  schema: JsonSchema;
-}
-
 const count: JsonSchema = { type: 'integer', minimum: 0 };
 
+/** Response headers (components.headers). */
 export const HEADERS = {
   'X-Request-ID': {
     description: 'The id of the request: the one that it brought, or a generated one. Quote it to support.',
@@ -48,7 +42,7 @@ export const HEADERS = {
     description: 'The answer is that of an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', const: 'true' },
   },
-} as const satisfies Record<string, Header>;
+} as const satisfies Record<string, JsonSchema>;
 
 export type HeaderName = keyof typeof HEADERS;
 

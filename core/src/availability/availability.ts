@@ -5,39 +5,13 @@ import {
   uptimePercentage,
   type MeasuredInterval,
   type Period,
-  type StateInterval,
+  type StateHistory,
 } from './intervals.js';
 
-export interface AvailabilityInput {
-  /** Intervals that touch the month, and those that lead to an outage that does: oldest first, not overlapping. */
-  intervals: readonly StateInterval[];
-  /** Periods in which the resource suspended the instance. */
-  suspensions: readonly { since: number; until: number | null }[];
-  /** Null: never connected. */
-  firstConnectedAt: number | null;
+export interface AvailabilityInput extends StateHistory {
   /** `YYYY-MM` */
   month: string;
   timezone: string;
-  now: number;
-}
-
-interface Incident {
-  start: number;
-  /** Null: still down. */
-  end: number | null;
-  duration_s: number;
-  state: string;
-  reason: string | null;
-}
-
-export interface Availability {
-  period_start: number;
-  period_end: number;
-  uptime: number | null;
-  up_seconds: number;
-  tracked_seconds: number;
-  incidents: Incident[];
-  days: { date: string; uptime: number | null }[];
 }
 
 const DAY = 86_400_000;
@@ -49,7 +23,7 @@ const DAY = 86_400_000;
  * An incident is unbroken measured time without a connection. It carries the state and reason that opened it, even when
  * it opened before the month.
  */
-export function computeAvailability(input: AvailabilityInput): Availability {
+export function computeAvailability(input: AvailabilityInput) {
   const { firstConnectedAt, now } = input;
   const month = monthPeriod(input.month, input.timezone);
   const isPast = month.end <= now;
@@ -72,7 +46,7 @@ export function computeAvailability(input: AvailabilityInput): Availability {
   };
 }
 
-function groupIncidents(measured: readonly MeasuredInterval[], now: number): Incident[] {
+function groupIncidents(measured: readonly MeasuredInterval[], now: number) {
   const outages: MeasuredInterval[] = [];
   for (const interval of measured) {
     if (interval.up) continue;
@@ -82,6 +56,7 @@ function groupIncidents(measured: readonly MeasuredInterval[], now: number): Inc
   }
   return outages.map(({ start, end, state, reason }) => ({
     start,
+    /** Null: still down. */
     end: end >= now ? null : end,
     duration_s: Math.round((end - start) / 1000),
     state,

@@ -19,9 +19,12 @@ export interface MeasuredInterval extends Period {
   reason: string | null;
 }
 
-interface StateHistory {
+export interface StateHistory {
+  /** Intervals that touch the month, and those that lead to an outage that does: oldest first, not overlapping. */
   intervals: readonly StateInterval[];
+  /** Periods in which the resource suspended the instance. */
   suspensions: readonly { since: number; until: number | null }[];
+  /** Null: never connected. */
   firstConnectedAt: number | null;
   now: number;
 }

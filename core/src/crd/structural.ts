@@ -1,20 +1,9 @@
 import { z } from 'zod';
 
 /** A structural OpenAPI v3 schema, limited to the keywords that the Kubernetes API server supports. */
-export interface StructuralSchema {
-  type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
-  description?: string;
-  default?: unknown;
-  enum?: unknown[];
+export interface StructuralSchema extends Pick<z.core.JSONSchema.BaseSchema, (typeof KEPT)[number]> {
   nullable?: true;
   format?: string;
-  pattern?: string;
-  minLength?: number;
-  maxLength?: number;
-  minimum?: number;
-  maximum?: number;
-  minItems?: number;
-  maxItems?: number;
   items?: StructuralSchema;
   properties?: Record<string, StructuralSchema>;
   required?: string[];

@@ -30,7 +30,7 @@ const MEANINGS: Readonly<Record<keyof typeof RULES, string>> = {
 };
 
 function row([name, rule]: [string, Rule]): string {
-  const [attention, bad] = rule.steps.map(({ at, penalty }) => {
+  const [attention, bad] = rule.steps.map(([at, penalty]) => {
     const bound = rule === RULES.reconnections ? String(at) : `${Number((at * 100).toFixed(1))} %`;
     return `${rule.side === 'below' ? 'below' : 'from'} ${bound}: -${penalty}`;
   });

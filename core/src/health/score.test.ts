@@ -118,6 +118,9 @@ test('never goes below 0', () => {
 });
 
 test('returns the end of the warm-up, or null before the first pairing', () => {
-  expect(compute({ warmUpEndsAt: days(3) })).toMatchObject({ warming_up: true, warmup_ends_at: days(3) });
+  expect(compute({ warmUpEndsAt: days(3) })).toMatchObject({
+    warming_up: true,
+    warmup_ends_at: days(3).toISOString(),
+  });
   expect(compute({ warmUpEndsAt: null })).toMatchObject({ warming_up: true, warmup_ends_at: null });
 });

@@ -1,3 +1,4 @@
+import type { HealthOut } from '../resources/health.js';
 import {
   MIN_CASES,
   LOW_RISK,
@@ -40,27 +41,8 @@ export interface HealthFacts {
   reconnections: number;
 }
 
-interface HealthFactor {
-  key: string;
-  label: string;
-  status: 'ok' | 'attention' | 'bad' | 'info';
-  value: number | null;
-  detail: string;
-  penalty: number;
-}
-
-interface HealthScore {
-  score: number;
-  risk: 'low' | 'medium' | 'high';
-  warming_up: boolean;
-  warmup_ends_at: Date | null;
-  factors: HealthFactor[];
-  recommendations: string[];
-}
-
-interface ScoredFactor extends HealthFactor {
-  recommendation?: string;
-}
+type HealthScore = Omit<HealthOut, 'instance_id' | 'computed_at'>;
+type ScoredFactor = HealthOut['factors'][number] & { recommendation?: string };
 
 const DAY_MS = 86_400_000;
 const RECENT_MS = 7 * DAY_MS;
@@ -87,7 +69,7 @@ export function computeHealthScore(facts: HealthFacts): HealthScore {
     score,
     risk: score >= LOW_RISK ? 'low' : score >= MEDIUM_RISK ? 'medium' : 'high',
     warming_up: isWarmingUp(facts),
-    warmup_ends_at: facts.warmUpEndsAt,
+    warmup_ends_at: facts.warmUpEndsAt?.toISOString() ?? null,
     factors: factors.map(({ recommendation: _, ...factor }) => factor),
     recommendations: factors.flatMap(({ recommendation }) => recommendation ?? []),
   };
@@ -103,12 +85,14 @@ function ratio(rule: Rule, part: number, whole: number): ScoredFactor {
   return amount(rule, part / whole, `${part} de ${whole} (${percent(part / whole)}) em 7 dias.`);
 }
 
+const STATUSES = ['attention', 'bad'] as const;
+
 function amount(rule: Rule, value: number, detail: string): ScoredFactor {
   const { key, label, recommendation } = rule;
-  const reached = rule.steps.filter(({ at }) => (rule.side === 'below' ? value < at : value >= at)).at(-1);
+  const reached = rule.steps.findLastIndex(([at]) => (rule.side === 'below' ? value < at : value >= at));
   const base = { key, label, value: Math.round(value * 10_000) / 10_000, detail };
-  if (!reached) return { ...base, status: 'ok', penalty: 0 };
-  return { ...base, status: reached.status, penalty: reached.penalty, recommendation };
+  if (reached < 0) return { ...base, status: 'ok', penalty: 0 };
+  return { ...base, status: STATUSES[reached]!, penalty: rule.steps[reached]![1], recommendation };
 }
 
 /** With a limit of 0 the instance writes to no new contact, which is not unhealthy. */

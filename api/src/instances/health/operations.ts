@@ -17,14 +17,12 @@ export const healthOperations = [
     async handle({ caller, params, services }) {
       const instance = await findInstance(services.db, caller, params['instance_id']!);
       const facts = await gatherHealthFacts(services.db, instance, services.environmentPolicy);
-      const { warmup_ends_at, ...health } = computeHealthScore(facts);
       return {
         status: 200,
         body: {
           instance_id: toPublicId('instance', instance.id),
           computed_at: facts.now.toISOString(),
-          warmup_ends_at: warmup_ends_at?.toISOString() ?? null,
-          ...health,
+          ...computeHealthScore(facts),
         },
       };
     },
