@@ -112,17 +112,17 @@ export class Sealer {
 
   /** @returns an HMAC-SHA256 of a value that is only compared, never read back */
   fingerprint(scope: string, purpose: string, value: string): Buffer {
-    return this.#fingerprint(this.keys[0]!, scope, [purpose, value]);
+    return this.#fingerprint(this.keys[0]!, scope, purpose, value);
   }
 
   /**
    * @returns the fingerprints with all configured keys, the current one first, to match values from before a rotation
    */
   fingerprints(scope: string, purpose: string, value: string): Buffer[] {
-    return this.keys.map((key) => this.#fingerprint(key, scope, [purpose, value]));
+    return this.keys.map((key) => this.#fingerprint(key, scope, purpose, value));
   }
 
-  #fingerprint(key: EncryptionKey, scope: string, [purpose, value]: [string, string]): Buffer {
+  #fingerprint(key: EncryptionKey, scope: string, purpose: string, value: string): Buffer {
     const secret = this.#keyFor(key, `${scope}\nfingerprint`);
     return createHmac('sha256', secret).update(`${purpose}\n${value}`).digest();
   }

@@ -6,10 +6,9 @@ interface EventDefinition {
   byDefault: boolean;
 }
 
-const define = <T extends Record<string, EventDefinition>>(table: T): T => table;
 const ordinary: EventDefinition = { filterable: true, byDefault: true };
 
-export const EVENTS = define({
+export const EVENTS = {
   'message.received': ordinary,
   'message.sent_from_device': ordinary,
   'message.sent': ordinary,
@@ -28,7 +27,7 @@ export const EVENTS = define({
   'webhook.test': ordinary,
   'contact.opted_out': { filterable: false, byDefault: true },
   'contact.opted_in': { filterable: false, byDefault: true },
-});
+} satisfies Record<string, EventDefinition>;
 
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as [EventType, ...EventType[]];

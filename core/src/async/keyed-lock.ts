@@ -5,8 +5,7 @@ export class KeyedLock {
   /** Resolves to the release function once the caller has the lock. */
   async acquire(name: string): Promise<() => void> {
     const before = this.#tails.get(name);
-    let release!: () => void;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const tail = (before ?? Promise.resolve()).then(() => held);
     this.#tails.set(name, tail);
     await before;

@@ -1,13 +1,8 @@
-interface VoteChange {
-  chosen: number[];
-  withdrawn: number[];
-}
-
 /**
  * Difference between two votes of one voter. The network sends the whole selection each time; gwk reports each option
  * that was selected or withdrawn. The numbers are positions of options in the poll.
  */
-export function diffVote(before: readonly number[], now: readonly number[]): VoteChange {
+export function diffVote(before: readonly number[], now: readonly number[]) {
   const [old, present] = [new Set(before), new Set(now)];
   return {
     withdrawn: [...old].filter((position) => !present.has(position)),
