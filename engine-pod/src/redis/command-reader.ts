@@ -2,9 +2,8 @@ import type { Logger } from '@gwk/core/log';
 import { decodeCommand, type Command, type CommandReply } from '@gwk/core/protocol/commands';
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { RedisConnection } from './connection.js';
-import { GroupReader } from './group-reader.js';
+import { readGroup, type StreamEntry } from './group-reader.js';
 import type { ReconnectingLink } from './reconnecting-link.js';
-import type { StreamEntry } from './streams.js';
 
 /** Returns the result of a command. A CommandError becomes a reply with its code and message. */
 type CommandHandler = (args: string) => unknown;
@@ -24,7 +23,6 @@ export interface CommandReaderOptions {
   keys: RedisKeys;
   key: Uint8Array;
   epoch: number;
-  /** A link of its own, because reads block. */
   link: ReconnectingLink;
   /** The link for replies, because the reading one is mostly blocked. */
   publisher: ReconnectingLink;
@@ -42,24 +40,21 @@ const BATCH = 16;
 export class CommandReader {
   readonly #options: CommandReaderOptions;
   readonly #stream: string;
-  readonly #reader: GroupReader;
   readonly #executing = new Set<Promise<void>>();
 
   constructor(options: CommandReaderOptions) {
     this.#options = options;
     this.#stream = options.keys.commands(options.instanceId);
-    this.#reader = new GroupReader({
-      stream: this.#stream,
-      epoch: options.epoch,
-      link: options.link,
-      batch: BATCH,
-      opened: async () => {},
-      handle: (entries, connection) => this.#handleEntries(entries, connection),
-    });
   }
 
   run(): Promise<void> {
-    return this.#reader.run();
+    return readGroup({
+      stream: this.#stream,
+      epoch: this.#options.epoch,
+      link: this.#options.link,
+      batch: BATCH,
+      handle: (entries, connection) => this.#handleEntries(entries, connection),
+    });
   }
 
   async #handleEntries(entries: StreamEntry[], connection: RedisConnection): Promise<void> {

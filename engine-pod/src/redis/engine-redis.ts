@@ -3,7 +3,7 @@ import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { CommandReader, type CommandReaderOptions } from './command-reader.js';
 import type { RedisAddress } from './connection.js';
-import { createNotificationReader, type NotificationReaderOptions } from './notifications.js';
+import { readNotifications, type NotificationReaderOptions } from './notifications.js';
 import { ReconnectingLink } from './reconnecting-link.js';
 import { RedisWriter } from './writer.js';
 
@@ -31,41 +31,33 @@ interface EngineRedisOptions extends Pick<
  *     writer.ts ───────▶ heartbeat key, acknowledged entries
  */
 export class EngineRedis {
-  readonly #links: {
-    notifications: ReconnectingLink;
-    commands: ReconnectingLink;
-    writer: ReconnectingLink;
-  };
+  readonly #options: EngineRedisOptions;
+  readonly #links: Record<'notifications' | 'commands' | 'writer', ReconnectingLink>;
   readonly #writer: RedisWriter;
   readonly #commands: CommandReader;
-  readonly #run: () => Promise<void>[];
   #restoring: Promise<void> | undefined;
 
   constructor(options: EngineRedisOptions) {
-    const { address, keys, instanceId, epoch, log } = options;
-    const restoreUser = (): Promise<void> => this.#restore(options.restoreUser);
+    const { address, log } = options;
+    this.#options = options;
     const link = (name: string): ReconnectingLink =>
-      new ReconnectingLink({ address, restoreUser, log: log.child({ link: name }) });
+      new ReconnectingLink({
+        address,
+        restoreUser: () => this.#restoreUser(),
+        log: log.child({ link: name }),
+      });
     this.#links = {
       notifications: link('notifications'),
       commands: link('commands'),
       writer: link('writer'),
     };
     this.#writer = new RedisWriter({ ...options, link: this.#links.writer });
-    const notifications = createNotificationReader({
-      ...options,
-      stream: keys.sends(instanceId),
-      epoch,
-      link: this.#links.notifications,
-      acknowledge: (entries) => this.#writer.acknowledge(entries),
-    });
     this.#commands = new CommandReader({
       ...options,
       key: options.commandKey,
       link: this.#links.commands,
       publisher: this.#links.writer,
     });
-    this.#run = () => [notifications.run(), this.#commands.run(), this.#writer.run()];
   }
 
   get up(): boolean {
@@ -73,7 +65,14 @@ export class EngineRedis {
   }
 
   start(): void {
-    for (const running of this.#run()) void running;
+    void readNotifications({
+      ...this.#options,
+      stream: this.#options.keys.sends(this.#options.instanceId),
+      link: this.#links.notifications,
+      acknowledge: (entries) => this.acknowledge(entries),
+    });
+    void this.#commands.run();
+    void this.#writer.run();
   }
 
   /** Resolves once the commands in progress have been answered. */
@@ -95,8 +94,8 @@ export class EngineRedis {
   }
 
   /** All links lose the user at once. One call restores it for all. */
-  #restore(restoreUser: () => Promise<void>): Promise<void> {
-    this.#restoring ??= restoreUser().finally(() => (this.#restoring = undefined));
+  #restoreUser(): Promise<void> {
+    this.#restoring ??= this.#options.restoreUser().finally(() => (this.#restoring = undefined));
     return this.#restoring;
   }
 }

@@ -1,12 +1,10 @@
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
-import { GroupReader } from './group-reader.js';
+import { readGroup, type StreamEntry } from './group-reader.js';
 import type { ReconnectingLink } from './reconnecting-link.js';
-import type { StreamEntry } from './streams.js';
 
 export interface NotificationReaderOptions {
   stream: string;
   epoch: number;
-  /** A link of its own, because reads block. */
   link: ReconnectingLink;
   /**
    * Requests a claim. Resolves when a claim that begins after this call is answered, or when none is possible now.
@@ -34,7 +32,7 @@ function startSpans(entries: readonly StreamEntry[]): Span[] {
  * once a claim was made. It is acknowledged then, or with the outcome of its message if the claim took it. Small
  * batches are read one after the other, so a long stream costs no memory.
  */
-export function createNotificationReader(options: NotificationReaderOptions): GroupReader {
+export function readNotifications(options: NotificationReaderOptions): Promise<void> {
   const { stream, epoch, link, notify, keep, acknowledge } = options;
   const handle = async (entries: StreamEntry[]): Promise<void> => {
     // The id of a stream entry begins with its time.
@@ -47,5 +45,5 @@ export function createNotificationReader(options: NotificationReaderOptions): Gr
     if (done.length > 0) acknowledge(done.map(({ id }) => id));
   };
   // Redis may have lost notifications, so a claim is made whenever the stream is opened.
-  return new GroupReader({ stream, epoch, link, batch: BATCH, opened: notify, handle });
+  return readGroup({ stream, epoch, link, batch: BATCH, opened: notify, handle });
 }
