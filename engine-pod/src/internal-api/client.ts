@@ -68,9 +68,8 @@ export class InternalApiClient {
     route: R,
     body: CallBody<R>,
     timeoutMs?: number,
-    traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    return this.#send(route, { ...body, ...this.#nextNumber(route) }, timeoutMs, traceparent);
+    return this.#send(route, { ...body, ...this.#nextNumber(route) }, timeoutMs);
   }
 
   /** A call keeps its number on every retry, except for claims: each attempt has its own. */
@@ -96,13 +95,9 @@ export class InternalApiClient {
    * Retries until answered. Only for idempotent calls.
    * @throws ClientClosed, InternalApiRefusal (`invalid`)
    */
-  async callUntilAnswered<R extends EngineRoute>(
-    route: R,
-    body: CallBody<R>,
-    traceparent?: string | null,
-  ): Promise<EngineResponse<R>> {
+  async callUntilAnswered<R extends EngineRoute>(route: R, body: CallBody<R>): Promise<EngineResponse<R>> {
     const numbered = { ...body, ...this.#nextNumber(route) };
-    return this.#untilAnswered(route, () => numbered, traceparent);
+    return this.#untilAnswered(route, () => numbered);
   }
 
   /**
@@ -112,7 +107,7 @@ export class InternalApiClient {
   async claim(
     claimId: string,
     limit: number,
-    traceparent?: string | null,
+    traceparent: string | null,
   ): Promise<EngineResponse<'claims'>['messages']> {
     const attempt = () => {
       const repeated = this.#unanswered;
