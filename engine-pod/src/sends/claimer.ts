@@ -27,7 +27,7 @@ export class Claimer {
   readonly #clock: Clock;
   /** There may be more messages to claim. */
   #notified = false;
-  #claiming = false;
+  #claiming: Promise<void> | undefined;
   /** Id of the last claim until it is answered. Repeating it returns the messages it took. */
   #openClaim: string | undefined;
   #stopped = false;
@@ -35,7 +35,6 @@ export class Claimer {
   #cancelIdleTimer: () => void = () => undefined;
   /** Callers that wait for the answer of a claim that begins after their call. */
   #waiters: (() => void)[] = [];
-  #stopWaiters: (() => void)[] = [];
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
@@ -50,12 +49,7 @@ export class Claimer {
   /** There may be messages to claim. */
   notify(): void {
     this.#notified = true;
-    this.#claimIfPossible();
-  }
-
-  /** A condition for claiming may have improved. */
-  recheck(): void {
-    this.#claimIfPossible();
+    this.recheck();
   }
 
   /** Notifies. Resolves when that claim is answered, or at once when none is possible now. */
@@ -71,21 +65,22 @@ export class Claimer {
     this.#stopped = true;
     this.#cancelPaceTimer();
     this.#cancelIdleTimer();
-    if (this.#claiming) await new Promise<void>((resolve) => this.#stopWaiters.push(resolve));
+    await this.#claiming;
   }
 
-  #claimIfPossible(): void {
+  /** Call after a condition for claiming may have improved. */
+  recheck(): void {
     if (this.#claiming || !this.#notified) return;
     this.#cancelPaceTimer();
     const limit = this.#limit();
     if (limit > 0) {
-      void this.#claim(limit);
+      this.#claiming = this.#claim(limit);
       return;
     }
     this.#releaseWaiters();
     if (this.#stopped || !this.#options.open()) return;
     const delay = this.#options.pacing.delay(this.#clock.now());
-    if (delay > 0) this.#cancelPaceTimer = this.#clock.after(delay, () => this.#claimIfPossible());
+    if (delay > 0) this.#cancelPaceTimer = this.#clock.after(delay, () => this.recheck());
   }
 
   #limit(): number {
@@ -94,7 +89,6 @@ export class Claimer {
   }
 
   async #claim(limit: number): Promise<void> {
-    this.#claiming = true;
     this.#notified = false;
     const waiters = this.#waiters.splice(0);
     this.#options.pacing.take(limit, this.#clock.now());
@@ -112,11 +106,11 @@ export class Claimer {
       // The client is closed, or the API refused the request. The idle timer tries again.
     }
     this.#options.pacing.giveBack(limit - claimed);
-    this.#claiming = false;
-    for (const resume of [...waiters, ...this.#stopWaiters.splice(0)]) resume();
+    this.#claiming = undefined;
+    for (const resume of waiters) resume();
     if (claimed >= limit) this.#notified = true;
     this.#startIdleTimer();
-    if (answered) this.#claimIfPossible();
+    if (answered) this.recheck();
     else this.#releaseWaiters();
   }
 

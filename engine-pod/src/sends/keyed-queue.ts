@@ -11,10 +11,6 @@ export class KeyedQueue<T> {
     return this.#known.size;
   }
 
-  has(id: string): boolean {
-    return this.#known.has(id);
-  }
-
   /** Number of keys with items. */
   get activeKeys(): number {
     return this.#queues.size;
