@@ -5,15 +5,14 @@ import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { EditCommands } from './commands/edit-commands.js';
+import { createEditHandlers } from './commands/edit-commands.js';
 import { Connection } from './connection/connection.js';
 import { createDriver, type NetworkOptions } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { ConnectionCommands } from './commands/connection-commands.js';
 import { EngineMetrics } from './metrics.js';
-import type { LeaseTerm } from './internal-api/lease-timing.js';
-import { Lease, type AcquiredLease } from './internal-api/lease.js';
+import { Lease, type AcquiredLease, type LeaseTerm } from './internal-api/lease.js';
 import { InternalApiClient } from './internal-api/client.js';
 import { BatchSenders } from './internal-api/batch-senders.js';
 import { EngineRedis } from './redis/engine-redis.js';
@@ -60,7 +59,6 @@ export class Engine {
   readonly #pacing: Pacing;
   readonly #claimer: Claimer;
   readonly #sender: Sender;
-  readonly #editCommands: EditCommands;
   readonly #connectionCommands: ConnectionCommands;
   readonly #redis: EngineRedis;
   readonly #idleCollector = new IdleCollector();
@@ -86,10 +84,9 @@ export class Engine {
     this.#gate = new Gate(() => this.#connection.open && this.#lease.valid);
     this.#pacing = new Pacing(acquired.messages_per_minute, performance.now());
     this.#sender = this.#createSender(driver);
-    this.#editCommands = new EditCommands({ driver, gate: this.#gate, ackTimeoutMs: options.ackTimeoutMs });
     this.#connectionCommands = this.#createConnectionCommands(driver);
     this.#claimer = this.#createClaimer();
-    this.#redis = this.#createRedis();
+    this.#redis = this.#createRedis(driver);
     this.metrics = new EngineMetrics(
       options.nameInMetrics ? toPublicId('instance', acquired.instance.id) : null,
       {
@@ -198,7 +195,7 @@ export class Engine {
       storeReceipt: async (receipt) => void (await this.#senders.outcomes.push(toOutcome(receipt))),
       storeInbound: async (message) => {
         await this.#senders.inbound.push(message);
-        this.metrics.received();
+        this.metrics.received.inc();
       },
     };
   }
@@ -273,7 +270,7 @@ export class Engine {
         this.metrics.finished(result, ms);
       },
       resending: (message, attempt) => {
-        this.metrics.resent();
+        this.metrics.resends.inc();
         this.#log.warn({ message_id: message.message_id, attempt }, 'message unconfirmed; sending it again');
       },
     });
@@ -301,14 +298,14 @@ export class Engine {
         this.#claimTraceparent = null;
         const claim = this.#api.claim(claim_id, limit, span.traceparent);
         const messages = await claim.finally(() => span.end());
-        this.metrics.claimed();
+        this.metrics.claims.inc();
         return messages;
       },
       accept: (messages, claimId) => this.#sender.accept(messages, claimId),
     });
   }
 
-  #createRedis(): EngineRedis {
+  #createRedis(driver: Driver): EngineRedis {
     const { acquired, pod } = this.#options;
     const { url, username, password, key_prefix, ca } = acquired.redis;
     return new EngineRedis({
@@ -332,7 +329,7 @@ export class Engine {
         at: new Date().toISOString(),
       }),
       handlers: {
-        ...this.#editCommands.handlers,
+        ...createEditHandlers(driver, this.#gate, this.#options.ackTimeoutMs),
         renew: () => this.#lease.renewNow(),
         ...this.#connectionCommands.handlers,
       },

@@ -36,11 +36,11 @@ export class EngineMetrics {
   readonly #registers = [this.#registry];
   readonly #messages = new Counter({ ...ENGINE_METRICS.messages, registers: this.#registers });
   readonly #seconds = new Histogram({ ...ENGINE_METRICS.messageSeconds, registers: this.#registers });
-  readonly #resends = new Counter({ ...ENGINE_METRICS.resends, registers: this.#registers });
-  readonly #claims = new Counter({ ...ENGINE_METRICS.claims, registers: this.#registers });
+  readonly resends = new Counter({ ...ENGINE_METRICS.resends, registers: this.#registers });
+  readonly claims = new Counter({ ...ENGINE_METRICS.claims, registers: this.#registers });
   readonly #connections = new Counter({ ...ENGINE_METRICS.connections, registers: this.#registers });
   readonly #disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers: this.#registers });
-  readonly #received = new Counter({ ...ENGINE_METRICS.received, registers: this.#registers });
+  readonly received = new Counter({ ...ENGINE_METRICS.received, registers: this.#registers });
   readonly #storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers: this.#registers });
   readonly #notifySeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers: this.#registers });
 
@@ -68,14 +68,6 @@ export class EngineMetrics {
     this.#notifySeconds.observe(Math.max(0, Date.now() - notifiedAt) / 1000);
   }
 
-  resent(): void {
-    this.#resends.inc();
-  }
-
-  claimed(): void {
-    this.#claims.inc();
-  }
-
   stateChanged({ state, reason }: StateChange): void {
     if (state === 'connected') this.#connections.inc();
     if (state === 'disconnected') this.#disconnections.inc({ reason: reason ?? 'unknown' });
@@ -85,10 +77,6 @@ export class EngineMetrics {
   /** A connection of a pairing session ended, which changes no state. */
   pairingEnded(reason: string): void {
     this.#disconnections.inc({ reason });
-  }
-
-  received(): void {
-    this.#received.inc();
   }
 
   async timeStore(write: Promise<unknown>): Promise<void> {

@@ -3,32 +3,12 @@ import { SendFailure, type Driver } from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
 import type { Gate } from '../sends/gate.js';
 
-interface EditCommandOptions {
-  driver: Driver;
-  gate: Gate;
-  ackTimeoutMs: number;
-}
-
 /**
- * Edits, deletions and reactions to messages that were already sent. The network gets them at once or the command
- * fails; nothing is queued.
+ * Handlers for edits, deletions and reactions to messages that were already sent. The network gets them at once or
+ * the command fails; nothing is queued.
  */
-export class EditCommands {
-  readonly #options: EditCommandOptions;
-
-  constructor(options: EditCommandOptions) {
-    this.#options = options;
-  }
-
-  /** Command handlers by command name. */
-  readonly handlers = {
-    edit: (args: string) => this.#send('edit', args),
-    delete: (args: string) => this.#send('delete', args),
-    react: (args: string) => this.#send('react', args),
-  };
-
-  async #send(kind: OutboundEdit['kind'], args: string): Promise<null> {
-    const { driver, gate, ackTimeoutMs } = this.#options;
+export function createEditHandlers(driver: Driver, gate: Gate, ackTimeoutMs: number) {
+  const send = async (kind: OutboundEdit['kind'], args: string): Promise<null> => {
     if (!gate.open) throw toCommandError(SendFailure.notWritten());
     const edit = { ...(JSON.parse(args) as OutboundEdit), kind } as OutboundEdit;
     try {
@@ -37,7 +17,12 @@ export class EditCommands {
       throw error instanceof SendFailure ? toCommandError(error) : error;
     }
     return null;
-  }
+  };
+  return {
+    edit: (args: string) => send('edit', args),
+    delete: (args: string) => send('delete', args),
+    react: (args: string) => send('react', args),
+  };
 }
 
 function toCommandError(failure: SendFailure): CommandError {
