@@ -34,8 +34,12 @@ export class ExpiringMap<T> {
     }
   }
 
-  delete(name: string): void {
-    this.#entries.delete(name);
+  delete(name: string): boolean {
+    return this.#entries.delete(name);
+  }
+
+  clear(): void {
+    this.#entries.clear();
   }
 
   get size(): number {

@@ -1,3 +1,5 @@
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
+
 interface Options {
   /** Seconds; 0: no expiry. */
   stdTTL?: number;
@@ -5,29 +7,19 @@ interface Options {
 
 type Key = string | number;
 
-interface Entry<T> {
-  value: T;
-  until: number;
-}
-
 /** The entries can be fetched again elsewhere, and strangers choose how many come. */
 const MAX_KEYS = 10_000;
 
-/**
- * The part of @cacheable/node-cache that Baileys uses. Values are returned without a copy, and expired ones are
- * removed lazily.
- */
+/** The part of @cacheable/node-cache that Baileys uses. Values are returned without a copy. */
 export default class NodeCache<T = unknown> {
-  readonly #entries = new Map<string, Entry<T>>();
-  readonly #ttlSeconds: number;
+  readonly #entries: ExpiringMap<T>;
 
   constructor({ stdTTL = 0 }: Options = {}) {
-    this.#ttlSeconds = stdTTL;
+    this.#entries = new ExpiringMap({ max: MAX_KEYS, ttlMs: stdTTL > 0 ? stdTTL * 1_000 : Infinity });
   }
 
   get(key: Key): T | undefined {
-    const entry = this.#entries.get(String(key));
-    return entry && entry.until > performance.now() ? entry.value : undefined;
+    return this.#entries.get(String(key));
   }
 
   has(key: Key): boolean {
@@ -39,20 +31,13 @@ export default class NodeCache<T = unknown> {
     return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Record<string, T>;
   }
 
-  set(key: Key, value: T, ttlSeconds = this.#ttlSeconds): boolean {
-    const now = performance.now();
-    // Entries expire in insertion order, so no timer is needed.
-    for (const [oldest, { until }] of this.#entries) {
-      if (until > now && this.#entries.size < MAX_KEYS) break;
-      this.#entries.delete(oldest);
-    }
-    this.#entries.delete(String(key));
-    this.#entries.set(String(key), { value, until: ttlSeconds > 0 ? now + ttlSeconds * 1_000 : Infinity });
+  set(key: Key, value: T): boolean {
+    this.#entries.set(String(key), value);
     return true;
   }
 
-  mset(entries: { key: Key; value: T; ttl?: number }[]): boolean {
-    for (const { key, value, ttl } of entries) this.set(key, value, ttl);
+  mset(entries: { key: Key; value: T }[]): boolean {
+    for (const { key, value } of entries) this.set(key, value);
     return true;
   }
 
