@@ -71,12 +71,12 @@ test.each<[string, InteractiveContent, InteractiveMode, string]>([
 });
 
 test('returns replies and rows as numbered options', () => {
-  expect(renderMenu(more, 'text').options).toEqual([
+  expect(renderMenu(more, 'text').menu.options).toEqual([
     { id: 'yes', label: 'Sim', number: 1 },
     { id: 'no', label: 'Não', number: 2 },
   ]);
-  expect(renderMenu(buttons, 'native').options).toEqual([{ id: 'pay', label: 'Pagar', number: 1 }]);
-  expect(renderMenu(list, 'native').options.map(({ id, number }) => [id, number])).toEqual([
+  expect(renderMenu(buttons, 'native').menu.options).toEqual([{ id: 'pay', label: 'Pagar', number: 1 }]);
+  expect(renderMenu(list, 'native').menu.options.map(({ id, number }) => [id, number])).toEqual([
     ['b', 1],
     ['p', 2],
     ['s', 3],

@@ -1,21 +1,34 @@
-import type { InteractiveContent } from '../resources/content.js';
+import type { InteractiveContent, PollContent } from '../resources/content.js';
 import type { InteractiveMode, Rendering } from '../states.js';
 import type { MenuOption } from './replies.js';
+import type { SentMenu } from './sent-menu.js';
 
 interface RenderedMenu {
   rendered_as: Rendering;
   /** The whole message in mode `text`, otherwise the body of the native message. */
   text: string;
-  options: MenuOption[];
+  menu: SentMenu;
 }
 
 /**
  * Renders an interactive message as text. The modes `text` and `native+text` number reply buttons and rows. Mode `text`
  * also writes out links, phone numbers and codes.
+ *
+ * @param defaultMode for a message that names no mode
  */
-export function renderMenu(content: InteractiveContent, mode: InteractiveMode): RenderedMenu {
-  const options = menuOptions(content);
-  return { rendered_as: chooseRendering(content, mode), text: menuText(content, mode), options };
+export function renderMenu(content: InteractiveContent, defaultMode: InteractiveMode): RenderedMenu {
+  const mode = content.mode ?? defaultMode;
+  const menu: SentMenu = { kind: 'interactive', mode, options: menuOptions(content), selectable: null };
+  return { rendered_as: chooseRendering(content, mode), text: menuText(content, mode), menu };
+}
+
+export function buildPollMenu({ options, selectable }: PollContent): SentMenu {
+  return {
+    kind: 'poll',
+    mode: 'native',
+    options: options.map(({ id, label }) => ({ id, label, number: null })),
+    selectable,
+  };
 }
 
 function chooseRendering(content: InteractiveContent, mode: InteractiveMode): Rendering {

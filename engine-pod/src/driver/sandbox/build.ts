@@ -1,4 +1,4 @@
-import { renderMenu } from '@gwk/core/menus/menu-text';
+import { buildPollMenu, renderMenu } from '@gwk/core/menus/menu-text';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
@@ -29,7 +29,7 @@ const BUILDERS: Record<MessageType, Builder> = {
   location: copyContent,
   contact: copyContent,
   interactive: renderInteractive,
-  poll: renderPoll,
+  poll: ({ poll }) => ({ body: { poll }, menu: buildPollMenu(poll!) }),
 };
 
 /** @throws SendFailure for a type without a builder: content of a newer release */
@@ -69,18 +69,9 @@ export function buildEdit({ kind, message, ...edit }: OutboundEdit): Buffer {
 }
 
 function renderInteractive({ interactive }: OutboundContent, ofInstance: InteractiveMode): RenderedBody {
-  const content = interactive!;
-  const mode = content.mode ?? ofInstance;
-  const { rendered_as, text, options } = renderMenu(content, mode);
-  const menu: SentMenu = { kind: 'interactive', mode, options, selectable: null };
-  if (mode === 'text') return { body: { text: { body: text } }, rendered_as, menu };
-  const { footer, buttons, list } = content;
+  const { rendered_as, text, menu } = renderMenu(interactive!, ofInstance);
+  if (menu.mode === 'text') return { body: { text: { body: text } }, rendered_as, menu };
+  const { footer, buttons, list } = interactive!;
   const native = { body: text, ...(footer && { footer }), ...(buttons ? { buttons } : { list }) };
   return { body: { interactive: native }, rendered_as, menu };
-}
-
-function renderPoll({ poll }: OutboundContent): RenderedBody {
-  const options = poll!.options.map(({ id, label }) => ({ id, label, number: null }));
-  const menu: SentMenu = { kind: 'poll', mode: 'native', options, selectable: poll!.selectable };
-  return { body: { poll }, menu };
 }

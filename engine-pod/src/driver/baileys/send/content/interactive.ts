@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import { renderMenu } from '@gwk/core/menus/menu-text';
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { Button, InteractiveContent } from '@gwk/core/resources/content';
 import type { Renderer, RenderedMessage } from './renderer.js';
 
 /** Renders buttons and lists as native flow (for current apps), in the legacy form, or as text. */
 export const renderInteractive: Renderer = ({ content, mode: instanceMode }) => {
   const interactive = content.interactive!;
-  const mode = interactive.mode ?? instanceMode;
-  const { rendered_as, text, options } = renderMenu(interactive, mode);
-  const menu: SentMenu = { kind: 'interactive', mode, options, selectable: null };
-  if (mode === 'text') return { message: { extendedTextMessage: { text } }, rendered_as, menu };
+  const { rendered_as, text, menu } = renderMenu(interactive, instanceMode);
+  if (menu.mode === 'text') return { message: { extendedTextMessage: { text } }, rendered_as, menu };
   const render = FORMS[rendered_as as keyof typeof FORMS];
   return { rendered_as, menu, ...render(interactive, text) };
 };

@@ -1,10 +1,8 @@
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import { buildPollMenu } from '@gwk/core/menus/menu-text';
 import type { Renderer } from './renderer.js';
 
 export const renderPoll: Renderer = ({ content, secret }) => {
   const poll = content.poll!;
-  const options = poll.options.map(({ id, label }) => ({ id, label, number: null }));
-  const menu: SentMenu = { kind: 'poll', mode: 'native', options, selectable: poll.selectable };
   const creation = {
     name: poll.name,
     options: poll.options.map(({ label }) => ({ optionName: label })),
@@ -15,6 +13,6 @@ export const renderPoll: Renderer = ({ content, secret }) => {
   return {
     message: { messageContextInfo: { messageSecret: secret }, [kind]: creation },
     nodes: [{ tag: 'meta', attrs: { polltype: 'creation' } }],
-    menu,
+    menu: buildPollMenu(poll),
   };
 };
