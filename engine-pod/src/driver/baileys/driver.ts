@@ -33,6 +33,7 @@ import { decodeBuiltMessage, type BuiltMessage } from './send/built-message.js';
 import { buildEdit } from './send/build-edit.js';
 import { listenForRestriction } from './send/restriction.js';
 import { MessageSender } from './send/message-sender.js';
+import { askNetwork } from './send/recipients.js';
 import { uploadFile } from './send/upload.js';
 import { forgetSession, loadCredentials, createCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
@@ -115,11 +116,12 @@ export class BaileysDriver implements Driver {
       fromMe: false,
       ...(participant !== null && { participant }),
     }));
-    await callNetwork(this.#requireOpen().socket.readMessages(keys));
+    await askNetwork(() => this.#requireOpen().socket.readMessages(keys));
   }
 
   async sendPresence(chat: string, presence: Presence): Promise<void> {
-    await callNetwork(this.#requireOpen().socket.sendPresenceUpdate(PRESENCES[presence], chat));
+    const { socket } = this.#requireOpen();
+    await askNetwork(() => socket.sendPresenceUpdate(PRESENCES[presence], chat));
   }
 
   async build(message: ClaimedMessage): Promise<EncodedMessage> {
@@ -133,8 +135,8 @@ export class BaileysDriver implements Driver {
     });
   }
 
-  async send(stanza: Stanza): Promise<void> {
-    return this.#sender.sendBuilt(this.#requireOpen(), stanza);
+  async send({ bytes, ...stanza }: Stanza): Promise<void> {
+    await this.#sender.send(this.#requireOpen(), { ...stanza, built: decodeBuiltMessage(bytes) });
   }
 
   async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
@@ -347,14 +349,5 @@ export class BaileysDriver implements Driver {
     const { [key]: other } = await this.#store.read('lid-mapping', [key]);
     if (typeof other !== 'string') return null;
     return jidNormalizedUser(server === 'lid' ? `${other}@s.whatsapp.net` : `${other}@lid`);
-  }
-}
-
-/** For calls that send no message. A failure means that the call was not made. */
-async function callNetwork(call: Promise<void>): Promise<void> {
-  try {
-    await call;
-  } catch {
-    throw SendFailure.notWritten();
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
-import type { ConnectionEvent } from '../driver.js';
+import type { ConnectionEvent, Disconnect } from '../driver.js';
 import type { PhoneEvent, SandboxNetwork } from './network.js';
 
 interface SandboxPairing {
@@ -28,23 +28,15 @@ export async function pairSandbox(pairing: SandboxPairing): Promise<void> {
     const event = await network.nextEvent(codeMs, signal);
     if (signal.aborted) return;
     if (event === null) continue;
-    if (event.kind === 'scan') {
-      await link();
-      emit({
-        kind: 'closed',
-        disconnect: { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' },
-      });
-      return;
-    }
+    if (event.kind === 'scan') await link();
     emit({ kind: 'closed', disconnect: toPairingDisconnect(event) });
     return;
   }
   emit({ kind: 'closed', disconnect: { kind: 'pairing-failed', reason: 'codes_unread' } });
 }
 
-type Disconnect = Extract<ConnectionEvent, { kind: 'closed' }>['disconnect'];
-
-function toPairingDisconnect(event: Exclude<PhoneEvent, { kind: 'scan' }>): Disconnect {
+function toPairingDisconnect(event: PhoneEvent): Disconnect {
+  if (event.kind === 'scan') return { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' };
   return event.kind === 'refuse' ? { kind: 'pairing-failed', reason: event.reason } : toDisconnect(event);
 }
 

@@ -1,18 +1,22 @@
+import type { SocketConfig } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 
-/** The logger interface that Baileys expects. */
-interface BaileysLogger {
-  level: string;
-  child(bindings: Record<string, unknown>): BaileysLogger;
-  trace(object: unknown, text?: string): void;
-  debug(object: unknown, text?: string): void;
-  info(object: unknown, text?: string): void;
-  warn(object: unknown, text?: string): void;
-  error(object: unknown, text?: string): void;
-}
+type BaileysLogger = SocketConfig['logger'];
 
 const MAX_TEXT = 200;
 const LONG_NUMBER = /\d{5,}/g;
+
+const ignore = (): void => undefined;
+
+export const SILENT_LOGGER: BaileysLogger = {
+  level: 'silent',
+  child: () => SILENT_LOGGER,
+  trace: ignore,
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+};
 
 /**
  * Passes on warnings and errors of Baileys as text only. Baileys logs stanzas, keys and content as objects beside
@@ -20,7 +24,6 @@ const LONG_NUMBER = /\d{5,}/g;
  * numbers are masked.
  */
 export function createBaileysLogger(log: Logger): BaileysLogger {
-  const ignore = (): void => undefined;
   const logAs =
     (level: 'debug' | 'warn') =>
     (object: unknown, text?: string): void => {
@@ -29,11 +32,9 @@ export function createBaileysLogger(log: Logger): BaileysLogger {
         log[level]({ library: 'baileys' }, message.replace(LONG_NUMBER, '…').slice(0, MAX_TEXT));
     };
   const logger: BaileysLogger = {
+    ...SILENT_LOGGER,
     level: 'warn',
     child: () => logger,
-    trace: ignore,
-    debug: ignore,
-    info: ignore,
     warn: logAs('debug'),
     error: logAs('warn'),
   };

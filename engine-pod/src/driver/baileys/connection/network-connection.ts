@@ -3,21 +3,17 @@ import {
   jidNormalizedUser,
   makeWASocket,
   type AuthenticationCreds,
-  type BinaryNode,
   type ConnectionState,
   type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
-import type { Logger } from '@gwk/core/log';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Disconnect, ConnectionEvent } from '../../driver.js';
-import type { RetryRequestOptions } from '../receive/screen/retry-requests.js';
 import { saveCredentials } from '../session/credentials.js';
 import { confirmDistributedKeys, createSendingKeyStore } from '../patches/distributed-keys.js';
 import type { SessionStore } from '../session/store.js';
-import type { Journal } from '../receive/journal.js';
-import { ReceivePipeline } from '../receive/pipeline.js';
+import { ReceivePipeline, type ReceivePipelineOptions } from '../receive/pipeline.js';
 import { createSignalRepository, type SignalRepositoryOptions } from '../session/signal-repository.js';
 import { createBaileysLogger } from './baileys-logger.js';
 import { classifyDisconnect, classifyPairingDisconnect, parseDisconnectError } from './disconnects.js';
@@ -27,25 +23,16 @@ import { ignoreBrokenFrames, ignoreUnsolicitedStanzas } from '../patches/ignored
 import { recordEncryption } from '../patches/write-context.js';
 import { WriteGuard } from '../patches/write-guard.js';
 
-interface NetworkConnectionOptions {
+interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFrames'> {
   creds: AuthenticationCreds;
   store: SessionStore;
-  journal: Journal;
   journalled: SignalRepositoryOptions['journalled'];
   /** Null: log in with the stored credentials. */
   pairing: OpenPairing | null;
   /** Address of the network; undefined: the real network. */
   url: string | undefined;
-  log: Logger;
   isLeased: () => boolean;
   emit: (event: ConnectionEvent) => void;
-  /** Records that a stanza lacks its content; null when it does not. */
-  missing: (stanza: BinaryNode) => Promise<void> | null;
-  /** Records that a stanza cannot be decrypted; null when nothing has to be recorded. */
-  undecryptable: (stanza: BinaryNode) => Promise<void> | null;
-  isOwn: (jid: string) => boolean;
-  /** Finds a message sent recently under this id to this chat, for a device that could not decrypt it. */
-  sentMessage: RetryRequestOptions['findSent'];
   timings?: ConnectionTimings;
 }
 
@@ -97,15 +84,8 @@ export class NetworkConnection {
     this.#options = options;
     this.#clock = options.timings?.clock ?? processClock;
     this.#lastFrameAt = this.#clock.now();
-    const pipeline = new ReceivePipeline({
-      journal: options.journal,
-      log: options.log,
-      isOwn: options.isOwn,
-      sentMessage: options.sentMessage,
-      missing: options.missing,
-      undecryptable: options.undecryptable,
-      holdFrames: (until) => this.#guard.hold(until),
-    });
+    const holdFrames = (until: Promise<void>): void => this.#guard.hold(until);
+    const pipeline = new ReceivePipeline({ ...options, holdFrames });
     this.socket = openSocket(options, pipeline, this.groups);
     ignoreBrokenFrames(this.socket, options.log);
     ignoreUnsolicitedStanzas(this.socket);
@@ -129,7 +109,6 @@ export class NetworkConnection {
     return this.#closing.signal;
   }
 
-  /** The network accepted the message that carried these keys. */
   confirmKeys(keys: Record<string, unknown>): Promise<void> {
     return confirmDistributedKeys(this.#options.store, keys);
   }

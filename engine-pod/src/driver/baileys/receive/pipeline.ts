@@ -6,7 +6,7 @@ import { CiphertextOrigins, type Journal } from './journal.js';
 import { attachOrderedIntake } from './queue/ordered-intake.js';
 import { RetryRequests, type RetryRequestOptions } from './screen/retry-requests.js';
 
-interface ReceivePipelineOptions {
+export interface ReceivePipelineOptions {
   journal: Journal;
   log: Logger;
   isOwn: (jid: string) => boolean;

@@ -3,11 +3,11 @@ import { SendFailure, type Stanza } from '../../driver.js';
 import { createWriteContext, writeContext, type WriteContext } from '../patches/write-context.js';
 import type { NetworkConnection } from '../connection/network-connection.js';
 import { Acks } from './acks.js';
-import { decodeBuiltMessage, type BuiltMessage } from './built-message.js';
+import type { BuiltMessage } from './built-message.js';
 import { Recipients } from './recipients.js';
 
 /** A message ready to be sent. */
-interface OutgoingMessage extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {
+interface OutgoingMessage extends Omit<Stanza, 'bytes'> {
   built: BuiltMessage;
 }
 
@@ -31,10 +31,6 @@ export class MessageSender {
 
   attach(connection: NetworkConnection): void {
     this.#acks.listen(connection.socket);
-  }
-
-  sendBuilt(connection: NetworkConnection, { bytes, ...stanza }: Stanza): Promise<void> {
-    return this.send(connection, { ...stanza, built: decodeBuiltMessage(bytes) });
   }
 
   /**

@@ -101,7 +101,7 @@ async function prepareMembers(socket: WASocket, { participants }: GroupMetadata)
 }
 
 /** A failed query means that the message was not written and may be retried. */
-async function askNetwork<T>(question: () => Promise<T>): Promise<T> {
+export async function askNetwork<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();
   } catch {

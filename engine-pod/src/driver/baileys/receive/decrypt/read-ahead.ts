@@ -7,23 +7,12 @@ import {
   type WAMessageKey,
   type WASocket,
 } from '@whiskeysockets/baileys';
+import { SILENT_LOGGER } from '../../connection/baileys-logger.js';
 import type { AheadRepository } from '../../session/signal-repository.js';
 
 const UNREADABLE = proto.WebMessageInfo.StubType.CIPHERTEXT;
 /** Types of encrypted content that Baileys decrypts. It ignores other types or handles them in its own way. */
 const TYPES = ['msg', 'pkmsg', 'skmsg'];
-
-const nothing = (): void => undefined;
-/** Baileys logs failures itself when it handles the message. */
-const silent = {
-  level: 'silent',
-  child: () => silent,
-  trace: nothing,
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-};
 
 /**
  * Decrypts a message before Baileys handles it, so that many messages share one write. Baileys waits for each
@@ -36,7 +25,8 @@ export async function decryptAhead(socket: WASocket, stanza: BinaryNode): Promis
   if (!canDecryptAhead(stanza)) return false;
   const { ahead } = socket.signalRepository as AheadRepository;
   const { me } = socket.authState.creds;
-  const reading = decryptMessageNode(stanza, me?.id ?? '', me?.lid ?? '', ahead, silent);
+  // Baileys logs failures itself when it handles the message.
+  const reading = decryptMessageNode(stanza, me?.id ?? '', me?.lid ?? '', ahead, SILENT_LOGGER);
   await linkIds(ahead, reading.fullMessage.key);
   await reading.decrypt();
   return reading.fullMessage.messageStubType !== UNREADABLE;
@@ -62,6 +52,6 @@ async function linkIds(ahead: Repository, key: WAMessageKey): Promise<void> {
   const linked = ahead.lidMapping.storeLIDPNMappings([{ lid, pn }]);
   if (writesByPhone) await linked;
   // If this fails, Baileys stores it again.
-  else linked.catch(nothing);
+  else linked.catch(() => undefined);
   await ahead.migrateSession(pn, lid);
 }

@@ -33,16 +33,11 @@ export const MAX_BYTES = 67_108_864;
 /** A host that sends no byte for 30 s has failed. */
 const IDLE_TIMEOUT_MS = 30_000;
 
-/** Finds the network's host for files. */
-export interface MediaHost {
-  /** The host that the network named. The sender could choose the one in the message. */
-  findHost: () => Promise<string>;
-}
-
 interface FileDownload {
   file: FileDescription;
   type: MediaType;
-  mediaHost: MediaHost | null;
+  /** Finds the host that the network named. The sender could choose the one in the message. */
+  findHost: (() => Promise<string>) | undefined;
   storeFile: DriverContext['storeFile'];
 }
 
@@ -50,15 +45,15 @@ interface FileDownload {
 export async function downloadFile({
   file,
   type,
-  mediaHost,
+  findHost,
   storeFile,
 }: FileDownload): Promise<{ media_id: string } | AttemptFailure> {
   // The path is appended to the host name. Without a leading slash it would change the host.
   if (!file.directPath?.startsWith('/')) return 'refused';
-  if (!mediaHost) return 'no_connection';
+  if (!findHost) return 'no_connection';
   const verified = new VerifiedFile(Buffer.from(file.fileSha256!));
   try {
-    const host = await mediaHost.findHost().catch(() => null);
+    const host = await findHost().catch(() => null);
     if (host === null) return 'no_connection';
     const { mediaKey, directPath } = file;
     const { bytes, decryption } = await openWithTimeout(

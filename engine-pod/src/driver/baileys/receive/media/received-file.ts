@@ -6,13 +6,7 @@ import { waitOnClock, unrefClock } from '../../../../clock.js';
 import type { DriverContext } from '../../../driver.js';
 import type { NetworkConnection } from '../../connection/network-connection.js';
 import type { Envelope } from '../normalise/envelope.js';
-import {
-  downloadFile,
-  MAX_BYTES,
-  type FileDescription,
-  type AttemptFailure,
-  type MediaHost,
-} from './download.js';
+import { downloadFile, MAX_BYTES, type FileDescription, type AttemptFailure } from './download.js';
 
 type InboundMedia = NonNullable<InboundMessage['media']>;
 
@@ -104,7 +98,7 @@ async function downloadWithRetries(
     const result = await downloadFile({
       file,
       type,
-      mediaHost: findMediaHost(connection),
+      findHost: connection ? () => connection.media.findDownloadHost() : undefined,
       storeFile: source.storeFile,
     });
     if (typeof result !== 'string') return result;
@@ -123,9 +117,6 @@ async function downloadWithRetries(
     await waitOnClock(clock, backoffDelay(RETRY, attempt), source.signal);
   }
 }
-
-const findMediaHost = (connection: FileConnection | null): MediaHost | null =>
-  connection && { findHost: () => connection.media.findDownloadHost() };
 
 /** Reasons why a file could not be retrieved: the download failed, or the phone could not help. */
 export type DownloadFailure = Exclude<AttemptFailure, 'expired'> | PhoneFailure;
