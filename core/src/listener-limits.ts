@@ -34,14 +34,16 @@ export const LATE_REQUEST_MS = 2_000;
  */
 function endLateRequests(server: Server): void {
   server.on('request', (_: IncomingMessage, response: ServerResponse) =>
-    response.once('finish', endIfIncomplete),
+    response.on('finish', endIfIncomplete),
   );
 }
 
 function endIfIncomplete(this: ServerResponse): void {
   const { req } = this;
-  if (req.complete) return;
-  setTimeout(() => req.complete || req.socket.destroy(), LATE_REQUEST_MS).unref();
+  // Null if the client has disconnected.
+  const socket = req.socket as Socket | null;
+  if (req.complete || socket === null) return;
+  setTimeout(() => req.complete || socket.destroy(), LATE_REQUEST_MS).unref();
 }
 
 const SHED_EVERY_MS = 1_000;

@@ -3,7 +3,8 @@ import http from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
-import { until } from '@gwk/test/support/wait';
+import { LATE_REQUEST_MS } from '@gwk/core/listener-limits';
+import { pause, until } from '@gwk/test/support/wait';
 import express, { type Express } from 'express';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { createServer } from './server.js';
@@ -80,6 +81,25 @@ test('all requests have their fields from creation', async () => {
   for (const name of ['requestId', 'caller', 'rate', 'operation', 'workingSince', 'subject', 'refusal']) {
     expect(names).toContain(name);
   }
+});
+
+test('survives a client that disconnects after an early answer', async () => {
+  const app = express();
+  app.use((_, res) => void res.end());
+  const server = createServer({
+    app,
+    maxConnections: 100,
+    clientError: (_, socket) => socket.destroy(),
+    lastResort: (_, __, res) => res.destroy(),
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nHost: gwk\r\nContent-Length: 10\r\n\r\n');
+  await once(socket, 'data');
+  socket.destroy();
+  // An error in the timer would end the process.
+  await pause(LATE_REQUEST_MS + 200);
+  await new Promise((resolve) => server.close(resolve));
 });
 
 test('closes new connections of an address above its limit', async () => {
