@@ -11,9 +11,6 @@ export interface ProcessLock {
 /** A running process holds the lock. */
 export class LockHeldError extends Error {
   override name = 'LockHeldError';
-  constructor(readonly pid: number) {
-    super(`the process ${pid} holds the lock`);
-  }
 }
 
 /** An unreferenced database would be closed by the garbage collector, and so unlocked. */
@@ -22,9 +19,13 @@ const held = new Set<DatabaseSync>();
 /**
  * Locks a file through SQLite, because Node has no call for file locks. The holder's pid is in a file beside it.
  *
+ * @param describeHolder returns the message of the error, by the holder's pid
  * @throws LockHeldError
  */
-export function acquireProcessLock(path: string): ProcessLock {
+export function acquireProcessLock(
+  path: string,
+  describeHolder = (pid: number) => `the process ${pid} holds the lock`,
+): ProcessLock {
   const pidFile = `${path}.pid`;
   const file = new DatabaseSync(path, { timeout: 0 });
   try {
@@ -32,7 +33,7 @@ export function acquireProcessLock(path: string): ProcessLock {
   } catch (error) {
     file.close();
     throw (error as { errcode?: number }).errcode === SQLITE_BUSY
-      ? new LockHeldError(readPid(pidFile))
+      ? new LockHeldError(describeHolder(readPid(pidFile)))
       : error;
   }
   held.add(file);

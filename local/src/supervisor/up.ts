@@ -1,8 +1,8 @@
 import { ConfigError } from '@gwk/core/config/load';
+import { LockHeldError, acquireProcessLock } from '@gwk/core/process-lock';
 import { Folder } from './folder.js';
 import { LocalGateway } from './gateway.js';
 import { GwkFailed } from './gwk.js';
-import { AlreadyRunning, acquireLock } from './lock.js';
 import { ComponentFailed } from './component.js';
 import { findPortConflicts } from './ports.js';
 import { Progress } from './progress.js';
@@ -26,7 +26,7 @@ export async function up(): Promise<void> {
     await runUntil(stopping);
   } catch (error) {
     if (stopping.aborted) return;
-    const expected = [ConfigError, AlreadyRunning, ComponentFailed, PortsTaken, GwkFailed].some(
+    const expected = [ConfigError, LockHeldError, ComponentFailed, PortsTaken, GwkFailed].some(
       (kind) => error instanceof kind,
     );
     const text = expected ? (error as Error).message : ((error as Error).stack ?? String(error));
@@ -53,7 +53,10 @@ async function runUntil(stopping: AbortSignal): Promise<void> {
   const progress = new Progress((text) => process.stdout.write(`${text}\n`));
   const config = loadLocalConfig(process.env);
   const folder = new Folder(config.folder);
-  const lock = acquireLock(folder.lock);
+  const lock = acquireProcessLock(
+    folder.lock,
+    (pid) => `make run is already running (pid ${pid}). Stop it first, or use its gateway.`,
+  );
   const stopped = new Promise<void>((resolve) =>
     stopping.addEventListener('abort', () => resolve(), { once: true }),
   );

@@ -5,8 +5,8 @@ import { recordingLog, FAKE_ENGINE, temporaryFolder } from '../../support/operat
 import { pause, until } from '../../support/wait.js';
 import type { EndedPod, PodPlan } from '@gwk/operator/cluster/cluster';
 import { Pods, type PodsOptions } from '@gwk/operator/cluster/local/pods';
-import type { PodRecord } from '@gwk/operator/cluster/local/pod-records';
-import { readStartTime } from '@gwk/operator/cluster/local/processes';
+import type { PodRecord } from '@gwk/operator/cluster/local/engine-process';
+import { findProcess, isAlive } from '@gwk/operator/cluster/local/processes';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let logs: string[];
@@ -71,7 +71,6 @@ const records = (): PodRecord[] =>
   readdirSync(join(folder.path, 'pods'))
     .filter((file) => !file.startsWith('.'))
     .map((file) => JSON.parse(readFileSync(join(folder.path, 'pods', file), 'utf8')) as PodRecord);
-const written = () => until(() => records()[0]?.process, { what: 'its pid is written' });
 
 test('starts, runs, stops and forgets a pod', async () => {
   const pods = await podsWith();
@@ -263,8 +262,7 @@ describe('after a killed operator', () => {
     });
     strays.push(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
-    const name = { pid: child.pid!, startedAt: (await readStartTime(child.pid!))! };
-    const record: PodRecord = { ...identity, version: '9.9.9', startedAt: Date.now(), process: name };
+    const record: PodRecord = { ...identity, version: '9.9.9', startedAt: Date.now() };
     writeFileSync(
       join(folder.path, 'pods', `${record.name}.json`),
       JSON.stringify({ ...record, ...special(record) }),
@@ -300,8 +298,8 @@ describe('after a killed operator', () => {
     expect(Date.now() - began).toBeGreaterThanOrEqual(250);
   });
 
-  test('finds a process by its name if its pid was never written', async () => {
-    const child = await orphan(exitsWithInput, () => ({ process: null }));
+  test('finds a process by its name', async () => {
+    const child = await orphan(exitsWithInput);
     const pods = await podsWith({}, { graceMs: 60_000 });
     expect(phase(pods)).toBe('ending');
     child.stdin!.end();
@@ -309,16 +307,14 @@ describe('after a killed operator', () => {
   });
 
   test('reports a pod without a process as ended', async () => {
-    const child = await orphan(stays, () => ({ process: null }));
+    const child = await orphan(stays);
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('exit', resolve));
     expect(phase(await podsWith())).toBe('ended');
   });
 
-  test('ignores another process with the same pid', async () => {
-    const child = await orphan(stays, ({ process: name }) => ({
-      process: { pid: name!.pid, startedAt: 'another time' },
-    }));
+  test('ignores a process with another name', async () => {
+    const child = await orphan(stays, ({ name }) => ({ name: `${name}-other` }));
     const pods = await podsWith({}, { graceMs: 50 });
     expect(phase(pods)).toBe('ended');
     // Long after the grace period.
@@ -334,13 +330,17 @@ describe('after a killed operator', () => {
   });
 });
 
-test('records pid and start time, and removes them with the pod', async () => {
+test('records a pod, finds its process by name, and removes the record with the pod', async () => {
   const pods = await podsWith();
   const one = plan(pods);
   await pods.create(one);
-  const name = await written();
-  expect(await readStartTime(name.pid)).toBe(name.startedAt);
-  process.kill(name.pid, 'SIGKILL');
+  await runs(pods);
+  expect(records()).toMatchObject([{ name: one.name }]);
+  const pid = (await findProcess(one.name))!;
+  expect(await isAlive(pid, one.name)).toBe(true);
+  expect(await isAlive(pid, `${one.name}-other`)).toBe(false);
+  expect(await isAlive(2 ** 22 + 1, one.name)).toBe(false);
+  process.kill(pid, 'SIGKILL');
   await hasEnded(pods);
   expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: false });
   await pods.delete(one.name);

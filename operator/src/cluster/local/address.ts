@@ -17,5 +17,5 @@ export async function writeAddress(
   if (localToken === undefined) return;
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const address: Address = { url: `http://${reachable}:${port}`, token: localToken };
-  await writeAtomically(join(stateFolder, ADDRESS_FILE), `${JSON.stringify(address)}\n`, { mode: 0o600 });
+  await writeAtomically(join(stateFolder, ADDRESS_FILE), `${JSON.stringify(address)}\n`, 0o600);
 }

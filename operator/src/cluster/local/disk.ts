@@ -7,24 +7,17 @@ export const STATE_FOLDER = '.state';
 
 const TEMPORARY = /^\.[0-9a-f]{12}\.tmp$/;
 
-interface WriteOptions {
-  mode?: number;
-  /** False for data that the operator can rebuild: after a machine crash the file may be empty. */
-  durable?: boolean;
-}
-
 /**
  * Writes a temporary file and renames it. Readers see the old or the new file, and the new one is durable once this
  * resolves.
  */
-export async function writeAtomically(path: string, text: string, options: WriteOptions = {}): Promise<void> {
-  const { mode = 0o644, durable = true } = options;
+export async function writeAtomically(path: string, text: string, mode = 0o644): Promise<void> {
   const temporary = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
   try {
     const file = await open(temporary, 'wx', mode);
     try {
       await file.writeFile(text);
-      if (durable) await file.sync();
+      await file.sync();
     } finally {
       await file.close();
     }
@@ -33,7 +26,7 @@ export async function writeAtomically(path: string, text: string, options: Write
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-  if (durable) await syncFolder(dirname(path));
+  await syncFolder(dirname(path));
 }
 
 /** Removes temporary files of killed writers. Call it only while nobody writes. */

@@ -9,7 +9,7 @@ const MAX_LENGTH = 200;
  * the output stays JSON lines. The last error is kept to explain the exit.
  */
 export class EngineOutput {
-  #lastError: string | null = null;
+  lastError: string | null = null;
   readonly #pod: string;
   readonly #log: Logger;
   readonly #print: (line: string) => void;
@@ -18,10 +18,6 @@ export class EngineOutput {
     this.#pod = pod;
     this.#log = log;
     this.#print = print;
-  }
-
-  get lastError(): string | null {
-    return this.#lastError;
   }
 
   read(stream: Readable): void {
@@ -34,12 +30,12 @@ export class EngineOutput {
     if (!entry) {
       const text = line.slice(0, MAX_LENGTH);
       // The first line of a crash names the error. Later lines only show the location.
-      if (!text.startsWith(' ') && !text.startsWith('Node.js v')) this.#lastError = text;
+      if (!text.startsWith(' ') && !text.startsWith('Node.js v')) this.lastError = text;
       this.#log.warn({ pod: this.#pod, line: text }, 'engine output');
       return;
     }
     if (entry.level === 'error' || entry.level === 'fatal')
-      this.#lastError = (entry.msg ?? '').slice(0, MAX_LENGTH);
+      this.lastError = (entry.msg ?? '').slice(0, MAX_LENGTH);
     this.#print(line);
   }
 }

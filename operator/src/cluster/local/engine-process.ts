@@ -1,9 +1,17 @@
 import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
 import type { Logger } from '@gwk/core/log';
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { PodPlan } from '../cluster.js';
 import { EngineOutput } from './engine-output.js';
-import type { PodRecord } from './pod-records.js';
-import { readStartTime, type ProcessIdentity } from './processes.js';
+
+/**
+ * Record of a pod on disk: written before its process starts, removed after its exit was reported to the API. After a
+ * crash at any point, every process that may run and every lease it may hold has a record.
+ */
+export interface PodRecord extends Omit<PodPlan, 'token'> {
+  version: string;
+  startedAt: number;
+}
 
 /** How to start engines. */
 export interface EngineLaunch {
@@ -20,16 +28,12 @@ export interface EngineProcess {
   ready: Promise<void>;
   /** Description of the exit. Also resolves if the process could not start. */
   ended: Promise<string>;
-  /** Null: it could not start, or has exited. */
-  processName(): Promise<ProcessIdentity | null>;
   signal(kind: NodeJS.Signals): void;
 }
 
 const READY_AFTER_MS = 3000;
-/** Settings of other programs, which engines must not see. */
-const NOT_FOR_ENGINES = /^(GWK_|DATABASE_URL|REDIS_URL|PROMETHEUS_URL)/;
-/** Tests set failpoints in whole process trees. */
-const PASSED_ON = ['GWK_FAILPOINT_DIR'];
+/** Settings of other programs, which engines must not see. Tests set failpoints in whole process trees. */
+const NOT_FOR_ENGINES = /^(GWK_(?!FAILPOINT_DIR$)|DATABASE_URL|REDIS_URL|PROMETHEUS_URL)/;
 
 export function launchEngine(
   launch: EngineLaunch,
@@ -39,7 +43,7 @@ export function launchEngine(
 ): EngineProcess {
   const [command, ...args] = launch.command;
   const child = spawn(command, args, {
-    // A restarted operator finds the process by this name, even if its pid was never written.
+    // A restarted operator finds the process by this name.
     argv0: record.name,
     env: buildEnvironment(launch, record, token),
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -54,20 +58,14 @@ export function launchEngine(
   return {
     ready: waitUntilReady(child, ended),
     ended,
-    processName: async () => {
-      const { pid } = child;
-      const startedAt = pid === undefined ? null : await readStartTime(pid);
-      return startedAt === null ? null : { pid: pid!, startedAt };
-    },
     signal: (kind) => void child.kill(kind),
   };
 }
 
 function buildEnvironment(launch: EngineLaunch, record: PodRecord, token: string): NodeJS.ProcessEnv {
   const machine = Object.entries(process.env).filter(([name]) => !NOT_FOR_ENGINES.test(name));
-  const passed = PASSED_ON.map((name) => [name, process.env[name]] as const);
   return {
-    ...Object.fromEntries([...machine, ...passed.filter(([, value]) => value !== undefined)]),
+    ...Object.fromEntries(machine),
     ...ENGINE_ENVIRONMENT,
     ...launch.settings,
     ...(record.template.logLevel !== null && { GWK_LOG_LEVEL: record.template.logLevel }),

@@ -27,9 +27,10 @@ export class FolderSync {
   readonly #log: Logger;
   readonly #times: SyncTimes;
   readonly #missingSince = new Map<string, number>();
-  /** By file; logged once until it changes. */
-  #faults = new Map<string, string>();
-  #unreadable: string | null = null;
+  /** Why a file is invalid; logged once until it changes. */
+  faults: ReadonlyMap<string, string> = new Map();
+  /** Why the folder is unreadable. */
+  unreadable: string | null = null;
   #timer: NodeJS.Timeout | undefined;
   #due = Infinity;
   #stopped = false;
@@ -38,15 +39,6 @@ export class FolderSync {
     this.#store = store;
     this.#log = log;
     this.#times = { ...TIMES, ...times };
-  }
-
-  /** Invalid files, with the reason. */
-  get faults(): ReadonlyMap<string, string> {
-    return this.#faults;
-  }
-
-  get unreadable(): string | null {
-    return this.#unreadable;
   }
 
   async start(): Promise<void> {
@@ -80,15 +72,15 @@ export class FolderSync {
   /** The folder is unreadable, so its last known content stays in force. */
   #failed(error: unknown): number {
     const why = (error as Error).message;
-    if (this.#unreadable !== why) this.#log.error({ err: error }, 'manifest folder not readable');
-    this.#unreadable = why;
+    if (this.unreadable !== why) this.#log.error({ err: error }, 'manifest folder not readable');
+    this.unreadable = why;
     return this.#times.relistMs;
   }
 
   async #sync(): Promise<number> {
     await this.#finishDeletions();
     const files = await this.#store.folder.read();
-    this.#unreadable = null;
+    this.unreadable = null;
     const faults = new Map<string, string>();
     const candidates = this.#findCandidates(files, faults);
     for (const [key, { manifest, file }] of candidates) {
@@ -157,12 +149,12 @@ export class FolderSync {
 
   #report(faults: Map<string, string>): void {
     for (const [file, fault] of faults) {
-      if (this.#faults.get(file) === fault) continue;
+      if (this.faults.get(file) === fault) continue;
       this.#log.warn({ file, fault }, 'manifest file invalid; its previous content stays in force');
       const event = { type: 'Warning', reason: 'InvalidManifest', message: `${file}: ${fault}` } as const;
       for (const { key, stored } of this.#store.entries())
         if (stored.file === file) this.#store.recordEvent({ key, uid: stored.uid }, event);
     }
-    this.#faults = faults;
+    this.faults = faults;
   }
 }

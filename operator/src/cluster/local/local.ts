@@ -2,10 +2,11 @@ import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resourc
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import type { Logger } from '@gwk/core/log';
 import { readEngineChoice } from '../../controller/decide.js';
+import { acquireProcessLock } from '@gwk/core/process-lock';
+import { join } from 'node:path';
 import type { Cluster, Pod, PodPlan, PodTemplate, InstanceEvent, Target } from '../cluster.js';
 import { removeTemporaryFiles } from './disk.js';
 import type { EngineLaunch } from './engine-process.js';
-import { lockFolder } from './folder-lock.js';
 import { Pods } from './pods.js';
 import { ManifestStore } from './manifest-store.js';
 import { FolderSync, type SyncTimes } from './folder-sync.js';
@@ -45,7 +46,13 @@ export class LocalCluster implements Cluster {
 
   async start(onChange: (key: string) => void): Promise<void> {
     await this.store.prepare();
-    this.#unlock = lockFolder(this.store.stateFolder);
+    const { stateFolder } = this.store;
+    // Two operators would start two engines per instance.
+    this.#unlock = acquireProcessLock(
+      join(stateFolder, 'lock'),
+      (pid) =>
+        `another operator (pid ${pid}) uses ${stateFolder}; stop it first, or give this one its own folder`,
+    ).release;
     await removeTemporaryFiles(this.store.folder.path);
     await this.store.load((key) => {
       onChange(key);

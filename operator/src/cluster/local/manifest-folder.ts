@@ -24,20 +24,16 @@ const MANIFEST = /\.(ya?ml|json)$/;
 export class ManifestFolder {
   readonly #files = new Map<string, ManifestFile>();
   #watcher: FSWatcher | undefined;
-  #settling = false;
+  /** Whether the last read left out files that were just written. */
+  settling = false;
 
   constructor(readonly path: string) {}
-
-  /** Whether the last read left out files that were just written. */
-  get settling(): boolean {
-    return this.#settling;
-  }
 
   /** @throws Error if the folder is unreadable: then nothing counts as deleted */
   async read(): Promise<ReadonlyMap<string, ManifestFile>> {
     const names = await this.#list();
     for (const known of [...this.#files.keys()]) if (!names.includes(known)) this.#files.delete(known);
-    this.#settling = false;
+    this.settling = false;
     for (const name of names) await this.#load(name, SETTLED_MS);
     return this.#files;
   }
@@ -80,7 +76,7 @@ export class ManifestFolder {
     if (known?.stamp === stamp) return;
     const age = Date.now() - now.mtimeMs;
     if (age >= 0 && age < settledMs) {
-      this.#settling = true;
+      this.settling = true;
       return;
     }
     const before = { path: name, stamp, text: '', manifests: known?.manifests ?? [] };

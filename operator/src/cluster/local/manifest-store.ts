@@ -15,7 +15,8 @@ import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { formatKey, type InstanceEvent, type Target } from '../cluster.js';
-import { ensureFolder, readIfExists, removeFile, writeAtomically } from './disk.js';
+import { ensureFolder, readIfExists, removeFile, STATE_FOLDER, writeAtomically } from './disk.js';
+import { JsonFolder } from './json-folder.js';
 import { renderManifest, replaceDocument, removeDocument, type Manifest } from './manifest-file.js';
 import { ManifestFolder, type ManifestFile } from './manifest-folder.js';
 import {
@@ -26,8 +27,8 @@ import {
   parseSpec,
   readManifest,
   type NamedDesired,
+  type StoredResource,
 } from './manifest.js';
-import { ResourceFiles, type StoredResource } from './resource-files.js';
 
 export interface Entry {
   key: string;
@@ -49,9 +50,10 @@ const SAVE_LATER_MS = 200;
  */
 export class ManifestStore implements DesiredState {
   readonly folder: ManifestFolder;
+  readonly stateFolder: string;
   /** Codes of `gwk pair` by key. In memory only: the next operator finds the request and publishes it again. */
   readonly pairings = new Map<string, PairingView>();
-  readonly #files: ResourceFiles;
+  readonly #files: JsonFolder<StoredResource>;
   readonly #log: Logger;
   readonly #entries = new Map<string, Entry>();
   readonly #unsaved = new Set<string>();
@@ -63,17 +65,20 @@ export class ManifestStore implements DesiredState {
 
   constructor(folder: string, log: Logger) {
     this.folder = new ManifestFolder(folder);
-    this.#files = new ResourceFiles(folder);
+    this.stateFolder = join(folder, STATE_FOLDER);
+    this.#files = new JsonFolder(
+      join(this.stateFolder, 'resources'),
+      // Neither part can contain an `@`.
+      ({ namespace, name }) => `${namespace}@${name}`,
+      'Restore it, or remove it to create the instance again.',
+    );
     this.#log = log;
   }
 
-  get stateFolder(): string {
-    return this.#files.folder;
-  }
-
+  /** The state's own .gitignore keeps it out of git, where users may keep the manifests. */
   async prepare(): Promise<void> {
-    await ensureFolder(this.folder.path);
-    await this.#files.prepare();
+    await ensureFolder(this.stateFolder);
+    await writeAtomically(join(this.stateFolder, '.gitignore'), '*\n');
   }
 
   /** Calls `onChange` with the keys of later changes. */
@@ -351,7 +356,7 @@ function validate({ name, desired }: NamedDesired, entry: Entry | undefined): vo
   if (entry) checkImmutableFields(name, entry.resource.spec, spec);
 }
 
-export function findManifest({ manifests }: ManifestFile, key: string): Manifest | undefined {
+function findManifest({ manifests }: ManifestFile, key: string): Manifest | undefined {
   return manifests.find((manifest) => formatKey(manifest) === key);
 }
 

@@ -1,6 +1,12 @@
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { ResourceInvalid, type Place } from '@gwk/core/desired-state/desired-state';
-import { InstanceManifest, InstanceSpec, MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
+import type { RecordedEvent } from '@gwk/core/desired-state/operator-client';
+import {
+  InstanceManifest,
+  InstanceSpec,
+  MANIFEST_API_VERSION,
+  type InstanceResourceStatus,
+} from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
 
 /** The part of a resource that users write. Fields are as given, without defaults. */
@@ -12,6 +18,19 @@ export interface Desired {
 
 export interface NamedDesired extends Place {
   desired: Desired;
+}
+
+/** State that the operator keeps for a manifest, with its content, which outlives the file while the engine stops. */
+export interface StoredResource extends NamedDesired {
+  uid: string;
+  generation: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  finalizers: string[];
+  /** File that contains the manifest; null once it is removed. */
+  file: string | null;
+  status?: InstanceResourceStatus;
+  events: RecordedEvent[];
 }
 
 /** @throws ResourceInvalid */

@@ -1,10 +1,11 @@
 import { type Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { PodExists, type EndedPod, type LivePod, type Pod, type PodPlan } from '../cluster.js';
-import { launchEngine, type EngineLaunch, type EngineProcess } from './engine-process.js';
-import { PodRecords, type PodRecord } from './pod-records.js';
-import { findProcessByName, isAlive, type ProcessIdentity } from './processes.js';
+import { launchEngine, type EngineLaunch, type EngineProcess, type PodRecord } from './engine-process.js';
+import { findProcess, isAlive } from './processes.js';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
+import { JsonFolder } from './json-folder.js';
 
 export interface PodsOptions {
   stateFolder: string;
@@ -44,7 +45,7 @@ interface Slot {
  */
 export class Pods {
   readonly #options: PodsOptions;
-  readonly #records: PodRecords;
+  readonly #records: JsonFolder<PodRecord>;
   readonly #log: Logger;
   readonly #slots = new Map<string, Slot>();
   readonly #starts: ConcurrencyLimiter;
@@ -53,7 +54,11 @@ export class Pods {
 
   constructor(options: PodsOptions) {
     this.#options = options;
-    this.#records = new PodRecords(options.stateFolder);
+    this.#records = new JsonFolder(
+      join(options.stateFolder, 'pods'),
+      ({ name }) => name,
+      'Check that no engine of that name runs, then remove the file.',
+    );
     this.#log = options.log;
     this.#starts = new ConcurrencyLimiter(options.maxConcurrentStarts);
   }
@@ -65,11 +70,10 @@ export class Pods {
   async load(changed: (key: string) => void): Promise<void> {
     this.#changed = changed;
     for (const record of await this.#records.load()) {
-      const process = record.process ?? (await findProcessByName(record.name));
-      const alive = process !== null && (await isAlive(process));
-      const slot = this.#addSlot({ ...record, process }, alive ? 'ending' : 'ended');
+      const pid = await findProcess(record.name);
+      const slot = this.#addSlot(record, pid === null ? 'ended' : 'ending');
       slot.requested = true;
-      if (alive) this.#awaitOrphan(slot, process);
+      if (pid !== null) this.#awaitOrphan(slot, pid);
       else slot.end = { endedAt: Date.now(), how: 'its operator exited' };
     }
   }
@@ -94,7 +98,7 @@ export class Pods {
     for (const { record } of this.#slots.values()) {
       if (record.key === plan.key || record.instanceId === plan.instanceId) throw new PodExists(record.name);
     }
-    const record = { ...identity, version: this.#options.version, startedAt: Date.now(), process: null };
+    const record = { ...identity, version: this.#options.version, startedAt: Date.now() };
     const slot = this.#addSlot(record, 'starting');
     try {
       await this.#records.save(record);
@@ -111,7 +115,7 @@ export class Pods {
     const slot = this.#slots.get(name);
     if (!slot) return;
     if (slot.phase !== 'ended') return this.#requestEnd(slot);
-    await this.#records.remove(name);
+    await this.#records.remove(slot.record);
     this.#slots.delete(name);
     this.#changed(slot.record.key);
   }
@@ -143,7 +147,6 @@ export class Pods {
       if (slot.phase === 'starting') this.#setPhase(slot, 'running');
     });
     void engine.ended.then((how) => this.#setEnded(slot, how));
-    await this.#recordPid(slot, engine);
   }
 
   /** Null: the machine cannot start another process. */
@@ -153,20 +156,6 @@ export class Pods {
     } catch (error) {
       this.#setEnded(slot, `it could not start: ${(error as Error).message}`);
       return null;
-    }
-  }
-
-  /** Without a pid in the record, a restarted operator searches the process by name, so a failure here is harmless. */
-  async #recordPid(slot: Slot, engine: EngineProcess): Promise<void> {
-    try {
-      const process = await engine.processName();
-      if (process === null || slot.phase === 'ended') return;
-      slot.record.process = process;
-      await this.#records.save(slot.record);
-      // The pod may have ended meanwhile. No record may outlive its slot.
-      if (!this.#slots.has(slot.record.name)) await this.#records.remove(slot.record.name);
-    } catch (error) {
-      this.#log.warn({ pod: slot.record.name, err: error }, 'engine pid not recorded');
     }
   }
 
@@ -192,26 +181,27 @@ export class Pods {
     this.#changed(slot.record.key);
   }
 
-  #awaitOrphan(slot: Slot, name: ProcessIdentity): void {
-    const signal = (kind: NodeJS.Signals) => void this.#signalOrphan(name, kind);
+  #awaitOrphan(slot: Slot, pid: number): void {
+    const { name } = slot.record;
+    const signal = (kind: NodeJS.Signals) => void signalOrphan(pid, name, kind);
     const grace = this.#options.graceMs ?? GRACE_MS;
     slot.timers.push(setTimeout(() => signal('SIGTERM'), Math.min(ORPHAN_EXIT_MS, grace / 2)));
     slot.timers.push(setTimeout(() => signal('SIGKILL'), grace));
     const poll = async (): Promise<void> => {
       // If the check fails, assume that the process runs.
-      if (!(await isAlive(name).catch(() => true))) return this.#setEnded(slot, 'its operator exited');
+      if (!(await isAlive(pid, name).catch(() => true))) return this.#setEnded(slot, 'its operator exited');
       slot.timers.push(setTimeout(() => void poll(), ORPHAN_POLL_MS));
     };
     void poll();
   }
+}
 
-  async #signalOrphan(name: ProcessIdentity, kind: NodeJS.Signals): Promise<void> {
-    if (!(await isAlive(name).catch(() => false))) return;
-    try {
-      process.kill(name.pid, kind);
-    } catch {
-      // It has just exited.
-    }
+async function signalOrphan(pid: number, name: string, kind: NodeJS.Signals): Promise<void> {
+  if (!(await isAlive(pid, name).catch(() => false))) return;
+  try {
+    process.kill(pid, kind);
+  } catch {
+    // It has just exited.
   }
 }
 
