@@ -2,11 +2,10 @@ import { type Logger } from '@gwk/core/log';
 import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import { PodExists, type Cluster, type Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
-import { decide, needsUpgrade, type Action, type Decision } from './decide.js';
+import { decide, hasFinalizer, needsUpgrade, type Action, type Decision } from './decide.js';
 import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
 import type { InternalApiClient } from './internal-api-client.js';
 import {
-  holdsLease,
   getKnownInstance,
   type Limits,
   type Observed,
@@ -16,7 +15,7 @@ import {
 import { PairingRequestController } from '../pairing/pairing-request-controller.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
-import { Rollout } from './rollout.js';
+import { describeProgress, isConnected, Rollout } from './rollout.js';
 import { ResyncSchedule } from './resync.js';
 import { buildStatus, listStatusEvents } from './status.js';
 
@@ -26,7 +25,7 @@ export interface ControllerOptions {
   log: Logger;
   limits: Limits;
   /** Working engines of an older version that are replaced at the same time. */
-  maxConcurrentUpgrades?: number;
+  maxConcurrentUpgrades: number;
   /** Backoff of failed reconciles and of engine restarts. */
   backoff?: Backoff;
 }
@@ -42,7 +41,6 @@ const OBSERVE_STARTING_MS = 250;
 const RESYNC_MS = 300_000;
 /** Instances reconciled at the same time. */
 const CONCURRENCY = 16;
-const MAX_CONCURRENT_UPGRADES = 1;
 const FINAL_REPORT_MS = 2000;
 
 /**
@@ -90,7 +88,7 @@ export class Controller {
     const { cluster, api, log } = options;
     const publish: Cluster['publishPairing'] = (target, view) => cluster.publishPairing(target, view);
     this.#pairing = new PairingRequestController({ api, log, publish });
-    this.rollout = new Rollout(options.maxConcurrentUpgrades ?? MAX_CONCURRENT_UPGRADES);
+    this.rollout = new Rollout(options.maxConcurrentUpgrades);
   }
 
   /** Time since the API last answered an observation, or since the start if it never did. 0 before the start. */
@@ -250,11 +248,8 @@ export class Controller {
       removal: this.#removals.get(uid) ?? { requested: false },
       limits: this.#options.limits,
     };
-    if (!needsUpgrade(observed)) return { observed, behind };
-    return {
-      observed: { ...observed, mayUpgrade: this.rollout.request(key, isConnected(observed)) },
-      behind,
-    };
+    const mayUpgrade = needsUpgrade(observed) && this.rollout.request(key, isConnected(observed));
+    return { observed: { ...observed, mayUpgrade }, behind };
   }
 
   #observePairing(target: Target, { resource, projection }: Observed): void {
@@ -279,8 +274,7 @@ export class Controller {
     key: string,
     resource: InstanceResource | null,
   ): Promise<ProjectionResult & { behind: boolean }> {
-    const hasFinalizer = resource?.metadata.finalizers?.includes(FINALIZER) ?? false;
-    if (!resource || !hasFinalizer) return { kind: 'unknown', error: null, behind: false };
+    if (!resource || !hasFinalizer(resource)) return { kind: 'unknown', error: null, behind: false };
     const { uid, deletionTimestamp } = resource.metadata;
     if (deletionTimestamp !== undefined) return { ...this.projections.cached(uid), behind: false };
     const before = this.projections.cached(uid);
@@ -312,10 +306,7 @@ export class Controller {
       case 'add-finalizer':
         return this.#cluster.setFinalizers(target, [...getFinalizers(observed), FINALIZER]);
       case 'remove-finalizer':
-        return this.#removeFinalizer(
-          target,
-          getFinalizers(observed).filter((name) => name !== FINALIZER),
-        );
+        return this.#removeFinalizer(target, getFinalizers(observed));
       case 'create-pod':
         return this.#createPod(target, action);
       case 'delete-pod':
@@ -377,7 +368,8 @@ export class Controller {
   }
 
   async #removeFinalizer(target: Target, finalizers: string[]): Promise<void> {
-    await this.#cluster.setFinalizers(target, finalizers);
+    const others = finalizers.filter((name) => name !== FINALIZER);
+    await this.#cluster.setFinalizers(target, others);
     this.#histories.delete(target.uid);
     this.#removals.delete(target.uid);
     this.projections.forget(target.uid);
@@ -401,31 +393,3 @@ function sameStatus(a: InstanceResourceStatus | undefined, b: InstanceResourceSt
 function outline(status: InstanceResourceStatus): string {
   return canonicalJson(JSON.parse(JSON.stringify(status, (_, value: unknown) => value ?? undefined)));
 }
-
-const isConnected = ({ projection }: Observed): boolean =>
-  getKnownInstance(projection)?.facts.state === 'connected';
-
-const MOVING_REASONS: readonly Decision['reason'][] = [
-  'EngineExited',
-  'EngineStopping',
-  'EngineOutdated',
-  'EngineUnresponsive',
-  'EngineStarting',
-  'CrashLoop',
-  'WaitingToRestart',
-  'EngineAbsent',
-  'ImagePullFailed',
-  'Unschedulable',
-  'ContainerNotStarted',
-];
-
-/** State of this instance for the rollout (rollout.ts). */
-function describeProgress(observed: Observed, { reason }: Decision): Parameters<Rollout['report']>[1] {
-  if (reason === 'EngineRunning' && holdsLease(observed.pod, observed.projection))
-    return isConnected(observed) ? 'connected' : 'works';
-  // An engine that exited on the old version restarts on the current one.
-  return wantsEngine(observed) && MOVING_REASONS.includes(reason) ? 'moving' : 'settled';
-}
-
-const wantsEngine = ({ resource }: Observed): boolean =>
-  resource !== null && resource.metadata.deletionTimestamp === undefined && !resource.spec.suspended;

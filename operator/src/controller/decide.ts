@@ -330,7 +330,7 @@ function stop(pod: Pod): Action[] {
   return pod.phase === 'absent' ? [] : [{ do: 'delete-pod', name: pod.name }];
 }
 
-function hasFinalizer({ metadata }: InstanceResource): boolean {
+export function hasFinalizer({ metadata }: InstanceResource): boolean {
   return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 

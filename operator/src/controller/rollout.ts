@@ -1,3 +1,8 @@
+import type { Decision, EngineReason } from './decide.js';
+import { getKnownInstance, holdsLease, type Observed } from './observed.js';
+
+type Progress = 'moving' | 'works' | 'connected' | 'settled';
+
 interface Replacement {
   granted: boolean;
   mustConnect: boolean;
@@ -60,7 +65,7 @@ export class Rollout {
   }
 
   /** Records the state that a reconcile observed. @returns keys that may request again */
-  report(key: string, progress: 'moving' | 'works' | 'connected' | 'settled'): string[] {
+  report(key: string, progress: Progress): string[] {
     const before = this.#moving.get(key);
     if (progress === 'moving') {
       this.#waiting.delete(key);
@@ -84,3 +89,31 @@ export class Rollout {
     return [...this.#waiting].slice(0, Math.max(0, this.#free()));
   }
 }
+
+export const isConnected = ({ projection }: Observed): boolean =>
+  getKnownInstance(projection)?.facts.state === 'connected';
+
+const MOVING_REASONS: readonly EngineReason[] = [
+  'EngineExited',
+  'EngineStopping',
+  'EngineOutdated',
+  'EngineUnresponsive',
+  'EngineStarting',
+  'CrashLoop',
+  'WaitingToRestart',
+  'EngineAbsent',
+  'ImagePullFailed',
+  'Unschedulable',
+  'ContainerNotStarted',
+];
+
+/** State of this instance for the rollout. */
+export function describeProgress(observed: Observed, { reason }: Decision): Progress {
+  if (reason === 'EngineRunning' && holdsLease(observed.pod, observed.projection))
+    return isConnected(observed) ? 'connected' : 'works';
+  // An engine that exited on the old version restarts on the current one.
+  return wantsEngine(observed) && MOVING_REASONS.includes(reason) ? 'moving' : 'settled';
+}
+
+const wantsEngine = ({ resource }: Observed): boolean =>
+  resource !== null && resource.metadata.deletionTimestamp === undefined && !resource.spec.suspended;

@@ -45,6 +45,7 @@ export class World {
       api: this.api.inProcess(),
       log: createLogger('operator', 'silent'),
       limits: LIMITS,
+      maxConcurrentUpgrades: 1,
       backoff: { firstMs: 1_000, maxMs: 300_000, random: () => 0 },
       ...options,
     });
