@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SecretsOptions } from './secrets/run.js';
+import type { SecretsOptions } from '../secrets/secret-specs.js';
 
 /** `gwk secrets make` creates values that a chart must not generate at each rendering. */
 export function registerSecrets(program: Command): void {

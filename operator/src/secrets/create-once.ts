@@ -3,16 +3,11 @@ import { isCode, orNull } from '@gwk/core/kubernetes/client';
 import { FIELD_MANAGERS } from '../cluster/kubernetes/names.js';
 import type { SecretSpec } from './secret-specs.js';
 
-/** The existing Secret lacks a key, and this command never changes an existing Secret. */
-class IncompleteSecret extends Error {
-  override name = 'IncompleteSecret';
-}
-
 /**
  * Creates the Secret if it is missing. Never writes to an existing Secret, because the database holds data encrypted
  * with its keys.
  * @returns whether it was created
- * @throws IncompleteSecret, KubeError
+ * @throws KubeError, or Error if an existing Secret lacks a key
  */
 export async function createSecretOnce(
   core: CoreV1Api,
@@ -44,7 +39,7 @@ async function existsComplete(core: CoreV1Api, namespace: string, spec: SecretSp
   if (!secret) return false;
   const missing = spec.keys.filter((key) => !secret.data?.[key]);
   if (missing.length === 0) return true;
-  throw new IncompleteSecret(
+  throw new Error(
     `the Secret ${spec.name} has no ${missing.join(', ')}. Existing Secrets are never changed: add the missing keys, or ` +
       'name another Secret',
   );

@@ -9,26 +9,24 @@ export interface SecretSpec {
   generate: () => Promise<Record<string, string>> | Record<string, string>;
 }
 
-export interface SecretNames {
+export interface SecretsOptions {
   /** Name of the Secret with the gateway's keys. */
-  gateway?: string | undefined;
+  gateway?: string;
   /** Name of the Secret with the certificate of the internal API. */
-  internalTls?: string | undefined;
-  /** Host names of the internal API. */
-  internalNames?: readonly string[] | undefined;
+  internalTls?: string;
+  /** Host names of the internal API, separated by commas. */
+  internalNames?: string;
   /** Name of the Secret for the Postgres and Redis of a trial installation. */
-  demo?: { name: string; postgresHost: string; redisHost: string } | undefined;
+  demo?: string;
+  demoPostgresHost?: string;
+  demoRedisHost?: string;
 }
 
 const ENCRYPTION_KEY_BYTES = 32;
 const TOKEN_BYTES = 32;
 
-export function listSecretSpecs({
-  gateway,
-  internalTls,
-  internalNames = [],
-  demo,
-}: SecretNames): SecretSpec[] {
+export function listSecretSpecs(options: SecretsOptions): SecretSpec[] {
+  const { gateway, internalTls, internalNames = '', demo } = options;
   const specs: SecretSpec[] = [];
   if (gateway !== undefined) {
     specs.push({
@@ -48,16 +46,19 @@ export function listSecretSpecs({
       keys: ['tls.crt', 'tls.key', 'ca.crt'],
       generate: async () => {
         const { makeServerCertificate } = await import('./certificate.js');
-        const { ca, cert, key } = await makeServerCertificate(internalNames);
+        const { ca, cert, key } = await makeServerCertificate(internalNames.split(','));
         return { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca };
       },
     });
   }
-  if (demo) specs.push(demoSecret(demo));
+  if (demo !== undefined) specs.push(buildDemoSecret(demo, options));
   return specs;
 }
 
-function demoSecret({ name, postgresHost, redisHost }: NonNullable<SecretNames['demo']>): SecretSpec {
+function buildDemoSecret(
+  name: string,
+  { demoPostgresHost = '', demoRedisHost = '' }: SecretsOptions,
+): SecretSpec {
   return {
     name,
     type: 'Opaque',
@@ -67,9 +68,9 @@ function demoSecret({ name, postgresHost, redisHost }: NonNullable<SecretNames['
       const redis = randomBytes(TOKEN_BYTES).toString('hex');
       return {
         'postgres-password': postgres,
-        'postgres-url': `postgresql://gwk:${postgres}@${postgresHost}:5432/gwk`,
+        'postgres-url': `postgresql://gwk:${postgres}@${demoPostgresHost}:5432/gwk`,
         'redis-password': redis,
-        'redis-url': `redis://:${redis}@${redisHost}:6379`,
+        'redis-url': `redis://:${redis}@${demoRedisHost}:6379`,
       };
     },
   };

@@ -1,16 +1,7 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { KubeClient } from '@gwk/core/kubernetes/client';
 import { createSecretOnce } from '../../secrets/create-once.js';
-import { listSecretSpecs, type SecretNames } from '../../secrets/secret-specs.js';
-
-export interface SecretsOptions {
-  gateway?: string;
-  internalTls?: string;
-  internalNames?: string;
-  demo?: string;
-  demoPostgresHost?: string;
-  demoRedisHost?: string;
-}
+import { listSecretSpecs, type SecretsOptions } from '../../secrets/secret-specs.js';
 
 /** @returns the exit code */
 export async function runMakeSecrets(options: SecretsOptions): Promise<number> {
@@ -20,7 +11,7 @@ export async function runMakeSecrets(options: SecretsOptions): Promise<number> {
     const client = new KubeClient();
     const core = client.makeApiClient(CoreV1Api);
     try {
-      for (const spec of listSecretSpecs(parseNames(options))) {
+      for (const spec of listSecretSpecs(options)) {
         const made = await createSecretOnce(core, client.namespace, spec);
         process.stdout.write(`${JSON.stringify({ secret: spec.name, made })}\n`);
       }
@@ -39,16 +30,6 @@ function findMistake(options: SecretsOptions): string | null {
   if (options.demo !== undefined && !(options.demoPostgresHost && options.demoRedisHost))
     return '--demo needs --demo-postgres-host and --demo-redis-host';
   return null;
-}
-
-function parseNames({ gateway, internalTls, internalNames, demo, ...hosts }: SecretsOptions): SecretNames {
-  const { demoPostgresHost: postgresHost = '', demoRedisHost: redisHost = '' } = hosts;
-  return {
-    gateway,
-    internalTls,
-    internalNames: internalNames?.split(','),
-    demo: demo === undefined ? undefined : { name: demo, postgresHost, redisHost },
-  };
 }
 
 function complain(message: string, code: number): number {
