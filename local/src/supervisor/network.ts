@@ -27,14 +27,11 @@ export function createNetworkComponent({ config, folder, logFile }: NetworkSpec)
     logFile,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, GWK_EXIT_WITH_PARENT: 'on' },
     stopGraceMs: STOP_GRACE_MS,
-    ready: () => checkStatus(config.networkControlPort),
-  });
-}
-
-async function checkStatus(port: number): Promise<void> {
-  await checkAnswer(`http://127.0.0.1:${port}/status`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    ready: () =>
+      checkAnswer(`http://127.0.0.1:${config.networkControlPort}/status`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+      }),
   });
 }
 
