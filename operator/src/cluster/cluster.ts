@@ -68,7 +68,7 @@ export interface PodTemplate {
   revision: string;
 }
 
-interface PodIdentity extends Target {
+export interface PodIdentity extends Target {
   name: string;
   /** Name that users see. */
   shownAs: string;

@@ -1,5 +1,4 @@
 import { CoreV1Api, CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
-import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { INSTANCES, isCode, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
@@ -230,7 +229,7 @@ export class OperatorBench {
       path: `/api/v1/namespaces/${this.namespace}/pods`,
       list: (page) => this.#core.listNamespacedPod({ namespace: this.namespace, ...page }),
       labelSelector: ENGINE_SELECTOR,
-      transform: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
+      transform: readPod,
       onChange: (_, pod, deleted) => {
         if (deleted || pod.node !== null || this.#scheduled.has(pod.podUid)) return;
         this.#scheduled.add(pod.podUid);
@@ -257,10 +256,10 @@ export class OperatorBench {
   }
 
   /** Reports what a scheduler and a kubelet would report. */
-  async #run({ namespace, podName, instanceId, engine }: EnginePod): Promise<void> {
-    const pod = { namespace, name: podName };
+  async #run({ shownAs, instanceId, name: engine }: EnginePod): Promise<void> {
+    const pod = { namespace: this.namespace, name: shownAs };
     const target = { apiVersion: 'v1', kind: 'Node', name: 'bench' };
-    const body = { metadata: { name: podName }, target };
+    const body = { metadata: { name: shownAs }, target };
     await this.#repeated(() => this.#core.createNamespacedPodBinding({ ...pod, body }));
     const state = { running: { startedAt: new Date().toISOString() } };
     const container = { name: 'engine', image: 'engine:1', imageID: '', ready: true, restartCount: 0, state };

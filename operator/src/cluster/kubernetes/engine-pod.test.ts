@@ -1,4 +1,3 @@
-import { fromPublicId } from '@gwk/core/ids';
 import type { Pod } from '../cluster.js';
 import { derivePod, isNodeLost, readPod, type RawPod } from './engine-pod.js';
 import { buildPod, computeRevision } from './pod-spec.js';
@@ -54,11 +53,7 @@ const failed = (terminated: object) => ({
 });
 const deletion = { deletionTimestamp: AT, deletionGracePeriodSeconds: 30 };
 
-const read = (raw: RawPod, lost = false): Pod =>
-  derivePod(
-    readPod(raw, (id) => fromPublicId('instance', id))!,
-    lost,
-  );
+const read = (raw: RawPod, lost = false): Pod => derivePod(readPod(raw)!, lost);
 
 const PHASES: [string, RawPod, boolean, object][] = [
   ['is not scheduled yet', shown({ phase: 'Pending' }, {}, null), false, { phase: 'starting', node: null }],
@@ -182,7 +177,7 @@ test.each([
   ['an invalid template', { annotations: { 'gwk.dev/engine': 'x', 'gwk.dev/template': '{' } }],
   ['another name', { name: 'copy-of-gwk-first' }],
 ])('ignores a pod with %s', (_, metadata) => {
-  expect(readPod(shown(running, metadata), (id) => fromPublicId('instance', id))).toBeNull();
+  expect(readPod(shown(running, metadata))).toBeNull();
 });
 
 test('changes the revision with every input, and only then', () => {

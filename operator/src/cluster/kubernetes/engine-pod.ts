@@ -1,27 +1,18 @@
 import type { V1ContainerState, V1ContainerStateTerminated, V1Node, V1Pod } from '@kubernetes/client-node';
-import type { EndedPod, LivePod, Pod, PodTemplate, WaitingReason } from '../cluster.js';
+import { fromPublicId } from '@gwk/core/ids';
+import type { EndedPod, Pod, PodIdentity, PodTemplate, WaitingReason } from '../cluster.js';
 import { ANNOTATIONS, COMPONENT, LABELS, buildPodName } from './names.js';
 import type { KubeObject } from './informer.js';
 
 /**
  * The cached part of an engine's pod: 10,000 whole pods would take hundreds of MB. Times are as the API writes them.
  */
-export interface EnginePod {
+export interface EnginePod extends PodIdentity {
   /** Uid of the pod object. */
   podUid: string;
-  namespace: string;
-  podName: string;
-  key: string;
-  uid: string;
-  engine: string;
-  instanceId: string;
-  version: string;
-  template: PodTemplate;
-  node: string | null;
-  startedAt: number;
   /** When somebody asked it to end. */
   endingSince: number | null;
-  state: 'starting' | 'running' | 'ended';
+  hasStarted: boolean;
   waiting: WaitingReason | null;
   end: Pick<EndedPod, 'endedAt' | 'requested' | 'how'> | null;
 }
@@ -31,17 +22,30 @@ export type RawPod = KubeObject &
   Pick<V1Pod, 'spec' | 'status'> & { metadata: NonNullable<V1Pod['metadata']> };
 
 /** Null: not an engine's pod, whatever its labels say. */
-export function readPod(raw: RawPod, publicToUuid: (id: string) => string | null): EnginePod | null {
-  const identity = readIdentity(raw, publicToUuid);
-  if (!identity) return null;
+export function readPod(raw: RawPod): EnginePod | null {
+  const { labels = {}, annotations = {}, namespace = '', name: shownAs, uid: podUid } = raw.metadata;
+  const instanceId = fromPublicId('instance', labels[LABELS.instanceId] ?? '');
+  const resource = labels[LABELS.instance];
+  const name = annotations[ANNOTATIONS.engine];
+  const template = parseTemplate(annotations[ANNOTATIONS.template]);
+  if (instanceId === null || resource === undefined || name === undefined || !template) return null;
+  // A copy of an engine's pod (from a backup or a debugger) carries the same labels. The pod name is the mutex, so a
+  // pod with another name is not ours and must not hide the real one.
+  if (shownAs !== buildPodName(resource)) return null;
+  const identity = { key: `${namespace}/${resource}`, name, shownAs, instanceId, template };
+  const uid = annotations[ANNOTATIONS.uid] ?? '';
+  const version = labels[LABELS.version] ?? 'unknown';
+  return { ...identity, podUid, uid, version, ...readProgress(raw) };
+}
+
+function readProgress(raw: RawPod) {
   const state = findContainerState(raw);
   const end = readEnd(raw, state);
   return {
-    ...identity,
     node: raw.spec?.nodeName ?? null,
     startedAt: parseTime(state?.running?.startedAt) ?? parseTime(raw.metadata.creationTimestamp) ?? 0,
     endingSince: endingSince(raw),
-    state: end ? 'ended' : state?.running ? 'running' : 'starting',
+    hasStarted: state?.running !== undefined,
     waiting: end ? null : readWaitingReason(raw, state),
     end,
   };
@@ -57,52 +61,16 @@ function endingSince({ metadata }: RawPod): number | null {
   return over === null ? null : over - 1000 * (metadata.deletionGracePeriodSeconds ?? 0);
 }
 
-type Identity = Omit<EnginePod, 'node' | 'startedAt' | 'endingSince' | 'state' | 'waiting' | 'end'>;
-
-function readIdentity({ metadata }: RawPod, publicToUuid: (id: string) => string | null): Identity | null {
-  const { labels = {}, annotations = {}, namespace = '', name: podName, uid: podUid } = metadata;
-  const instanceId = publicToUuid(labels[LABELS.instanceId] ?? '');
-  const resource = labels[LABELS.instance];
-  const engine = annotations[ANNOTATIONS.engine];
-  const template = parseTemplate(annotations[ANNOTATIONS.template]);
-  if (instanceId === null || resource === undefined || engine === undefined || !template) return null;
-  // A copy of an engine's pod (from a backup or a debugger) carries the same labels. The pod name is the mutex, so a
-  // pod with another name is not ours and must not hide the real one.
-  if (podName !== buildPodName(resource)) return null;
-  const uid = annotations[ANNOTATIONS.uid] ?? '';
-  const version = labels[LABELS.version] ?? 'unknown';
-  return {
-    podUid,
-    namespace,
-    podName,
-    key: `${namespace}/${resource}`,
-    uid,
-    engine,
-    instanceId,
-    version,
-    template,
-  };
-}
-
 /** A pod on a lost node may or may not run. A pod that ended there has ended. */
-export function derivePod(pod: EnginePod, nodeIsLost: boolean): Pod {
-  const { key, uid, engine, instanceId, version, template, node, startedAt, end } = pod;
-  const identity = {
-    key,
-    uid,
-    name: engine,
-    shownAs: pod.podName,
-    node,
-    instanceId,
-    version,
-    template,
-    startedAt,
-  };
+export function derivePod(
+  { podUid: _, endingSince, hasStarted, waiting, end, ...identity }: EnginePod,
+  nodeIsLost: boolean,
+): Pod {
   if (end) return { ...identity, phase: 'ended', ...end };
-  const live: Omit<LivePod, 'phase'> = { ...identity, waiting: pod.waiting, endingSince: pod.endingSince };
+  const live = { ...identity, waiting, endingSince };
   if (nodeIsLost) return { ...live, phase: 'unknown' };
-  if (pod.endingSince !== null) return { ...live, phase: 'ending' };
-  return { ...live, phase: pod.state === 'running' ? 'running' : 'starting' };
+  if (endingSince !== null) return { ...live, phase: 'ending' };
+  return { ...live, phase: hasStarted ? 'running' : 'starting' };
 }
 
 function parseTemplate(text: string | undefined): PodTemplate | null {

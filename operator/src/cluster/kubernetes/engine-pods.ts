@@ -1,6 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import { fromPublicId } from '@gwk/core/ids';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -67,7 +66,7 @@ export class EnginePods {
               ? lists.listPodForAllNamespaces(page)
               : lists.listNamespacedPod({ namespace, ...page }),
           labelSelector: ENGINE_SELECTOR,
-          transform: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
+          transform: readPod,
           onChange: (_, pod, deleted) => this.#podChanged(pod, deleted),
           onListed: () => this.#onListed(),
         }),
@@ -131,7 +130,7 @@ export class EnginePods {
   /** @throws PodExists */
   async create(plan: PodPlan): Promise<void> {
     const present = this.#byKey.get(plan.key);
-    if (present) throw new PodExists(present.podName);
+    if (present) throw new PodExists(present.shownAs);
     const profile = this.#profile(plan.template.profile);
     await this.#createSecret(plan);
     const podUid = await this.#createPod(plan, profile);
@@ -221,10 +220,10 @@ export class EnginePods {
 
   /** Deletes this pod, not a later one with the same name. */
   async #delete(pod: EnginePod, options: { gracePeriodSeconds?: number }): Promise<void> {
-    const { namespace, podName: name } = pod;
+    const { namespace } = parseKey(pod.key);
     const body = { preconditions: { uid: pod.podUid }, ...options };
     try {
-      await this.#core.deleteNamespacedPod({ namespace, name, body });
+      await this.#core.deleteNamespacedPod({ namespace, name: pod.shownAs, body });
     } catch (error) {
       if (!isCode(error, 404, 409)) throw error;
     }
@@ -238,16 +237,16 @@ export class EnginePods {
 
   #store(pod: EnginePod): void {
     const former = this.#byKey.get(pod.key);
-    if (former && former.engine !== pod.engine) this.#remove(former);
+    if (former && former.name !== pod.name) this.#remove(former);
     this.#byKey.set(pod.key, pod);
-    this.#byEngine.set(pod.engine, pod);
+    this.#byEngine.set(pod.name, pod);
   }
 
   #remove(pod: EnginePod): void {
-    if (this.#byKey.get(pod.key)?.engine === pod.engine) this.#byKey.delete(pod.key);
-    if (pod.end && !this.#forgotten.get(pod.engine)) return void this.#endedWithoutObject.set(pod.key, pod);
-    this.#forgotten.delete(pod.engine);
-    this.#byEngine.delete(pod.engine);
+    if (this.#byKey.get(pod.key)?.name === pod.name) this.#byKey.delete(pod.key);
+    if (pod.end && !this.#forgotten.get(pod.name)) return void this.#endedWithoutObject.set(pod.key, pod);
+    this.#forgotten.delete(pod.name);
+    this.#byEngine.delete(pod.name);
   }
 
   #nodeChanged(name: string, lost: boolean): void {

@@ -9,8 +9,7 @@ import { MANAGED_BY, parseKey } from './names.js';
 
 /** An Event object already written. Repetitions increase its count. */
 interface WrittenEvent {
-  namespace: string;
-  event: string;
+  name: string;
   count: number;
 }
 
@@ -55,24 +54,26 @@ export class EventRecorder {
   async #write(target: Target, event: InstanceEvent): Promise<void> {
     if (this.#closed) return;
     const id = [target.uid, event.reason, event.message].join('\n');
-    const before = this.#written.get(id);
-    if (before) return this.#increaseCount(id, before);
-    const { namespace, event: name } = await this.#create(target, event);
-    this.#written.set(id, { namespace, event: name, count: 1 });
+    const written = this.#written.get(id);
+    if (written) await this.#increaseCount(target, ++written.count, written.name);
+    this.#written.set(id, written ?? { name: await this.#create(target, event), count: 1 });
   }
 
-  async #create(
-    { key, uid }: Target,
-    { type, reason, message }: InstanceEvent,
-  ): Promise<{ namespace: string; event: string }> {
-    const { namespace, name } = parseKey(key);
-    const event = `${name}.${randomBytes(8).toString('hex')}`;
+  async #create({ key, uid }: Target, { type, reason, message }: InstanceEvent): Promise<string> {
+    const { namespace, name: instance } = parseKey(key);
+    const name = `${instance}.${randomBytes(8).toString('hex')}`;
     const time = new Date();
     await this.#core.createNamespacedEvent({
       namespace,
       body: {
-        metadata: { name: event, namespace },
-        involvedObject: { apiVersion: MANIFEST_API_VERSION, kind: 'Instance', namespace, name, uid },
+        metadata: { name, namespace },
+        involvedObject: {
+          apiVersion: MANIFEST_API_VERSION,
+          kind: 'Instance',
+          namespace,
+          name: instance,
+          uid,
+        },
         type,
         reason,
         message: message.slice(0, 1024),
@@ -84,13 +85,11 @@ export class EventRecorder {
         reportingInstance: '',
       },
     });
-    return { namespace, event };
+    return name;
   }
 
-  async #increaseCount(id: string, written: WrittenEvent): Promise<void> {
-    written.count++;
-    this.#written.set(id, written);
-    const { namespace, event: name, count } = written;
+  async #increaseCount({ key }: Target, count: number, name: string): Promise<void> {
+    const { namespace } = parseKey(key);
     const body = { count, lastTimestamp: new Date() };
     await this.#core.patchNamespacedEvent({ namespace, name, body }, PATCH.merge);
   }

@@ -1,3 +1,5 @@
+import type { Place } from '@gwk/core/desired-state/desired-state';
+
 /** Labels and annotations of an engine's pod. */
 export const LABELS = {
   managedBy: 'app.kubernetes.io/managed-by',
@@ -33,12 +35,7 @@ export const FIELD_MANAGERS = {
 /** Name of the only pod of a resource. The API server gives a name once, so it is the mutex. */
 export const buildPodName = (resourceName: string): string => `gwk-${resourceName}`;
 
-interface ResourceName {
-  namespace: string;
-  name: string;
-}
-
-export function parseKey(key: string): ResourceName {
+export function parseKey(key: string): Place {
   const [namespace = '', name = ''] = key.split('/');
   return { namespace, name };
 }
