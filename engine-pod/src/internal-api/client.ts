@@ -30,6 +30,13 @@ export class ClientClosed extends Error {
   override name = 'ClientClosed';
 }
 
+interface ClientOptions {
+  client: EngineClient;
+  lease: LeaseIdentity;
+  log: Logger;
+  onRefused: (refusal: FinalRefusal) => void;
+}
+
 const RETRY = { firstMs: 200, maxMs: 3_000 };
 
 /**
@@ -37,26 +44,15 @@ const RETRY = { firstMs: 200, maxMs: 3_000 };
  * and closes the client. Every later call and every retry in progress throws ClientClosed.
  */
 export class InternalApiClient {
-  readonly #client: EngineClient;
-  readonly #log: Logger;
-  readonly #onRefused: (refusal: FinalRefusal) => void;
+  readonly #options: ClientOptions;
   readonly #closed = new AbortController();
-  readonly lease: LeaseIdentity;
   /** Number of the last call, for routes that must keep their order. */
   readonly #numbers = new Map<NumberedRoute, number>();
   /** The last attempt to claim is in progress or was not answered. */
   #unanswered = false;
 
-  constructor(options: {
-    client: EngineClient;
-    lease: LeaseIdentity;
-    log: Logger;
-    onRefused: (refusal: FinalRefusal) => void;
-  }) {
-    this.#client = options.client;
-    this.lease = options.lease;
-    this.#log = options.log;
-    this.#onRefused = options.onRefused;
+  constructor(options: ClientOptions) {
+    this.#options = options;
   }
 
   get closed(): boolean {
@@ -86,9 +82,9 @@ export class InternalApiClient {
     timeoutMs?: number,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    if (this.closed) throw new ClientClosed();
-    const request = { ...body, ...this.lease } as EngineRequest<R>;
-    return this.#closeIfRefused(this.#client.call(route, request, timeoutMs, traceparent));
+    const { client, lease } = this.#options;
+    const request = { ...body, ...lease } as EngineRequest<R>;
+    return this.#unlessClosed(() => client.call(route, request, timeoutMs, traceparent));
   }
 
   /**
@@ -129,7 +125,8 @@ export class InternalApiClient {
         return await this.#send(route, bodyOfAttempt(), undefined, traceparent);
       } catch (error) {
         if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
-        if (attempt === 1) this.#log.warn({ route, err: error }, 'internal API unreachable; retrying');
+        if (attempt === 1)
+          this.#options.log.warn({ route, err: error }, 'internal API unreachable; retrying');
       }
       await this.#pause(backoffDelay(RETRY, attempt));
     }
@@ -141,7 +138,6 @@ export class InternalApiClient {
    */
   async readFile<T>(messageId: string, read: (file: Readable) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      if (this.closed) throw new ClientClosed();
       const file = await this.#download(messageId, attempt);
       const result = file && (await readUnlessBroken(file, read));
       if (result) return result.value;
@@ -157,47 +153,47 @@ export class InternalApiClient {
     file: Readable,
     named: { mimetype?: string; filename?: string },
   ): Promise<MediaUploadResponse> {
-    if (this.closed) throw new ClientClosed();
-    const { epoch, holder } = this.lease;
-    return this.#closeIfRefused(this.#client.upload({ epoch: String(epoch), holder, ...named }, file));
+    const { client, lease } = this.#options;
+    const { epoch, holder } = lease;
+    return this.#unlessClosed(() => client.upload({ epoch: String(epoch), holder, ...named }, file));
   }
 
   /** Undefined when the internal API is unreachable. */
   async #download(messageId: string, attempt: number): Promise<Readable | undefined> {
+    const { client, lease, log } = this.#options;
     try {
-      return await this.#closeIfRefused(this.#client.download({ ...this.lease, message_id: messageId }));
+      return await this.#unlessClosed(() => client.download({ ...lease, message_id: messageId }));
     } catch (error) {
       if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
-      if (attempt === 1)
-        this.#log.warn({ err: error }, 'file download from the internal API failed; retrying');
+      if (attempt === 1) log.warn({ err: error }, 'file download from the internal API failed; retrying');
       return undefined;
     }
   }
 
   /** Makes one attempt that may fail, for a deleted instance after the final refusal. */
   async callBestEffort<R extends EngineRoute>(route: R, body: CallBody<R>, timeoutMs: number): Promise<void> {
-    const request = { ...body, ...this.lease };
-    await this.#client
-      .call(route, request as unknown as EngineRequest<R>, timeoutMs)
-      .catch((error: unknown) =>
-        this.#log.info({ route, err: error }, 'final call to the internal API failed'),
-      );
+    const { client, lease, log } = this.#options;
+    const request = { ...body, ...lease } as unknown as EngineRequest<R>;
+    await client.call(route, request, timeoutMs).catch((error: unknown) => {
+      log.info({ route, err: error }, 'final call to the internal API failed');
+    });
   }
 
   close(): void {
     this.#closed.abort();
   }
 
-  /** @throws ClientClosed after a final refusal, else the error of the call */
-  async #closeIfRefused<T>(calling: Promise<T>): Promise<T> {
+  /** @throws ClientClosed once closed and after a final refusal, else the error of the call */
+  async #unlessClosed<T>(call: () => Promise<T>): Promise<T> {
+    if (this.closed) throw new ClientClosed();
     try {
-      return await calling;
+      return await call();
     } catch (error) {
       const refusal = findFinalRefusal(error);
       if (!refusal) throw error;
       if (!this.closed) {
         this.close();
-        this.#onRefused(refusal);
+        this.#options.onRefused(refusal);
       }
       throw new ClientClosed();
     }

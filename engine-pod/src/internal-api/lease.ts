@@ -95,12 +95,19 @@ export async function acquireLease(
 /** A lease is measured on a clock that keeps running while the machine sleeps. */
 const LEASE_CLOCK: Clock = { ...processClock, now: monotonicNow };
 
-interface LeaseEvents {
-  /** The lease is about to expire without renewal: close the socket now. */
-  unconfirmed: () => void;
-  /** Renewed after that. */
-  confirmed: () => void;
-  renewed: (answer: EngineResponse<'renew'>) => void;
+interface LeaseOptions {
+  api: Pick<InternalApiClient, 'call' | 'closed'>;
+  term: LeaseTerm;
+  renewMs: number;
+  isConnected: () => boolean;
+  events: {
+    /** The lease is about to expire without renewal: close the socket now. */
+    unconfirmed: () => void;
+    /** Renewed after that. */
+    confirmed: () => void;
+    renewed: (answer: EngineResponse<'renew'>) => void;
+  };
+  clock?: Clock;
 }
 
 /**
@@ -109,10 +116,7 @@ interface LeaseEvents {
  * because any call may be refused.
  */
 export class Lease {
-  readonly #api: Pick<InternalApiClient, 'call' | 'closed'>;
-  readonly #events: LeaseEvents;
-  readonly #renewMs: number;
-  readonly #isConnected: () => boolean;
+  readonly #options: LeaseOptions;
   readonly #clock: Clock;
   #term: LeaseTerm;
   #paused = false;
@@ -123,25 +127,15 @@ export class Lease {
   #cancelRenew: () => void = () => undefined;
   #cancelClose: () => void = () => undefined;
 
-  constructor(options: {
-    api: Pick<InternalApiClient, 'call' | 'closed'>;
-    term: LeaseTerm;
-    renewMs: number;
-    isConnected: () => boolean;
-    events: LeaseEvents;
-    clock?: Clock;
-  }) {
-    this.#api = options.api;
+  constructor(options: LeaseOptions) {
+    this.#options = options;
     this.#term = options.term;
-    this.#renewMs = options.renewMs;
-    this.#isConnected = options.isConnected;
-    this.#events = options.events;
     this.#clock = options.clock ?? LEASE_CLOCK;
   }
 
   /** Check before every action under the lease. A process that was stopped past its lease must not act. */
   get valid(): boolean {
-    return !this.#stopped && !this.#api.closed && !this.#paused && this.unexpired;
+    return !this.#stopped && !this.#options.api.closed && !this.#paused && this.unexpired;
   }
 
   /** By the clock alone. An engine that stops gracefully may still write to the network. */
@@ -168,14 +162,14 @@ export class Lease {
   /** Renews at once, because the terms have changed. */
   renewNow(): void {
     if (this.#renewing) this.#renewAgain = true;
-    if (this.#renewing || this.#stopped || this.#api.closed) return;
+    if (this.#renewing || this.#stopped || this.#options.api.closed) return;
     this.#cancelRenew();
     void this.#renew(0);
   }
 
   #armRenew(unanswered: number): void {
-    if (this.#stopped || this.#api.closed) return;
-    const delay = this.#renewAgain ? 0 : renewDelay(this.#renewMs, unanswered, Math.random());
+    if (this.#stopped || this.#options.api.closed) return;
+    const delay = this.#renewAgain ? 0 : renewDelay(this.#options.renewMs, unanswered, Math.random());
     this.#renewAgain = false;
     this.#cancelRenew = this.#clock.after(delay, () => void this.#renew(unanswered));
   }
@@ -184,15 +178,12 @@ export class Lease {
     const from = this.#clock.now();
     this.#renewing = true;
     try {
-      const answer = await this.#api.call(
-        'renew',
-        { connected: this.#isConnected() },
-        renewTimeout(this.#term.leaseMs),
-      );
+      const { api, isConnected } = this.#options;
+      const answer = await api.call('renew', { connected: isConnected() }, renewTimeout(this.#term.leaseMs));
       this.#renewing = false;
       if (this.#stopped) return;
       this.#extend({ from, leaseMs: answer.lease_ms });
-      this.#events.renewed(answer);
+      this.#options.events.renewed(answer);
       this.#armRenew(0);
     } catch (error) {
       this.#renewing = false;
@@ -206,7 +197,7 @@ export class Lease {
     // An answer that took longer than the lease confirms nothing.
     if (!this.#paused || !mayActAt(term, this.#clock.now())) return;
     this.#paused = false;
-    this.#events.confirmed();
+    this.#options.events.confirmed();
   }
 
   #armClose(): void {
@@ -216,12 +207,12 @@ export class Lease {
 
   /** Timers and the monotonic clock differ by some milliseconds. The clock decides. */
   #pauseIfDue(): void {
-    if (this.#paused || this.#stopped || this.#api.closed) return;
+    if (this.#paused || this.#stopped || this.#options.api.closed) return;
     if (this.unexpired) {
       this.#armClose();
       return;
     }
     this.#paused = true;
-    this.#events.unconfirmed();
+    this.#options.events.unconfirmed();
   }
 }
