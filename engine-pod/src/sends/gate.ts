@@ -7,7 +7,7 @@ export class Gate {
   #waiting: (() => void)[] = [];
   #stopping = false;
   /** Not a promise: one that outlives every message would retain a reaction for each. */
-  readonly #endCallbacks = new Set<() => void>();
+  readonly #ended = new AbortController();
 
   constructor(allowed: () => boolean) {
     this.#allowed = allowed;
@@ -21,13 +21,9 @@ export class Gate {
     return this.#stopping;
   }
 
-  /** Registers a callback for the time when the engine stops waiting for sends in progress. */
-  onEnd(callback: () => void): void {
-    this.#endCallbacks.add(callback);
-  }
-
-  offEnd(callback: () => void): void {
-    this.#endCallbacks.delete(callback);
+  /** Aborted when the engine stops waiting for sends in progress. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
   }
 
   /** Resolves once open or stopping. */
@@ -52,6 +48,6 @@ export class Gate {
   /** Stops waiting for sends in progress. */
   end(): void {
     this.stop();
-    for (const callback of [...this.#endCallbacks]) callback();
+    this.#ended.abort();
   }
 }

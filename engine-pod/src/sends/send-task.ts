@@ -86,7 +86,8 @@ export class SendTask {
   /** Never rejects. */
   async run(): Promise<SendResult> {
     const end = (): void => this.#answer(this.#abandon());
-    this.#context.gate.onEnd(end);
+    const { ended } = this.#context.gate;
+    ended.addEventListener('abort', end);
     try {
       const result = await this.#prepare();
       return result ?? (await this.#sendUntilFinished());
@@ -94,7 +95,7 @@ export class SendTask {
       if (error instanceof SendFailure) return failed(error.code, error.text);
       return this.#context.gate.stopping ? this.#abandon() : failed('internal', null);
     } finally {
-      this.#context.gate.offEnd(end);
+      ended.removeEventListener('abort', end);
       this.#finished.abort(FINISHED);
     }
   }
@@ -114,7 +115,7 @@ export class SendTask {
       this.#menu = menu;
       this.#fields = fields;
     }
-    return (await this.#store()) ? undefined : { kind: 'dropped' };
+    return this.#store();
   }
 
   /**
@@ -133,13 +134,14 @@ export class SendTask {
     }
   }
 
-  #store(): Promise<boolean> {
-    return this.#context.storeBuilt({
+  async #store(): Promise<SendResult | undefined> {
+    const isOurs = await this.#context.storeBuilt({
       message_id: this.message.message_id,
       built: this.#bytes.toString('base64'),
       ...this.#fields,
       menu: this.#menu,
     });
+    return isOurs ? undefined : { kind: 'dropped' };
   }
 
   async #sendUntilFinished(): Promise<SendResult> {
@@ -153,17 +155,13 @@ export class SendTask {
       }
       if (attempt > 1) {
         this.#context.resending(this.message, attempt);
-        const concluded = await this.#unlessAnswered(this.#storeBeforeResend());
+        const concluded = await this.#unlessAnswered(this.#store());
         if (concluded) return concluded;
         if (!gate.open) continue;
       }
       const concluded = await this.#attempt(attempt);
       if (concluded) return concluded;
     }
-  }
-
-  async #storeBeforeResend(): Promise<SendResult | undefined> {
-    return (await this.#store()) ? undefined : { kind: 'dropped' };
   }
 
   /** Makes one attempt. Undefined when no answer came in time. */
