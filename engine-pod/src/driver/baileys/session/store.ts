@@ -1,10 +1,10 @@
 import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { RemoteSessionStore as Remote } from '../../driver.js';
+import { BatchSender } from '../../../internal-api/batch-sender.js';
 import { decodeValue, encodeValue } from './codec.js';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { SessionCache } from './cache.js';
-import { createBatchWriter } from './batch-writer.js';
 
 export type KeyType = keyof SignalDataTypeMap;
 /** Values by type and key; null deletes. */
@@ -28,7 +28,7 @@ const MAX_KEY = 500;
  *       ▼    ▼
  *     store.ts ─▶ codec.ts     values to bytes
  *       ├─▶ cache.ts           values read or written recently
- *       └─▶ batch-writer.ts    one request at a time ─▶ internal API
+ *       └─▶ internal API       writes in batches, one request at a time
  */
 export class SessionStore implements SignalKeyStore {
   /** Locks for readers that change what they read. A closing connection may still hold one when the next begins. */
@@ -173,3 +173,33 @@ const toEntry = ({ type, key, bytes }: Change): SessionEntry => ({
   key,
   value: bytes?.toString('base64') ?? null,
 });
+
+/** Estimated size of an entry without its value. It keeps a request below the API's limit of 5,000 entries. */
+const ENTRY_BYTES = 500;
+
+/**
+ * Batches writes. The entries of one write are never split. After a failure nothing more is written, because later
+ * writes may depend on the lost ones.
+ */
+function createBatchWriter(write: Remote['write']): Remote['write'] {
+  let failure: Error | undefined;
+  const sender = new BatchSender<SessionEntry[], void>({
+    maxItems: Infinity,
+    estimateBytes: (entries) =>
+      entries.reduce((sum, { value }) => sum + ENTRY_BYTES + (value?.length ?? 0), 0),
+    send: async (writes) => {
+      if (failure) throw failure;
+      await write(keepLatest(writes.flat())).catch((error: unknown) => {
+        failure = error instanceof Error ? error : new Error('a session write failed');
+        throw failure;
+      });
+      return writes.map(() => undefined);
+    },
+  });
+  return async (entries) => (entries.length > 0 ? sender.push(entries) : undefined);
+}
+
+/** Keeps the last value of each key, because one statement cannot write a row twice. */
+function keepLatest(entries: SessionEntry[]): SessionEntry[] {
+  return [...new Map(entries.map((entry) => [`${entry.type} ${entry.key}`, entry])).values()];
+}

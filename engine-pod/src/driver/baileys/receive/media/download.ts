@@ -1,21 +1,22 @@
-import { createHash } from 'node:crypto';
-import { Transform, type TransformCallback } from 'node:stream';
-import type { MediaType } from '@whiskeysockets/baileys';
+import { createDecipheriv, createHash, type Decipheriv } from 'node:crypto';
+import { Transform, type Readable, type TransformCallback } from 'node:stream';
+import {
+  DEFAULT_ORIGIN,
+  getHttpStream,
+  getMediaKeys,
+  getUrlFromDirectPath,
+  type MediaType,
+  type proto,
+} from '@whiskeysockets/baileys';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../../driver.js';
-import { openEncryptedFile, type EncryptedFileStream } from './decrypt-stream.js';
 
 /** Description of a received file in its message. */
-export interface FileDescription {
-  directPath?: string | null;
-  mediaKey?: Uint8Array | null;
-  fileSha256?: Uint8Array | null;
-  fileLength?: number | { toString(): string } | null;
-  mimetype?: string | null;
-  fileName?: string | null;
-  seconds?: number | null;
-  ptt?: boolean | null;
-}
+export type FileDescription = Pick<
+  proto.Message.IDocumentMessage,
+  'directPath' | 'mediaKey' | 'fileSha256' | 'fileLength' | 'mimetype' | 'fileName'
+> &
+  Pick<proto.Message.IAudioMessage, 'seconds' | 'ptt'>;
 
 /** Reason why one attempt failed. */
 export type AttemptFailure =
@@ -57,7 +58,7 @@ export async function downloadFile({
     if (host === null) return 'no_connection';
     const { mediaKey, directPath } = file;
     const { bytes, decryption } = await openWithTimeout(
-      openEncryptedFile({ mediaKey: mediaKey!, directPath }, type, host),
+      openEncryptedFile(directPath, mediaKey!, { type, host }),
     );
     for (const stream of [bytes, decryption]) {
       stream.on('error', (error) => verified.fail(classifyError(error)));
@@ -73,6 +74,29 @@ export async function downloadFile({
   } finally {
     verified.destroy();
   }
+}
+
+/** The encrypted bytes and the transform that decrypts them. */
+interface EncryptedFileStream {
+  bytes: Readable;
+  decryption: FileDecryption;
+}
+
+/**
+ * Opens an encrypted file. Baileys' own download returns the end of a pipe and nobody handles errors at its
+ * beginning, so a broken host connection would end the process.
+ *
+ * @throws Boom with the status of a host that refuses; TypeError when there is no host
+ */
+async function openEncryptedFile(
+  directPath: string,
+  mediaKey: Uint8Array,
+  { type, host }: { type: MediaType; host: string },
+): Promise<EncryptedFileStream> {
+  const { cipherKey, iv } = await getMediaKeys(mediaKey, type);
+  const url = getUrlFromDirectPath(directPath, host);
+  const bytes = await getHttpStream(url, { headers: { Origin: DEFAULT_ORIGIN } });
+  return { bytes, decryption: new FileDecryption(cipherKey, iv) };
 }
 
 /** Destroys a stream that opens after the timeout. */
@@ -150,5 +174,36 @@ class VerifiedFile extends Transform {
   #restartIdleTimer(): void {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => this.fail('host_unavailable'), IDLE_TIMEOUT_MS);
+  }
+}
+
+const BLOCK = 16;
+
+/**
+ * AES-256-CBC without the trailing ten-byte signature, which is no whole block. The file is verified by the hash in
+ * the message instead.
+ */
+class FileDecryption extends Transform {
+  readonly #cipher: Decipheriv;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(key: Uint8Array, iv: Uint8Array) {
+    super();
+    this.#cipher = createDecipheriv('aes-256-cbc', key, iv);
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const sealed = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
+    const whole = sealed.length - (sealed.length % BLOCK);
+    this.#rest = sealed.subarray(whole);
+    done(null, this.#cipher.update(sealed.subarray(0, whole)));
+  }
+
+  override _flush(done: TransformCallback): void {
+    try {
+      done(null, this.#cipher.final());
+    } catch (error) {
+      done(error as Error);
+    }
   }
 }
