@@ -117,7 +117,7 @@ export function step(machine: Machine, input: Input, now: Now): Step {
       return closeSocket({ ...machine, permitted: false }, 'engine_stopped', now);
     case 'qr':
     case 'pairing-code':
-      return keep({ ...machine, failures: 0 });
+      return keepState({ ...machine, failures: 0 });
     case 'paired':
       return paired(machine, input.device, now);
     case 'opened':
@@ -141,12 +141,12 @@ function command(machine: Machine, input: CommandInput, now: Now): Step {
     case 'pair':
       return pair(machine, input.pairing);
     case 'unpair':
-      return machine.pairing?.session === input.session ? endPairing(machine) : keep(machine);
+      return machine.pairing?.session === input.session ? endPairing(machine) : keepState(machine);
   }
 }
 
-function keep(machine: Machine): Step {
-  return { machine, changes: [], socket: 'keep' };
+function keepState(machine: Machine, socket: Step['socket'] = 'keep'): Step {
+  return { machine, changes: [], socket };
 }
 
 interface Transition {
@@ -162,7 +162,7 @@ function enter(machine: Machine, transition: Transition, now: Now): Step {
   const { state, reason, socket, wakeAt = null, change } = transition;
   const next: Machine = { ...machine, state, reason, since: now.at, wakeAt, paired: null };
   if (state === machine.state && machine.paired === null) {
-    return { machine: { ...next, since: machine.since }, changes: [], socket };
+    return keepState({ ...next, since: machine.since }, socket);
   }
   const report: StateChange = {
     state,
@@ -187,15 +187,15 @@ function isUnpaired({ state }: Machine): boolean {
 }
 
 function wake(machine: Machine, now: Now): Step {
-  if (!machine.permitted) return keep(machine);
+  if (!machine.permitted) return keepState(machine);
   const { state, wakeAt } = machine;
   if (isUnpaired(machine)) {
     const waits = machine.pairing === null || (wakeAt !== null && wakeAt > now.at);
-    return waits ? keep(machine) : { machine: { ...machine, wakeAt: null }, changes: [], socket: 'reopen' };
+    return waits ? keepState(machine) : keepState({ ...machine, wakeAt: null }, 'reopen');
   }
-  if (state === 'banned' && wakeAt === null) return keep(machine);
+  if (state === 'banned' && wakeAt === null) return keepState(machine);
   if ((state === 'banned' || state === 'disconnected') && wakeAt !== null && wakeAt > now.at)
-    return keep(machine);
+    return keepState(machine);
   return enter(machine, { state: 'connecting', reason: null, socket: 'open' }, now);
 }
 
@@ -204,13 +204,13 @@ function hasSocket(machine: Machine): boolean {
 }
 
 function closeSocket(machine: Machine, reason: string, now: Now): Step {
-  if (!hasSocket(machine)) return { machine, changes: [], socket: 'close' };
+  if (!hasSocket(machine)) return keepState(machine, 'close');
   return enter(machine, { state: 'disconnected', reason, socket: 'close' }, now);
 }
 
 /** Respects a pending ban, reconnect time or pairing. */
 function restart(machine: Machine, now: Now): Step {
-  if (!hasSocket(machine)) return keep(machine);
+  if (!hasSocket(machine)) return keepState(machine);
   const disconnected = enter(machine, { state: 'disconnected', reason: 'restart', socket: 'close' }, now);
   const reconnecting = wake(disconnected.machine, now);
   return { ...reconnecting, changes: [...disconnected.changes, ...reconnecting.changes], socket: 'reopen' };
@@ -218,18 +218,14 @@ function restart(machine: Machine, now: Now): Step {
 
 /** Asking for the same session again, for example with the next renewal, changes nothing. */
 function pair(machine: Machine, pairing: OpenPairing): Step {
-  if (!isUnpaired(machine) || machine.pairing?.session === pairing.session) return keep(machine);
+  if (!isUnpaired(machine) || machine.pairing?.session === pairing.session) return keepState(machine);
   const next = { ...machine, pairing, failures: 0, wakeAt: null };
-  return { machine: next, changes: [], socket: machine.permitted ? 'reopen' : 'keep' };
+  return keepState(next, machine.permitted ? 'reopen' : 'keep');
 }
 
 function endPairing(machine: Machine, reason?: string): Step {
   const { pairing } = machine;
-  const ended: Step = {
-    machine: { ...machine, pairing: null, failures: 0, wakeAt: null },
-    changes: [],
-    socket: 'close',
-  };
+  const ended = keepState({ ...machine, pairing: null, failures: 0, wakeAt: null }, 'close');
   return pairing && reason !== undefined ? { ...ended, failed: { session: pairing.session, reason } } : ended;
 }
 
@@ -241,12 +237,12 @@ function logout(machine: Machine, now: Now): Step {
 
 function paired(machine: Machine, device: PairedDevice, now: Now): Step {
   const known = { ...machine, paired: device, pairing: null };
-  if (machine.state === 'connecting') return keep(known);
+  if (machine.state === 'connecting') return keepState(known);
   return enter(known, { state: 'connecting', reason: null, socket: 'keep' }, now);
 }
 
 function opened(machine: Machine, input: { jid: string; business_name: string | null }, now: Now): Step {
-  if (!machine.permitted || machine.state !== 'connecting') return keep(machine);
+  if (!machine.permitted || machine.state !== 'connecting') return keepState(machine);
   const change = { jid: input.jid, business_name: input.business_name };
   return enter(machine, { state: 'connected', reason: null, socket: 'keep', change }, now);
 }
@@ -254,7 +250,7 @@ function opened(machine: Machine, input: { jid: string; business_name: string | 
 function closed(machine: Machine, disconnect: Disconnect, now: Now): Step {
   if (machine.pairing && isUnpaired(machine))
     return { ...closedWhilePairing(machine, disconnect, now), ...findUnreportedEnd(disconnect) };
-  if (!hasSocket(machine)) return keep(machine);
+  if (!hasSocket(machine)) return keepState(machine);
   switch (disconnect.kind) {
     case 'logged-out':
       return enter(machine, { state: 'logged_out', reason: disconnect.reason, socket: 'close' }, now);
@@ -287,12 +283,12 @@ function closedWhilePairing(machine: Machine, disconnect: Disconnect, now: Now):
     case 'replaced':
       return closeSocket({ ...machine, permitted: false, pairing: null }, 'replaced', now);
     case 'dropped': {
-      if (disconnect.reconnect === 'at-once') return { machine, changes: [], socket: 'reopen' };
+      if (disconnect.reconnect === 'at-once') return keepState(machine, 'reopen');
       const failures = machine.failures + 1;
       if (failures > PAIRING_DROPS || disconnect.reconnect === 'slowly')
         return endPairing(machine, disconnect.reason);
       const wakeAt = now.at + backoffDelay(RECONNECT, failures, now.random);
-      return { machine: { ...machine, failures, wakeAt }, changes: [], socket: 'close' };
+      return keepState({ ...machine, failures, wakeAt }, 'close');
     }
   }
 }
