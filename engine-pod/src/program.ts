@@ -6,7 +6,6 @@ import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, synchronousStdout, type Logger } from '@gwk/core/log';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
-import type { NetworkOptions } from './driver/create.js';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { ProbeListener } from './probes.js';
@@ -82,7 +81,7 @@ class RunningEngine {
   }
 
   async #acquireAndStart(): Promise<void> {
-    const { pod, ackTimeoutMs, idleClaimMs } = this.#config;
+    const { pod, ackTimeoutMs, idleClaimMs, networkUrl, networkRoot, networkCa } = this.#config;
     try {
       const context = { log: this.#log, signal: this.#stopping.signal };
       const { acquired, term } = await acquireLease(this.#client, { pod, version: readVersion() }, context);
@@ -97,7 +96,10 @@ class RunningEngine {
         ackTimeoutMs,
         idleClaimMs,
         nameInMetrics: this.#config.metricsInstance,
-        networks: toNetworkOptions(this.#config),
+        networks: {
+          sandbox: this.#config.sandboxNetwork,
+          web: { url: networkUrl, root: networkRoot, ca: networkCa },
+        },
       };
       this.#engine = new Engine({ ...options, log, lost: exitProcess });
       // A stop was requested meanwhile: only release the lease.
@@ -109,10 +111,6 @@ class RunningEngine {
       exitProcess(EXIT_CODES[error.refusal]);
     }
   }
-}
-
-function toNetworkOptions({ sandboxNetwork, networkUrl, networkRoot, networkCa }: Config): NetworkOptions {
-  return { sandbox: sandboxNetwork, web: { url: networkUrl, root: networkRoot, ca: networkCa } };
 }
 
 function readVersion(): string {
