@@ -55,7 +55,7 @@ export class ClusterServer {
     if (this.mood === 'fails') return failure(500);
     if (req.headers.authorization !== `Bearer ${this.token}`) return failure(401);
     const [, namespace = '', name] =
-      /\/namespaces\/([^/]+)\/instances(?:\/([^/?]+))?\?/.exec(req.url ?? '') ?? [];
+      /\/namespaces\/([^/]+)\/instances(?:\/([^/?]+))?(?:\?|$)/.exec(req.url ?? '') ?? [];
     if (req.method === 'POST') return this.#create(namespace, JSON.parse(text) as InstanceResource);
     const key = `${namespace}/${name}`;
     if (req.method === 'PATCH') return this.#change(key, JSON.parse(text) as { value: unknown }[]);
