@@ -1,19 +1,10 @@
 import { publicNames } from '../accounts/audit-names.js';
-import type { Prisma } from '../generated/prisma/client.js';
+import { toFields } from '../database/model-columns.js';
+import type { AuditEntry, Prisma } from '../generated/prisma/client.js';
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
 const AT_ONCE = 500;
-
-interface Entry {
-  id: string;
-  account_id: string | null;
-  actor: string;
-  action: string;
-  subject: string;
-  detail: Prisma.JsonObject;
-  created_at: Date;
-}
 
 /**
  * Copies the audit log to the program's log, where somebody who can write to the database cannot change it. The lines are
@@ -28,11 +19,13 @@ export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): J
     everyMs: 1_000,
     async pass() {
       const amount = await db.$transaction(async (tx) => {
-        const entries = await tx.$queryRaw<Entry[]>`
+        const entries = toFields<AuditEntry>(
+          await tx.$queryRaw`
           WITH unreported AS MATERIALIZED (
             SELECT id FROM audit_entries WHERE reported_at IS NULL ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)
           UPDATE audit_entries a SET reported_at = now() FROM unreported u WHERE a.id = u.id
-          RETURNING a.id, a.account_id, a.actor, a.action, a.subject, a.detail, a.created_at`;
+          RETURNING a.*`,
+        );
         for (const entry of entries.sort((a, b) => (a.id < b.id ? -1 : 1)))
           auditLog.info(formatEntry(entry), 'audit');
         return entries.length;
@@ -42,11 +35,11 @@ export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): J
   };
 }
 
-function formatEntry({ id, account_id, created_at, detail, ...entry }: Entry) {
+function formatEntry({ id, createdAt, detail, ...entry }: AuditEntry) {
   return {
     audit_id: id,
-    at: created_at.toISOString(),
-    ...publicNames({ ...entry, accountId: account_id }),
-    changed: Object.keys(detail),
+    at: createdAt.toISOString(),
+    ...publicNames(entry),
+    changed: Object.keys(detail as Prisma.JsonObject),
   };
 }

@@ -1,5 +1,6 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database, Queryable } from '../database/database.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { cacheQuery, type Times } from './cached-query.js';
 import { STALLED_SECONDS } from './stalled-sends.js';
 import { planPartitions, type DaysKept } from './partitions.js';
@@ -26,20 +27,9 @@ export interface Backlog {
   partitionsExpired: number;
 }
 
-interface Row {
-  sends: Partial<Backlog['sends']> | null;
-  send_age: number | null;
-  send_stalled_age: number | null;
-  scheduled_late: number | null;
-  preparation_age: number | null;
-  deliveries: number;
-  delivery_age: Partial<Backlog['deliveryAge']> | null;
-  endpoints: Partial<Backlog['endpoints']> | null;
-  instances: Partial<Backlog['instances']> | null;
-  instances_down: number;
-  retention_late: number | null;
-  partitions_expired: number;
-}
+/** Queued work as read: no series without rows. */
+type Row = Omit<Backlog, Series> & { [name in Series]: Partial<Backlog[name]> | null };
+type Series = 'sends' | 'deliveryAge' | 'endpoints' | 'instances';
 
 const DOWN_MINUTES = 5;
 
@@ -71,19 +61,17 @@ export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Back
     SELECT
       (SELECT jsonb_object_agg(state, amount)
         FROM (SELECT state, count(*) AS amount FROM outbox GROUP BY state) o) AS sends,
-      (SELECT extract(epoch FROM now() - min(o.head_since))::float8 FROM outbox o
+      (SELECT ${age('min(o.head_since)')} FROM outbox o
         JOIN instances i ON i.id = o.instance_id
-        WHERE o.head AND o.prepared AND o.state = 'waiting' AND i.state = 'connected') AS send_age,
-      (${STALLED_SECONDS}) AS send_stalled_age,
-      (SELECT extract(epoch FROM now() - min(release_at))::float8 FROM outbox WHERE release_at IS NOT NULL)
-        AS scheduled_late,
-      (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM outbox WHERE NOT prepared)
-        AS preparation_age,
+        WHERE o.head AND o.prepared AND o.state = 'waiting' AND i.state = 'connected') AS "sendAge",
+      greatest(0, (${STALLED_SECONDS})) AS "sendStalledAge",
+      (SELECT ${age('min(release_at)')} FROM outbox WHERE release_at IS NOT NULL) AS "scheduledLate",
+      (SELECT ${age('min(created_at)')} FROM outbox WHERE NOT prepared) AS "preparationAge",
       (SELECT count(*)::float8 FROM webhook_queue) AS deliveries,
       (SELECT jsonb_object_agg(endpoint_state, age) FROM (
         SELECT CASE WHEN e.enabled AND e.failing_since IS NULL THEN 'healthy' ELSE 'failing' END AS endpoint_state,
-          greatest(0, extract(epoch FROM now() - min(q.first_due)))::float8 AS age
-        FROM gwk_queued_endpoints() q JOIN webhook_endpoints e ON e.id = q.id GROUP BY 1) a) AS delivery_age,
+          ${age('min(q.first_due)')} AS age
+        FROM gwk_queued_endpoints() q JOIN webhook_endpoints e ON e.id = q.id GROUP BY 1) a) AS "deliveryAge",
       (SELECT jsonb_object_agg(state, amount) FROM (
         SELECT CASE
             WHEN enabled AND failing_since IS NOT NULL
@@ -100,31 +88,25 @@ export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Back
           AND s.state NOT IN ('connecting', 'disconnected')
           AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')
         AND NOT EXISTS (SELECT FROM instance_suspensions s WHERE s.instance_id = i.id
-          AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')) AS instances_down,
-      (SELECT extract(epoch FROM now() - min(delete_at))::float8 - ${more * 3600}::float8 FROM message_contents)
-        AS retention_late,
+          AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')) AS "instancesDown",
+      (SELECT ${age(`min(delete_at) + interval '${more} hours'`)} FROM message_contents) AS "retentionLate",
       (SELECT count(*)::float8 FROM unnest(${plans.map(({ parent }) => parent)}::text[],
           ${plans.map(({ keepFrom }) => keepFrom)}::text[]) AS kept (parent, keep_from),
-        gwk_expired_partitions(kept.parent, kept.keep_from::date)) AS partitions_expired`;
+        gwk_expired_partitions(kept.parent, kept.keep_from::date)) AS "partitionsExpired"`;
   return toBacklog(row!);
 }
+
+/** SQL for the seconds since a time; 0 if there is none or it is in the future. */
+const age = (time: string): Prisma.Sql =>
+  Prisma.raw(`greatest(0, extract(epoch FROM now() - (${time})))::float8`);
 
 function toBacklog(row: Row): Backlog {
   const none = Object.fromEntries(INSTANCE_STATES.map((state) => [state, 0])) as Backlog['instances'];
   return {
+    ...row,
     sends: { scheduled: 0, waiting: 0, claimed: 0, ...row.sends },
-    sendAge: age(row.send_age),
-    sendStalledAge: age(row.send_stalled_age),
-    scheduledLate: age(row.scheduled_late),
-    preparationAge: age(row.preparation_age),
-    deliveries: row.deliveries,
-    deliveryAge: { healthy: 0, failing: 0, ...row.delivery_age },
+    deliveryAge: { healthy: 0, failing: 0, ...row.deliveryAge },
     endpoints: { enabled: 0, failing: 0, disabled_by_owner: 0, disabled_by_gwk: 0, ...row.endpoints },
     instances: { ...none, ...row.instances },
-    instancesDown: row.instances_down,
-    retentionLate: age(row.retention_late),
-    partitionsExpired: row.partitions_expired,
   };
 }
-
-const age = (seconds: number | null): number => Math.max(0, seconds ?? 0);

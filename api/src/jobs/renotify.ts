@@ -1,3 +1,5 @@
+import { toFields } from '../database/model-columns.js';
+import type { SendNotification } from '../messages/send-notifier.js';
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
@@ -10,12 +12,12 @@ export function renotifyJob({ db, sendNotifier }: JobDependencies, waitedMs = WA
     name: 'renotify',
     everyMs: 1_000,
     async pass() {
-      const rows = await db.$queryRaw<{ instance_id: string; message_id: string }[]>`
-        SELECT * FROM gwk_renotify(${waitedMs}::integer, ${PER_INSTANCE}::integer)`;
-      await sendNotifier.notify(
-        rows.map((row) => ({ instanceId: row.instance_id, messageId: row.message_id })),
+      const heads = toFields<SendNotification>(
+        await db.$queryRaw`
+        SELECT * FROM gwk_renotify(${waitedMs}::integer, ${PER_INSTANCE}::integer)`,
       );
-      return { amount: rows.length, more: false };
+      await sendNotifier.notify(heads);
+      return { amount: heads.length, more: false };
     },
   };
 }

@@ -3,9 +3,9 @@ import type { InstanceState } from '@gwk/core/states';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { HeartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
 import { PrometheusLiveness } from '../instances/availability/prometheus-liveness.js';
-import { Observer } from './observer.js';
 import {
   createLivenessReader,
+  Observer,
   unresponsiveEnginesJob,
   unresponsiveSince,
   type EndedLease,

@@ -1,12 +1,13 @@
 import type { InstanceState } from '@gwk/core/states';
+import type { Prisma } from '../generated/prisma/client.js';
 import type { Database } from '../database/database.js';
+import { toFields } from '../database/model-columns.js';
 import {
   decideClosing,
   type Liveness,
   type LivenessSource,
 } from '../instances/availability/liveness-source.js';
 import { writeStates } from '../instances/state/write.js';
-import type { Observer } from './observer.js';
 import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
@@ -41,14 +42,41 @@ export function unresponsiveSince(lease: EndedLease, healthyForMs: number): Date
   return healthyForMs > leaseMs ? renewedAt : null;
 }
 
-interface Row {
-  instance_id: string;
-  epoch: number;
-  holder: string | null;
-  state: InstanceState;
-  renewed_at: Date;
-  expires_at: Date;
-  now: Date;
+const MAX_GAP_MS = 5_000;
+
+/**
+ * Measures for how long this worker has observed without interruption: an absence counts only while the observer was
+ * healthy. A failed observation, or one more than 5 s after the previous one (a stalled process), restarts the measurement.
+ */
+export class Observer {
+  readonly #now: () => number;
+  #healthySince: number | null = null;
+  #last = 0;
+
+  /** @param now monotonic clock in milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  healthyForMs(): number {
+    return this.#healthySince === null ? 0 : this.#last - this.#healthySince;
+  }
+
+  async observe<T>(look: () => Promise<T>): Promise<T> {
+    const start = this.#now();
+    if (this.#healthySince === null || start - this.#last > MAX_GAP_MS) this.#healthySince = null;
+    try {
+      const seen = await look();
+      const end = this.#now();
+      if (end - start > MAX_GAP_MS) this.#healthySince = null;
+      this.#healthySince ??= end;
+      this.#last = end;
+      return seen;
+    } catch (error) {
+      this.#healthySince = null;
+      throw error;
+    }
+  }
 }
 
 /** Reads the liveness of suspects, of which some are due; empty if the source does not answer. */
@@ -122,30 +150,21 @@ export function unresponsiveEnginesJob(
 
 /** Reads leases that have ended, and those that end within 30 s after a third of a lease without a renewal. */
 async function unrenewedLeases(db: Database): Promise<EndedLease[]> {
-  const rows = await db.$queryRaw<Row[]>`
+  return toFields<EndedLease>(
+    await db.$queryRaw`
     SELECT l.instance_id, l.epoch, l.holder, i.state, l.renewed_at, l.expires_at, clock_timestamp() AS now
     FROM instance_leases l JOIN instances i ON i.id = l.instance_id
     WHERE l.expires_at < now() + interval '30 seconds'
       AND l.renewed_at < now() - (l.expires_at - l.renewed_at) / 3 AND i.deleted_at IS NULL
-      AND i.state IN ('connected', 'connecting')`;
-  return rows.map((row) => ({
-    instanceId: row.instance_id,
-    epoch: row.epoch,
-    holder: row.holder,
-    state: row.state,
-    renewedAt: row.renewed_at,
-    expiresAt: row.expires_at,
-    now: row.now,
-  }));
+      AND i.state IN ('connected', 'connecting')`,
+  );
 }
-
-type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 
 /**
  * Locks the lease for the rest of the transaction if it is unchanged, so that no engine renews it, takes it or writes under
  * it meanwhile.
  */
-async function lockLease(tx: Transaction, lease: EndedLease): Promise<boolean> {
+async function lockLease(tx: Prisma.TransactionClient, lease: EndedLease): Promise<boolean> {
   const locked = await tx.$queryRaw<unknown[]>`
     SELECT 1 AS one FROM instance_leases
     WHERE instance_id = ${lease.instanceId}::uuid AND epoch = ${lease.epoch}::integer

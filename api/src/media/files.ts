@@ -5,6 +5,8 @@ import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
+import { toFields } from '../database/model-columns.js';
+import type { Media } from '../generated/prisma/client.js';
 import { BufferReclaimer } from './buffers.js';
 import { HEAD_BYTES, sniff, type TypeHints } from './sniff.js';
 import { FileMissing, type MediaStore } from './store/store.js';
@@ -38,20 +40,10 @@ interface NewMedia {
   filename: string | null;
 }
 
-export interface MediaRow {
-  id: string;
-  accountId: string;
-  instanceIds: string[];
-  messageId: string | null;
-  mimetype: string;
-  size: number;
-  sha256: Buffer;
+export type MediaRow = Omit<Media, 'filenameSealed' | 'createdAt' | 'sha256'> & {
   filename: string | null;
-  expiresAt: Date;
-  removedAt: Date | null;
-  storeKey: string;
-  keySealed: Buffer;
-}
+  sha256: Buffer;
+};
 
 export class FileTooLarge extends Error {
   override name = 'FileTooLarge';
@@ -105,7 +97,8 @@ export class MediaFiles {
     const { db, sealer } = this.deps;
     const { id, accountId, instanceIds = [], messageId = null, filename } = media;
     const createdAt = new Date(parseUuidTime(id));
-    const rows = await db.$queryRaw<Row[]>`
+    const row = this.#read(
+      await db.$queryRaw`
       WITH taken AS (DELETE FROM store_removals WHERE store_key = ${file.storeKey} RETURNING store_key)
       INSERT INTO media (id, account_id, instance_ids, message_id, mimetype, size, sha256,
         filename_sealed, key_sealed, store_key, created_at, expires_at)
@@ -114,10 +107,11 @@ export class MediaFiles {
         ${filename === null ? null : sealer.seal(accountId, FILENAME_COLUMN, filename)}::bytea,
         ${sealer.seal(accountId, KEY_COLUMN, file.key)}::bytea, t.store_key, ${createdAt}::timestamptz,
         ${new Date(createdAt.getTime() + MEDIA_DAYS * DAY_MS)}::timestamptz
-      FROM taken t RETURNING *`;
-    if (!rows[0]) throw new Error('the file was not kept in time');
+      FROM taken t RETURNING *`,
+    );
+    if (!row) throw new Error('the file was not kept in time');
     file.kept = true;
-    return this.#read(rows[0]);
+    return row;
   }
 
   /** Removes a received file unless a row references it. */
@@ -133,8 +127,7 @@ export class MediaFiles {
   }
 
   async find(id: string): Promise<MediaRow | null> {
-    const rows = await this.deps.db.$queryRaw<Row[]>`SELECT * FROM media WHERE id = ${id}::uuid`;
-    return rows[0] ? this.#read(rows[0]) : null;
+    return this.#read(await this.deps.db.$queryRaw`SELECT * FROM media WHERE id = ${id}::uuid`);
   }
 
   /** Opens a file or a range of it (both ends included). @throws FileMissing */
@@ -148,40 +141,13 @@ export class MediaFiles {
     return plain;
   }
 
-  #read(row: Row): MediaRow {
-    const { sealer } = this.deps;
-    return {
-      id: row.id,
-      accountId: row.account_id,
-      instanceIds: row.instance_ids,
-      messageId: row.message_id,
-      mimetype: row.mimetype,
-      size: row.size,
-      sha256: Buffer.from(row.sha256),
-      filename:
-        row.filename_sealed &&
-        sealer.open(row.account_id, FILENAME_COLUMN, row.filename_sealed).toString('utf8'),
-      expiresAt: row.expires_at,
-      removedAt: row.removed_at,
-      storeKey: row.store_key,
-      keySealed: Buffer.from(row.key_sealed),
-    };
+  #read(rows: Record<string, unknown>[]): MediaRow | null {
+    const [row] = toFields<Media>(rows);
+    if (!row) return null;
+    const { filenameSealed: sealed, sha256, ...media } = row;
+    const filename = sealed && this.deps.sealer.open(row.accountId, FILENAME_COLUMN, sealed).toString('utf8');
+    return { ...media, filename, sha256: Buffer.from(sha256) };
   }
-}
-
-interface Row {
-  id: string;
-  account_id: string;
-  instance_ids: string[];
-  message_id: string | null;
-  mimetype: string;
-  size: number;
-  sha256: Uint8Array;
-  filename_sealed: Uint8Array | null;
-  key_sealed: Uint8Array;
-  store_key: string;
-  expires_at: Date;
-  removed_at: Date | null;
 }
 
 /** Counts and hashes the bytes and stores the first ones for sniffing. */

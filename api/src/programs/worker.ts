@@ -31,7 +31,6 @@ import {
   refuseMessagesJob,
   unconfirmedSendsJob,
 } from '../jobs/waiting-messages.js';
-import { Observer } from '../jobs/observer.js';
 import { pairingJob } from '../jobs/pairing.js';
 import { partitionsJob } from '../jobs/partitions.js';
 import { releaseScheduledJob } from '../jobs/release-scheduled.js';
@@ -39,6 +38,7 @@ import { retentionJob } from '../jobs/retention.js';
 import { renotifyJob } from '../jobs/renotify.js';
 import {
   createLivenessReader,
+  Observer,
   unresponsiveEnginesJob,
   type LivenessReader,
 } from '../jobs/unresponsive-engines.js';
