@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
+import type { Prisma } from '../generated/prisma/client.js';
 import type { Database } from '../database/database.js';
 import { NOTHING, type Job, type JobResult } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
@@ -28,7 +30,7 @@ const EVERY_MS = 3_600_000;
  */
 const REST_MS = 10_000;
 const SMALL_BYTES = 8_388_608;
-const SKIP_MS = EVERY_MS * 0.9;
+const SKIPPED = { max: 10_000, ttlMs: EVERY_MS * 0.9 };
 /** Maximum difference between two synchronised clocks. */
 const CLOCKS_APART_MS = 60_000;
 const LOCK_ATTEMPTS = 5;
@@ -77,10 +79,10 @@ export function partitionsJob(
   kept: DaysKept,
   { now = Date.now, times }: PartitionOptions = {},
 ): Job {
-  const work: Work = { ...deps, left: new SkipList(), times: { ...TIMES, ...times } };
+  const work: Work = { ...deps, left: new ExpiringMap(SKIPPED), times: { ...TIMES, ...times } };
   const logged = new Map<string, string>();
   const run = async (step: Step, plan: PartitionPlan): Promise<JobResult> => {
-    if (work.left.has(plan.parent)) return NOTHING;
+    if (work.left.get(plan.parent)) return NOTHING;
     const name = `${step.name} ${plan.parent}`;
     try {
       const result = await step(work, plan);
@@ -142,29 +144,12 @@ type Step = (work: Work, plan: PartitionPlan) => Promise<JobResult>;
 
 type Deps = Pick<JobDependencies, 'db' | 'log'>;
 
-type Work = Deps & { left: SkipList; times: PartitionTimes };
-
-/** Tables and partitions to skip for an hour. */
-class SkipList {
-  readonly #until = new Map<string, number>();
-
-  add(name: string): void {
-    this.#until.set(name, performance.now() + SKIP_MS);
-  }
-
-  has(name: string): boolean {
-    return (this.#until.get(name) ?? 0) > performance.now();
-  }
-
-  names(): string[] {
-    for (const name of this.#until.keys()) if (!this.has(name)) this.#until.delete(name);
-    return [...this.#until.keys()];
-  }
-}
+/** `left`: tables and partitions to skip for an hour. */
+type Work = Deps & { left: ExpiringMap<true>; times: PartitionTimes };
 
 function leave({ left, log }: Work, { table, message }: InUse): JobResult {
   log.warn({ table }, message);
-  left.add(table);
+  left.set(table, true);
   return NOTHING;
 }
 
@@ -219,9 +204,9 @@ async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): 
 /** Drops small partitions, and one large one if the pause is over. Skips partitions in use. */
 async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Promise<JobResult> {
   for (let amount = 0; ;) {
-    const [expired] = await work.db.$queryRaw<{ name: string }[]>`
-      SELECT name FROM gwk_expired_partitions(${parent}, ${keepFrom}::date) AS name
-      WHERE name <> ALL(${work.left.names()}::text[]) LIMIT 1`;
+    const all = await work.db.$queryRaw<{ name: string }[]>`
+      SELECT name FROM gwk_expired_partitions(${parent}, ${keepFrom}::date) AS name`;
+    const expired = all.find(({ name }) => !work.left.get(name));
     if (expired === undefined) return { amount, more: false };
     try {
       const outcome = await dropPartition(work, parent, expired.name);
@@ -273,7 +258,7 @@ async function lockPartition(
   }
 }
 
-type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
+type Transaction = Prisma.TransactionClient;
 
 /**
  * Runs a change of a partitioned table, one worker at a time. While it waits for the lock, all later transactions wait

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
+import type { OutboundContent } from '@gwk/core/resources/message';
 import { extractMedia } from '../../messages/preparation.js';
 import { FileTooLarge, type MediaFiles, type MediaRow } from '../files.js';
 import { FileMissing } from '../store/store.js';
@@ -48,19 +48,16 @@ export async function finishMedia(
   const plan = planPreparation(content.type, source.mimetype, content.audio?.voice === true);
   const mimetype = chooseMimetype(plan, source.mimetype, given.mimetype ?? null);
   const { row, answer } = await decode(source, plan, { owner, deps, signal });
+  const { converted: _, ...metadata } = answer;
   return {
     file: row.id,
     mimetype,
     size: row.size,
     sha256: row.sha256.toString('hex'),
-    filename: chooseFilename(content.type, filename),
-    ...toMetadata(answer),
+    // A document always has a name, because the recipient sees it.
+    filename: content.type === 'document' ? (filename ?? 'document') : filename,
+    ...metadata,
   };
-}
-
-/** A document always has a name, because the recipient sees it. */
-function chooseFilename(type: MessageType, filename: string | null): string | null {
-  return type === 'document' ? (filename ?? 'document') : filename;
 }
 
 async function findUpload(publicId: string | null | undefined, { files }: FinishDeps): Promise<MediaRow> {
@@ -156,8 +153,4 @@ function toToolJob(plan: Exclude<Plan, { do: 'nothing' }>, input: string, output
     case 'audio':
       return { tool: 'audio', input, output, container: plan.container, to: plan.to };
   }
-}
-
-function toMetadata({ converted: _, ...metadata }: ToolAnswer): Omit<ToolAnswer, 'converted'> {
-  return metadata;
 }

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Transform, type Readable, type TransformCallback } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { codePoints } from '@gwk/core/resources/common';
 import type { LinkPreview } from '@gwk/core/resources/finished-media';
@@ -136,9 +136,7 @@ async function fetchThumbnail(
   try {
     const { body } = await fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, signal);
     const input = join(folder, 'input');
-    await pipeline(body, new ByteLimit(MAX_IMAGE_BYTES), createWriteStream(input, { mode: 0o600 }), {
-      signal,
-    });
+    await pipeline(body, limitImage, createWriteStream(input, { mode: 0o600 }), { signal });
     return (await tools.run({ tool: 'thumbnail', input }, folder, signal)).thumbnail ?? null;
   } catch {
     return null; // the preview then has no picture
@@ -147,17 +145,11 @@ async function fetchThumbnail(
   }
 }
 
-class ByteLimit extends Transform {
-  #left: number;
-
-  constructor(bytes: number) {
-    super();
-    this.#left = bytes;
-  }
-
-  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.#left -= chunk.length;
-    if (this.#left < 0) done(new Error('too large'));
-    else done(null, chunk);
+async function* limitImage(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = MAX_IMAGE_BYTES;
+  for await (const chunk of body) {
+    left -= chunk.length;
+    if (left < 0) throw new Error('too large');
+    yield chunk;
   }
 }

@@ -11,13 +11,5 @@ export async function openMediaStore(config: MediaStoreConfig): Promise<MediaSto
   if (bucket === undefined) return new FolderStore(config.mediaFolder);
   // The SDK needs about 20 MB of memory, so it is loaded only for a bucket.
   const { S3Store } = await import('./s3-store.js');
-  return new S3Store({
-    bucket,
-    url: config.mediaS3Url,
-    region: config.mediaS3Region,
-    accessKey: config.mediaS3AccessKey,
-    secretKey: config.mediaS3SecretKey,
-    pathStyle: config.mediaS3PathStyle,
-    prefix: config.mediaS3Prefix,
-  });
+  return new S3Store(bucket, config);
 }

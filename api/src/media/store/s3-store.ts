@@ -10,20 +10,8 @@ import {
   UploadPartCommand,
   type CompletedPart,
 } from '@aws-sdk/client-s3';
+import type { MediaStoreConfig } from './open-store.js';
 import { FileMissing, type MediaStore } from './store.js';
-
-interface S3Options {
-  bucket: string;
-  /** URL of a server other than Amazon's. */
-  url: string | undefined;
-  region: string;
-  /** Without keys, the SDK uses its default sources (environment, service account of the pod). */
-  accessKey: string | undefined;
-  secretKey: string | undefined;
-  /** Uses `https://host/bucket/key` instead of `https://bucket.host/key`. */
-  pathStyle: boolean;
-  prefix: string;
-}
 
 /** S3's minimum size of a part, which is the memory that an upload needs. */
 const PART_BYTES = 5 * 1024 * 1024;
@@ -33,14 +21,16 @@ const CHECK_MS = 10_000;
 /** Stores files in a bucket of S3 or of a compatible server. */
 export class S3Store implements MediaStore {
   readonly #client: S3Client;
-  readonly #options: S3Options;
+  readonly #bucket: string;
+  readonly #prefix: string;
 
-  constructor(options: S3Options) {
-    this.#options = options;
-    const { url, region, accessKey, secretKey, pathStyle } = options;
+  constructor(bucket: string, config: MediaStoreConfig) {
+    this.#bucket = bucket;
+    this.#prefix = config.mediaS3Prefix;
+    const { mediaS3Url: url, mediaS3AccessKey: accessKey, mediaS3SecretKey: secretKey } = config;
     this.#client = new S3Client({
-      region,
-      forcePathStyle: pathStyle,
+      region: config.mediaS3Region,
+      forcePathStyle: config.mediaS3PathStyle,
       maxAttempts: MAX_ATTEMPTS,
       // Files have authentication tags (sealed-file.ts), and not every server supports the newer checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -106,7 +96,7 @@ export class S3Store implements MediaStore {
   }
 
   #place(key: string): Place {
-    return { Bucket: this.#options.bucket, Key: this.#options.prefix + key };
+    return { Bucket: this.#bucket, Key: this.#prefix + key };
   }
 }
 
