@@ -23,6 +23,7 @@ interface Calls {
   callRows: (sql: string, values: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
   /** The same through the pipelined connection (pipeline.ts). */
   callPipelined: Call;
+  readPoolUsage(): PoolUsage;
 }
 
 export type Call = (sql: string, values: readonly unknown[]) => Promise<readonly unknown[]>;
@@ -61,14 +62,6 @@ interface PoolUsage {
 
 type Connected = Awaited<ReturnType<PrismaPg['connect']>>;
 
-const opened = new WeakMap<Database, { adapter: PoolAdapter; poolSize: number }>();
-
-/** @param db opened by `openDatabase` */
-export function readPoolUsage(db: Database): PoolUsage {
-  const { adapter, poolSize } = opened.get(db)!;
-  return adapter.use(poolSize);
-}
-
 /** Keeps the connected adapter, because Prisma creates its pool when it connects. */
 class PoolAdapter extends PrismaPg {
   #connected: Connected | undefined;
@@ -90,7 +83,7 @@ class PoolAdapter extends PrismaPg {
     return this.#connected!;
   }
 
-  use(limit: number): PoolUsage {
+  usage(limit: number): PoolUsage {
     const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#connected?.underlyingDriver() ?? {};
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount, limit };
   }
@@ -118,16 +111,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     ({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' }) as const;
   const callRows = async (sql: string, values: readonly unknown[]) =>
     (await (await connected()).query<unknown[]>(statement(sql, values))).rows;
-  const database = Object.assign(client, {
+  return Object.assign(client, {
     callRows,
     callFunction: async (sql: string, values: readonly unknown[]) => (await callRows(sql, values))[0]!,
     async callPipelined(sql: string, values: readonly unknown[]) {
       const [row] = await pipeline.query(await connected(), statement(sql, values));
       return row!;
     },
+    readPoolUsage: () => adapter.usage(options.poolSize),
   });
-  opened.set(database, { adapter, poolSize: options.poolSize });
-  return database;
 }
 
 /** Statements beyond the limit stay unnamed (''), because a connection keeps every named statement until it closes. */

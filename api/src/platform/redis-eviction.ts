@@ -24,5 +24,5 @@ export function watchEviction(redis: Redis, log: Logger): void {
     }
   };
   if (redis.isReady) void check();
-  redis.on('ready', check);
+  redis.on('ready', () => void check());
 }

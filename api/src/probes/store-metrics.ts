@@ -1,7 +1,7 @@
 import { STORE_METRICS } from '@gwk/core/metrics/stores';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Registry } from 'prom-client';
-import { readPoolUsage, type Database } from '../database/database.js';
+import type { Database } from '../database/database.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import type { Redis } from '../platform/redis.js';
 import { resultWithin } from '@gwk/core/async/timeout';
@@ -22,11 +22,11 @@ export interface Stores {
 /** Registers the metrics of the connections to Postgres and Redis and of the media store. */
 export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }: Stores): void {
   observedGauges(registry, STORE_METRICS.poolConnections, () => {
-    const { busy, idle } = readPoolUsage(db);
+    const { busy, idle } = db.readPoolUsage();
     return { busy, idle };
   });
-  observedGauge(registry, STORE_METRICS.poolWaiting, () => readPoolUsage(db).waiting);
-  observedGauge(registry, STORE_METRICS.poolLimit, () => readPoolUsage(db).limit);
+  observedGauge(registry, STORE_METRICS.poolWaiting, () => db.readPoolUsage().waiting);
+  observedGauge(registry, STORE_METRICS.poolLimit, () => db.readPoolUsage().limit);
   observedGauge(registry, STORE_METRICS.redisSeconds, () => writeSeconds(redis, redisKeys.probe));
   observedGauge(registry, STORE_METRICS.mediaWritable, () =>
     resultWithin(media.watch.writable().then(Number), MEDIA_LIMIT_MS, Number.NaN),

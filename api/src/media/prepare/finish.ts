@@ -47,8 +47,7 @@ export async function finishMedia(
   const filename = given.filename ?? source.filename;
   const plan = planPreparation(content.type, source.mimetype, content.audio?.voice === true);
   const mimetype = chooseMimetype(plan, source.mimetype, given.mimetype ?? null);
-  const { row, answer } = await decode(source, plan, { owner, deps, signal });
-  const { converted: _, ...metadata } = answer;
+  const { row, metadata } = await decode(source, plan, { owner, deps, signal });
   return {
     file: row.id,
     mimetype,
@@ -117,20 +116,21 @@ async function decode(
   source: MediaRow,
   plan: Plan,
   { owner, deps, signal }: Decoding,
-): Promise<{ row: MediaRow; answer: ToolAnswer }> {
-  if (plan.do === 'nothing') return { row: source, answer: {} };
+): Promise<{ row: MediaRow; metadata: Omit<ToolAnswer, 'converted'> }> {
+  if (plan.do === 'nothing') return { row: source, metadata: {} };
   const { files, tools } = deps;
   const folder = await createJobFolder(deps.folder);
   try {
     const [input, output] = [join(folder, 'input'), join(folder, 'output')];
     await pipeline(await files.open(source), createWriteStream(input, { mode: 0o600 }), { signal });
-    const answer = await tools.run(toToolJob(plan, input, output), folder, signal);
-    if (!answer.converted) return { row: source, answer };
+    const job = toToolJob(plan, input, output);
+    const { converted, ...metadata } = await tools.run(job, folder, signal);
+    if (!converted) return { row: source, metadata };
     const hints = { filename: null, declared: null };
     const file = await files.receive(createReadStream(output), MAX_MEDIA_BYTES, hints);
     const row = await files.keep(file, { id: newUuid(), ...owner, filename: source.filename });
     if (source.messageId !== null) await files.delete(source.id);
-    return { row, answer };
+    return { row, metadata };
   } catch (error) {
     if (error instanceof FileRefused || error instanceof FileTooLarge || error instanceof FileMissing) {
       const text = error instanceof FileRefused ? error.message : 'the file is too large or was deleted';
