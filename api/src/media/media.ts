@@ -3,8 +3,8 @@ import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { MediaFiles } from './files.js';
 import { MediaLinks } from './links.js';
-import { openMediaStore, type MediaStoreConfig } from './store/open-store.js';
-import type { MediaStore } from './store/store.js';
+import { openMediaStore } from './store/open-store.js';
+import type { MediaStore, MediaStoreConfig } from './store/store.js';
 import { StoreWatch } from './store/watch.js';
 
 declare module '../http/services.js' {

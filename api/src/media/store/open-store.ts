@@ -1,9 +1,5 @@
-import type { ConfigOf } from '@gwk/core/config/load';
-import type { mediaStoreSettings } from '@gwk/core/config/media';
 import { FolderStore } from './folder-store.js';
-import type { MediaStore } from './store.js';
-
-export type MediaStoreConfig = ConfigOf<typeof mediaStoreSettings>;
+import type { MediaStore, MediaStoreConfig } from './store.js';
 
 /** Opens the configured bucket, or the folder if no bucket is configured. */
 export async function openMediaStore(config: MediaStoreConfig): Promise<MediaStore> {

@@ -10,8 +10,7 @@ import {
   UploadPartCommand,
   type CompletedPart,
 } from '@aws-sdk/client-s3';
-import type { MediaStoreConfig } from './open-store.js';
-import { FileMissing, type MediaStore } from './store.js';
+import { FileMissing, type MediaStore, type MediaStoreConfig } from './store.js';
 
 /** S3's minimum size of a part, which is the memory that an upload needs. */
 const PART_BYTES = 5 * 1024 * 1024;

@@ -1,4 +1,8 @@
 import type { Readable } from 'node:stream';
+import type { ConfigOf } from '@gwk/core/config/load';
+import type { mediaStoreSettings } from '@gwk/core/config/media';
+
+export type MediaStoreConfig = ConfigOf<typeof mediaStoreSettings>;
 
 /** Stores encrypted files (sealed-file.ts) by key. A file is whole or absent. */
 export interface MediaStore {
