@@ -3,39 +3,32 @@ import { join, resolve } from 'node:path';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
 
-/** The folder of one local gateway, closed to other users. */
-export class Folder {
-  readonly path: string;
-  readonly lock: string;
-  readonly secrets: string;
-  /** For scripts: {"base_url", "api_key"}. */
-  readonly access: string;
-  readonly postgres: string;
-  readonly redis: string;
-  readonly instances: string;
-  readonly media: string;
+export type Folder = ReturnType<typeof prepareFolder>;
 
-  constructor(given: string) {
-    const path = resolve(given);
-    this.path = path;
-    this.lock = join(path, 'lock');
-    this.secrets = join(path, 'secrets.json');
-    this.access = join(path, 'gwk.json');
-    this.postgres = join(path, 'postgres');
-    this.redis = join(path, 'redis');
-    this.instances = join(path, 'instances');
-    this.media = join(path, 'media');
-    mkdirSync(join(path, 'log'), { recursive: true });
-    mkdirSync(this.instances, { recursive: true });
-    chmodSync(path, 0o700);
-  }
-
-  /** Log file of a component. A file above the limit is rotated. */
-  log(name: string): string {
-    const file = join(this.path, 'log', `${name}.log`);
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT) renameSync(file, `${file}.1`);
-    return file;
-  }
+/** Creates the folder of one local gateway, closed to other users. */
+export function prepareFolder(given: string) {
+  const path = resolve(given);
+  const instances = join(path, 'instances');
+  mkdirSync(join(path, 'log'), { recursive: true });
+  mkdirSync(instances, { recursive: true });
+  chmodSync(path, 0o700);
+  return {
+    path,
+    instances,
+    lock: join(path, 'lock'),
+    secrets: join(path, 'secrets.json'),
+    /** For scripts: {"base_url", "api_key"}. */
+    access: join(path, 'gwk.json'),
+    postgres: join(path, 'postgres'),
+    redis: join(path, 'redis'),
+    media: join(path, 'media'),
+    /** Log file of a component. A file above the limit is rotated. */
+    log(name: string): string {
+      const file = join(path, 'log', `${name}.log`);
+      if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT) renameSync(file, `${file}.1`);
+      return file;
+    },
+  };
 }
 
 export function readJson(file: string): unknown {

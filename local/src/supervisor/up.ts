@@ -1,6 +1,6 @@
 import { ConfigError } from '@gwk/core/config/load';
 import { LockHeldError, acquireProcessLock } from '@gwk/core/process-lock';
-import { Folder } from './folder.js';
+import { prepareFolder } from './folder.js';
 import { LocalGateway } from './gateway.js';
 import { GwkFailed } from './gwk.js';
 import { ComponentFailed } from './component.js';
@@ -52,7 +52,7 @@ function onStopSignal(): AbortSignal {
 async function runUntil(stopping: AbortSignal): Promise<void> {
   const progress = new Progress((text) => process.stdout.write(`${text}\n`));
   const config = loadLocalConfig(process.env);
-  const folder = new Folder(config.folder);
+  const folder = prepareFolder(config.folder);
   const lock = acquireProcessLock(
     folder.lock,
     (pid) => `make run is already running (pid ${pid}). Stop it first, or use its gateway.`,

@@ -25,16 +25,12 @@ export class Projections {
   readonly #entries = new Map<string, Entry>();
   readonly #api: InternalApiClient;
   readonly #now: () => number;
-  #answeredAt = 0;
+  /** When the API last answered an observation. */
+  answeredAt = 0;
 
   constructor(api: InternalApiClient, now: () => number = Date.now) {
     this.#api = api;
     this.#now = now;
-  }
-
-  /** When the API last answered an observation. */
-  get answeredAt(): number {
-    return this.#answeredAt;
   }
 
   /** Asks the API unless it has accepted this generation. Never throws. */
@@ -89,7 +85,7 @@ export class Projections {
       for (const entry of requested)
         if (updateEntry(entry, facts.get(entry.known.facts.id), at)) changed.push(entry.key);
     }
-    if (!only) this.#answeredAt = this.#now();
+    if (!only) this.answeredAt = this.#now();
     return changed;
   }
 
