@@ -209,7 +209,7 @@ export class Engine {
         this.metrics.stateChanged(change);
         this.#senders.states.push(change).catch(() => undefined);
       },
-      ended: (reason) => this.metrics.pairingEnded(reason),
+      ended: (reason) => this.metrics.disconnections.inc({ reason }),
       storePairing: (session, update) => this.#senders.pairing.push({ session, news: update }),
       openChanged: (open) => {
         this.#idleCollector.recordActivity();

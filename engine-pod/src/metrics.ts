@@ -39,7 +39,7 @@ export class EngineMetrics {
   readonly resends = new Counter({ ...ENGINE_METRICS.resends, registers: this.#registers });
   readonly claims = new Counter({ ...ENGINE_METRICS.claims, registers: this.#registers });
   readonly #connections = new Counter({ ...ENGINE_METRICS.connections, registers: this.#registers });
-  readonly #disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers: this.#registers });
+  readonly disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers: this.#registers });
   readonly received = new Counter({ ...ENGINE_METRICS.received, registers: this.#registers });
   readonly #storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers: this.#registers });
   readonly #notifySeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers: this.#registers });
@@ -70,13 +70,8 @@ export class EngineMetrics {
 
   stateChanged({ state, reason }: StateChange): void {
     if (state === 'connected') this.#connections.inc();
-    if (state === 'disconnected') this.#disconnections.inc({ reason: reason ?? 'unknown' });
-    if (state === 'logged_out' || state === 'banned') this.#disconnections.inc({ reason: state });
-  }
-
-  /** A connection of a pairing session ended, which changes no state. */
-  pairingEnded(reason: string): void {
-    this.#disconnections.inc({ reason });
+    if (state === 'disconnected') this.disconnections.inc({ reason: reason ?? 'unknown' });
+    if (state === 'logged_out' || state === 'banned') this.disconnections.inc({ reason: state });
   }
 
   async timeStore(write: Promise<unknown>): Promise<void> {

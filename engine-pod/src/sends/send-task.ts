@@ -67,8 +67,7 @@ export class SendTask {
   #fields: SentFields;
   #menu: SentMenu | null = null;
   readonly #clock: Clock;
-  readonly #answered: Promise<SendResult>;
-  #answer!: (result: SendResult) => void;
+  readonly #answer = Promise.withResolvers<SendResult>();
 
   constructor(message: ClaimedMessage, context: SendContext) {
     this.message = message;
@@ -76,7 +75,6 @@ export class SendTask {
     this.#clock = context.clock ?? processClock;
     this.#attempted = message.attempted_at !== null;
     this.#fields = { rendered_as: message.rendered_as };
-    this.#answered = new Promise((resolve) => (this.#answer = resolve));
   }
 
   get attempted(): boolean {
@@ -85,7 +83,7 @@ export class SendTask {
 
   /** Never rejects. */
   async run(): Promise<SendResult> {
-    const end = (): void => this.#answer(this.#abandon());
+    const end = (): void => this.#answer.resolve(this.#abandon());
     const { ended } = this.#context.gate;
     ended.addEventListener('abort', end);
     try {
@@ -180,7 +178,7 @@ export class SendTask {
       signal: this.#finished.signal,
     });
     const unanswered = sending.then(
-      () => this.#answer({ kind: 'sent', at: new Date(), fields: this.#fields }),
+      () => this.#answer.resolve({ kind: 'sent', at: new Date(), fields: this.#fields }),
       (error: unknown) => this.#handleFailure(error, attempt),
     );
     // Not an aborted timer, because every message would pay for an error with its stack trace.
@@ -196,7 +194,7 @@ export class SendTask {
   /** Finishes the message if the answer is final; otherwise waits before the next attempt. */
   async #handleFailure(error: unknown, attempt: number): Promise<void> {
     if (error instanceof SendFailure && error.certain && !error.retriable) {
-      this.#answer(failed(error.code, error.text));
+      this.#answer.resolve(failed(error.code, error.text));
       return;
     }
     if (this.#context.gate.open) await this.#pause(attempt);
@@ -208,7 +206,7 @@ export class SendTask {
 
   /** The result of `step`, unless an answer of the network or the engine's end comes first. */
   #unlessAnswered(step: Promise<SendResult | undefined | void>): Promise<SendResult | undefined> {
-    return Promise.race([this.#answered, step.then((result) => result ?? undefined)]);
+    return Promise.race([this.#answer.promise, step.then((result) => result ?? undefined)]);
   }
 
   #abandon(): SendResult {

@@ -1,5 +1,6 @@
 import './patches/repairs.js';
 import {
+  initAuthCreds,
   isJidGroup,
   jidDecode,
   jidNormalizedUser,
@@ -35,7 +36,7 @@ import { listenForRestriction } from './send/restriction.js';
 import { MessageSender } from './send/message-sender.js';
 import { askNetwork } from './send/recipients.js';
 import { uploadFile } from './send/upload.js';
-import { forgetSession, loadCredentials, createCredentials } from './session/credentials.js';
+import { forgetSession, loadCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
 import { Journal } from './receive/journal.js';
 import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
@@ -188,7 +189,7 @@ export class BaileysDriver implements Driver {
   async #connect(pairing: OpenPairing | null, connectionNumber: number, emit: Emit): Promise<void> {
     const isStale = (): boolean => connectionNumber !== this.#connectionNumber;
     if (pairing) await this.#forgetSession();
-    const creds = pairing ? createCredentials() : await this.#loadSession(isStale);
+    const creds = pairing ? initAuthCreds() : await this.#loadSession(isStale);
     if (isStale()) return;
     if (!creds) return emit({ kind: 'closed', disconnect: { kind: 'logged-out', reason: 'no_session' } });
     this.#creds = creds;

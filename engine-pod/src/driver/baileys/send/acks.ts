@@ -19,10 +19,8 @@ export class Acks {
    * @throws SendFailure by the promise
    */
   expect(id: string, signal: AbortSignal): { answer: Promise<void>; forget: () => void } {
-    let settle!: Settle;
-    const answer = new Promise<void>((resolve, reject) => {
-      settle = (error) => (error ? reject(error) : resolve());
-    });
+    const { promise: answer, resolve, reject } = Promise.withResolvers<void>();
+    const settle: Settle = (error) => (error ? reject(error) : resolve());
     answer.catch(() => undefined);
     const giveUp = (): void => settle(SendFailure.unconfirmed());
     const waiting = this.#waiting.get(id) ?? new Set();

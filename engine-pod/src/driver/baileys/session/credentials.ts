@@ -1,4 +1,4 @@
-import { initAuthCreds, type AuthenticationCreds } from '@whiskeysockets/baileys';
+import type { AuthenticationCreds } from '@whiskeysockets/baileys';
 import type { SessionStore } from './store.js';
 
 const TYPE = 'creds';
@@ -28,8 +28,6 @@ export async function loadCredentials(store: SessionStore): Promise<Authenticati
   const creds = found as AuthenticationCreds | undefined;
   return creds?.me && creds.account ? creds : null;
 }
-
-export const createCredentials = (): AuthenticationCreds => initAuthCreds();
 
 export function saveCredentials(store: SessionStore, creds: AuthenticationCreds): Promise<void> {
   return store.write({ [TYPE]: { [KEY]: creds } });

@@ -165,8 +165,7 @@ class DurableOperations {
 
   #decryptAhead(sender: string, ciphertext: Uint8Array, decrypting: Decrypting): Promise<Uint8Array> {
     const name = hashCiphertext(sender, ciphertext);
-    let onDecrypted!: (plaintext: Uint8Array) => void;
-    const decrypted = new Promise<Uint8Array>((resolve) => (onDecrypted = resolve));
+    const { promise: decrypted, resolve: onDecrypted } = Promise.withResolvers<Uint8Array>();
     const stored = this.#decryptOnce(name, ciphertext, { decrypting, onDecrypted });
     // The caller handles the error.
     stored.catch(() => undefined);

@@ -1,13 +1,11 @@
 import { encodeWAMessage, isJidGroup, proto, type BinaryNode } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
 import type { SessionStore } from '../../session/store.js';
-import { PhoneRequests, type PhoneConnection } from './phone-requests.js';
+import { PhoneRequests, type Attributes, type PhoneConnection } from './phone-requests.js';
 import { getSender } from '../decrypt/undecryptable.js';
 
 /** Type of the entries in the session store. */
 const MISSING_MESSAGES = 'unavailable';
-
-type Attributes = Record<string, string>;
 
 /** Kinds of messages that apps never send to linked devices. */
 const WITHHELD = new Set([

@@ -4,7 +4,7 @@ import { unrefClock } from '../../../../clock.js';
 import { RateLimiter } from '../../rate-limiter.js';
 import { getSender } from '../decrypt/undecryptable.js';
 
-type Attributes = Record<string, string>;
+export type Attributes = Record<string, string>;
 
 /** A connection through which the phone can be asked. */
 export interface PhoneConnection {
