@@ -1,10 +1,4 @@
-import {
-  messageDeleted,
-  messageEdited,
-  messageReaction,
-  type Author,
-  type EventDraft,
-} from '../events/emit.js';
+import { messageEvent, type Author, type EventDraft } from '../events/emit.js';
 import type { Arrival, Incoming } from './arrival.js';
 import type { Known, Target } from './gather.js';
 import { networkId, buildSender, buildSubject } from './subject.js';
@@ -28,12 +22,18 @@ export function changeEvents(
     ? { from_me: true }
     : { from_me: false, from: buildSender(arrival, known) };
   switch (change.kind) {
-    case 'edit':
-      return { events: [messageEdited(subject, at, author, change.text)], deletes: null };
-    case 'delete':
-      return { events: [messageDeleted(subject, at, author)], deletes: target?.messageId ?? null };
-    case 'reaction':
-      return { events: [messageReaction(subject, at, author, change.emoji)], deletes: null };
+    case 'edit': {
+      const { text } = change;
+      return { events: [messageEvent('message.edited', subject, at, { ...author, text })], deletes: null };
+    }
+    case 'delete': {
+      const events = [messageEvent('message.deleted', subject, at, author)];
+      return { events, deletes: target?.messageId ?? null };
+    }
+    case 'reaction': {
+      const { emoji } = change;
+      return { events: [messageEvent('message.reaction', subject, at, { ...author, emoji })], deletes: null };
+    }
   }
 }
 

@@ -1,13 +1,7 @@
 import type { Outcome } from '@gwk/core/protocol/engine';
 import type { ReceiptFields } from '@gwk/core/resources/message';
 import { canAdvance, type MessageStatus } from '@gwk/core/states';
-import {
-  messageFailed,
-  messageSent,
-  messageStatusUpdated,
-  toMessageSubject,
-  type EventDraft,
-} from '../events/emit.js';
+import { messageEvent, toMessageSubject, type EventDraft } from '../events/emit.js';
 import type { Message } from '../generated/prisma/client.js';
 
 /** The fields that updates set. update_messages.sql writes them, and nothing else names them. */
@@ -101,7 +95,8 @@ function markSent(change: StatusChange, at: Date, renderedAs: string | null): bo
   Object.assign(facts, { status: 'sent', sentAt: at, failedAt: null, errorCode: null, errorMessage: null });
   facts.renderedAs ??= renderedAs;
   change.queue = 'finish';
-  change.events.push(messageSent(toMessageSubject(facts), at, facts.renderedAs));
+  const data = { rendered_as: facts.renderedAs };
+  change.events.push(messageEvent('message.sent', toMessageSubject(facts), at, data));
   return true;
 }
 
@@ -119,7 +114,8 @@ function applyFailure(change: StatusChange, update: UpdateOf<'failed'>, now: Dat
   });
   change.queue = 'finish';
   change.needsClaim = true;
-  change.events.push(messageFailed(toMessageSubject(facts), at, update.error));
+  const subject = toMessageSubject({ ...facts, waMessageId: null });
+  change.events.push(messageEvent('message.failed', subject, at, { error: update.error }));
   return true;
 }
 
@@ -148,7 +144,7 @@ function applyReceipt(change: StatusChange, update: UpdateOf<'receipt'>, now: Da
   if (update.status === 'read') facts.readAt ??= at;
   if (plays) facts.played = true;
   const fields = { status: facts.status as ReceiptFields['status'], ...(plays && { played: true }) };
-  change.events.push(messageStatusUpdated(toMessageSubject(facts), at, fields));
+  change.events.push(messageEvent('message.status_updated', toMessageSubject(facts), at, fields));
   return true;
 }
 

@@ -1,15 +1,7 @@
 import { Problem, type ProblemCode } from '@gwk/core/problems';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
-import {
-  emit,
-  eventItem,
-  messageDeleted,
-  messageEdited,
-  messageReaction,
-  type Author,
-  type EventDraft,
-} from '../../events/emit.js';
+import { emit, eventItem, messageEvent, type Author, type EventDraft } from '../../events/emit.js';
 import type { Message } from '../../generated/prisma/client.js';
 import { checkIfMatch } from '../../http/etag.js';
 import type { Services } from '../../http/services.js';
@@ -47,7 +39,7 @@ export async function editMessage(
   await storeEdit(services, message, {
     deleted: false,
     content,
-    draft: messageEdited(subject, new Date(), BY_US, text),
+    draft: messageEvent('message.edited', subject, new Date(), { ...BY_US, text }),
   });
   return findMessage(services.db, caller, id);
 }
@@ -72,7 +64,8 @@ export async function reactToMessage({ services, caller, id }: EditRequest, emoj
   const message = await findMessage(services.db, caller, id);
   throwIfRefused(decideReaction(message));
   const subject = await sendEdit(services, message, { kind: 'react', emoji });
-  await emit(services.db, services.sealer, [messageReaction(subject, new Date(), BY_US, emoji)]);
+  const event = messageEvent('message.reaction', subject, new Date(), { ...BY_US, emoji });
+  await emit(services.db, services.sealer, [event]);
 }
 
 function throwIfRefused(code: ProblemCode | null): void {
@@ -81,7 +74,7 @@ function throwIfRefused(code: ProblemCode | null): void {
 
 async function deleteForAll(services: Services, message: Message): Promise<void> {
   const subject = await sendEdit(services, message, { kind: 'delete' });
-  const draft = messageDeleted(subject, new Date(), BY_US);
+  const draft = messageEvent('message.deleted', subject, new Date(), BY_US);
   await storeEdit(services, message, { deleted: true, content: null, draft });
 }
 
