@@ -36,6 +36,47 @@ export async function readJson(req: IncomingMessage, optional = false): Promise<
   return parseJson(await readBytes(req));
 }
 
+function readBytes(req: IncomingMessage): Buffer | Promise<Buffer> {
+  // The whole body arrived with the headers, as most do: no listener is needed.
+  if (req.complete && req.readableLength <= MAX_JSON_BODY_BYTES) {
+    return (req.read() as Buffer | null) ?? Buffer.alloc(0);
+  }
+  let size = 0;
+  return readChunks(req, (bytes) => {
+    size += bytes;
+    if (size > MAX_JSON_BODY_BYTES) throw new BodyTooLarge();
+  });
+}
+
+/**
+ * Reads a body to its end. If `take` throws at the size of a chunk, the rest of the body is discarded.
+ * @throws ClientGone, errors of `take`
+ */
+export function readChunks(req: IncomingMessage, take: (bytes: number) => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const onData = (chunk: Buffer): void => {
+      try {
+        take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        chunks.length = 0;
+        req.off('data', onData);
+        req.resume();
+        reject(error as Error);
+      }
+    };
+    req.on('data', onData);
+    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    // `close` follows every request; create the error, which costs a stack trace, only when it is needed.
+    const onEnd = (): void => {
+      if (!req.complete) reject(new ClientGone());
+    };
+    req.on('close', onEnd);
+    req.on('error', onEnd);
+  });
+}
+
 function checkHeaders({ headers }: IncomingMessage): void {
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
     throw malformed('content-type', 'O corpo deve ser application/json, em UTF-8.');
@@ -44,32 +85,6 @@ function checkHeaders({ headers }: IncomingMessage): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw malformed('content-encoding', 'O corpo não deve estar comprimido.');
   }
-}
-
-function readBytes(req: IncomingMessage): Buffer | Promise<Buffer> {
-  // The whole body arrived with the headers, as most do: no listener is needed.
-  if (req.complete && req.readableLength <= MAX_JSON_BODY_BYTES) {
-    return (req.read() as Buffer | null) ?? Buffer.alloc(0);
-  }
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    req.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= MAX_JSON_BODY_BYTES) {
-        chunks.push(chunk);
-        return;
-      }
-      req.removeAllListeners('data');
-      req.pause();
-      reject(new BodyTooLarge());
-    });
-    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
-    // `close` follows every request; create the error, which costs a stack trace, only when it is needed.
-    req.on('close', () => {
-      if (!req.complete) reject(new ClientGone());
-    });
-  });
 }
 
 export function parseJson(bytes: Buffer): unknown {

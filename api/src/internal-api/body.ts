@@ -1,49 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import { RefusalError } from '../engines/refusal.js';
-
-/** The caller disconnected before its request was complete. */
-export class RequestAborted extends Error {
-  override name = 'RequestAborted';
-}
+import { readChunks } from '../http/body.js';
 
 /**
  * Reads the JSON body of a call. A body over the limit is refused as soon as it exceeds it, with the connection still open
  * for the answer.
  *
  * @param take called with the size of each chunk before it is buffered; it may throw
- * @throws RefusalError `invalid` for a body that is too large, not UTF-8 or not JSON; RequestAborted
+ * @throws RefusalError `invalid` for a body that is too large, not UTF-8 or not JSON; ClientGone
  */
 export async function readBody(
   request: IncomingMessage,
   maxBytes: number,
   take: (bytes: number) => void = () => undefined,
 ): Promise<unknown> {
-  const bytes = await new Promise<Buffer>((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let refused = false;
-    const refuse = (error: Error): void => {
-      refused = true;
-      chunks.length = 0;
-      reject(error);
-    };
-    request.on('data', (chunk: Buffer) => {
-      if (refused) return;
-      size += chunk.length;
-      if (size > maxBytes) return refuse(invalid('the body is too large'));
-      try {
-        take(chunk.length);
-        chunks.push(chunk);
-      } catch (error) {
-        refuse(error as Error);
-      }
-    });
-    request.on('end', () => resolve(Buffer.concat(chunks)));
-    const aborted = (): void => {
-      if (!request.complete) reject(new RequestAborted());
-    };
-    request.on('close', aborted);
-    request.on('error', aborted);
+  let size = 0;
+  const bytes = await readChunks(request, (added) => {
+    size += added;
+    if (size > maxBytes) throw invalid('the body is too large');
+    take(added);
   });
   return parseJson(bytes);
 }
