@@ -6,14 +6,17 @@ import { BodyBudget } from './body-budget.js';
 
 test('limits the bytes a caller has in flight, and frees them when they are processed', () => {
   const budget = new BodyBudget(10);
-  budget.take('one', 6);
-  expect(() => budget.take('one', 5)).toThrow('unavailable');
-  budget.take('other', 10);
-  budget.take('one', 4);
-  budget.give('one', 10);
-  budget.take('one', 10);
-  budget.give('one', 10);
-  budget.give('other', 10);
+  const [first, second, other] = [budget.open('one'), budget.open('one'), budget.open('other')];
+  first.take(6);
+  expect(() => second.take(5)).toThrow('unavailable');
+  other.take(10);
+  second.take(4);
+  first.close();
+  second.close();
+  const third = budget.open('one');
+  third.take(10);
+  third.close();
+  other.close();
   expect(budget.callers).toBe(0);
 });
 

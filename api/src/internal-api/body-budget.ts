@@ -11,29 +11,25 @@ export class BodyBudget {
 
   constructor(readonly maxBytes = MAX_BYTES) {}
 
-  /** @throws RefusalError `unavailable`: retry when other bodies of the caller have finished */
-  take(caller: string, bytes: number): void {
-    const held = (this.#held.get(caller) ?? 0) + bytes;
-    if (held > this.maxBytes) throw new RefusalError('unavailable');
-    this.#held.set(caller, held);
-  }
-
-  /** Tracks one request; its bytes are released when it ends. */
+  /**
+   * Tracks one request; `close` releases its bytes. `take` throws RefusalError `unavailable`: retry when other bodies of the
+   * caller have finished.
+   */
   open(caller: string): { take: (bytes: number) => void; close: () => void } {
     let taken = 0;
     return {
       take: (bytes) => {
-        this.take(caller, bytes);
+        const held = (this.#held.get(caller) ?? 0) + bytes;
+        if (held > this.maxBytes) throw new RefusalError('unavailable');
+        this.#held.set(caller, held);
         taken += bytes;
       },
-      close: () => this.give(caller, taken),
+      close: () => {
+        const held = (this.#held.get(caller) ?? 0) - taken;
+        if (held > 0) this.#held.set(caller, held);
+        else this.#held.delete(caller);
+      },
     };
-  }
-
-  give(caller: string, bytes: number): void {
-    const held = (this.#held.get(caller) ?? 0) - bytes;
-    if (held > 0) this.#held.set(caller, held);
-    else this.#held.delete(caller);
   }
 
   get callers(): number {

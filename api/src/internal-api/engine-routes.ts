@@ -14,8 +14,11 @@ import { recordRestriction, recordStates } from '../engines/states.js';
 
 type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;
 
+/** Result of a handler. The listener answers `{}` for void. */
+export type HandlerResult<T> = Promise<string extends keyof T ? void : T>;
+
 type EngineHandlers = {
-  [R in EngineRoute]: (caller: EngineCaller, request: ParsedRequest<R>) => Promise<EngineResponse<R>>;
+  [R in EngineRoute]: (caller: EngineCaller, request: ParsedRequest<R>) => HandlerResult<EngineResponse<R>>;
 };
 
 interface EngineServices {
@@ -39,36 +42,18 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
       return acquired;
     },
     renew: (caller, request) => leases.renew(caller, request),
-    release: async (caller, request) => {
-      await leases.release(caller, request);
-      return {};
-    },
-    'redis-user': async (caller, request) => {
-      await leases.restoreRedisUser(caller, request);
-      return {};
-    },
+    release: (caller, request) => leases.release(caller, request),
+    'redis-user': (caller, request) => leases.restoreRedisUser(caller, request),
     claims: (caller, request) => claims.claim(caller, request),
     built: (caller, request) => built.store(caller, request),
     sent: (caller, request) => readSent(deps, caller, request),
-    restricted: async (caller, request) => {
-      await recordRestriction(deps, caller, request);
-      return {};
-    },
+    restricted: (caller, request) => recordRestriction(deps, caller, request),
     outcomes: (caller, request) => outcomes.record(caller, request),
-    state: async (caller, request) => {
-      await recordStates(deps, caller, request);
-      return {};
-    },
+    state: (caller, request) => recordStates(deps, caller, request),
     pairing: (caller, request) => recordPairing(deps, caller, request),
-    unlinked: async (caller, request) => {
-      await recordUnlinked(deps, caller, request);
-      return {};
-    },
+    unlinked: (caller, request) => recordUnlinked(deps, caller, request),
     'session-read': (caller, request) => readSession(deps, caller, request),
-    'session-write': async (caller, request) => {
-      await writeSession(deps, caller, request);
-      return {};
-    },
+    'session-write': (caller, request) => writeSession(deps, caller, request),
     inbound: async ({ instanceId }, { epoch, holder, messages }) => {
       const lease = { epoch, holder };
       const received = await Promise.all(
@@ -76,7 +61,6 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
       );
       const refused = received.find(({ refusal }) => refusal !== null);
       if (refused) throw new RefusalError(refused.refusal!);
-      return {};
     },
   };
 }

@@ -15,19 +15,21 @@ import {
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { tracing } from '@gwk/core/tracing/tracing';
+import { API_METRICS } from '@gwk/core/metrics/api';
+import { Histogram } from 'prom-client';
 import type { z } from 'zod';
+import { ClientGone } from '../http/body.js';
 import { CLIENT_GONE } from '../http/respond.js';
 import { Receiver } from '../inbound/receiver.js';
 import { Leases } from '../engines/leases.js';
 import { RedisUsers } from '../engines/redis-users.js';
 import { Authentication } from './auth.js';
-import { readBody, RequestAborted } from './body.js';
+import { readBody } from './body.js';
 import { BodyBudget } from './body-budget.js';
 import { BuiltMessages } from '../engines/built.js';
 import { Claims } from '../engines/claims.js';
 import type { InternalDeps } from '../engines/dependencies.js';
 import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
-import { InternalMetrics } from './metrics.js';
 import { followIdentity, readIdentity } from './identity.js';
 import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
@@ -83,7 +85,8 @@ const CLOSE_GRACE_MS = 5_000;
  */
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
   const routes = makeRoutes(deps);
-  const metrics = deps.registry && new InternalMetrics(deps.registry);
+  const { registry } = deps;
+  const durations = registry && new Histogram({ ...API_METRICS.internalDuration, registers: [registry] });
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const began = performance.now();
     const path = pathOf(request);
@@ -92,7 +95,7 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
     const span = tracing.child(`POST ${route}`, traceparent as string | undefined, { kind: 'server' });
     response.on('close', () => {
       const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
-      metrics?.observe(route, status, (performance.now() - began) / 1000);
+      durations?.labels({ route, status: String(status) }).observe((performance.now() - began) / 1000);
       span.end(response.statusCode >= 500 ? String(response.statusCode) : null);
     });
     void respond(deps, routes, request, response);
@@ -198,7 +201,7 @@ async function respond(
   try {
     await perform(routes, request, response);
   } catch (error) {
-    if (error instanceof RequestAborted) return;
+    if (error instanceof ClientGone) return;
     if (!(error instanceof RefusalError)) {
       deps.log.error({ route: pathOf(request), err: error }, 'internal call failed');
     }
@@ -225,7 +228,7 @@ async function perform(routes: Routes, request: IncomingMessage, response: Serve
     // Report only path and kind of an issue: the message may quote the body.
     if (!parsed.success)
       throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
-    send(response, 200, await handle(parsed.data as never));
+    send(response, 200, (await handle(parsed.data as never)) ?? {});
   } finally {
     held.close();
   }

@@ -11,6 +11,7 @@ import type { Leases } from '../engines/leases.js';
 import type { RedisUsers } from '../engines/redis-users.js';
 import { hashOfToken } from './auth.js';
 import type { InternalDeps } from '../engines/dependencies.js';
+import type { HandlerResult } from './engine-routes.js';
 import { readFacts } from '../engines/operator-facts.js';
 import { pairForCluster } from './operator-pairing.js';
 import { RefusalError } from '../engines/refusal.js';
@@ -18,7 +19,7 @@ import { RefusalError } from '../engines/refusal.js';
 type OperatorHandlers = {
   [R in OperatorRoute]: (
     request: z.output<(typeof OPERATOR_ROUTES)[R]['request']>,
-  ) => Promise<OperatorResponse<R>>;
+  ) => HandlerResult<OperatorResponse<R>>;
 };
 
 const TOKEN_PREFIX = 'gwk_engine_';
@@ -32,10 +33,7 @@ export function operatorHandlers(
     project: ({ resource }) => project(deps, resource),
     remove: ({ uid }) => remove(deps, services, uid),
     'issue-token': async ({ instance_id, pod }) => ({ token: await issueToken(deps, instance_id, pod) }),
-    'engine-ended': async ({ instance_id, pod }) => {
-      await services.leases.engineEnded(instance_id, pod);
-      return {};
-    },
+    'engine-ended': ({ instance_id, pod }) => services.leases.engineEnded(instance_id, pod),
     pair: (request) => pairForCluster(deps, request),
     observe: async ({ ids }) => ({ instances: await readFacts(deps.database, ids) }),
   };
