@@ -1,11 +1,8 @@
 import { writeSync } from 'node:fs';
 import { toPublicId } from '@gwk/core/ids';
-import type { Caller } from '../accounts/caller.js';
 import type { Exchange } from '../http/exchange.js';
 
-interface LineSink {
-  write(lines: string): void;
-}
+const STDOUT = 1;
 
 /**
  * Writes one JSON line per answer, with ids and the account's name. It logs the operation instead of the path, because a
@@ -14,51 +11,33 @@ interface LineSink {
  * several times as much for every message.
  */
 export class AccessLog {
-  readonly #base: string;
-  readonly #sink: LineSink;
   #lines = '';
-
-  constructor(program: string, sink: LineSink = standardOutput()) {
-    this.#base = `"program":${JSON.stringify(program)}`;
-    this.#sink = sink;
-  }
 
   add(req: Exchange, status: number, milliseconds: number): void {
     if (this.#lines === '') setImmediate(() => this.flush());
     const { operation, caller, refusal, subject } = req;
     // Only these need escaping: clients choose request ids, and operators choose account names.
     this.#lines +=
-      `{"level":"info","time":"${new Date().toISOString()}",${this.#base},"msg":"answered",` +
+      `{"level":"info","time":"${new Date().toISOString()}","program":"api","msg":"answered",` +
       `"request_id":${JSON.stringify(req.requestId)},"operation":"${operation?.name ?? 'none'}","status":${status},` +
       `"ms":${milliseconds.toFixed(1)}` +
       (caller
-        ? `,"account_name":${JSON.stringify(caller.accountName)},"key_id":"${publicKey(caller)}"`
+        ? `,"account_name":${JSON.stringify(caller.accountName)},"key_id":"${toPublicId('apiKey', caller.keyId)}"`
         : '') +
       (subject === null ? '' : `,"subject":"${subject}"`) +
       (refusal === null ? '' : `,"problem":"${refusal}"`) +
       '}\n';
   }
 
+  /** Writes whole lines, in order with the logger that writes to the same file descriptor. */
   flush(): void {
     const lines = this.#lines;
     this.#lines = '';
-    if (lines !== '') this.#sink.write(lines);
+    if (lines === '') return;
+    try {
+      writeSync(STDOUT, lines);
+    } catch {
+      // A slow or closed reader of the log (EAGAIN, EPIPE) must not stop requests.
+    }
   }
-}
-
-const publicKey = ({ keyId }: Caller): string => toPublicId('apiKey', keyId);
-
-const STDOUT = 1;
-
-/** Writes whole lines, in order with the logger that writes to the same file descriptor. */
-function standardOutput(): LineSink {
-  return {
-    write(lines) {
-      try {
-        writeSync(STDOUT, lines);
-      } catch {
-        // A slow or closed reader of the log (EAGAIN, EPIPE) must not stop requests.
-      }
-    },
-  };
 }

@@ -40,7 +40,7 @@ class PublicApi implements Observer {
 
   constructor(services: Services) {
     this.clock = services.clock;
-    this.log = services.log.isLevelEnabled('info') ? new AccessLog('api') : null;
+    this.log = services.log.isLevelEnabled('info') ? new AccessLog() : null;
     this.metrics = new Metrics(services.registry, () => this.app.inFlight.size);
     this.app = createApp({
       services,

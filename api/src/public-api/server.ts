@@ -22,10 +22,6 @@ interface ServerOptions {
   maxConnections: number;
   /** Connections of one address (default: no limit). */
   maxConnectionsPerAddress?: number;
-  /** Time limit of the headers (default: 10 s). */
-  headersTimeoutMs?: number;
-  /** Time without a byte during a request (default: 60 s). */
-  silenceMs?: number;
 }
 
 /**
@@ -39,14 +35,12 @@ export function createServer({
   lastResort,
   maxConnections,
   maxConnectionsPerAddress,
-  headersTimeoutMs = HEADERS_TIMEOUT_MS,
-  silenceMs = IDLE_TIMEOUT_MS,
 }: ServerOptions): http.Server {
   const server = http.createServer(
     {
       IncomingMessage: requestClass(app) as never,
       ServerResponse: responseClass(app) as never,
-      headersTimeout: headersTimeoutMs,
+      headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: LOOK_AT_TIMEOUTS_MS,
@@ -63,7 +57,7 @@ export function createServer({
     },
   );
   limitConnections(server, maxConnections, maxConnectionsPerAddress);
-  server.setTimeout(silenceMs);
+  server.setTimeout(IDLE_TIMEOUT_MS);
   server.on('clientError', clientError);
   // Node would answer 417 without a body; RFC 9110 allows a server to ignore the expectation.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));

@@ -26,10 +26,10 @@ async function serve(handler: RequestHandler, silenceMs = IDLE_MS): Promise<void
   server = createServer({
     app: express().use(handler),
     maxConnections: 100,
-    silenceMs,
     clientError: (_, socket) => socket.destroy(),
     lastResort: (_, __, res) => res.destroy(),
   });
+  server.setTimeout(silenceMs);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 }

@@ -40,10 +40,10 @@ beforeEach(async () => {
   server = createServer({
     app,
     maxConnections: 10,
-    headersTimeoutMs: HEADERS_MS,
     clientError: clientErrorHandler('https://docs.example', () => verdict, detector),
     lastResort: (_, __, res) => res.destroy(),
   });
+  server.headersTimeout = HEADERS_MS;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(async () => {
