@@ -6,7 +6,7 @@ import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
-import { hashBody, IdempotencyStore } from '../http/idempotency/store.js';
+import { hashBodyWithAllKeys, IdempotencyStore } from '../http/idempotency/store.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import { upload } from '@gwk/test/support/api/upload';
@@ -64,7 +64,7 @@ async function beginRequest(key: string, body: unknown): Promise<void> {
     accountId: account.id,
     route: 'POST /v1/opt-outs',
     key,
-    bodyHash: hashBody(sealer, account.id, { params: {}, body }),
+    ...hashBodyWithAllKeys(sealer, account.id, { params: {}, body }),
     instanceId: null,
   });
 }

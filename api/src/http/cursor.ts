@@ -37,13 +37,10 @@ interface ListRequest extends Omit<ListIdentity, 'filters'> {
 }
 
 export class Cursors {
-  readonly #sealer: Sealer;
-  readonly #now: () => number;
-
-  constructor(sealer: Sealer, now: () => number = Date.now) {
-    this.#sealer = sealer;
-    this.#now = now;
-  }
+  constructor(
+    private readonly sealer: Sealer,
+    private readonly now: () => number = Date.now,
+  ) {}
 
   /**
    * Answers a list operation.
@@ -65,7 +62,7 @@ export class Cursors {
 
   issue(list: ListIdentity, lastId: string): string {
     const payload = Buffer.alloc(TIME_BYTES + ID_BYTES);
-    payload.writeUIntBE(this.#now(), 0, TIME_BYTES);
+    payload.writeUIntBE(this.now(), 0, TIME_BYTES);
     payload.write(lastId.replaceAll('-', ''), TIME_BYTES, 'hex');
     return Buffer.concat([payload, this.#tags(list, payload)[0]!]).toString('base64url');
   }
@@ -82,7 +79,7 @@ export class Cursors {
     const tag = bytes.subarray(TIME_BYTES + ID_BYTES);
     const mayBe = this.#tags(list, payload).some((expected) => timingSafeEqual(tag, expected));
     if (!mayBe) throw new Problem('invalid-cursor');
-    const age = this.#now() - payload.readUIntBE(0, TIME_BYTES);
+    const age = this.now() - payload.readUIntBE(0, TIME_BYTES);
     if (age > MAX_AGE_MS || age < -MAX_AHEAD_MS) throw new Problem('invalid-cursor');
     const hex = payload.toString('hex', TIME_BYTES);
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
@@ -91,6 +88,6 @@ export class Cursors {
   /** Computes the tags under all encryption keys, so that cursors survive a key rotation. */
   #tags({ accountId, route, filters }: ListIdentity, payload: Buffer): Buffer[] {
     const text = `${route}\n${canonicalJson(filters)}\n${payload.toString('hex')}`;
-    return this.#sealer.fingerprints(accountId, 'cursor', text).map((tag) => tag.subarray(0, TAG_BYTES));
+    return this.sealer.fingerprints(accountId, 'cursor', text).map((tag) => tag.subarray(0, TAG_BYTES));
   }
 }

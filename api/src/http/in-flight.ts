@@ -49,19 +49,19 @@ export class InFlight {
     this.#stopLooking();
   }
 
-  #abandon(req: Exchange): void {
-    this.leave(req);
-    this.gone(req);
-  }
-
   #look(): void {
     // After a stall, answers may have arrived that this process has not read yet.
     if (this.stallDetector.isRecent) return;
     const now = this.clock.now();
     for (const res of this.#replies.items) {
       const req = requestOf(res);
-      if (res.destroyed) this.#abandon(req);
-      else if (req.workingSince !== 0 && req.workingSince <= now - (req.operation?.maxWorkMs ?? MAX_WORK_MS))
+      if (res.destroyed) {
+        this.leave(req);
+        this.gone(req);
+      } else if (
+        req.workingSince !== 0 &&
+        req.workingSince <= now - (req.operation?.maxWorkMs ?? MAX_WORK_MS)
+      )
         this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
       else if (isLate(req, now)) this.giveUp(req, res, incompleteRequest());
     }

@@ -49,11 +49,6 @@ export const PROBLEM_TYPE = 'application/problem+json';
  */
 export const CLIENT_GONE = 499;
 
-/** Does nothing if the request has been answered already (by a time limit) or the client has disconnected. */
-export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
-  write(req, res, { ...answer, type: answer.type ?? JSON_TYPE }, observer);
-}
-
 export function respondProblem(
   req: Exchange,
   res: Reply,
@@ -67,10 +62,11 @@ export function respondProblem(
   if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));
   if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
   req.refusal = problem.code;
-  write(req, res, { status: problem.status, body, headers, type: PROBLEM_TYPE }, options.observer);
+  respond(req, res, { status: problem.status, body, headers, type: PROBLEM_TYPE }, options.observer);
 }
 
-function write(req: Exchange, res: Reply, answer: Answer & { type: string }, observer: Observer): void {
+/** Does nothing if the request has been answered already (by a time limit) or the client has disconnected. */
+export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
   if (res.headersSent || res.destroyed) return;
   const unread = hasUnreadBody(req);
   const headers = ['X-Request-ID', req.requestId];
@@ -80,7 +76,8 @@ function write(req: Exchange, res: Reply, answer: Answer & { type: string }, obs
   let content: string | Uint8Array | undefined;
   if (answer.body !== undefined) {
     content = contentOf(answer.body);
-    headers.push('Content-Type', answer.type, 'Content-Length', String(Buffer.byteLength(content)));
+    headers.push('Content-Type', answer.type ?? JSON_TYPE);
+    headers.push('Content-Length', String(Buffer.byteLength(content)));
   } else if (answer.status !== 204) {
     headers.push('Content-Length', '0');
   }

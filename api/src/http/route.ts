@@ -8,11 +8,10 @@ import type { Exchange, Reply } from './exchange.js';
 import { handleIdempotently } from './idempotency/handle-idempotently.js';
 import type { Call, Operation, Receiver } from './operation.js';
 import { PATH_IDS } from './path-ids.js';
-import { parseQuery } from './validate.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
 import { respondStream } from './stream.js';
-import { validate } from './validate.js';
+import { parseQuery, validate } from './validate.js';
 
 /**
  * Creates the request handler of one operation. Checks run in a fixed order: key and rate limit before this handler, then

@@ -31,10 +31,8 @@ export function createPages(operations: readonly Operation[], config: ApiConfig)
     ['/openapi.json', document],
     ['/docs', () => ({ status: 200, type: HTML, body: REFERENCE, headers: headersOfReference(baseUrl) })],
     ['/docs/start.js', () => ({ status: 200, type: JAVASCRIPT, body: START, headers: GENERAL })],
-    ...Object.entries(ASSETS).map(([path, asset]): [string, () => Answer] => [
-      path,
-      once(() => assetOf(asset)),
-    ]),
+    ['/docs/swagger-ui.css', once(() => readAsset('swagger-ui.css', 'text/css; charset=utf-8'))],
+    ['/docs/swagger-ui-bundle.js', once(() => readAsset('swagger-ui-bundle.js', JAVASCRIPT))],
     ['/problems', () => ({ status: 200, type: HTML, body: renderProblemListHtml(), headers: BARE })],
     ...(Object.keys(PROBLEMS) as ProblemCode[]).map((code): [string, () => Answer] => [
       `/problems/${code}`,
@@ -54,15 +52,9 @@ export function servePages(pages: Pages, observer: Observer): RequestHandler {
 }
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
-const CSS = 'text/css; charset=utf-8';
-
-const ASSETS: Readonly<Record<string, { file: string; type: string }>> = {
-  '/docs/swagger-ui.css': { file: 'swagger-ui.css', type: CSS },
-  '/docs/swagger-ui-bundle.js': { file: 'swagger-ui-bundle.js', type: JAVASCRIPT },
-};
 
 /** Reads the files at the first request and caches the bytes, so that slow readers share one copy. */
-function assetOf({ file, type }: { file: string; type: string }): Answer {
+function readAsset(file: string, type: string): Answer {
   const path = createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
   return { status: 200, type, body: readFileSync(path), headers: GENERAL };
 }

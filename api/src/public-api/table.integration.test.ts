@@ -4,7 +4,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
-import { hashBody, IdempotencyStore } from '../http/idempotency/store.js';
+import { hashBodyWithAllKeys, IdempotencyStore } from '../http/idempotency/store.js';
 import { openApiDocument } from '../openapi/document.js';
 import { hasCursor, heedsIdempotencyKey } from '../openapi/problems.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
@@ -239,7 +239,7 @@ describe('Idempotency-Key', () => {
       accountId: account.id,
       route: `${method} ${path}`,
       key,
-      bodyHash: hashBody(sealer(), account.id, body),
+      ...hashBodyWithAllKeys(sealer(), account.id, body),
       instanceId: null,
     });
 

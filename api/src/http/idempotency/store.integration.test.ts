@@ -4,7 +4,13 @@ import { Sealer } from '@gwk/core/encryption';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../../database/database.js';
 import { makeRecordId, type RequestName } from './record-id.js';
-import { hashBody, IdempotencyStore, readIdempotencyKey, type BeginResult, type Mark } from './store.js';
+import {
+  hashBodyWithAllKeys,
+  IdempotencyStore,
+  readIdempotencyKey,
+  type BeginResult,
+  type Mark,
+} from './store.js';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -26,7 +32,7 @@ const request = (given: { key?: string; body?: unknown; route?: string; account?
   accountId: given.account ?? accountId,
   route: given.route ?? 'POST /v1/instances',
   key: given.key ?? newUuid(),
-  bodyHash: hashBody(sealer, given.account ?? accountId, given.body ?? { name: 'one' }),
+  ...hashBodyWithAllKeys(sealer, given.account ?? accountId, given.body ?? { name: 'one' }),
   instanceId: null,
 });
 function readMark(begun: BeginResult): Mark {

@@ -53,10 +53,6 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 }
 
 /** Hashes a body independently of the order of its keys and of its spacing. */
-export function hashBody(sealer: Sealer, accountId: string, body: unknown): Buffer {
-  return hashBodyWithAllKeys(sealer, accountId, body).bodyHash;
-}
-
 export function hashBodyWithAllKeys(
   sealer: Sealer,
   accountId: string,
@@ -92,13 +88,10 @@ interface Existing {
 }
 
 export class IdempotencyStore {
-  readonly #database: Queryable;
-  readonly #sealer: Sealer;
-
-  constructor(database: Queryable, sealer: Sealer) {
-    this.#database = database;
-    this.#sealer = sealer;
-  }
+  constructor(
+    private readonly database: Queryable,
+    private readonly sealer: Sealer,
+  ) {}
 
   async begin(request: IdempotentRequest): Promise<BeginResult> {
     // Between a lost insert and the read of the winning record, the winner may abandon it: then the key is free again.
@@ -111,8 +104,8 @@ export class IdempotencyStore {
 
   /** Stores a 2xx answer. Has no effect if another request took the mark over and completed it. */
   async complete(mark: Mark, { status, body }: { status: number; body: unknown }): Promise<void> {
-    const sealed = this.#sealer.sealJson(mark.accountId, RESPONSE_COLUMN, body ?? null);
-    await this.#database.$executeRawUnsafe(
+    const sealed = this.sealer.sealJson(mark.accountId, RESPONSE_COLUMN, body ?? null);
+    await this.database.$executeRawUnsafe(
       `UPDATE idempotency_records
        SET status = $2::int, response_sealed = $3::bytea, locked_until = NULL
        WHERE id = $1::uuid AND status IS NULL`,
@@ -124,7 +117,7 @@ export class IdempotencyStore {
 
   /** Deletes the mark of a refused request, which left nothing behind, so that its key is free. */
   async abandon(mark: Mark): Promise<void> {
-    await this.#database.$executeRawUnsafe(
+    await this.database.$executeRawUnsafe(
       `DELETE FROM idempotency_records WHERE ${IS_MINE}`,
       makeRecordId(mark),
       mark.lockedUntil,
@@ -133,7 +126,7 @@ export class IdempotencyStore {
 
   /** Ends the lock of a request that failed half-way, so that a retry resumes at once with the same resource id. */
   async release(mark: Mark): Promise<void> {
-    await this.#database.$executeRawUnsafe(
+    await this.database.$executeRawUnsafe(
       `UPDATE idempotency_records SET locked_until = date_trunc('milliseconds', clock_timestamp()) WHERE ${IS_MINE}`,
       makeRecordId(mark),
       mark.lockedUntil,
@@ -144,7 +137,7 @@ export class IdempotencyStore {
   async #take(request: IdempotentRequest): Promise<BeginResult | null> {
     const { accountId, route, key, bodyHash, instanceId, formerHashes = [] } = request;
     const resourceId = newUuid();
-    const rows = await this.#database.$queryRawUnsafe<Row[]>(
+    const rows = await this.database.$queryRawUnsafe<Row[]>(
       `INSERT INTO idempotency_records AS r
          (id, account_id, body_hash, instance_id, resource_id, locked_until, expires_at)
        VALUES ($1::uuid, $2::uuid, $3::bytea, $4::uuid, $5::uuid,
@@ -174,7 +167,7 @@ export class IdempotencyStore {
 
   async #existing(request: IdempotentRequest): Promise<BeginResult | null> {
     const { accountId } = request;
-    const rows = await this.#database.$queryRawUnsafe<Existing[]>(
+    const rows = await this.database.$queryRawUnsafe<Existing[]>(
       `SELECT body_hash, instance_id::text, status, response_sealed FROM idempotency_records
        WHERE id = $1::uuid AND expires_at > now()`,
       makeRecordId(request),
@@ -183,7 +176,7 @@ export class IdempotencyStore {
     if (!row) return null;
     if (!isSameBody(request, row.body_hash)) return { kind: 'reused' };
     if (row.status === null || row.response_sealed === null) return { kind: 'in-progress' };
-    const body = this.#sealer.openJson(accountId, RESPONSE_COLUMN, row.response_sealed);
+    const body = this.sealer.openJson(accountId, RESPONSE_COLUMN, row.response_sealed);
     return { kind: 'replay', status: row.status, body, instanceId: row.instance_id };
   }
 }
