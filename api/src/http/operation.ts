@@ -109,8 +109,3 @@ export function operation<
 >(definition: Definition<Q, B>): Operation {
   return { idempotent: false, problems: [], ...definition };
 }
-
-/** Converts `/v1/instances/{instance_id}` into `/v1/instances/:instance_id` for the router. */
-export function routerPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}

@@ -31,7 +31,6 @@ interface Remembered {
  * of a fleet would cause a statement of its own ahead of the messages.
  */
 export class Authentication {
-  readonly #database: Pick<Database, '$queryRaw'>;
   readonly #operatorHashes: readonly Buffer[];
   /** Oldest first. */
   readonly #known = new Map<string, Remembered>();
@@ -40,11 +39,10 @@ export class Authentication {
   readonly #looks: Batcher<string, EngineCaller | null>;
 
   constructor(
-    database: Pick<Database, '$queryRaw'>,
+    private readonly database: Pick<Database, '$queryRaw'>,
     operatorToken: string,
     private readonly now = (): number => performance.now(),
   ) {
-    this.#database = database;
     this.#operatorHashes = parseTokens(operatorToken).map(hashOfToken);
     this.#looks = new Batcher({ run: (names) => this.#lookUp(names) });
   }
@@ -75,7 +73,7 @@ export class Authentication {
     const wanted = new Set([...names, ...this.#aging(at)]);
     const hashes = [...wanted].map((name) => Buffer.from(name, 'base64'));
     const asked = new Map(names.map((name) => [name, this.#asked.get(name)]));
-    const tokens = await this.#database.$queryRaw<
+    const tokens = await this.database.$queryRaw<
       { id: string; instance_id: string; pod: string; hash: Uint8Array }[]
     >`
       SELECT t.id, t.instance_id, t.pod, t.hash FROM engine_tokens t

@@ -13,7 +13,7 @@ import { authenticate } from './authenticate.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { InFlight } from '../http/in-flight.js';
 import { StallDetector } from '../http/stall-detector.js';
-import { routerPath, type Operation } from '../http/operation.js';
+import type { Operation } from '../http/operation.js';
 import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
 import { createPages, servePages } from './pages.js';
 import { rateLimit, selectSubject, type RateLimits } from './rate-limit.js';
@@ -99,7 +99,8 @@ function addRoutes(
 ): void {
   const byPath = Map.groupBy(operations, ({ path }) => path);
   for (const [path, group] of byPath) {
-    const route = app.route(routerPath(path));
+    // The router writes `/v1/instances/{instance_id}` as `/v1/instances/:instance_id`.
+    const route = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     for (const operation of group) {
       const verb = operation.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
       route[verb](handler(operation));

@@ -87,7 +87,7 @@ export async function createEndpoint(
         description: body.description,
         eventTypes: [...new Set(body.event_types)],
         instances: { create: instanceIds.map((instanceId) => ({ instanceId })) },
-        secrets: { create: { id, secretSealed: bytes(sealWebhookSecret(sealer, caller.accountId, secret)) } },
+        secrets: { create: { id, secretSealed: sealWebhookSecret(sealer, caller.accountId, secret) } },
       },
       include: WITH_INSTANCES,
     });
@@ -95,8 +95,6 @@ export async function createEndpoint(
     return { row, secret };
   });
 }
-
-const bytes = (buffer: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(buffer);
 
 function findCreated(tx: Prisma.TransactionClient, caller: Caller, id: string) {
   return tx.webhookEndpoint.findFirst({

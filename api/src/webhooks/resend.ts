@@ -2,7 +2,7 @@ import { lowestUuidAt } from '@gwk/core/ids';
 import type { RetryFailed } from '@gwk/core/resources/webhook';
 import { listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database, Queryable } from '../database/database.js';
-import type { Prisma } from '../generated/prisma/client.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { findEndpoint } from './endpoints.js';
 
 /** Deliveries that one statement queues. */
@@ -59,22 +59,21 @@ async function storeJob(tx: Prisma.TransactionClient, id: string, period: Period
   await tx.webhookResend.createMany({ data: [data], skipDuplicates: true });
 }
 
+const toArguments = ({ endpointId, afterId, since, until, visible }: Period): Prisma.Sql =>
+  Prisma.sql`${endpointId}::uuid, ${afterId}::uuid, ${since.toISOString()}::timestamptz,
+    ${until.toISOString()}::timestamptz, ${visible}::uuid[]`;
+
 async function resendBatch(
   db: Queryable,
   period: Period,
 ): Promise<{ resent: number; lastId: string | null }> {
-  const { endpointId, afterId, since, until, visible } = period;
   const [row] = await db.$queryRaw<{ resent: number; last_id: string | null }[]>`
-    SELECT * FROM gwk_resend_failed(${endpointId}::uuid, ${afterId}::uuid, ${since.toISOString()}::timestamptz,
-      ${until.toISOString()}::timestamptz, ${visible}::uuid[], ${RESEND_BATCH}::integer)`;
+    SELECT * FROM gwk_resend_failed(${toArguments(period)}, ${RESEND_BATCH}::integer)`;
   return { resent: row!.resent, lastId: row!.last_id };
 }
 
 async function countFailed(db: Queryable, period: Period): Promise<number> {
-  const { endpointId, afterId, since, until, visible } = period;
   const [row] = await db.$queryRaw<{ amount: number }[]>`
-    SELECT count(*)::integer AS amount
-    FROM gwk_failed_deliveries(${endpointId}::uuid, ${afterId}::uuid, ${since.toISOString()}::timestamptz,
-      ${until.toISOString()}::timestamptz, ${visible}::uuid[])`;
+    SELECT count(*)::integer AS amount FROM gwk_failed_deliveries(${toArguments(period)})`;
   return row!.amount;
 }

@@ -36,7 +36,7 @@ export async function rotateSecret(
     await tx.$executeRaw`
       UPDATE webhook_secrets SET expires_at = now() + make_interval(hours => ${OVERLAP_HOURS}::integer)
       WHERE endpoint_id = ${endpointId}::uuid AND expires_at IS NULL`;
-    const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, secret));
+    const secretSealed = sealWebhookSecret(sealer, accountId, secret);
     await tx.webhookSecret.create({ data: { id: secretId, endpointId, secretSealed } });
     await deleteOldest(tx, endpointId);
     await audit(tx, byKey(caller, 'webhook.rotate-secret', endpointId));

@@ -112,7 +112,7 @@ async function addEndpoint(
 ): Promise<BenchEndpoint> {
   const [accountId, endpointId] = [newUuid(), newUuid()];
   await db.account.create({ data: { id: accountId, name: accountId } });
-  const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, generateWebhookSecret()));
+  const secretSealed = sealWebhookSecret(sealer, accountId, generateWebhookSecret());
   const secrets = { create: { id: newUuid(), secretSealed } };
   await db.webhookEndpoint.create({ data: { id: endpointId, accountId, url, eventTypes: [], secrets } });
   return { accountId, endpointId, dataSealed: sealEventData(sealer, accountId, buildEvent(bytes)) };

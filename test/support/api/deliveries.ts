@@ -105,7 +105,7 @@ export class DeliveryWorld {
   async addEndpoint(url: string, values: Record<string, unknown> = {}): Promise<TestEndpoint> {
     const { accountId } = this;
     const [id, secret] = [newUuid(), generateWebhookSecret()];
-    const secretSealed = new Uint8Array(sealWebhookSecret(this.sealer, accountId, secret));
+    const secretSealed = sealWebhookSecret(this.sealer, accountId, secret);
     const secrets = { create: { id: newUuid(), secretSealed } };
     await this.db.webhookEndpoint.create({
       data: { id, accountId, url, eventTypes: [], secrets, ...values },

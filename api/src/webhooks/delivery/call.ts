@@ -26,13 +26,11 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
  * The class is undici's dispatch handler: a stream and an AbortSignal per call would double the CPU cost of a delivery.
  */
 export class Call implements Dispatcher.DispatchHandler {
+  readonly #settled = Promise.withResolvers<CallOutcome>();
   /** Rejects only with WorkerStopping. */
-  readonly outcome: Promise<CallOutcome>;
-  readonly #prepared: PreparedCall;
+  readonly outcome = this.#settled.promise;
   readonly #start = performance.now();
   readonly #clearTimeout: () => void;
-  #resolve!: (outcome: CallOutcome) => void;
-  #reject!: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #ended = false;
   /** Set when the call was aborted. */
@@ -43,16 +41,11 @@ export class Call implements Dispatcher.DispatchHandler {
   #size = 0;
 
   constructor(
-    prepared: PreparedCall,
+    private readonly prepared: PreparedCall,
     dispatcher: Dispatcher,
     timeoutMs: number,
     clock: Pick<Clock, 'after'> = processClock,
   ) {
-    this.#prepared = prepared;
-    this.outcome = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
     this.#clearTimeout = clock.after(timeoutMs, () =>
       this.abort(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
     );
@@ -69,7 +62,7 @@ export class Call implements Dispatcher.DispatchHandler {
   abort(reason: CallTimeout | WorkerStopping): void {
     if (!this.#end()) return;
     this.#reason = reason;
-    if (reason instanceof WorkerStopping) this.#reject(reason);
+    if (reason instanceof WorkerStopping) this.#settled.reject(reason);
     else this.#fail(reason.message);
     this.#controller?.abort(reason);
   }
@@ -136,7 +129,7 @@ export class Call implements Dispatcher.DispatchHandler {
 
   #settle(rest: Omit<CallOutcome, 'claimed' | 'latencyMs'>): void {
     const latencyMs = Math.round(performance.now() - this.#start);
-    this.#resolve({ claimed: this.#prepared.claimed, latencyMs, ...rest });
+    this.#settled.resolve({ claimed: this.prepared.claimed, latencyMs, ...rest });
   }
 }
 

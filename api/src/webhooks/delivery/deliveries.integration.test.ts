@@ -73,7 +73,7 @@ describe('request', () => {
       [rotated, new Date(Date.now() + DAY)],
       [expired, new Date(Date.now() - 1)],
     ] as const) {
-      const secretSealed = new Uint8Array(sealWebhookSecret(world.sealer, world.accountId, plain));
+      const secretSealed = sealWebhookSecret(world.sealer, world.accountId, plain);
       await world.db.webhookSecret.create({
         data: { id: newUuid(), endpointId: id, secretSealed, expiresAt },
       });

@@ -3,6 +3,8 @@ import type { Database } from '../../database/database.js';
 import { isSuccess, decideDisable, nextAttempt, parseRetryAfter, FAILURE_GAP_MS } from './schedule.js';
 import type { CallOutcome, ClaimedDelivery, AttemptResult, Unsendable } from './types.js';
 
+const COLUMN = 'webhook_deliveries.last_response_sealed';
+
 /** Decides the result of a call and its effect on the endpoint's health. */
 export function decideResult(outcome: CallOutcome, sealer: Sealer, now: Date): AttemptResult {
   const { claimed, statusCode, error, latencyMs, response } = outcome;
@@ -21,7 +23,7 @@ export function decideResult(outcome: CallOutcome, sealer: Sealer, now: Date): A
     statusCode,
     error,
     latencyMs,
-    response: response && sealResponse(sealer, claimed.accountId, response),
+    response: response && sealer.seal(claimed.accountId, COLUMN, response),
     health: {
       healthy,
       disable: healthy ? null : decideDisable(statusCode, claimed, now),
@@ -60,12 +62,6 @@ function keysOf({ deliveryId, lock, endpointId }: ClaimedDelivery) {
 
 function withoutCall(claimed: ClaimedDelivery) {
   return { ...keysOf(claimed), statusCode: null, latencyMs: null, response: null, health: null };
-}
-
-const COLUMN = 'webhook_deliveries.last_response_sealed';
-
-function sealResponse(sealer: Sealer, accountId: string, response: Buffer): Buffer {
-  return sealer.seal(accountId, COLUMN, response);
 }
 
 const RECORD_RESULTS = `SELECT gwk_record_webhook_results($1::jsonb, $2::jsonb, $3::integer)`;

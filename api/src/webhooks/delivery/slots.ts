@@ -42,8 +42,6 @@ const MAX_BACKOFF_MS = 5_000;
  * further call without an answer doubles the backoff (docs/decisions/0021-back-off-from-unresponsive-webhook-endpoints.md).
  */
 export class Slots {
-  readonly #limits: SlotLimits;
-  readonly #now: () => number;
   readonly #busy = new Map<string, number>();
   /** Endpoints whose last answer was slow. */
   readonly #slow = new Set<string>();
@@ -52,17 +50,17 @@ export class Slots {
   #taken = 0;
   #unhealthy = 0;
 
-  constructor(limits: SlotLimits, now: () => number = () => performance.now()) {
-    this.#limits = limits;
-    this.#now = now;
-  }
+  constructor(
+    private readonly limits: SlotLimits,
+    private readonly now = (): number => performance.now(),
+  ) {}
 
   get taken(): number {
     return this.#taken;
   }
 
   capacity(): Capacity {
-    const { total } = this.#limits;
+    const { total } = this.limits;
     const maxUnhealthy = Math.max(1, Math.floor(total / 2));
     return {
       busy: this.#busyWithBackoff(),
@@ -75,7 +73,7 @@ export class Slots {
   /** Takes a slot. @returns a function that releases it */
   take(endpointId: string, failing: boolean): (ended: EndedCall) => void {
     const unhealthy = failing || this.#slow.has(endpointId);
-    const startedAt = this.#now();
+    const startedAt = this.now();
     this.#taken += 1;
     if (unhealthy) this.#unhealthy += 1;
     this.#busy.set(endpointId, (this.#busy.get(endpointId) ?? 0) + 1);
@@ -95,8 +93,8 @@ export class Slots {
   #busyWithBackoff(): ReadonlyMap<string, number> {
     if (this.#unresponsive.size === 0) return this.#busy;
     const busy = new Map(this.#busy);
-    const now = this.#now();
-    const { perEndpoint } = this.#limits;
+    const now = this.now();
+    const { perEndpoint } = this.limits;
     for (const [endpointId, { since, delayMs }] of this.#unresponsive) {
       const allowed = now - since < delayMs ? 0 : 1;
       busy.set(endpointId, perEndpoint - Math.max(0, allowed - (this.#busy.get(endpointId) ?? 0)));
@@ -106,7 +104,7 @@ export class Slots {
 
   #recordLatency(endpointId: string, latencyMs: number): void {
     this.#slow.delete(endpointId);
-    if (latencyMs < this.#limits.slowMs) return;
+    if (latencyMs < this.limits.slowMs) return;
     if (this.#slow.size >= MAX_SLOW) this.#slow.delete(this.#slow.values().next().value!);
     this.#slow.add(endpointId);
   }
@@ -117,6 +115,6 @@ export class Slots {
     const delayMs = current ? Math.min(current.delayMs * 2, MAX_BACKOFF_MS) : MIN_BACKOFF_MS;
     if (!current && this.#unresponsive.size >= MAX_UNRESPONSIVE)
       this.#unresponsive.delete(this.#unresponsive.keys().next().value!);
-    this.#unresponsive.set(endpointId, { since: this.#now(), delayMs });
+    this.#unresponsive.set(endpointId, { since: this.now(), delayMs });
   }
 }
