@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { ProbeListener } from '@gwk/engine-pod/probes';
-import { startHealthListener } from '@gwk/api/probes/probe-listener';
+import { startHealthListener } from '@gwk/api/probes/probes';
 import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
 import { listen } from '@gwk/operator/http/server';

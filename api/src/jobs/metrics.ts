@@ -23,25 +23,18 @@ interface Due {
 /** Metrics of a worker. */
 export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
-  readonly #attempts: Counter<'result'>;
-  readonly #latency: Histogram<'result'>;
-  readonly #jobs: Counter<'job_name' | 'result'>;
-  readonly #result: Counter<'job_name'>;
-  readonly #preparations: Counter<'result'>;
-  readonly #livenessReads: Counter<'source' | 'result'>;
+  readonly #attempts = new Counter({ ...WORKER_METRICS.attempts, registers: [this.registry] });
+  readonly #latency = new Histogram({ ...WORKER_METRICS.latency, registers: [this.registry] });
+  readonly #jobs = new Counter({ ...WORKER_METRICS.jobRuns, registers: [this.registry] });
+  readonly #result = new Counter({ ...WORKER_METRICS.jobItems, registers: [this.registry] });
+  readonly #preparations = new Counter({ ...WORKER_METRICS.preparations, registers: [this.registry] });
+  readonly #livenessReads = new Counter({ ...WORKER_METRICS.livenessReads, registers: [this.registry] });
   readonly #due = new Map<string, Due>();
   readonly #now: () => number;
 
   constructor({ inFlight, backlog, databaseBytes }: Observed, now: () => number = () => performance.now()) {
     this.#now = now;
-    const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
-    this.#attempts = new Counter({ ...WORKER_METRICS.attempts, registers });
-    this.#latency = new Histogram({ ...WORKER_METRICS.latency, registers });
-    this.#jobs = new Counter({ ...WORKER_METRICS.jobRuns, registers });
-    this.#result = new Counter({ ...WORKER_METRICS.jobItems, registers });
-    this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
-    this.#livenessReads = new Counter({ ...WORKER_METRICS.livenessReads, registers });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
     observedGauges(this.registry, WORKER_METRICS.jobOverdue, () => this.#overdue());
     backlogGauges(this.registry, backlog);

@@ -1,4 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import http, { type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { STORE_METRICS } from '@gwk/core/metrics/stores';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
@@ -99,4 +102,31 @@ async function sendJson(res: ServerResponse, status: number, body: unknown): Pro
 function send(res: ServerResponse, status: number, type: string, text: string): void {
   res.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
   res.end(text);
+}
+
+/** Starts a listener with /livez, /readyz and /metrics only. */
+export interface HealthListener {
+  port: number;
+  close(): Promise<void>;
+}
+
+export async function startHealthListener(
+  { host, port }: { host: string; port: number },
+  options: HealthOptions,
+): Promise<HealthListener> {
+  const answer = health(options);
+  const server = http.createServer(LISTENER_LIMITS, (req, res) => {
+    void answer(req as never, res as never, () => res.writeHead(404).end());
+  });
+  server.setTimeout(IDLE_TIMEOUT_MS);
+  dropOldestConnections(server);
+  server.listen(port, host);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }

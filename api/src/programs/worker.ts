@@ -7,7 +7,7 @@ import { HeartbeatLiveness } from '../instances/availability/heartbeat-liveness.
 import { PrometheusLiveness } from '../instances/availability/prometheus-liveness.js';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase } from '../database/database.js';
-import { startHealthListener } from '../probes/probe-listener.js';
+import { startHealthListener } from '../probes/probes.js';
 import { interactiveStatusJob } from '../jobs/interactive-status.js';
 import { Acceptor } from '../messages/send/acceptor.js';
 import { MediaLinks } from '../media/links.js';
