@@ -16,17 +16,10 @@ export function toFieldErrors(error: z.ZodError, root: readonly string[] = []): 
     for (const key of unknown) {
       if (errors.length >= MAX_ERRORS) return errors;
       const full = key === null ? path : [...path, key];
-      errors.push({
-        path: full.join('.').slice(0, MAX_PATH),
-        code: issue.code,
-        message: describeIssue(issue, key),
-      });
+      // The message never quotes the value, which may be confidential.
+      const message = key === null ? issue.message : 'unknown field';
+      errors.push({ path: full.join('.').slice(0, MAX_PATH), code: issue.code, message });
     }
   }
   return errors;
-}
-
-/** The message never quotes the value, which may be confidential. */
-function describeIssue(issue: z.core.$ZodIssue, unknownKey: string | null): string {
-  return unknownKey === null ? issue.message : 'unknown field';
 }

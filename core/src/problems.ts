@@ -1,3 +1,6 @@
+import type { z } from 'zod';
+import type { ProblemOut } from './resources/problem.js';
+
 /**
  * The table of problems: the source of responses, documentation and tests. `title` is stable and in English. `detail`
  * is the default text in Portuguese; a response may have a more specific one. `when` (it occurs) and `then` (what the
@@ -313,18 +316,11 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One invalid field; `path` is dotted and starts at the root of the body. */
-export interface FieldError {
-  path: string;
-  code: string;
-  message: string;
-}
+export type ProblemBody = z.infer<typeof ProblemOut>;
+export type FieldError = NonNullable<ProblemBody['errors']>[number];
 
-interface ProblemExtras {
-  /** Portuguese text instead of the one in the table. */
-  detail?: string;
-  errors?: FieldError[];
-  required_scope?: string;
+/** `detail` replaces the text in the table. */
+interface ProblemExtras extends Partial<Pick<ProblemBody, 'detail' | 'errors' | 'required_scope'>> {
   /** Seconds, sent in the header `Retry-After`, not in the body. */
   retryAfter?: number;
 }
@@ -344,17 +340,6 @@ export class Problem extends Error {
   get status(): number {
     return PROBLEMS[this.code].status;
   }
-}
-
-export interface ProblemBody {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  instance: string;
-  request_id: string;
-  errors?: FieldError[];
-  required_scope?: string;
 }
 
 /** @returns the RFC 9457 body of a problem; `path` is the request path without the query */
