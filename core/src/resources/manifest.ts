@@ -4,7 +4,7 @@ import { text } from './common.js';
 
 /**
  * The Instance resource, which is the desired state of an instance: the manifest that users apply, and the resource
- * that a cluster stores. The CRD is generated from this schema.
+ * that a cluster stores. The CRD is generated from this schema; `kubectl explain` shows the descriptions.
  */
 export const API_GROUP = 'gwk.dev';
 export const API_VERSION = 'v1alpha1';
@@ -13,87 +13,88 @@ export const FINALIZER = 'gwk.dev/engine';
 /** Label on the resources that the API creates: the id that it chose for the instance. */
 export const ID_LABEL = 'gwk.dev/instance-id';
 
-/** `kubectl explain` shows the descriptions. */
-const describe = <T extends z.ZodType>(schema: T, description: string): T => schema.meta({ description });
-
 export const InstanceSpec = z
   .strictObject({
-    account: describe(text(1, 80), 'Name of the account that owns the instance. Immutable.'),
-    displayName: describe(
-      text(1, 80),
-      'Name of the instance in the API, unique in the account. Default: the name of the resource.',
-    ).optional(),
-    kind: describe(
-      z.enum(INSTANCE_KINDS),
-      'web: a real phone number, paired with a phone. sandbox: a simulated one. Immutable.',
-    ).default('web'),
-    interactiveMode: describe(
-      z.enum(INTERACTIVE_MODES),
-      'How to send buttons and lists: native, native with a numbered text menu, or text only.',
-    ).default('native+text'),
-    policy: describe(
-      z.record(z.string(), z.unknown()),
-      'Overrides of the account policy. Keys that are not set come from the account.',
-    ).optional(),
-    suspended: describe(
-      z.boolean(),
-      'Stops the engine. The instance stays paired; queued messages wait, and expire.',
-    ).default(false),
-    engine: describe(
-      z.strictObject({
-        profile: describe(
-          z.string().min(1).max(63),
-          "Name of a profile (image, resources, placement) in the operator's configuration.",
-        ).default('default'),
-      }),
-      'How to run the engine.',
-    ).optional(),
-    logLevel: describe(
-      z.enum(['debug', 'info', 'warn', 'error']),
-      'Minimum severity of the log lines of the engine. Default: that of the operator.',
-    ).optional(),
+    account: text(1, 80).describe('Name of the account that owns the instance. Immutable.'),
+    displayName: text(1, 80)
+      .describe('Name of the instance in the API, unique in the account. Default: the name of the resource.')
+      .optional(),
+    kind: z
+      .enum(INSTANCE_KINDS)
+      .describe('web: a real phone number, paired with a phone. sandbox: a simulated one. Immutable.')
+      .default('web'),
+    interactiveMode: z
+      .enum(INTERACTIVE_MODES)
+      .describe('How to send buttons and lists: native, native with a numbered text menu, or text only.')
+      .default('native+text'),
+    policy: z
+      .record(z.string(), z.unknown())
+      .describe('Overrides of the account policy. Keys that are not set come from the account.')
+      .optional(),
+    suspended: z
+      .boolean()
+      .describe('Stops the engine. The instance stays paired; queued messages wait, and expire.')
+      .default(false),
+    engine: z
+      .strictObject({
+        profile: z
+          .string()
+          .min(1)
+          .max(63)
+          .describe("Name of a profile (image, resources, placement) in the operator's configuration.")
+          .default('default'),
+      })
+      .describe('How to run the engine.')
+      .optional(),
+    logLevel: z
+      .enum(['debug', 'info', 'warn', 'error'])
+      .describe('Minimum severity of the log lines of the engine. Default: that of the operator.')
+      .optional(),
   })
-  .meta({ description: 'Desired state of the instance.' });
+  .describe('Desired state of the instance.');
 export type InstanceSpec = z.infer<typeof InstanceSpec>;
 
 const CONDITION_TYPES = ['Ready', 'Accepted', 'EngineRunning', 'Paired', 'Connected'] as const;
 
 export const Condition = z.object({
-  type: describe(z.enum(CONDITION_TYPES), 'Type of the condition.'),
-  status: describe(z.enum(['True', 'False', 'Unknown']), 'Whether the condition holds.'),
-  reason: describe(z.string(), 'Machine-readable reason, in CamelCase.'),
-  message: describe(z.string(), 'Reason in one sentence.'),
-  observedGeneration: describe(z.number().int(), 'Generation of the resource to which the condition refers.'),
-  lastTransitionTime: describe(z.string(), 'When the status last changed.'),
+  type: z.enum(CONDITION_TYPES).describe('Type of the condition.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether the condition holds.'),
+  reason: z.string().describe('Machine-readable reason, in CamelCase.'),
+  message: z.string().describe('Reason in one sentence.'),
+  observedGeneration: z.number().int().describe('Generation of the resource to which the condition refers.'),
+  lastTransitionTime: z.string().describe('When the status last changed.'),
 });
 export type Condition = z.infer<typeof Condition>;
 
 const EngineStatus = z.object({
-  pod: describe(z.string(), 'Name of the pod.'),
-  node: describe(z.string(), 'Name of the node of the pod.').nullish(),
-  version: describe(z.string(), 'Version of the engine.'),
-  startedAt: describe(z.string(), 'When the engine started.'),
+  pod: z.string().describe('Name of the pod.'),
+  node: z.string().describe('Name of the node of the pod.').nullish(),
+  version: z.string().describe('Version of the engine.'),
+  startedAt: z.string().describe('When the engine started.'),
 });
 
 export const InstanceResourceStatus = z
   .object({
-    id: describe(z.string(), 'Id of the instance in the API.').optional(),
-    state: describe(z.string(), 'State of the connection to the network.').optional(),
-    phone: describe(z.string(), 'Phone number, once paired.').nullish(),
-    jid: describe(z.string(), 'Network id (JID) of the phone number, once paired.').nullish(),
-    observedGeneration: describe(
-      z.number().int(),
-      'Generation of the resource to which the status refers.',
-    ).optional(),
-    conditions: describe(
-      z.array(Condition),
-      'Ready summarises the other conditions: its reason is that of the first one that does not hold.',
-    ).default([]),
-    engine: describe(EngineStatus, 'The running engine.').nullish(),
-    since: describe(z.string(), 'When the state began.').optional(),
-    lastError: describe(z.string(), 'Why the last engine exited, while none is running.').nullish(),
+    id: z.string().describe('Id of the instance in the API.').optional(),
+    state: z.string().describe('State of the connection to the network.').optional(),
+    phone: z.string().describe('Phone number, once paired.').nullish(),
+    jid: z.string().describe('Network id (JID) of the phone number, once paired.').nullish(),
+    observedGeneration: z
+      .number()
+      .int()
+      .describe('Generation of the resource to which the status refers.')
+      .optional(),
+    conditions: z
+      .array(Condition)
+      .describe(
+        'Ready summarises the other conditions: its reason is that of the first one that does not hold.',
+      )
+      .default([]),
+    engine: EngineStatus.describe('The running engine.').nullish(),
+    since: z.string().describe('When the state began.').optional(),
+    lastError: z.string().describe('Why the last engine exited, while none is running.').nullish(),
   })
-  .meta({ description: 'Current state, as observed by the operator.' });
+  .describe('Current state, as observed by the operator.');
 export type InstanceResourceStatus = z.infer<typeof InstanceResourceStatus>;
 
 const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
@@ -119,7 +120,6 @@ export const InstanceManifest = z.strictObject({
   spec: InstanceSpec,
   status: z.unknown().optional(),
 });
-export type InstanceManifest = z.infer<typeof InstanceManifest>;
 
 /** The resource as a cluster stores it, with identity and generation. */
 export const InstanceResource = z.object({
