@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { keepUnsentResponses } from './unsent-responses.js';
+import { Server as TlsServer } from 'node:tls';
 
 /**
  * Limits of the listeners of the internal API, the operator, and health and metrics. A client must send its headers
@@ -26,7 +26,7 @@ export const IDLE_TIMEOUT_MS = 60_000;
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Time for the rest of a request to arrive after its response has left. */
-export const LATE_REQUEST_MS = 2_000;
+const LATE_REQUEST_MS = 2_000;
 
 /**
  * Closes a connection whose request is still incomplete 2 s after its response. Otherwise a client without a key could send
@@ -65,6 +65,32 @@ export function limitConnections(server: Server, maxConnections: number, perAddr
     shedAt = performance.now();
     server.closeIdleConnections();
   });
+}
+
+/**
+ * Makes `server.closeIdleConnections` (which `server.close` also calls) keep connections with an unsent response. Node
+ * treats a request as finished once the response is written completely, even if part of it is still in this process's
+ * memory. A slow reader would get a truncated file.
+ *
+ * Such a connection becomes idle when its response is sent, so a shutdown must call `closeIdleConnections` repeatedly.
+ */
+function keepUnsentResponses(server: Server): void {
+  const open = new Set<Socket>();
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    const unsent = [...open].filter(({ writableLength }) => writableLength > 0);
+    // Only Node knows which connections are idle, and it closes them synchronously. So `destroy` is replaced meanwhile.
+    for (const socket of unsent) socket.destroy = () => socket;
+    try {
+      closeIdle();
+    } finally {
+      for (const socket of unsent) Reflect.deleteProperty(socket, 'destroy');
+    }
+  };
 }
 
 function limitAddresses(server: Server, perAddress: number): void {
