@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { JsonSchema } from './schema-book.js';
 
 type Components = Readonly<Record<string, JsonSchema>>;
@@ -51,19 +52,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
  * their own.
  */
 export function makeExample(schema: JsonSchema, components: Components, name = ''): unknown {
-  const {
-    $ref,
-    examples,
-    enum: values,
-    anyOf,
-    allOf,
-  } = schema as {
-    $ref?: string;
-    examples?: unknown[];
-    enum?: unknown[];
-    anyOf?: JsonSchema[];
-    allOf?: JsonSchema[];
-  };
+  const { $ref, examples, enum: values, anyOf, allOf } = schema as z.core.JSONSchema.BaseSchema;
   if (examples) return examples[0];
   if ($ref !== undefined) return makeExample(components[$ref.split('/').at(-1)!]!, components, name);
   if ('const' in schema) return schema['const'];

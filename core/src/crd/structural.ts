@@ -44,12 +44,15 @@ function translate(schema: Json): StructuralSchema {
   return {
     ...kept,
     ...(kept.type === 'integer' && { format: 'int64' }),
-    ...(properties && { properties: mapValues(properties, (value) => translate(value as Json)) }),
+    ...(properties && { properties: translateAll(properties) }),
     ...(required && required.length > 0 && { required }),
     ...(items && { items: translate(items) }),
     ...(kept.type === 'object' && !properties && { 'x-kubernetes-preserve-unknown-fields': true }),
   };
 }
+
+const translateAll = (schemas: Json): Record<string, StructuralSchema> =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, translate(schema as Json)]));
 
 const isWorthKeeping = (value: unknown): boolean =>
   value !== undefined && !(typeof value === 'number' && UNBOUNDED.has(value));
@@ -64,7 +67,3 @@ function nullable(schema: Json, alternatives: Json[]): StructuralSchema {
 
 /** JSON Schema also expresses it as `type: [X, null]`. */
 const splitTypes = (schema: Json): Json[] => (schema['type'] as string[]).map((type) => ({ type }));
-
-function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
-}

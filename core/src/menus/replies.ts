@@ -32,11 +32,6 @@ interface TypedReply {
   at: Date;
 }
 
-interface RecognisedReply {
-  menu: OpenMenu;
-  option: MenuOption;
-}
-
 /**
  * @param menus the menus of the conversation, newest first
  * @returns null for an ordinary message
@@ -45,7 +40,7 @@ export function recogniseReply(
   reply: TypedReply,
   menus: readonly OpenMenu[],
   ttlHours: number,
-): RecognisedReply | null {
+): { menu: OpenMenu; option: MenuOption } | null {
   const quoted = menus.find((menu) => menu.waMessageId === reply.quotedWaMessageId);
   const menu = quoted ?? menus[0];
   if (!menu || menu.answeredAt !== null) return null;

@@ -101,7 +101,6 @@ export const PolicyOut = Policy.extend({
 });
 export type PolicyOut = z.infer<typeof PolicyOut>;
 
-const NEW_CONTACTS_PER_DAY = 250;
 const NEW_CONTACTS_PER_DAY_WARMING_UP = 50;
 export const WARM_UP_DAYS = 14;
 
@@ -114,7 +113,7 @@ const DEFAULTS: Policy = {
     resume_keywords: ['VOLTAR', 'START'],
   },
   menu_ttl_hours: 24,
-  new_contacts_per_day: NEW_CONTACTS_PER_DAY,
+  new_contacts_per_day: 250,
   messages_per_minute: 60,
 };
 

@@ -12,17 +12,12 @@ export interface MessageKey {
   participant: string | null;
 }
 
-interface EditBase {
+/** An empty emoji removes the reaction. */
+export type OutboundEdit = {
   /** Id of the new message. The API chooses it, so that a retry within one request uses the same id. */
   stanza_id: string;
   message: MessageKey;
-}
-
-type TextEdit = EditBase & { kind: 'edit'; text: string };
-type Deletion = EditBase & { kind: 'delete' };
-/** An empty emoji removes the reaction. */
-type ReactionEdit = EditBase & { kind: 'react'; emoji: string };
-export type OutboundEdit = TextEdit | Deletion | ReactionEdit;
+} & ({ kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string });
 
 /** Error codes in the reply of such a command. */
 export const EDIT_FAILURES = {
