@@ -23,14 +23,9 @@ export function print(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-interface DatabaseAccess {
-  databaseUrl: string;
-  databaseCa: string | undefined;
-}
-
 export async function runCommand(
   name: string,
-  work: (config: DatabaseAccess) => Promise<void>,
+  work: (config: ConfigOf<typeof commandSettings>) => Promise<void>,
 ): Promise<void> {
   try {
     await work(readConfig());
@@ -100,12 +95,9 @@ function explain(error: unknown): string {
     return [error.message, ...faults].join('\n  ');
   }
   const { message, code } = describeError(error) as { message?: string; code?: string };
-  const known = isUnmigrated(error) ? ' (is the database migrated? gwk migrate)' : '';
+  const unmigrated = ['P2021', 'P2022'].includes(code ?? '');
+  const known = unmigrated ? ' (is the database migrated? gwk migrate)' : '';
   return `${message ?? 'failed'}${code === undefined ? '' : ` [${code}]`}${known}`;
-}
-
-function isUnmigrated(error: unknown): boolean {
-  return ['P2021', 'P2022'].includes((error as { code?: string }).code ?? '');
 }
 
 /** Writes an audit log entry for a change by a command. */
