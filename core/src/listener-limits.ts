@@ -26,7 +26,7 @@ export const IDLE_TIMEOUT_MS = 60_000;
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Time for the rest of a request to arrive after its response has left. */
-const LATE_REQUEST_MS = 2_000;
+export const LATE_REQUEST_MS = 2_000;
 
 /**
  * Closes a connection whose request is still incomplete 2 s after its response. Otherwise a client without a key could send
