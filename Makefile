@@ -101,7 +101,7 @@ openapi: build ## Lint the OpenAPI document
 
 .PHONY: prose
 prose: $(INSTALLED) ## Check words and sentences of comments, docs, chart and SQL (ARGS='docs api/src/http')
-	@exec node scripts/prose.js $(ARGS)
+	@exec node test/repository/prose/check.js $(ARGS)
 
 .PHONY: licences
 licences: ## Write the licences of the packages to THIRD-PARTY.md

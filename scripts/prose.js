@@ -1,2 +1,0 @@
-// Checks words and sentences (make prose).
-import '../test/repository/prose/check.js';
