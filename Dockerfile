@@ -26,7 +26,8 @@ RUN find api/dist core/dist engine-pod/dist operator/dist -type f ! -name '*.js'
 RUN find api/src -type f ! -name '*.sql' -delete
 RUN sed -i '1s|.*|#!/usr/bin/node|' bin/gwk.js && mkdir links && ln -s /app/bin/gwk.js links/gwk
 
-# Packages of the programs. Optional packages are tools of Prisma, and native programs of the worker.
+# Packages of the programs. npm puts a package into the folder of a workspace if tools need another version of it.
+# Optional packages are tools of Prisma, and native programs of the worker.
 FROM manifests AS database-packages
 RUN npm ci --omit=dev --omit=optional -w core -w api
 RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
@@ -68,6 +69,7 @@ ARG REVISION=unknown
 COPY --from=build /bin/dash /bin/sh
 COPY --from=build /usr/bin/env /usr/bin/env
 COPY --from=worker-packages /app/node_modules node_modules
+COPY --from=worker-packages /app/api/node_modules api/node_modules
 COPY --from=files /app/api/package.json api/package.json
 COPY --from=files /app/api/bin api/bin
 COPY --from=files /app/api/prisma/migrations api/prisma/migrations
@@ -116,6 +118,7 @@ FROM runtime AS api
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 COPY --from=api-packages /app/node_modules node_modules
+COPY --from=api-packages /app/api/node_modules api/node_modules
 COPY --from=files /app/api/package.json api/package.json
 COPY --from=files /app/api/prisma/migrations api/prisma/migrations
 COPY --from=files /app/api/src api/src
