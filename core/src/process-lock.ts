@@ -29,7 +29,8 @@ export function acquireProcessLock(
   const pidFile = `${path}.pid`;
   const file = new DatabaseSync(path, { timeout: 0 });
   try {
-    file.exec('BEGIN EXCLUSIVE');
+    // Not EXCLUSIVE: that needs two locks one after the other, so that several processes at once may all fail.
+    file.exec('BEGIN IMMEDIATE');
   } catch (error) {
     file.close();
     throw (error as { errcode?: number }).errcode === SQLITE_BUSY
