@@ -74,8 +74,10 @@ test('links two names where one or none is known', async () => {
 test('the merged conversation has the days of both', async () => {
   await receiveText(phone);
   await receiveText(lid);
-  const [old] = await stage.database.message.findMany({ where: { to: lid } });
-  const [young] = await stage.database.message.findMany({ where: { to: phone } });
+  // Other files of this process use the same database and numbers.
+  const { instanceId } = engine;
+  const [old] = await stage.database.message.findMany({ where: { instanceId, to: lid } });
+  const [young] = await stage.database.message.findMany({ where: { instanceId, to: phone } });
   const then = lowestUuidAt(parseUuidTime(young!.id) - 3 * DAY).slice(0, 14) + old!.id.slice(14);
   await stage.database.$executeRaw`UPDATE messages SET id = ${then}::uuid WHERE id = ${old!.id}::uuid`;
   const today = Math.floor(parseUuidTime(young!.id) / DAY);
