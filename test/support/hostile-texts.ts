@@ -9,6 +9,7 @@ export const HOSTILE_TEXTS: readonly [string, string][] = [
   ['marks in reverse canonical order', `a${'\u0301'.repeat(32_767)}${'\u0316'.repeat(32_768)}`],
   ['marks outside the basic plane', `a${'\u{1d185}'.repeat(32_767)}${'\u{1d17b}'.repeat(32_768)}`],
   ['letters that become marks', `${'\u0301'.repeat(32_768)}${'\uff9e'.repeat(32_768)}`],
+  ['long runs of marks', fill(`a${'\u0301'.repeat(4_000)}${'\u0316'.repeat(4_000)}`)],
   ['short runs of marks', fill(`a${'\u0301'.repeat(15)}${'\u0316'.repeat(15)}`)],
   ['a character that becomes eighteen', fill('\ufdfa')],
   ['punctuation before a letter', fill('.', '', 'x')],
