@@ -1,4 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { resolvesWithin } from '@gwk/core/async/timeout';
+import type { engineSettings } from '@gwk/core/config/engine';
+import type { ConfigOf } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
@@ -7,7 +9,7 @@ import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { createEditHandlers } from './commands/edit-commands.js';
 import { Connection } from './connection/connection.js';
-import { createDriver, type NetworkOptions } from './driver/create.js';
+import { createDriver } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { ConnectionCommands } from './commands/connection-commands.js';
@@ -26,12 +28,7 @@ interface EngineOptions {
   acquired: AcquiredLease;
   term: LeaseTerm;
   client: EngineClient;
-  pod: string;
-  ackTimeoutMs: number;
-  idleClaimMs: number;
-  /** Whether metric series carry the id of the instance. */
-  nameInMetrics: boolean;
-  networks: NetworkOptions;
+  config: ConfigOf<typeof engineSettings>;
   log: Logger;
   /** Called when the engine cannot continue. The socket is closed, and the process must exit with this code. */
   lost: (exitCode: number) => void;
@@ -68,7 +65,7 @@ export class Engine {
   #claimTraceparent: string | null = null;
 
   constructor(options: EngineOptions) {
-    const { acquired, client, log } = options;
+    const { acquired, client, config, log } = options;
     this.#options = options;
     this.#log = log;
     this.#api = new InternalApiClient({
@@ -78,7 +75,10 @@ export class Engine {
       onRefused: (refusal) => void this.#giveUp(refusal),
     });
     this.#senders = new BatchSenders(this.#api, log);
-    const driver = createDriver(acquired.instance.kind, this.#driverContext(), options.networks);
+    const driver = createDriver(acquired.instance.kind, this.#driverContext(), {
+      sandbox: config.sandboxNetwork,
+      web: { url: config.networkUrl, root: config.networkRoot, ca: config.networkCa },
+    });
     this.#connection = this.#createConnection(driver);
     this.#lease = this.#createLease();
     this.#gate = new Gate(() => this.#connection.open && this.#lease.valid);
@@ -88,7 +88,7 @@ export class Engine {
     this.#claimer = this.#createClaimer();
     this.#redis = this.#createRedis(driver);
     this.metrics = new EngineMetrics(
-      options.nameInMetrics ? toPublicId('instance', acquired.instance.id) : null,
+      config.metricsInstance ? toPublicId('instance', acquired.instance.id) : null,
       {
         state: () => this.#connection.state,
         held: () => this.#sender.held,
@@ -134,13 +134,13 @@ export class Engine {
   async #stop(): Promise<void> {
     this.#log.info({ held: this.#sender.held }, 'stopping');
     this.#gate.stop();
-    await waitUpTo(
-      STOP_LIMITS.sendsMs,
+    await resolvesWithin(
       this.#claimer.stop().then(() => this.#sender.waitUntilEmpty()),
+      STOP_LIMITS.sendsMs,
     );
     this.#gate.end();
-    await waitUpTo(STOP_LIMITS.socketMs, this.#connection.stop());
-    await waitUpTo(STOP_LIMITS.drainMs, this.#senders.drain());
+    await resolvesWithin(this.#connection.stop(), STOP_LIMITS.socketMs);
+    await resolvesWithin(this.#senders.drain(), STOP_LIMITS.drainMs);
     this.#idleCollector.stop();
     this.#redis.stop();
     this.#lease.stop();
@@ -155,9 +155,9 @@ export class Engine {
     this.#log.error({ why }, 'lease lost');
     this.#gate.end();
     // The device of a deleted instance is unlinked too, and the caller of the deletion gets the result.
-    if (why === 'gone') await waitUpTo(STOP_LIMITS.unlinkMs, this.#unlinkDevice());
-    await waitUpTo(STOP_LIMITS.socketMs, this.#connection.stop());
-    await waitUpTo(STOP_LIMITS.repliesMs, this.#redis.waitForReplies());
+    if (why === 'gone') await resolvesWithin(this.#unlinkDevice(), STOP_LIMITS.unlinkMs);
+    await resolvesWithin(this.#connection.stop(), STOP_LIMITS.socketMs);
+    await resolvesWithin(this.#redis.waitForReplies(), STOP_LIMITS.repliesMs);
     this.#redis.stop();
     this.#lease.stop();
     if (!this.#ending) this.#options.lost(EXIT_CODES[why]);
@@ -169,10 +169,10 @@ export class Engine {
   }
 
   #driverContext(): DriverContext {
-    const { acquired, pod } = this.#options;
+    const { acquired, config } = this.#options;
     return {
       instanceId: acquired.instance.id,
-      pod,
+      pod: config.pod,
       epoch: acquired.epoch,
       log: this.#log,
       session: {
@@ -256,7 +256,7 @@ export class Engine {
       driver,
       gate: this.#gate,
       log: this.#log,
-      ackTimeoutMs: this.#options.ackTimeoutMs,
+      ackTimeoutMs: this.#options.config.ackTimeoutMs,
       storeBuilt: (built) => this.#senders.built.push(built),
       report: (outcome) => this.#senders.outcomes.push(outcome),
       settled: (notification, waiting) => {
@@ -278,7 +278,7 @@ export class Engine {
 
   #createConnectionCommands(driver: Driver): ConnectionCommands {
     return new ConnectionCommands({
-      pod: this.#options.pod,
+      pod: this.#options.config.pod,
       connection: this.#connection,
       driver,
       open: () => this.#gate.open,
@@ -290,7 +290,7 @@ export class Engine {
   #createClaimer(): Claimer {
     return new Claimer({
       pacing: this.#pacing,
-      idleClaimMs: this.#options.idleClaimMs,
+      idleClaimMs: this.#options.config.idleClaimMs,
       open: () => this.#gate.open,
       capacity: () => this.#sender.capacity,
       claim: async (claim_id, limit) => {
@@ -306,7 +306,7 @@ export class Engine {
   }
 
   #createRedis(driver: Driver): EngineRedis {
-    const { acquired, pod } = this.#options;
+    const { acquired, config } = this.#options;
     const { url, username, password, key_prefix, ca } = acquired.redis;
     return new EngineRedis({
       address: { url, username, password, ca },
@@ -323,13 +323,13 @@ export class Engine {
       traced: (traceparent) => (this.#claimTraceparent = traceparent),
       heartbeat: () => ({
         epoch: acquired.epoch,
-        pod,
+        pod: config.pod,
         state: this.#connection.state,
         since: this.#connection.since.toISOString(),
         at: new Date().toISOString(),
       }),
       handlers: {
-        ...createEditHandlers(driver, this.#gate, this.#options.ackTimeoutMs),
+        ...createEditHandlers(driver, this.#gate, config.ackTimeoutMs),
         renew: () => this.#lease.renewNow(),
         ...this.#connectionCommands.handlers,
       },
@@ -339,11 +339,4 @@ export class Engine {
 
 function toOutcome({ waMessageId, at, ...fields }: Receipt): Outcome {
   return { kind: 'receipt', wa_message_id: waMessageId, at: at.toISOString(), ...fields };
-}
-
-async function waitUpTo(ms: number, work: Promise<unknown>): Promise<void> {
-  const timer = new AbortController();
-  const limit = sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined);
-  await Promise.race([work.catch(() => undefined), limit]);
-  timer.abort();
 }

@@ -1,6 +1,4 @@
 import type { Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { http } from '@gwk/core/node-http';
 
@@ -14,41 +12,26 @@ interface ProbeSources {
 }
 
 /** Serves `/livez`, `/readyz` and `/metrics` of an engine on plain node:http. */
-export class ProbeListener {
-  readonly #server: Server;
-
-  constructor(checks: ProbeSources) {
-    this.#server = http.createServer(LISTENER_LIMITS, (request, response) => {
-      respond(checks, request.url ?? '/', response).catch(() => response.destroy());
-    });
-    this.#server.setTimeout(IDLE_TIMEOUT_MS);
-    dropOldestConnections(this.#server);
-  }
-
-  /** @throws the error of listening, for example EADDRINUSE */
-  async listen(host: string, port: number): Promise<number> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
+export function createProbeServer(sources: ProbeSources): Server {
+  const server = http.createServer(LISTENER_LIMITS, (request, response) => {
+    respond(sources, request.url ?? '/', response).catch(() => response.destroy());
+  });
+  server.setTimeout(IDLE_TIMEOUT_MS);
+  dropOldestConnections(server);
+  return server;
 }
 
-async function respond(checks: ProbeSources, url: string, response: ServerResponse): Promise<void> {
+async function respond(sources: ProbeSources, url: string, response: ServerResponse): Promise<void> {
   switch (url.split('?', 1)[0]) {
     case '/livez':
       return json(response, 200, { status: 'ok' });
     case '/readyz': {
-      const { ready, checks: named } = checks.ready();
-      return json(response, ready ? 200 : 503, { status: ready ? 'ok' : 'unavailable', checks: named });
+      const { ready, checks } = sources.ready();
+      return json(response, ready ? 200 : 503, { status: ready ? 'ok' : 'unavailable', checks });
     }
     case '/metrics':
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-      response.end(await checks.metrics());
+      response.end(await sources.metrics());
       return;
     default:
       return json(response, 404, { error: 'not-found' });

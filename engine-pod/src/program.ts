@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { exitProcess } from '@gwk/core/exit-process';
@@ -8,7 +10,7 @@ import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { ProbeListener } from './probes.js';
+import { createProbeServer } from './probes.js';
 import { acquireLease, AcquireRefused } from './internal-api/lease.js';
 
 type Config = ConfigOf<typeof engineSettings>;
@@ -20,9 +22,30 @@ export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('engine', config.logLevel, synchronousStdout()).child({ pod: config.pod });
   exitOnUncaughtError(log, exitProcess);
-  const running = new RunningEngine(config, log);
-  onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent, exit: exitProcess });
-  await running.start();
+  const stopping = new AbortController();
+  let starting = Promise.resolve();
+  let engine: Engine | undefined;
+  const stop = async (cause: string): Promise<void> => {
+    log.info({ cause }, 'stopping on request');
+    stopping.abort();
+    await starting;
+    await engine?.stop();
+    await tracing.stop();
+  };
+  onShutdown(stop, { exitWithParent: config.exitWithParent, exit: exitProcess });
+  await tracing.start(config, 'gwk-engine', log);
+  const probes = createProbeServer({
+    ready: () => ({ ready: engine?.ready ?? false, checks: engine?.checks ?? { lease: 'not-held' } }),
+    metrics: async () => (await engine?.metrics.text()) ?? '',
+  });
+  await once(probes.listen(config.port, config.host), 'listening');
+  log.info({ port: (probes.address() as AddressInfo).port }, 'waiting for the lease');
+  starting = createEngine(config, log, stopping.signal).then((created) => {
+    engine = created;
+    // A stop was requested meanwhile: only release the lease.
+    if (!stopping.signal.aborted) engine?.start();
+  });
+  await starting;
 }
 
 function readConfig(environment: NodeJS.ProcessEnv): Config {
@@ -35,81 +58,21 @@ function readConfig(environment: NodeJS.ProcessEnv): Config {
   }
 }
 
-class RunningEngine {
-  readonly #config: Config;
-  readonly #log: Logger;
-  readonly #client: EngineClient;
-  readonly #health: ProbeListener;
-  readonly #stopping = new AbortController();
-  #starting: Promise<void> = Promise.resolve();
-  #engine: Engine | undefined;
-
-  constructor(config: Config, log: Logger) {
-    this.#config = config;
-    this.#log = log;
-    this.#client = new EngineClient({
-      baseUrl: config.internalUrl,
-      token: config.token,
-      ca: config.internalCa,
-      timeoutMs: CALL_TIMEOUT_MS,
-    });
-    this.#health = new ProbeListener({
-      ready: () => ({
-        ready: this.#engine?.ready ?? false,
-        checks: this.#engine?.checks ?? { lease: 'not-held' },
-      }),
-      metrics: async () => (await this.#engine?.metrics.text()) ?? '',
-    });
-  }
-
-  async start(): Promise<void> {
-    await tracing.start(this.#config, 'gwk-engine', this.#log);
-    const port = await this.#health.listen(this.#config.host, this.#config.port);
-    this.#log.info({ port }, 'waiting for the lease');
-    this.#starting = this.#acquireAndStart();
-    await this.#starting;
-  }
-
-  async stop(cause: string): Promise<void> {
-    this.#log.info({ cause }, 'stopping on request');
-    this.#stopping.abort();
-    await this.#starting;
-    await this.#engine?.stop();
-    await tracing.stop();
-    this.#client.close();
-    this.#health.close();
-  }
-
-  async #acquireAndStart(): Promise<void> {
-    const { pod, ackTimeoutMs, idleClaimMs, networkUrl, networkRoot, networkCa } = this.#config;
-    try {
-      const context = { log: this.#log, signal: this.#stopping.signal };
-      const { acquired, term } = await acquireLease(this.#client, { pod, version: readVersion() }, context);
-      const { id } = acquired.instance;
-      const log = this.#log.child({ instance_id: id, epoch: acquired.epoch });
-      log.info({ lease_ms: acquired.lease_ms }, 'lease acquired');
-      const options = {
-        acquired,
-        term,
-        client: this.#client,
-        pod,
-        ackTimeoutMs,
-        idleClaimMs,
-        nameInMetrics: this.#config.metricsInstance,
-        networks: {
-          sandbox: this.#config.sandboxNetwork,
-          web: { url: networkUrl, root: networkRoot, ca: networkCa },
-        },
-      };
-      this.#engine = new Engine({ ...options, log, lost: exitProcess });
-      // A stop was requested meanwhile: only release the lease.
-      if (!this.#stopping.signal.aborted) this.#engine.start();
-    } catch (error) {
-      if (this.#stopping.signal.aborted) return;
-      if (!(error instanceof AcquireRefused)) throw error;
-      this.#log.error({ why: error.refusal }, 'lease refused');
-      exitProcess(EXIT_CODES[error.refusal]);
-    }
+/** Undefined when stopped before the lease is acquired. */
+async function createEngine(config: Config, log: Logger, signal: AbortSignal): Promise<Engine | undefined> {
+  const { pod, internalUrl: baseUrl, internalCa: ca, token } = config;
+  const client = new EngineClient({ baseUrl, token, ca, timeoutMs: CALL_TIMEOUT_MS });
+  try {
+    const lease = await acquireLease(client, { pod, version: readVersion() }, { log, signal });
+    const { instance, epoch, lease_ms } = lease.acquired;
+    const engineLog = log.child({ instance_id: instance.id, epoch });
+    engineLog.info({ lease_ms }, 'lease acquired');
+    return new Engine({ ...lease, config, client, log: engineLog, lost: exitProcess });
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    if (!(error instanceof AcquireRefused)) throw error;
+    log.error({ why: error.refusal }, 'lease refused');
+    exitProcess(EXIT_CODES[error.refusal]);
   }
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { ProbeListener } from '@gwk/engine-pod/probes';
+import type { AddressInfo } from 'node:net';
+import { createProbeServer } from '@gwk/engine-pod/probes';
 import { startHealthListener } from '@gwk/api/probes/probes';
 import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
@@ -35,12 +36,16 @@ const HEALTH: [program: string, start: () => Promise<number>][] = [
   [
     'engine',
     async () => {
-      const listener = new ProbeListener({
+      const server = createProbeServer({
         ready: () => ({ ready: true, checks: {} }),
         metrics: async () => '',
       });
-      closers.push(() => listener.close());
-      return listener.listen('127.0.0.1', 0);
+      closers.push(() => {
+        server.close();
+        server.closeAllConnections();
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      return (server.address() as AddressInfo).port;
     },
   ],
   [
