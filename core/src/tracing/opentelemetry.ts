@@ -2,7 +2,6 @@ import { resultWithin } from '../async/timeout.js';
 import {
   diag,
   DiagLogLevel,
-  isSpanContextValid,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
@@ -11,6 +10,7 @@ import {
   type Context,
   type Span as OpenTelemetrySpan,
 } from '@opentelemetry/api';
+import { parseKeyPairsIntoRecord, parseTraceParent } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -49,7 +49,7 @@ export function openTracer(
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.namespace': 'gwk',
-      ...parsePairs(config.traceResource),
+      ...parseKeyPairsIntoRecord(config.traceResource),
       'service.name': config.traceService ?? service,
     }),
     sampler: createSampler(config),
@@ -59,7 +59,7 @@ export function openTracer(
   return {
     start(name, parent, { kind = 'internal', since, attributes = {} }: SpanOptions): Span {
       const options = { kind: KINDS[kind], attributes, ...(since !== undefined && { startTime: since }) };
-      return wrapSpan(tracer.startSpan(name, options, parseTraceparent(parent)));
+      return wrapSpan(tracer.startSpan(name, options, parseParent(parent)));
     },
     /** Waits at most 3 s, so that an unreachable collector does not delay the exit. */
     close: () => resultWithin(provider.shutdown(), CLOSE_TIMEOUT_MS, undefined),
@@ -69,7 +69,7 @@ export function openTracer(
 function createExporter({ otlpTracesEndpoint, otlpEndpoint, otlpHeaders }: TracingConfig): SpanExporter {
   return new OTLPTraceExporter({
     url: otlpTracesEndpoint ?? `${otlpEndpoint!.replace(/\/$/, '')}/v1/traces`,
-    headers: parsePairs(otlpHeaders),
+    headers: parseKeyPairsIntoRecord(otlpHeaders),
     timeoutMillis: EXPORT_TIMEOUT_MS,
   });
 }
@@ -88,53 +88,21 @@ function wrapSpan(span: OpenTelemetrySpan): Span {
   };
 }
 
-const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-
-/**
- * A malformed header starts a new trace, as the standard requires. Later versions start with the fields of version 00.
- */
-function parseTraceparent(traceparent: string | null): Context {
-  const [, version, traceId = '', spanId = '', flags = '00', more] =
-    TRACEPARENT.exec(traceparent ?? '') ?? [];
-  const known = version === '00' ? more === undefined : version !== 'ff';
-  const context = {
-    traceId,
-    spanId,
-    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
-    isRemote: true,
-  };
-  return known && isSpanContextValid(context) ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT;
+/** A malformed header starts a new trace, as the standard requires. */
+function parseParent(traceparent: string | null): Context {
+  const parent = parseTraceParent(traceparent ?? '');
+  return parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT;
 }
 
 function createSampler({ traceSampler, traceSamplerArg }: TracingConfig): Sampler {
-  const [name, parentBased] = traceSampler.startsWith('parentbased_')
-    ? [traceSampler.slice('parentbased_'.length), true]
-    : [traceSampler, false];
+  const name = traceSampler.replace('parentbased_', '');
   const root =
     name === 'traceidratio'
       ? new TraceIdRatioBasedSampler(Number(traceSamplerArg))
       : name === 'always_off'
         ? new AlwaysOffSampler()
         : new AlwaysOnSampler();
-  return parentBased ? new ParentBasedSampler({ root }) : root;
-}
-
-function parsePairs(text: string | undefined): Record<string, string> {
-  const pairs = (text ?? '').split(',').filter((pair) => pair.includes('='));
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf('=');
-      return [pair.slice(0, at).trim(), decodePercent(pair.slice(at + 1).trim())];
-    }),
-  );
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return name === traceSampler ? root : new ParentBasedSampler({ root });
 }
 
 /** Warns once a minute that export fails. It omits the collector's response, which may quote the data sent. */
