@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { PolicyOverrides } from '../policy/policy.js';
 import { API_GROUP, API_VERSION, InstanceResourceStatus, InstanceSpec } from '../resources/manifest.js';
-import { toStructuralSchema, type StructuralSchema } from './structural.js';
 
 interface Rule {
   rule: string;
@@ -88,7 +88,7 @@ const COLUMNS = [
   column('Node', '.status.engine.node', { priority: 1 }),
 ];
 
-function schema(): StructuralSchema {
+function schema(): object {
   return {
     type: 'object',
     description: 'A phone number, connected by its own engine.',
@@ -97,43 +97,45 @@ function schema(): StructuralSchema {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: { ...withoutNul(toStructuralSchema(specSchema())), ...SPEC_RULES },
-      status: statusSchema(),
+      spec: { ...toStructuralSchema(SPEC), ...SPEC_RULES },
+      status: toStructuralSchema(InstanceResourceStatus),
     },
     ...NAME_RULES,
   };
 }
 
 /** zod drops the description when a schema is extended. */
-const specSchema = () => InstanceSpec.extend({ policy: POLICY }).meta(InstanceSpec.meta() ?? {});
+const SPEC = InstanceSpec.extend({
+  policy: PolicyOverrides.meta({
+    description: 'Overrides of the account policy. Keys that are not set come from the account.',
+  }).optional(),
+}).meta(InstanceSpec.meta() ?? {});
 
-const POLICY = PolicyOverrides.meta({
-  description: 'Overrides of the account policy. Keys that are not set come from the account.',
-}).optional();
+/** Keywords of fields that a JSON Schema cannot express. */
+const FIELD_KEYWORDS: Readonly<Record<string, object>> = {
+  account: { pattern: NO_NUL },
+  displayName: { pattern: NO_NUL },
+  active_hours: HOURS_RULES,
+  // A map by type, so that several writers can own different conditions.
+  conditions: {
+    default: undefined,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['type'],
+  },
+};
 
-function withoutNul(spec: StructuralSchema): StructuralSchema {
-  const properties = { ...spec.properties };
-  for (const name of ['account', 'displayName']) properties[name] = { ...properties[name], pattern: NO_NUL };
-  const { policy } = properties;
-  const hours = policy?.properties?.['active_hours'];
-  if (!policy || !hours) throw new Error('the policy has no active_hours');
-  properties['policy'] = {
-    ...policy,
-    properties: { ...policy.properties, active_hours: { ...hours, ...HOURS_RULES } },
-  };
-  return { ...spec, properties };
-}
-
-/** Conditions are a map by type, so that several writers can own different conditions. */
-function statusSchema(): StructuralSchema {
-  const status = toStructuralSchema(InstanceResourceStatus);
-  const conditions = { ...status.properties!['conditions'] };
-  delete conditions.default;
-  return {
-    ...status,
-    properties: {
-      ...status.properties,
-      conditions: { ...conditions, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+/** @returns the structural OpenAPI v3 schema of the input, with the keywords that the Kubernetes API server supports */
+function toStructuralSchema(schema: z.ZodType): object {
+  return z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    io: 'input',
+    override({ jsonSchema, path }) {
+      delete jsonSchema.additionalProperties;
+      if (jsonSchema.type === 'integer') Object.assign(jsonSchema, { format: 'int64' });
+      // zod's bounds of integers without bounds.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      Object.assign(jsonSchema, FIELD_KEYWORDS[path.at(-1) ?? '']);
     },
-  };
+  });
 }
