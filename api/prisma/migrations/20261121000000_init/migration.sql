@@ -1,74 +1,60 @@
--- Tables of schema.prisma; below them, what a Prisma schema cannot express. Functions are in api/src/**/*.sql.
+-- Tables of schema.prisma with checks; below them, the rest that a Prisma schema cannot express. Functions are in
+-- api/src/**/*.sql. Rows that change often have a fillfactor, which keeps free space for updates in place.
 
 CREATE TABLE "key_checks" (
-    "key_id" TEXT NOT NULL,
+    "key_id" TEXT PRIMARY KEY,
     "sealed" BYTEA NOT NULL,
-    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "key_checks_pkey" PRIMARY KEY ("key_id")
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "accounts" (
-    "id" UUID NOT NULL,
-    "name" TEXT NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "name" TEXT NOT NULL UNIQUE,
     "max_instances" INTEGER,
     "requests_per_minute" INTEGER,
     "policy" JSONB NOT NULL DEFAULT '{}',
     "namespaces" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "suspended_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "accounts_pkey" PRIMARY KEY ("id")
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "api_keys" (
-    "id" UUID NOT NULL,
-    "account_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
     "name" TEXT NOT NULL,
-    "hash" BYTEA NOT NULL,
+    "hash" BYTEA NOT NULL UNIQUE,
     "scopes" TEXT[],
     "restricted" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "revoked_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "api_keys_pkey" PRIMARY KEY ("id")
-);
-
-CREATE TABLE "api_key_instances" (
-    "api_key_id" UUID NOT NULL,
-    "instance_id" UUID NOT NULL,
-
-    CONSTRAINT "api_key_instances_pkey" PRIMARY KEY ("api_key_id","instance_id")
+    "revoked_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "audit_entries" (
-    "id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
     "account_id" UUID,
     "actor" TEXT NOT NULL,
     "action" TEXT NOT NULL,
     "subject" TEXT NOT NULL,
     "detail" JSONB NOT NULL DEFAULT '{}',
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "reported_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "audit_entries_pkey" PRIMARY KEY ("id")
+    "reported_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "instances" (
-    "id" UUID NOT NULL,
-    "account_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
     "name" TEXT NOT NULL,
-    "kind" TEXT NOT NULL,
+    "kind" TEXT NOT NULL CHECK (kind IN ('web', 'sandbox')),
     "environment" TEXT NOT NULL,
-    "interactive_mode" TEXT NOT NULL,
+    "interactive_mode" TEXT NOT NULL CHECK (interactive_mode IN ('native', 'native+text', 'text')),
     "policy" JSONB NOT NULL DEFAULT '{}',
     "suspended" BOOLEAN NOT NULL DEFAULT false,
     "resource_namespace" TEXT NOT NULL,
     "resource_name" TEXT NOT NULL,
     "resource_uid" TEXT NOT NULL,
     "resource_generation" BIGINT NOT NULL,
-    "state" TEXT NOT NULL,
+    "state" TEXT NOT NULL CHECK (state IN ('pending_pair', 'connecting', 'connected', 'disconnected', 'logged_out', 'banned')),
     "state_reason" TEXT,
     "state_changed_at" TIMESTAMPTZ(3) NOT NULL,
     "offline_ms" BIGINT NOT NULL DEFAULT 0,
@@ -85,181 +71,161 @@ CREATE TABLE "instances" (
     "version" INTEGER NOT NULL DEFAULT 1,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "deleted_at" TIMESTAMPTZ(3),
+    "deleted_at" TIMESTAMPTZ(3)
+);
 
-    CONSTRAINT "instances_pkey" PRIMARY KEY ("id")
+CREATE TABLE "api_key_instances" (
+    "api_key_id" UUID NOT NULL REFERENCES "api_keys" ON DELETE CASCADE ON UPDATE CASCADE,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
+    PRIMARY KEY ("api_key_id", "instance_id")
 );
 
 CREATE TABLE "instance_leases" (
-    "instance_id" UUID NOT NULL,
+    "instance_id" UUID PRIMARY KEY REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "epoch" INTEGER NOT NULL DEFAULT 0,
     "holder" UUID,
     "token_id" UUID,
     "pod" TEXT,
     "version" TEXT,
     "renewed_at" TIMESTAMPTZ(3),
-    "expires_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "instance_leases_pkey" PRIMARY KEY ("instance_id")
+    "expires_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "engine_tokens" (
-    "id" UUID NOT NULL,
-    "instance_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "pod" TEXT NOT NULL,
-    "hash" BYTEA NOT NULL,
+    "hash" BYTEA NOT NULL UNIQUE,
     "issued_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "revoked_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "engine_tokens_pkey" PRIMARY KEY ("id")
+    "revoked_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "instance_states" (
-    "id" UUID NOT NULL,
-    "instance_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "state" TEXT NOT NULL,
     "reason" TEXT,
     "since" TIMESTAMPTZ(3) NOT NULL,
-    "ended_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "instance_states_pkey" PRIMARY KEY ("id")
+    "ended_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "instance_suspensions" (
-    "id" UUID NOT NULL,
-    "instance_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "since" TIMESTAMPTZ(3) NOT NULL,
-    "ended_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "instance_suspensions_pkey" PRIMARY KEY ("id")
+    "ended_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "session_keys" (
-    "instance_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "type" TEXT NOT NULL,
     "key" TEXT NOT NULL,
     "value_sealed" BYTEA NOT NULL,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "session_keys_pkey" PRIMARY KEY ("instance_id","type","key")
+    PRIMARY KEY ("instance_id", "type", "key")
 );
 
 CREATE TABLE "pairing_sessions" (
-    "instance_id" UUID NOT NULL,
+    "instance_id" UUID PRIMARY KEY REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "id" UUID NOT NULL,
-    "method" TEXT NOT NULL,
+    "method" TEXT NOT NULL CHECK (method IN ('qr', 'code')),
     "phone_sealed" BYTEA,
-    "state" TEXT NOT NULL,
+    "state" TEXT NOT NULL CHECK (state IN ('pairing', 'closed')),
     "code_sealed" BYTEA,
     "qr_count" INTEGER NOT NULL DEFAULT 0,
     "expires_at" TIMESTAMPTZ(3),
     "error" TEXT,
     "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "pairing_sessions_pkey" PRIMARY KEY ("instance_id")
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "expiring_codes" (
-    "id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
     "account_id" UUID NOT NULL,
     "event_id" UUID,
     "record_id" UUID,
     "replacement_sealed" BYTEA NOT NULL,
-    "expires_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "expiring_codes_pkey" PRIMARY KEY ("id")
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
 );
 
 CREATE TABLE "contact_checks" (
-    "instance_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "phone" TEXT NOT NULL,
     "jid" TEXT,
     "checked_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "contact_checks_pkey" PRIMARY KEY ("instance_id","phone")
+    PRIMARY KEY ("instance_id", "phone")
 );
 
 CREATE TABLE "contacts" (
-    "id" UUID NOT NULL,
-    "account_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
     "name" TEXT,
-    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "contacts_pkey" PRIMARY KEY ("id")
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "contact_names" (
     "account_id" UUID NOT NULL,
     "name" TEXT NOT NULL,
-    "contact_id" UUID NOT NULL,
-
-    CONSTRAINT "contact_names_pkey" PRIMARY KEY ("account_id","name")
+    "contact_id" UUID NOT NULL REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
+    PRIMARY KEY ("account_id", "name")
 );
 
 CREATE TABLE "conversations" (
-    "id" UUID NOT NULL,
-    "instance_id" UUID NOT NULL,
-    "contact_id" UUID,
+    "id" UUID PRIMARY KEY,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
+    "contact_id" UUID REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
     "group_id" TEXT,
     "last_seq" BIGINT NOT NULL DEFAULT 0,
     "first_sent_at" TIMESTAMPTZ(3),
     "first_sent_no" BIGINT,
     "last_wrote_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "days" INTEGER[] DEFAULT ARRAY[]::INTEGER[],
-
-    CONSTRAINT "conversations_pkey" PRIMARY KEY ("id")
-);
+    "days" INTEGER[] NOT NULL DEFAULT ARRAY[]::INTEGER[],
+    CHECK ((contact_id IS NULL) <> (group_id IS NULL))
+) WITH (fillfactor = 80);
 
 CREATE TABLE "opt_outs" (
-    "contact_id" UUID NOT NULL,
-    "id" UUID NOT NULL,
-    "account_id" UUID NOT NULL,
+    "contact_id" UUID PRIMARY KEY REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "id" UUID NOT NULL UNIQUE,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
     "phone" TEXT,
     "source" TEXT NOT NULL,
     "keyword" TEXT,
     "instance_id" UUID,
     "unfinished" BOOLEAN NOT NULL DEFAULT false,
-    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "opt_outs_pkey" PRIMARY KEY ("contact_id")
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "engine_calls" (
-    "instance_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "route" TEXT NOT NULL,
     "epoch" INTEGER NOT NULL,
     "number" BIGINT NOT NULL,
-
-    CONSTRAINT "engine_calls_pkey" PRIMARY KEY ("instance_id","route")
-);
+    PRIMARY KEY ("instance_id", "route")
+) WITH (fillfactor = 50);
 
 CREATE TABLE "instance_counters" (
-    "instance_id" UUID NOT NULL,
+    "instance_id" UUID PRIMARY KEY REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "new_contacts" BIGINT NOT NULL DEFAULT 0,
-    "texts" BIGINT NOT NULL DEFAULT 0,
-
-    CONSTRAINT "instance_counters_pkey" PRIMARY KEY ("instance_id")
-);
+    "texts" BIGINT NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
 
 CREATE TABLE "mass_sends" (
     "fingerprint" UUID NOT NULL,
     "contact_id" UUID NOT NULL,
     "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "mass_sends_pkey" PRIMARY KEY ("fingerprint","contact_id")
+    PRIMARY KEY ("fingerprint", "contact_id")
 );
 
 CREATE TABLE "messages" (
-    "id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
     "account_id" UUID NOT NULL,
     "instance_id" UUID NOT NULL,
     "conversation_id" UUID NOT NULL,
-    "direction" TEXT NOT NULL,
+    "direction" TEXT NOT NULL CHECK (direction IN ('outbound', 'inbound')),
     "to" TEXT NOT NULL,
     "type" TEXT NOT NULL,
-    "status" TEXT NOT NULL,
+    "status" TEXT NOT NULL CHECK (status IN ('queued', 'sending', 'sent', 'delivered', 'read', 'failed')),
     "wa_message_id" TEXT,
     "participant" TEXT,
     "rendered_as" TEXT,
@@ -274,38 +240,34 @@ CREATE TABLE "messages" (
     "delivered_at" TIMESTAMPTZ(3),
     "read_at" TIMESTAMPTZ(3),
     "failed_at" TIMESTAMPTZ(3),
-    "updated_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "messages_pkey" PRIMARY KEY ("id")
+    "updated_at" TIMESTAMPTZ(3) NOT NULL
 ) PARTITION BY RANGE ("id");
 
 CREATE TABLE "inbound_seen" (
-    "conversation_id" UUID NOT NULL,
+    "conversation_id" UUID NOT NULL REFERENCES "conversations" ON DELETE CASCADE ON UPDATE CASCADE,
     "participant" TEXT NOT NULL,
     "wa_message_id" TEXT NOT NULL,
     "message_id" UUID NOT NULL,
     "seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "inbound_seen_pkey" PRIMARY KEY ("conversation_id","participant","wa_message_id")
+    PRIMARY KEY ("conversation_id", "participant", "wa_message_id")
 );
 
 CREATE TABLE "message_contents" (
-    "message_id" UUID NOT NULL,
+    "message_id" UUID PRIMARY KEY,
     "instance_id" UUID NOT NULL,
     "content_sealed" BYTEA NOT NULL,
     "built_sealed" BYTEA,
-    "delete_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "message_contents_pkey" PRIMARY KEY ("message_id")
+    "delete_at" TIMESTAMPTZ(3)
 );
 
+-- A queue: changes constantly, so vacuum starts early.
 CREATE TABLE "outbox" (
-    "message_id" UUID NOT NULL,
+    "message_id" UUID PRIMARY KEY,
     "instance_id" UUID NOT NULL,
     "conversation_id" UUID NOT NULL,
-    "seq" BIGINT,
-    "state" TEXT NOT NULL,
-    "head" BOOLEAN NOT NULL DEFAULT false,
+    "seq" BIGINT CHECK ((state = 'scheduled') = (seq IS NULL)),
+    "state" TEXT NOT NULL CHECK (state IN ('scheduled', 'waiting', 'claimed')),
+    "head" BOOLEAN NOT NULL DEFAULT false CHECK (NOT head OR state <> 'scheduled'),
     "head_since" TIMESTAMPTZ(3),
     "prepared" BOOLEAN NOT NULL DEFAULT true,
     "prepare_at" TIMESTAMPTZ(3),
@@ -318,14 +280,12 @@ CREATE TABLE "outbox" (
     "claimed_at" TIMESTAMPTZ(3),
     "attempted_at" TIMESTAMPTZ(3),
     "notified_at" TIMESTAMPTZ(3),
-    "created_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "outbox_pkey" PRIMARY KEY ("message_id")
-);
+    "created_at" TIMESTAMPTZ(3) NOT NULL
+) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
 CREATE TABLE "menus" (
-    "message_id" UUID NOT NULL,
-    "conversation_id" UUID NOT NULL,
+    "message_id" UUID PRIMARY KEY,
+    "conversation_id" UUID NOT NULL REFERENCES "conversations" ON DELETE CASCADE ON UPDATE CASCADE,
     "instance_id" UUID NOT NULL,
     "wa_message_id" TEXT NOT NULL,
     "kind" TEXT NOT NULL,
@@ -333,22 +293,19 @@ CREATE TABLE "menus" (
     "options_sealed" BYTEA NOT NULL,
     "sent_at" TIMESTAMPTZ(3),
     "answered_at" TIMESTAMPTZ(3),
-    "delete_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "menus_pkey" PRIMARY KEY ("message_id")
+    "delete_at" TIMESTAMPTZ(3) NOT NULL
 );
 
 CREATE TABLE "poll_votes" (
-    "message_id" UUID NOT NULL,
+    "message_id" UUID NOT NULL REFERENCES "menus" ON DELETE CASCADE ON UPDATE CASCADE,
     "voter" TEXT NOT NULL,
     "chosen" INTEGER[],
-
-    CONSTRAINT "poll_votes_pkey" PRIMARY KEY ("message_id","voter")
+    PRIMARY KEY ("message_id", "voter")
 );
 
 CREATE TABLE "media" (
-    "id" UUID NOT NULL,
-    "account_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
     "instance_ids" UUID[] DEFAULT ARRAY[]::UUID[],
     "message_id" UUID,
     "mimetype" TEXT NOT NULL,
@@ -359,53 +316,43 @@ CREATE TABLE "media" (
     "store_key" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
-    "removed_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "media_pkey" PRIMARY KEY ("id")
+    "removed_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "store_removals" (
-    "store_key" TEXT NOT NULL,
-    "due_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "store_removals_pkey" PRIMARY KEY ("store_key")
+    "store_key" TEXT PRIMARY KEY,
+    "due_at" TIMESTAMPTZ(3) NOT NULL
 );
 
 CREATE TABLE "maintenance_tasks" (
-    "task" TEXT NOT NULL,
-    "done_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "maintenance_tasks_pkey" PRIMARY KEY ("task")
+    "task" TEXT PRIMARY KEY,
+    "done_at" TIMESTAMPTZ(3) NOT NULL
 );
 
 CREATE TABLE "idempotency_records" (
-    "id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
     "account_id" UUID,
     "body_hash" BYTEA NOT NULL,
     "instance_id" UUID,
     "resource_id" UUID,
     "status" INTEGER,
-    "response_sealed" BYTEA,
+    "response_sealed" BYTEA CHECK (response_sealed IS NULL OR account_id IS NOT NULL),
     "locked_until" TIMESTAMPTZ(3),
-    "expires_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "idempotency_records_pkey" PRIMARY KEY ("id")
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
 );
 
 CREATE TABLE "events" (
-    "id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
     "account_id" UUID NOT NULL,
     "instance_id" UUID,
     "type" TEXT NOT NULL,
     "timestamp" TIMESTAMPTZ(3) NOT NULL,
-    "data_sealed" BYTEA NOT NULL,
-
-    CONSTRAINT "events_pkey" PRIMARY KEY ("id")
+    "data_sealed" BYTEA NOT NULL
 ) PARTITION BY RANGE ("id");
 
 CREATE TABLE "webhook_endpoints" (
-    "id" UUID NOT NULL,
-    "account_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
     "url" TEXT NOT NULL,
     "description" TEXT NOT NULL DEFAULT '',
     "event_types" TEXT[],
@@ -415,36 +362,31 @@ CREATE TABLE "webhook_endpoints" (
     "failing_since" TIMESTAMPTZ(3),
     "last_failed_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "webhook_endpoints_pkey" PRIMARY KEY ("id")
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "webhook_endpoint_instances" (
-    "endpoint_id" UUID NOT NULL,
-    "instance_id" UUID NOT NULL,
-
-    CONSTRAINT "webhook_endpoint_instances_pkey" PRIMARY KEY ("endpoint_id","instance_id")
+    "endpoint_id" UUID NOT NULL REFERENCES "webhook_endpoints" ON DELETE CASCADE ON UPDATE CASCADE,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
+    PRIMARY KEY ("endpoint_id", "instance_id")
 );
 
 CREATE TABLE "webhook_secrets" (
-    "id" UUID NOT NULL,
-    "endpoint_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "endpoint_id" UUID NOT NULL REFERENCES "webhook_endpoints" ON DELETE CASCADE ON UPDATE CASCADE,
     "secret_sealed" BYTEA NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "expires_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "webhook_secrets_pkey" PRIMARY KEY ("id")
+    "expires_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "webhook_deliveries" (
-    "id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
     "account_id" UUID NOT NULL,
     "endpoint_id" UUID NOT NULL,
     "event_id" UUID NOT NULL,
     "instance_id" UUID,
     "event_type" TEXT NOT NULL,
-    "status" TEXT NOT NULL,
+    "status" TEXT NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed')),
     "attempts" INTEGER NOT NULL DEFAULT 0,
     "next_attempt_at" TIMESTAMPTZ(3),
     "last_status_code" INTEGER,
@@ -452,45 +394,38 @@ CREATE TABLE "webhook_deliveries" (
     "last_latency_ms" INTEGER,
     "last_response_sealed" BYTEA,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
-    "delivered_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "webhook_deliveries_pkey" PRIMARY KEY ("id")
+    "delivered_at" TIMESTAMPTZ(3)
 ) PARTITION BY RANGE ("id");
 
+-- A queue, like outbox.
 CREATE TABLE "webhook_queue" (
-    "delivery_id" UUID NOT NULL,
+    "delivery_id" UUID PRIMARY KEY,
     "endpoint_id" UUID NOT NULL,
     "event_id" UUID NOT NULL,
     "attempts" INTEGER NOT NULL DEFAULT 0,
     "due_at" TIMESTAMPTZ(3) NOT NULL,
     "locked_until" TIMESTAMPTZ(3),
-    "locked_by" UUID,
-
-    CONSTRAINT "webhook_queue_pkey" PRIMARY KEY ("delivery_id")
-);
+    "locked_by" UUID
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
 CREATE TABLE "webhook_resends" (
-    "id" UUID NOT NULL,
-    "endpoint_id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
+    "endpoint_id" UUID NOT NULL REFERENCES "webhook_endpoints" ON DELETE CASCADE ON UPDATE CASCADE,
     "after_id" UUID NOT NULL,
     "since" TIMESTAMPTZ(3) NOT NULL,
     "until" TIMESTAMPTZ(3) NOT NULL,
     "restricted" BOOLEAN NOT NULL DEFAULT false,
     "instance_ids" UUID[],
-    "touched_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "webhook_resends_pkey" PRIMARY KEY ("id")
+    "touched_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "format_checks" (
-    "id" UUID NOT NULL,
+    "id" UUID PRIMARY KEY,
     "format" TEXT NOT NULL,
     "message_id" UUID NOT NULL,
     "result" TEXT NOT NULL,
     "started_at" TIMESTAMPTZ(3) NOT NULL,
-    "checked_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "format_checks_pkey" PRIMARY KEY ("id")
+    "checked_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "device_checks" (
@@ -499,27 +434,21 @@ CREATE TABLE "device_checks" (
     "status" TEXT NOT NULL,
     "note" TEXT,
     "checked_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "device_checks_pkey" PRIMARY KEY ("format","device")
+    PRIMARY KEY ("format", "device")
 );
 
 CREATE TABLE "trace_contexts" (
-    "id" UUID NOT NULL,
-    "traceparent" TEXT NOT NULL,
-
-    CONSTRAINT "trace_contexts_pkey" PRIMARY KEY ("id")
+    "id" UUID PRIMARY KEY,
+    "traceparent" TEXT NOT NULL
 );
 
 CREATE TABLE "sql_functions" (
     "name" TEXT NOT NULL,
     "checksum" TEXT NOT NULL,
     "applied_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "sql_functions_pkey" PRIMARY KEY ("name","checksum")
+    PRIMARY KEY ("name", "checksum")
 );
 
-CREATE UNIQUE INDEX "accounts_name_key" ON "accounts"("name");
-CREATE UNIQUE INDEX "api_keys_hash_key" ON "api_keys"("hash");
 CREATE INDEX "api_keys_account_id_idx" ON "api_keys"("account_id");
 CREATE INDEX "api_key_instances_instance_id_idx" ON "api_key_instances"("instance_id");
 CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", "id");
@@ -527,7 +456,6 @@ CREATE INDEX "audit_entries_subject_id_idx" ON "audit_entries"("subject", "id");
 CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");
 CREATE UNIQUE INDEX "instances_resource_uid_resource_namespace_resource_name_key" ON "instances"("resource_uid", "resource_namespace", "resource_name");
 CREATE INDEX "instance_leases_expires_at_idx" ON "instance_leases"("expires_at");
-CREATE UNIQUE INDEX "engine_tokens_hash_key" ON "engine_tokens"("hash");
 CREATE INDEX "engine_tokens_instance_id_idx" ON "engine_tokens"("instance_id");
 CREATE INDEX "instance_states_instance_id_since_idx" ON "instance_states"("instance_id", "since");
 CREATE INDEX "instance_suspensions_instance_id_since_idx" ON "instance_suspensions"("instance_id", "since");
@@ -537,9 +465,9 @@ CREATE INDEX "contact_names_contact_id_idx" ON "contact_names"("contact_id");
 CREATE INDEX "conversations_contact_id_idx" ON "conversations"("contact_id");
 CREATE UNIQUE INDEX "conversations_instance_id_contact_id_key" ON "conversations"("instance_id", "contact_id");
 CREATE UNIQUE INDEX "conversations_instance_id_group_id_key" ON "conversations"("instance_id", "group_id");
-CREATE UNIQUE INDEX "opt_outs_id_key" ON "opt_outs"("id");
 CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
-CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at");
+-- autosummarize: a search for expired rows reads every block range that vacuum has not summarized yet.
+CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at") WITH (autosummarize = on);
 CREATE INDEX "inbound_seen_seen_at_idx" ON "inbound_seen"("seen_at");
 CREATE INDEX "menus_conversation_id_message_id_idx" ON "menus"("conversation_id", "message_id");
 CREATE INDEX "menus_instance_id_wa_message_id_idx" ON "menus"("instance_id", "wa_message_id");
@@ -547,7 +475,7 @@ CREATE INDEX "menus_delete_at_idx" ON "menus"("delete_at");
 CREATE INDEX "media_account_id_idx" ON "media"("account_id");
 CREATE INDEX "media_expires_at_idx" ON "media"("expires_at");
 CREATE INDEX "store_removals_due_at_idx" ON "store_removals"("due_at");
-CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records" USING BRIN ("expires_at");
+CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records" USING BRIN ("expires_at") WITH (autosummarize = on);
 CREATE INDEX "events_account_id_id_idx" ON "events"("account_id", "id");
 CREATE INDEX "events_instance_id_id_idx" ON "events"("instance_id", "id");
 CREATE INDEX "events_account_id_type_id_idx" ON "events"("account_id", "type", "id");
@@ -560,35 +488,6 @@ CREATE INDEX "webhook_queue_endpoint_id_due_at_idx" ON "webhook_queue"("endpoint
 CREATE INDEX "webhook_queue_due_at_idx" ON "webhook_queue"("due_at");
 CREATE INDEX "webhook_resends_touched_at_idx" ON "webhook_resends"("touched_at");
 CREATE INDEX "format_checks_format_started_at_idx" ON "format_checks"("format", "started_at");
-
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "api_key_instances" ADD CONSTRAINT "api_key_instances_api_key_id_fkey" FOREIGN KEY ("api_key_id") REFERENCES "api_keys"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "api_key_instances" ADD CONSTRAINT "api_key_instances_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "instances" ADD CONSTRAINT "instances_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "instance_leases" ADD CONSTRAINT "instance_leases_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "engine_tokens" ADD CONSTRAINT "engine_tokens_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "instance_states" ADD CONSTRAINT "instance_states_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "instance_suspensions" ADD CONSTRAINT "instance_suspensions_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "session_keys" ADD CONSTRAINT "session_keys_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "pairing_sessions" ADD CONSTRAINT "pairing_sessions_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "contact_checks" ADD CONSTRAINT "contact_checks_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "contacts" ADD CONSTRAINT "contacts_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "contact_names" ADD CONSTRAINT "contact_names_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "conversations" ADD CONSTRAINT "conversations_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "conversations" ADD CONSTRAINT "conversations_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "engine_calls" ADD CONSTRAINT "engine_calls_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "instance_counters" ADD CONSTRAINT "instance_counters_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "inbound_seen" ADD CONSTRAINT "inbound_seen_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "menus" ADD CONSTRAINT "menus_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "poll_votes" ADD CONSTRAINT "poll_votes_message_id_fkey" FOREIGN KEY ("message_id") REFERENCES "menus"("message_id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "media" ADD CONSTRAINT "media_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instances_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instances_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "webhook_secrets" ADD CONSTRAINT "webhook_secrets_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "webhook_resends" ADD CONSTRAINT "webhook_resends_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- ------------------------------------------------------------------ functions of indexes
 
@@ -620,7 +519,7 @@ CREATE TABLE messages_default PARTITION OF messages DEFAULT;
 CREATE TABLE events_default PARTITION OF events DEFAULT;
 CREATE TABLE webhook_deliveries_default PARTITION OF webhook_deliveries DEFAULT;
 
--- ------------------------------------------------------------------ indexes, checks and storage settings
+-- ------------------------------------------------------------------ indexes
 
 CREATE INDEX audit_entries_unreported_idx ON audit_entries (id) WHERE reported_at IS NULL;
 CREATE UNIQUE INDEX instances_name_key ON instances (account_id, name) WHERE deleted_at IS NULL;
@@ -656,29 +555,3 @@ CREATE INDEX instance_states_ended_idx ON instance_states (ended_at) WHERE ended
 CREATE INDEX media_messages_idx ON media (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX media_stored_idx ON media (expires_at) WHERE removed_at IS NULL;
 CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';
-
-ALTER TABLE instances
-  ADD CHECK (kind IN ('web', 'sandbox')),
-  ADD CHECK (state IN ('pending_pair', 'connecting', 'connected', 'disconnected', 'logged_out', 'banned')),
-  ADD CHECK (interactive_mode IN ('native', 'native+text', 'text'));
-ALTER TABLE messages
-  ADD CHECK (direction IN ('outbound', 'inbound')),
-  ADD CHECK (status IN ('queued', 'sending', 'sent', 'delivered', 'read', 'failed'));
-ALTER TABLE pairing_sessions ADD CHECK (method IN ('qr', 'code')), ADD CHECK (state IN ('pairing', 'closed'));
-ALTER TABLE outbox
-  ADD CHECK (state IN ('scheduled', 'waiting', 'claimed')),
-  ADD CHECK ((state = 'scheduled') = (seq IS NULL)),
-  ADD CHECK (NOT head OR state <> 'scheduled');
-ALTER TABLE idempotency_records ADD CHECK (response_sealed IS NULL OR account_id IS NOT NULL);
-ALTER TABLE conversations ADD CHECK ((contact_id IS NULL) <> (group_id IS NULL)), ALTER COLUMN days SET NOT NULL;
-ALTER TABLE webhook_deliveries ADD CHECK (status IN ('pending', 'succeeded', 'failed'));
-
--- Queues change constantly: vacuum them early, and keep free space for updates in place.
-ALTER TABLE outbox SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
-ALTER TABLE webhook_queue SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
-ALTER TABLE conversations SET (fillfactor = 80);
-ALTER TABLE instance_counters SET (fillfactor = 50);
-ALTER TABLE engine_calls SET (fillfactor = 50);
--- Vacuum would summarize these indexes. A search for expired rows reads every block range without a summary.
-ALTER INDEX idempotency_records_expires_at_idx SET (autosummarize = on);
-ALTER INDEX mass_sends_at_idx SET (autosummarize = on);
