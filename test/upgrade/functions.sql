@@ -774,7 +774,7 @@ BEGIN
   INSERT INTO session_keys (instance_id, type, key, value_sealed)
   SELECT instance, w.type, w.key, w.value FROM unnest(types, keys, sealed) AS w(type, key, value)
   WHERE w.value IS NOT NULL
-  ON CONFLICT (instance_id, type, key) DO UPDATE SET value_sealed = EXCLUDED.value_sealed, updated_at = now();
+  ON CONFLICT (instance_id, type, key) DO UPDATE SET value_sealed = EXCLUDED.value_sealed;
   RETURN NULL;
 END $$;
 

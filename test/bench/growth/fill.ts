@@ -84,19 +84,18 @@ interface People {
 
 async function people(run: Run, { accountId, instances, contacts, first }: People): Promise<void> {
   const each = `FROM generate_series(0, ${contacts - 1}) AS n, span`;
-  await run(
-    `INSERT INTO contacts (id, account_id, created_at) SELECT ${idOf('start', 'n')}, $1::uuid, start ${each}`,
-    [accountId],
-  );
+  await run(`INSERT INTO contacts (id, account_id) SELECT ${idOf('start', 'n')}, $1::uuid ${each}`, [
+    accountId,
+  ]);
   await run(
     `INSERT INTO contact_names (account_id, name, contact_id)
      SELECT $1::uuid, '${PREFIX}' || (${FIRST + first} + n), ${idOf('start', 'n')} ${each}`,
     [accountId],
   );
   await run(
-    `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, created_at, days)
+    `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, days)
      SELECT ${idOf('start', 'n')}, ($1::uuid[])[1 + (${first} + n) % ${instances.length}], ${idOf('start', 'n')}, ${PER_CONTACT},
-       start + n * interval '1 millisecond', 1 + n / ${instances.length}, start,
+       start + n * interval '1 millisecond', 1 + n / ${instances.length},
        ARRAY(SELECT DISTINCT (${millisecondsOf(`(start + (n + turn * ${contacts}) * step)`)} / 86400000)::integer
          FROM generate_series(0, ${PER_CONTACT - 1}) AS turn ORDER BY 1) ${each}`,
     [instances],

@@ -15,8 +15,7 @@ CREATE TABLE "accounts" (
     "policy" JSONB NOT NULL DEFAULT '{}',
     "namespaces" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "suspended_at" TIMESTAMPTZ(3),
-    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
 CREATE TABLE "api_keys" (
@@ -70,7 +69,6 @@ CREATE TABLE "instances" (
     "unlink_id" UUID,
     "version" INTEGER NOT NULL DEFAULT 1,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "deleted_at" TIMESTAMPTZ(3)
 );
 
@@ -121,7 +119,6 @@ CREATE TABLE "session_keys" (
     "type" TEXT NOT NULL,
     "key" TEXT NOT NULL,
     "value_sealed" BYTEA NOT NULL,
-    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     PRIMARY KEY ("instance_id", "type", "key")
 );
 
@@ -135,7 +132,6 @@ CREATE TABLE "pairing_sessions" (
     "qr_count" INTEGER NOT NULL DEFAULT 0,
     "expires_at" TIMESTAMPTZ(3),
     "error" TEXT,
-    "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
@@ -159,8 +155,7 @@ CREATE TABLE "contact_checks" (
 CREATE TABLE "contacts" (
     "id" UUID PRIMARY KEY,
     "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
-    "name" TEXT,
-    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+    "name" TEXT
 );
 
 CREATE TABLE "contact_names" (
@@ -179,7 +174,6 @@ CREATE TABLE "conversations" (
     "first_sent_at" TIMESTAMPTZ(3),
     "first_sent_no" BIGINT,
     "last_wrote_at" TIMESTAMPTZ(3),
-    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "days" INTEGER[] NOT NULL DEFAULT ARRAY[]::INTEGER[],
     CHECK ((contact_id IS NULL) <> (group_id IS NULL))
 ) WITH (fillfactor = 80);

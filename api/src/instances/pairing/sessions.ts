@@ -60,7 +60,6 @@ export async function putSession(
     qrCount: 0,
     expiresAt: null,
     error: null,
-    startedAt: now,
     updatedAt: now,
   };
   return tx.pairingSession.upsert({
