@@ -1,6 +1,11 @@
 import fc from 'fast-check';
-import { computeAvailability, isMonth, monthAt, type AvailabilityInput } from './availability.js';
-import type { StateInterval } from './intervals.js';
+import {
+  computeAvailability,
+  isMonth,
+  monthAt,
+  type AvailabilityInput,
+  type StateInterval,
+} from './availability.js';
 
 const at = (time: string): number => Date.parse(time);
 const HOUR = 3_600_000;

@@ -1,17 +1,36 @@
 import { firstMoment, offsetAt } from '../time-zone.js';
-import {
-  measureIntervals,
-  sumDurations,
-  uptimePercentage,
-  type MeasuredInterval,
-  type Period,
-  type StateHistory,
-} from './intervals.js';
 
-export interface AvailabilityInput extends StateHistory {
+export interface StateInterval {
+  state: string;
+  reason: string | null;
+  since: number;
+  /** Null: the current state. */
+  until: number | null;
+}
+
+export interface AvailabilityInput {
   /** `YYYY-MM` */
   month: string;
   timezone: string;
+  /** Intervals that touch the month, and those that lead to an outage that does: oldest first, not overlapping. */
+  intervals: readonly StateInterval[];
+  /** Periods in which the resource suspended the instance. */
+  suspensions: readonly { since: number; until: number | null }[];
+  /** Null: never connected. */
+  firstConnectedAt: number | null;
+  now: number;
+}
+
+interface Period {
+  start: number;
+  end: number;
+}
+
+interface MeasuredInterval extends Period {
+  up: boolean;
+  /** State and reason that opened the outage, where `up` is false. */
+  state: string;
+  reason: string | null;
 }
 
 const DAY = 86_400_000;
@@ -25,13 +44,14 @@ const DAY = 86_400_000;
  */
 export function computeAvailability(input: AvailabilityInput) {
   const { firstConnectedAt, now } = input;
-  const month = monthPeriod(input.month, input.timezone);
+  const days = dayPeriods(input.month, input.timezone);
+  const month = { start: days[0]!.start, end: days.at(-1)!.end };
   const isPast = month.end <= now;
   const isFuture = month.start >= now;
   const end = isPast || isFuture ? month.end : now;
   const startsWithin = firstConnectedAt !== null && firstConnectedAt > month.start && firstConnectedAt < end;
   const period = { start: startsWithin ? firstConnectedAt : month.start, end };
-  const measured = measureIntervals(input, period);
+  const measured = measureIntervals(input).flatMap((interval) => cut(interval, period));
   const total = sumDurations(measured, period);
   return {
     period_start: period.start,
@@ -39,37 +59,71 @@ export function computeAvailability(input: AvailabilityInput) {
     uptime: uptimePercentage(total),
     up_seconds: Math.round(total.up / 1000),
     tracked_seconds: Math.round(total.tracked / 1000),
-    incidents: groupIncidents(measured, now),
-    days: dayPeriods(input.month, input.timezone)
+    incidents: measured
+      .filter(({ up }) => !up)
+      .map(({ start, end, state, reason }) => ({
+        start,
+        /** Null: still down. */
+        end: end >= now ? null : end,
+        duration_s: Math.round((end - start) / 1000),
+        state,
+        reason,
+      })),
+    days: days
       .filter((day) => day.start < now)
       .map((day) => ({ date: day.date, uptime: uptimePercentage(sumDurations(measured, day)) })),
   };
 }
 
-function groupIncidents(measured: readonly MeasuredInterval[], now: number) {
-  const outages: MeasuredInterval[] = [];
-  for (const interval of measured) {
-    if (interval.up) continue;
-    const last = outages.at(-1);
-    if (last?.end === interval.start) outages[outages.length - 1] = { ...last, end: interval.end };
-    else outages.push(interval);
+/** @returns the measured time until now, oldest first; an outage is one interval */
+function measureIntervals(input: AvailabilityInput): MeasuredInterval[] {
+  const { intervals, suspensions, firstConnectedAt, now } = input;
+  if (firstConnectedAt === null) return [];
+  let measured = intervals
+    .filter(({ state }) => state !== 'pending_pair')
+    .map(({ state, reason, since, until }) => {
+      return { start: since, end: until ?? now, up: state === 'connected', state, reason };
+    })
+    .flatMap((interval) => cut(interval, { start: firstConnectedAt, end: now }));
+  for (const { since, until } of suspensions) {
+    measured = measured.flatMap((interval) => [
+      ...cut(interval, { start: -Infinity, end: since }),
+      ...cut(interval, { start: until ?? now, end: Infinity }),
+    ]);
   }
-  return outages.map(({ start, end, state, reason }) => ({
-    start,
-    /** Null: still down. */
-    end: end >= now ? null : end,
-    duration_s: Math.round((end - start) / 1000),
-    state,
-    reason,
-  }));
+  return mergeOutages(measured);
 }
 
-function monthPeriod(month: string, timezone: string): Period {
-  const [year, number] = month.split('-').map(Number) as [number, number];
-  return {
-    start: firstMoment(Date.UTC(year, number - 1, 1), timezone),
-    end: firstMoment(Date.UTC(year, number, 1), timezone),
-  };
+function mergeOutages(intervals: readonly MeasuredInterval[]): MeasuredInterval[] {
+  const merged: MeasuredInterval[] = [];
+  for (const interval of intervals) {
+    const last = merged.at(-1);
+    const continues = last && !last.up && !interval.up && last.end === interval.start;
+    if (continues) last.end = interval.end;
+    else merged.push({ ...interval });
+  }
+  return merged;
+}
+
+/** @returns the part of an interval that lies in a period, or nothing */
+function cut(interval: MeasuredInterval, period: Period): MeasuredInterval[] {
+  const start = Math.max(interval.start, period.start);
+  const end = Math.min(interval.end, period.end);
+  return start < end ? [{ ...interval, start, end }] : [];
+}
+
+function sumDurations(intervals: readonly MeasuredInterval[], period: Period) {
+  const total = { up: 0, tracked: 0 };
+  for (const { start, end, up } of intervals.flatMap((interval) => cut(interval, period))) {
+    total.tracked += end - start;
+    if (up) total.up += end - start;
+  }
+  return total;
+}
+
+/** Percentage with two decimals; null when the period holds no measured time. */
+function uptimePercentage({ up, tracked }: { up: number; tracked: number }): number | null {
+  return tracked === 0 ? null : Math.round((up / tracked) * 10_000) / 100;
 }
 
 function dayPeriods(month: string, timezone: string): (Period & { date: string })[] {
