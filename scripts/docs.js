@@ -2,17 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { renderConfigurationPage } from '@gwk/core/config/page';
-import { renderHealthPage } from '@gwk/core/health/page';
-import { renderMetricsPage } from '@gwk/core/metrics/page';
-import { renderErrorsPage } from '@gwk/core/problem-pages/page';
+import { GENERATED_PAGES, replaceGenerated } from '@gwk/core/generated-pages';
 
 const page = (name) => new URL(`../docs/${name}`, import.meta.url);
 
-writeFileSync(page('configuration.md'), renderConfigurationPage());
-writeFileSync(page('health.md'), renderHealthPage());
-writeFileSync(page('errors.md'), renderErrorsPage());
-writeFileSync(page('metrics.md'), renderMetricsPage());
+for (const [name, render] of Object.entries(GENERATED_PAGES))
+  writeFileSync(page(name), replaceGenerated(readFileSync(page(name), 'utf8'), render()));
 
 const gwk = fileURLToPath(new URL('../bin/gwk.js', import.meta.url));
 const help = execFileSync(process.execPath, [gwk, '--help'], { encoding: 'utf8' });

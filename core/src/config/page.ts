@@ -6,6 +6,7 @@ import type { Setting, Settings } from './load.js';
 import { localSettings } from './local.js';
 import { operatorSettings } from './operator.js';
 import { workerSettings } from './worker.js';
+import { renderTable } from '../markdown-table.js';
 
 const PROGRAMS: Record<string, Settings> = {
   'gwk api': apiSettings,
@@ -18,35 +19,18 @@ const PROGRAMS: Record<string, Settings> = {
     commandSettings,
 };
 
-/** Renders docs/configuration.md from the settings. */
-export function renderConfigurationPage(): string {
-  const sections = Object.entries(PROGRAMS).map(([program, settings]) => {
-    const rows = Object.values(settings).map(row);
-    return [
-      `## \`${program}\``,
-      '',
-      '| Variable | Default | Description |',
-      '| --- | --- | --- |',
-      ...rows,
-      '',
-    ].join('\n');
-  });
-  return `${INTRODUCTION}\n${sections.join('\n')}\n${END}`;
+/** Renders the tables of docs/configuration.md. */
+export function renderSettings(): string {
+  const sections = Object.entries(PROGRAMS).map(
+    ([program, settings]) =>
+      `## \`${program}\`\n\n${renderTable(['Variable', 'Default', 'Description'], Object.values(settings).map(row))}`,
+  );
+  return sections.join('\n');
 }
 
-const INTRODUCTION = `# Configuration
-
-Generated from \`core/src/config\` by \`make docs\`; do not edit.
-
-Every setting is an environment variable. \`NAME_FILE=/path\` instead of \`NAME=value\` reads the value from a file. A program exits at its start when a value is invalid, a required one is missing, or it does not know a \`GWK_\` variable. It lists all faults at once.
-`;
-
-const END = `\`gwk encryption\` also needs \`GWK_ENCRYPTION_KEYS\`, with the same value as the API.\n`;
-
-function row(setting: Setting): string {
-  const absent = setting.kind.read(undefined);
-  const value = absent.ok ? absent.value : REQUIRED;
-  return `| \`${setting.env}\` | ${shown(value)} | ${setting.doc.replaceAll('|', '\\|')} |`;
+function row({ env, kind, doc }: Setting): string[] {
+  const absent = kind.read(undefined);
+  return [`\`${env}\``, shown(absent.ok ? absent.value : REQUIRED), doc.replaceAll('|', '\\|')];
 }
 
 const REQUIRED = Symbol('required');

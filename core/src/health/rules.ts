@@ -1,16 +1,15 @@
 /**
- * Factors of the health score, with their thresholds and penalties; docs/health.md is generated from them. The worst
- * step that a value has reached counts.
+ * Factors of the health score, with their thresholds and penalties; docs/health.md lists them.
  */
-type Step = readonly [threshold: number, penalty: number];
+export type Step = readonly [threshold: number, penalty: number];
 
 export interface Rule {
   key: string;
   label: string;
   /** `below`: values under the threshold are bad. `from`: values at or above it are bad. */
   side: 'below' | 'from';
-  /** Steps of the statuses `attention` and `bad`. */
-  steps: readonly [attention: Step, bad: Step];
+  attention: Step;
+  bad: Step;
   recommendation: string;
 }
 
@@ -19,30 +18,24 @@ export const RULES = {
     key: 'delivery_ratio',
     label: 'Entrega',
     side: 'below',
-    steps: [
-      [0.9, 10],
-      [0.7, 25],
-    ],
+    attention: [0.9, 10],
+    bad: [0.7, 25],
     recommendation: 'Muitas mensagens não chegam: confira os números da sua lista antes de enviar.',
   },
   read: {
     key: 'read_ratio',
     label: 'Leitura',
     side: 'below',
-    steps: [
-      [0.3, 5],
-      [0.1, 10],
-    ],
+    attention: [0.3, 5],
+    bad: [0.1, 10],
     recommendation: 'Poucas mensagens são lidas: envie só a quem espera a sua mensagem.',
   },
   reply: {
     key: 'reply_ratio',
     label: 'Respostas de contatos novos',
     side: 'below',
-    steps: [
-      [0.1, 5],
-      [0.03, 15],
-    ],
+    attention: [0.1, 5],
+    bad: [0.03, 15],
     recommendation:
       'Contatos novos quase não respondem: convide-os a responder e reduza os primeiros contatos.',
   },
@@ -50,40 +43,32 @@ export const RULES = {
     key: 'new_contacts',
     label: 'Contatos novos em 24 horas',
     side: 'from',
-    steps: [
-      [0.8, 5],
-      [1, 15],
-    ],
+    attention: [0.8, 5],
+    bad: [1, 15],
     recommendation: 'O limite de contatos novos está próximo: distribua os primeiros contatos em mais dias.',
   },
   optOut: {
     key: 'opt_out_ratio',
     label: 'Pedidos de saída',
     side: 'from',
-    steps: [
-      [0.01, 10],
-      [0.03, 25],
-    ],
+    attention: [0.01, 10],
+    bad: [0.03, 25],
     recommendation: 'Muitos contatos pedem para sair: reveja a lista, a frequência e o conteúdo.',
   },
   failures: {
     key: 'failure_ratio',
     label: 'Falhas de envio',
     side: 'from',
-    steps: [
-      [0.02, 5],
-      [0.1, 15],
-    ],
+    attention: [0.02, 5],
+    bad: [0.1, 15],
     recommendation: 'Há muitas falhas de envio: veja o código de erro das mensagens que falharam.',
   },
   reconnections: {
     key: 'reconnections',
     label: 'Quedas da conexão em 24 horas',
     side: 'from',
-    steps: [
-      [5, 5],
-      [20, 15],
-    ],
+    attention: [5, 5],
+    bad: [20, 15],
     recommendation: 'A conexão cai com frequência: confira a internet do celular e da instalação.',
   },
 } as const satisfies Record<string, Rule>;

@@ -9,6 +9,7 @@ import {
   WARM_UP_ADVICE,
   WARM_UP_PENALTY,
   type Rule,
+  type Step,
 } from './rules.js';
 
 export interface HealthFacts {
@@ -85,14 +86,13 @@ function ratio(rule: Rule, part: number, whole: number): ScoredFactor {
   return amount(rule, part / whole, `${part} de ${whole} (${percent(part / whole)}) em 7 dias.`);
 }
 
-const STATUSES = ['attention', 'bad'] as const;
-
 function amount(rule: Rule, value: number, detail: string): ScoredFactor {
   const { key, label, recommendation } = rule;
-  const reached = rule.steps.findLastIndex(([at]) => (rule.side === 'below' ? value < at : value >= at));
+  const reached = ([at]: Step): boolean => (rule.side === 'below' ? value < at : value >= at);
   const base = { key, label, value: Math.round(value * 10_000) / 10_000, detail };
-  if (reached < 0) return { ...base, status: 'ok', penalty: 0 };
-  return { ...base, status: STATUSES[reached]!, penalty: rule.steps[reached]![1], recommendation };
+  const status = reached(rule.bad) ? 'bad' : reached(rule.attention) ? 'attention' : 'ok';
+  if (status === 'ok') return { ...base, status, penalty: 0 };
+  return { ...base, status, penalty: rule[status][1], recommendation };
 }
 
 /** With a limit of 0 the instance writes to no new contact, which is not unhealthy. */

@@ -1,3 +1,4 @@
+import { renderTable } from '../markdown-table.js';
 import { PROBLEMS, type ProblemCode } from '../problems.js';
 
 /** Statuses after which clients may retry the same request. */
@@ -5,37 +6,14 @@ const RETRIABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
-/** Renders docs/errors.md from the table of problems. */
-export function renderErrorsPage(): string {
+/** Renders the table of docs/errors.md. */
+export function renderProblems(): string {
   const rows = CODES.map((code) => {
     const { status, when, then } = PROBLEMS[code];
-    return `| \`${code}\` | ${status} | ${when} | ${then} |`;
+    return [`\`${code}\``, status, when, then];
   });
-  return `${INTRODUCTION}\n| Code | Status | When | Action |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
+  return renderTable(['Code', 'Status', 'When', 'Action'], rows);
 }
-
-const INTRODUCTION = `# Errors
-
-Generated from the table of problems by \`make docs\`; do not edit.
-
-Error responses are \`application/problem+json\` (RFC 9457). Branch on \`type\`: it ends with one of the codes below, and is stable. \`detail\` is a text for people, in Portuguese, and may change. \`request_id\` equals the header \`X-Request-ID\`; quote it when you contact support.
-
-\`\`\`json
-{
-  "type": "{docs_url}/problems/validation-error",
-  "title": "Invalid request",
-  "status": 422,
-  "detail": "Há campos inválidos na requisição; veja \`errors\`.",
-  "instance": "/v1/messages",
-  "request_id": "5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10",
-  "errors": [{ "path": "text.body", "code": "custom", "message": "at least 1 characters" }]
-}
-\`\`\`
-
-Retry after 429 (wait \`Retry-After\` seconds), 500, 502 and 503, always with the same \`Idempotency-Key\`. After any other status, correct the request first. The API serves a page for each code at \`/problems/<code>\`.
-
-An accepted message is not sent yet. If it fails later, its \`status\` and \`error.code\` say so, and the event \`message.failed\` reports it.
-`;
 
 /** Renders the HTML page of a problem. It loads no scripts or styles. */
 export function renderProblemHtml(code: ProblemCode): string {

@@ -1,0 +1,20 @@
+import { renderSettings } from './config/page.js';
+import { renderHealthRules } from './health/page.js';
+import { renderMetrics } from './metrics/page.js';
+import { renderProblems } from './problem-pages/page.js';
+
+/** The pages of docs/ with tables from the code. */
+export const GENERATED_PAGES: Readonly<Record<string, () => string>> = {
+  'configuration.md': renderSettings,
+  'errors.md': renderProblems,
+  'health.md': renderHealthRules,
+  'metrics.md': renderMetrics,
+};
+
+/** Replaces the generated part of a page, between the two comments that also turn off its formatting. */
+export function replaceGenerated(page: string, generated: string): string {
+  return page.replace(
+    /(<!-- prettier-ignore-start -->\n)[^]*(<!-- prettier-ignore-end -->)/,
+    (_, start: string, end: string) => `${start}\n${generated}\n${end}`,
+  );
+}
