@@ -323,6 +323,8 @@ export type FieldError = NonNullable<ProblemBody['errors']>[number];
 interface ProblemExtras extends Partial<Pick<ProblemBody, 'detail' | 'errors' | 'required_scope'>> {
   /** Seconds, sent in the header `Retry-After`, not in the body. */
   retryAfter?: number;
+  /** Sent in the header `Allow`, not in the body. */
+  allow?: string;
 }
 
 /** An error that the API answers as `application/problem+json`. */

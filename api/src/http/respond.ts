@@ -1,5 +1,4 @@
 import type { Clock } from '@gwk/core/clock';
-import { buildProblemBody, type Problem } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange, Reply } from './exchange.js';
 import { endAfterDraining, hasUnreadBody } from './unread-body.js';
@@ -48,22 +47,6 @@ export const PROBLEM_TYPE = 'application/problem+json';
  * API notices it at the next check of InFlight.
  */
 export const CLIENT_GONE = 499;
-
-export function respondProblem(
-  req: Exchange,
-  res: Reply,
-  problem: Problem,
-  options: { docsUrl: string; observer: Observer; headers?: readonly string[] },
-): void {
-  const path = stripQuery(req.originalUrl ?? req.url);
-  const body = buildProblemBody(problem, { docsUrl: options.docsUrl, path, requestId: req.requestId });
-  const { retryAfter } = problem.extras;
-  const headers = [...(options.headers ?? [])];
-  if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));
-  if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
-  req.refusal = problem.code;
-  respond(req, res, { status: problem.status, body, headers, type: PROBLEM_TYPE }, options.observer);
-}
 
 /** Does nothing if the request has been answered already (by a time limit) or the client has disconnected. */
 export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {

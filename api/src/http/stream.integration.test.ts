@@ -33,7 +33,7 @@ test('bounds the data it buffers for a client that does not read', async () => {
     ),
     maxConnections: 100,
     clientError: (_, socket) => socket.destroy(),
-    lastResort: (_, __, res) => res.destroy(),
+    failed: (_, __, res) => res.destroy(),
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,61 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import express, {
-  type Express,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { Problem } from '@gwk/core/problems';
 import { createDownloadHandler } from '../media/download.js';
 import { LINK_PATH } from '../media/links.js';
 import { authenticate } from './authenticate.js';
-import type { Exchange, Reply } from '../http/exchange.js';
-import { InFlight } from '../http/in-flight.js';
-import { StallDetector } from '../http/stall-detector.js';
+import type { Exchange } from '../http/exchange.js';
+import type { InFlight } from '../http/in-flight.js';
 import type { Operation } from '../http/operation.js';
-import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
 import { createPages, servePages } from './pages.js';
-import { rateLimit, selectSubject, type RateLimits } from './rate-limit.js';
-import { CLIENT_GONE, type Observer } from '../http/respond.js';
+import { rateLimit } from './rate-limit.js';
+import type { Observer } from '../http/respond.js';
 import { createHandler } from '../http/route.js';
 import type { Services } from '../http/services.js';
 
 interface AppOptions {
-  services: Services;
-  operations: readonly Operation[];
   /** Serves probes and metrics, before all other middleware. */
   health: RequestHandler;
   observer: Observer;
-}
-
-export interface PublicApp {
-  express: Express;
-  problems: ProblemHandler;
   inFlight: InFlight;
-  stallDetector: StallDetector;
 }
 
-/** Creates the public API: middleware in the order of the checks, then the table of operations. */
-export function createApp({ services, operations, health, observer }: AppOptions): PublicApp {
-  const { config, log, clock, apiKeys, limiter } = services;
-  const limits: RateLimits = {
-    perKey: config.requestsPerMinute,
-    anonymous: config.anonymousRequestsPerMinute,
-  };
-  const problems = new ProblemHandler({
-    docsUrl: config.docsUrl ?? config.baseUrl,
-    log,
-    observer,
-    countLate: (req) => (req.rate = limiter.peek(...selectSubject(req, limits))),
-  });
-  const stallDetector = new StallDetector(clock);
-  const inFlight = new InFlight(
-    stallDetector,
-    clock,
-    (req, res, problem) => problems.answer(problem, req, res),
-    (req) => observer.answered(req, CLIENT_GONE),
-  );
+/**
+ * Creates the public API: middleware in the order of the checks, then the table of operations. The server handles its
+ * errors (ServerOptions.failed).
+ */
+export function createApp(
+  services: Services,
+  operations: readonly Operation[],
+  { health, observer, inFlight }: AppOptions,
+): Express {
+  const { config, clock, apiKeys, limiter } = services;
   const app = bareExpress(config.trustProxy);
   app.use(health);
   app.use((request, response, next) => {
@@ -68,16 +42,13 @@ export function createApp({ services, operations, health, observer }: AppOptions
   const { files, links } = services.media;
   app.get(LINK_PATH, createDownloadHandler({ files, links, observer }));
   app.use(authenticate(apiKeys));
-  app.use(rateLimit(limiter, limits));
+  app.use(rateLimit(limiter, config));
   addRoutes(app, operations, (operation) => createHandler(operation, services, observer));
   app.use(servePages(createPages(operations, config), observer));
   app.use(() => {
     throw new Problem('not-found');
   });
-  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) =>
-    problems.handle(error, req as Exchange, res as Reply),
-  );
-  return { express: app, problems, inFlight, stallDetector };
+  return app;
 }
 
 function bareExpress(trustProxy: number): Express {
@@ -107,7 +78,7 @@ function addRoutes(
     }
     const allow = formatAllow(group);
     route.all(() => {
-      throw new MethodNotAllowed(allow);
+      throw new Problem('method-not-allowed', { allow });
     });
   }
 }

@@ -3,9 +3,8 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { Problem, buildProblemBody } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
-import { incompleteRequest } from '../http/in-flight.js';
-import { PROBLEM_TYPE, pushRate } from '../http/respond.js';
-import type { StallDetector } from '../http/stall-detector.js';
+import { incompleteRequest, type InFlight } from '../http/in-flight.js';
+import { PROBLEM_TYPE } from '../http/respond.js';
 
 /**
  * Answers malformed requests, oversized headers and incomplete requests with a problem and closes their connections. Node
@@ -14,10 +13,10 @@ import type { StallDetector } from '../http/stall-detector.js';
 export function clientErrorHandler(
   docsUrl: string,
   rateOf: (address: string) => RateVerdict,
-  stallDetector: StallDetector,
+  inFlight: Pick<InFlight, 'isStalled'>,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && stallDetector.isRecent)
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && inFlight.isStalled)
       unlessRead(socket, () => refuse(error, socket));
     else refuse(error, socket);
   };
@@ -30,20 +29,18 @@ export function clientErrorHandler(
     const problem = problemOf(error);
     const requestId = randomUUID();
     const body = JSON.stringify(buildProblemBody(problem, { docsUrl, path: '', requestId }));
-    const headers = [
-      'X-Request-ID',
-      requestId,
-      'Content-Type',
-      PROBLEM_TYPE,
-      'Content-Length',
-      String(Buffer.byteLength(body)),
-      'Connection',
-      'close',
+    const rate = rateOf(socket.remoteAddress ?? '');
+    const head = [
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
+      `X-Request-ID: ${requestId}`,
+      `RateLimit-Limit: ${rate.limit}`,
+      `RateLimit-Remaining: ${rate.remaining}`,
+      `RateLimit-Reset: ${rate.reset}`,
+      `Content-Type: ${PROBLEM_TYPE}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
     ];
-    pushRate(headers, rateOf(socket.remoteAddress ?? ''));
-    const lines = [`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`];
-    for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]!}: ${headers[i + 1]!}`);
-    socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroySoon());
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroySoon());
   }
 }
 

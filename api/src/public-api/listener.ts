@@ -1,17 +1,20 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
 import { resolvesWithin } from '@gwk/core/async/timeout';
 import type { Clock } from '@gwk/core/clock';
 import { AccessLog } from './access-log.js';
-import { createApp, type PublicApp } from './app.js';
+import { createApp } from './app.js';
 import { clientErrorHandler } from './client-error.js';
 import type { Exchange } from '../http/exchange.js';
-import { health, type HealthOptions, startHealthListener, type HealthListener } from '../probes/probes.js';
+import { InFlight } from '../http/in-flight.js';
+import { health, startHealthListener } from '../probes/probes.js';
 import { Metrics } from './metrics.js';
 import { OPERATIONS } from './operations.js';
+import { ProblemHandler } from './problem-handler.js';
 import { getNetwork } from './rate-limit.js';
-import type { Observer } from '../http/respond.js';
+import { CLIENT_GONE, type Observer } from '../http/respond.js';
 import { createServer } from './server.js';
 import type { ApiConfig, Services } from '../http/services.js';
 
@@ -32,46 +35,26 @@ const FINAL_RESPONSES_MS = 2_000;
 class PublicApi implements Observer {
   stopping = false;
   closing = false;
+  readonly clock: Clock;
+  readonly problems: ProblemHandler;
+  readonly inFlight: InFlight;
   readonly log: AccessLog | null;
   readonly metrics: Metrics;
-  readonly clock: Clock;
-  app!: PublicApp;
 
   constructor(services: Services) {
     this.clock = services.clock;
+    this.problems = new ProblemHandler(services, this);
+    this.inFlight = new InFlight(
+      services.clock,
+      (problem, req, res) => this.problems.answer(problem, req, res),
+      (req) => this.answered(req, CLIENT_GONE),
+    );
     this.log = services.log.isLevelEnabled('info') ? new AccessLog() : null;
-    this.metrics = new Metrics(services.registry, () => this.app.inFlight.size);
-    this.app = createApp({
-      services,
-      operations: OPERATIONS,
-      health: health({
-        ...this.#health(services),
-        registry: services.config.metricsPort === 0 ? services.registry : null,
-      }),
-      observer: this,
-    });
-  }
-
-  /** Serves metrics and probes on the port of the metrics. */
-  async showMetrics(services: Services): Promise<HealthListener | null> {
-    const { host, metricsPort: port } = services.config;
-    if (port === 0) return null;
-    const { registry } = services;
-    return startHealthListener({ host, port }, { ...this.#health(services), registry });
-  }
-
-  #health({ db, redis, media }: Services): Omit<HealthOptions, 'registry'> {
-    return {
-      db,
-      redis,
-      media: media.watch,
-      draining: () => this.stopping,
-      closing: () => this.closing,
-    };
+    this.metrics = new Metrics(services.registry, () => this.inFlight.size);
   }
 
   answered(req: Exchange, status: number): void {
-    this.app.inFlight.leave(req);
+    this.inFlight.leave(req);
     const milliseconds = this.clock.now() - req.arrivedAt;
     this.metrics.observe(req, status, milliseconds / 1000);
     this.log?.add(req, status, milliseconds);
@@ -79,34 +62,48 @@ class PublicApi implements Observer {
 }
 
 export async function startPublicListener(services: Services): Promise<PublicListener> {
-  const { config, limiter } = services;
+  const { config, limiter, db, redis, media, registry } = services;
   const api = new PublicApi(services);
+  const probes = {
+    db,
+    redis,
+    media: media.watch,
+    draining: () => api.stopping,
+    closing: () => api.closing,
+  };
+  const { host, port, metricsPort } = config;
   const server = createServer({
-    app: api.app.express,
+    app: createApp(services, OPERATIONS, {
+      health: health({ ...probes, registry: metricsPort === 0 ? registry : null }),
+      observer: api,
+      inFlight: api.inFlight,
+    }),
     clientError: clientErrorHandler(
       config.docsUrl ?? config.baseUrl,
       (address) => limiter.peek(`ip:${getNetwork(address)}`, config.anonymousRequestsPerMinute),
-      api.app.stallDetector,
+      api.inFlight,
     ),
     maxConnections: config.maxConnections,
     ...(config.trustProxy === 0 && { maxConnectionsPerAddress: config.maxConnectionsPerAddress }),
-    lastResort: (error, req, res) => api.app.problems.handle(error, req, res),
+    failed: (error, req, res) => api.problems.handle(error, req, res),
   });
-  const metrics = await api.showMetrics(services);
-  const close = async (): Promise<void> => {
-    await drain(server, api, config);
-    await metrics?.close();
-  };
+  const metrics =
+    metricsPort === 0
+      ? null
+      : await startHealthListener({ host, port: metricsPort }, { ...probes, registry });
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(config.port, config.host, resolve);
-    });
+    await once(server.listen(port, host), 'listening');
   } catch (error) {
     await metrics?.close();
     throw error;
   }
-  return { port: (server.address() as AddressInfo).port, close };
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      await drain(server, api, config);
+      await metrics?.close();
+    },
+  };
 }
 
 async function closeIdle(server: Server): Promise<void> {
@@ -133,12 +130,11 @@ async function drain(server: Server, api: PublicApi, times: StopTimes): Promise<
   await Promise.race([closed, sleep(times.stopIdleMs)]);
   await closeIdle(server);
   const idleCheck = setInterval(() => void closeIdle(server), IDLE_CHECK_MS);
-  if (!(await resolvesWithin(closed, times.drainMs))) api.app.inFlight.giveUpAll();
+  if (!(await resolvesWithin(closed, times.drainMs))) api.inFlight.giveUpAll();
   if (!(await resolvesWithin(closed, FINAL_RESPONSES_MS))) server.closeAllConnections();
   await closed;
   clearInterval(idleCheck);
   server.close();
-  api.app.inFlight.stop();
-  api.app.stallDetector.stop();
+  api.inFlight.stop();
   api.log?.flush();
 }

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NextFunction, RequestHandler } from 'express';
-import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { Problem, PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { renderProblemHtml, renderProblemListHtml } from '@gwk/core/problem-pages/page';
 import type { Exchange, Reply } from '../http/exchange.js';
 import type { Operation } from '../http/operation.js';
-import { MethodNotAllowed } from './problem-handler.js';
 import { stripQuery, respond, type Answer, type Observer } from '../http/respond.js';
 import type { ApiConfig } from '../http/services.js';
 import { openApiDocument } from '../openapi/document.js';
@@ -46,7 +45,8 @@ export function servePages(pages: Pages, observer: Observer): RequestHandler {
     const req = request as Exchange;
     const page = pages.get(stripQuery(req.url));
     if (!page) return next();
-    if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD');
+    if (req.method !== 'GET' && req.method !== 'HEAD')
+      throw new Problem('method-not-allowed', { allow: 'GET, HEAD' });
     respond(req, response as Reply, page(), observer);
   };
 }

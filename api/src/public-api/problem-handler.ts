@@ -1,37 +1,40 @@
-import type { Logger } from '@gwk/core/log';
-import { Problem } from '@gwk/core/problems';
+import { buildProblemBody, Problem } from '@gwk/core/problems';
 import { ClientGone } from '../http/body.js';
 import type { Exchange, Reply } from '../http/exchange.js';
-import { respondProblem, type Observer } from '../http/respond.js';
+import { PROBLEM_TYPE, respond, stripQuery, type Observer } from '../http/respond.js';
+import type { Services } from '../http/services.js';
+import { selectSubject } from './rate-limit.js';
 
 /**
  * Turns every refusal and error into an answer. Unexpected errors are logged without any content of the request and
  * answered with `internal-error`.
  */
-interface ProblemHandlerOptions {
-  docsUrl: string;
-  log: Logger;
-  observer: Observer;
-  /** Headers of requests that failed before the rate limiter counted them. */
-  countLate: (req: Exchange) => void;
-}
-
 export class ProblemHandler {
-  constructor(readonly options: ProblemHandlerOptions) {}
+  constructor(
+    readonly services: Services,
+    readonly observer: Observer,
+  ) {}
 
   handle(error: unknown, req: Exchange, res: Reply): void {
-    if (error instanceof ClientGone) {
-      res.destroy();
-      return;
-    }
-    this.answer(this.#problemOf(error, req), req, res);
+    if (error instanceof ClientGone) res.destroy();
+    else this.answer(this.#problemOf(error, req), req, res);
   }
 
   answer(problem: Problem, req: Exchange, res: Reply): void {
     if (res.headersSent) return;
-    const { docsUrl, observer, countLate } = this.options;
-    if (!req.rate) countLate(req);
-    respondProblem(req, res, problem, { docsUrl, observer, headers: allowOf(problem) });
+    const { config, limiter } = this.services;
+    // A request that failed before the rate limiter counted it has the headers too.
+    req.rate ??= limiter.peek(...selectSubject(req, config));
+    req.refusal = problem.code;
+    const path = stripQuery(req.originalUrl ?? req.url);
+    const { docsUrl = config.baseUrl } = config;
+    const body = buildProblemBody(problem, { docsUrl, path, requestId: req.requestId });
+    const headers: string[] = [];
+    const { allow, retryAfter } = problem.extras;
+    if (allow !== undefined) headers.push('Allow', allow);
+    if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));
+    if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
+    respond(req, res, { status: problem.status, body, headers, type: PROBLEM_TYPE }, this.observer);
   }
 
   #problemOf(error: unknown, req: Exchange): Problem {
@@ -51,19 +54,9 @@ export class ProblemHandler {
 
   #log(error: unknown, req: Exchange, problem: string): void {
     const { requestId, operation } = req;
-    this.options.log.error(
+    this.services.log.error(
       { err: error, request_id: requestId, operation: operation?.name, problem },
       'a request failed',
     );
   }
-}
-
-export class MethodNotAllowed extends Problem {
-  constructor(readonly allow: string) {
-    super('method-not-allowed');
-  }
-}
-
-function allowOf(problem: Problem): string[] {
-  return problem instanceof MethodNotAllowed ? ['Allow', problem.allow] : [];
 }

@@ -3,13 +3,11 @@ import { Problem } from '@gwk/core/problems';
 import type { NextFunction, RequestHandler } from 'express';
 import type { RateLimiter, RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange } from '../http/exchange.js';
+import type { ApiConfig } from '../http/services.js';
+
+type RateLimits = Pick<ApiConfig, 'requestsPerMinute' | 'anonymousRequestsPerMinute'>;
 
 /** Limits requests per minute per key, or per address for requests without a key. */
-export interface RateLimits {
-  perKey: number;
-  anonymous: number;
-}
-
 export function rateLimit(limiter: RateLimiter, limits: RateLimits): RequestHandler {
   return (request, _res, next: NextFunction) => {
     const req = request as Exchange;
@@ -27,8 +25,8 @@ function judge(req: Exchange, rate: RateVerdict, next: NextFunction): void {
 /** Returns the subject that a request counts for, and its limit. */
 export function selectSubject(req: Exchange, limits: RateLimits): [subject: string, limit: number] {
   const { caller } = req;
-  if (caller) return [caller.keyId, caller.requestsPerMinute ?? limits.perKey];
-  return [`ip:${getNetwork(req.ip ?? '')}`, limits.anonymous];
+  if (caller) return [caller.keyId, caller.requestsPerMinute ?? limits.requestsPerMinute];
+  return [`ip:${getNetwork(req.ip ?? '')}`, limits.anonymousRequestsPerMinute];
 }
 
 /** Counts IPv6 addresses by their /64, because a client can use all addresses of its network. */

@@ -25,7 +25,7 @@ async function inspectRequest<T>(inspect: (req: Exchange, res: Reply) => T): Pro
     app,
     maxConnections: 100,
     clientError: (_, socket) => socket.destroy(),
-    lastResort: (_, __, res) => res.destroy(),
+    failed: (_, __, res) => res.destroy(),
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -90,7 +90,7 @@ test('survives a client that disconnects after an early answer', async () => {
     app,
     maxConnections: 100,
     clientError: (_, socket) => socket.destroy(),
-    lastResort: (_, __, res) => res.destroy(),
+    failed: (_, __, res) => res.destroy(),
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -110,7 +110,7 @@ test('closes new connections of an address above its limit', async () => {
     maxConnections: 100,
     maxConnectionsPerAddress: 3,
     clientError: (_, socket) => socket.destroy(),
-    lastResort: (_, __, res) => res.destroy(),
+    failed: (_, __, res) => res.destroy(),
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -18,7 +18,8 @@ interface ServerOptions {
   app: Express;
   /** Handles errors that Node reports before Express sees a request. */
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
-  lastResort: (error: unknown, req: Exchange, res: Reply) => void;
+  /** Handles every error of the app. */
+  failed: (error: unknown, req: Exchange, res: Reply) => void;
   maxConnections: number;
   /** Connections of one address (default: no limit). */
   maxConnectionsPerAddress?: number;
@@ -32,7 +33,7 @@ interface ServerOptions {
 export function createServer({
   app,
   clientError,
-  lastResort,
+  failed,
   maxConnections,
   maxConnectionsPerAddress,
 }: ServerOptions): http.Server {
@@ -53,7 +54,7 @@ export function createServer({
       const exchange = req as Exchange;
       const reply = res as Reply;
       // With a final handler, Express does not create one per request.
-      app(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
+      app(exchange, reply, (error: unknown) => failed(error, exchange, reply));
     },
   );
   limitConnections(server, maxConnections, maxConnectionsPerAddress);

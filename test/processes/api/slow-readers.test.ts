@@ -27,7 +27,7 @@ async function serve(handler: RequestHandler, silenceMs = IDLE_MS): Promise<void
     app: express().use(handler),
     maxConnections: 100,
     clientError: (_, socket) => socket.destroy(),
-    lastResort: (_, __, res) => res.destroy(),
+    failed: (_, __, res) => res.destroy(),
   });
   server.setTimeout(silenceMs);
   server.listen(0, '127.0.0.1');

@@ -1,15 +1,13 @@
 import { ManualClock } from '@gwk/test/support/clock';
 import type { Exchange, Reply } from './exchange.js';
 import { InFlight } from './in-flight.js';
-import { StallDetector } from './stall-detector.js';
 
 /** Enters a request at its arrival. `workingSince` is 0 while its body has not arrived. */
 function enterRequest(clock: ManualClock, workingSince: number): { clock: ManualClock; late: number } {
   const entered = { clock, late: 0 };
   const inFlight = new InFlight(
-    new StallDetector(clock),
     clock,
-    (req) => {
+    (_, req) => {
       entered.late++;
       inFlight.leave(req);
     },

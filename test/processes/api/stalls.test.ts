@@ -8,24 +8,21 @@ import { clientErrorHandler } from '@gwk/api/public-api/client-error';
 import type { Exchange, Reply } from '@gwk/api/http/exchange';
 import { InFlight } from '@gwk/api/http/in-flight';
 import { createServer } from '@gwk/api/public-api/server';
-import { StallDetector } from '@gwk/api/http/stall-detector';
 
 /** Responses of a process that was paused (stopped, or without CPU time) to clients that were in time. */
 const HEADERS_MS = 1_000;
 const verdict = { limit: 1, remaining: 1, resetAt: 0, allowed: true } as never;
 
 let server: Server;
-let detector: StallDetector;
 let inFlight: InFlight;
 let late: Exchange[];
 beforeEach(async () => {
-  detector = new StallDetector(processClock);
   late = [];
-  const giveUp = (req: Exchange, res: Reply): void => {
+  const giveUp = (_: unknown, req: Exchange, res: Reply): void => {
     late.push(req);
     res.destroy();
   };
-  inFlight = new InFlight(detector, processClock, giveUp, () => undefined);
+  inFlight = new InFlight(processClock, giveUp, () => undefined);
   const app = express();
   app.use((request, res) => {
     const req = request as Exchange;
@@ -40,14 +37,13 @@ beforeEach(async () => {
   server = createServer({
     app,
     maxConnections: 10,
-    clientError: clientErrorHandler('https://docs.example', () => verdict, detector),
-    lastResort: (_, __, res) => res.destroy(),
+    clientError: clientErrorHandler('https://docs.example', () => verdict, inFlight),
+    failed: (_, __, res) => res.destroy(),
   });
   server.headersTimeout = HEADERS_MS;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(async () => {
-  detector.stop();
   inFlight.stop();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
