@@ -3,7 +3,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { SecretRotationOut } from '@gwk/core/resources/webhook';
-import { makeRecordId } from '../http/idempotency/record-id.js';
+import { makeRecordId } from '../http/idempotency/store.js';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { sharedApi } from '@gwk/test/support/api/open-api';

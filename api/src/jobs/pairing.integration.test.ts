@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { emit, instanceEvent } from '../events/emit.js';
-import { expireAnswerCode, IdempotencyStore } from '../http/idempotency/store.js';
+import { IdempotencyStore } from '../http/idempotency/store.js';
 import { expireEventCode } from '../instances/pairing/engine-updates.js';
 import { pairingJob } from './pairing.js';
 
@@ -51,8 +51,11 @@ test('removes an expired code from idempotency records: a replay answers with th
   const begun = await store.begin(request);
   if (begun.kind !== 'fresh') throw new Error(begun.kind);
   const bodyAfter = { state: 'pairing', qr: null };
-  await expireAnswerCode(database, sealer, { ...begun.mark, bodyAfter, expiresAt: inMs(-1) });
-  await store.complete(begun.mark, { status: 200, body: { state: 'pairing', qr: { code: 'marker' } } });
+  await store.complete(begun.mark, {
+    status: 200,
+    body: { state: 'pairing', qr: { code: 'marker' } },
+    expiring: { at: inMs(-1), bodyAfter },
+  });
   expect(await store.begin(request)).toMatchObject({ kind: 'replay', body: { qr: { code: 'marker' } } });
   await pass();
   expect(await store.begin(request)).toMatchObject({ kind: 'replay', status: 200, body: bodyAfter });

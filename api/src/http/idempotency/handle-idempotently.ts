@@ -1,12 +1,6 @@
 import { Problem } from '@gwk/core/problems';
 import { maySee } from '../../accounts/caller.js';
-import {
-  expireAnswerCode,
-  hashBodyWithAllKeys,
-  readIdempotencyKey,
-  type BeginResult,
-  type Mark,
-} from './store.js';
+import { hashBodyWithAllKeys, readIdempotencyKey, type BeginResult, type Mark } from './store.js';
 import { formatEtag } from '../etag.js';
 import type { Call, Operation } from '../operation.js';
 import type { Answer } from '../respond.js';
@@ -32,7 +26,7 @@ export async function handleIdempotently(
     ...hashBodyWithAllKeys(services.sealer, call.caller.accountId, { params: call.params, body: call.body }),
     instanceId: call.params['instance_id'] ?? null,
   });
-  if (begun.kind !== 'fresh' && begun.kind !== 'resumed') return answerFrom(begun, operation, call);
+  if (!('mark' in begun)) return answerFrom(begun, operation, call);
   const marked = { ...call, resourceId: begun.resourceId, resumed: begun.kind === 'resumed' };
   return runMarked(operation, marked, begun.mark, services);
 }
@@ -43,6 +37,9 @@ async function runMarked(
   mark: Mark,
   services: Services,
 ): Promise<Answer> {
+  const { idempotency, log } = services;
+  const warn = (message: string) => (error: unknown) =>
+    log.warn({ err: error, request_id: call.requestId }, message);
   let answer: Answer;
   try {
     answer = await operation.handle(call);
@@ -50,35 +47,18 @@ async function runMarked(
     // A refusal leaves nothing behind, so the key becomes free. After any other error a resource may exist: the mark keeps
     // its id for the retry, and only its lock ends.
     const refused = error instanceof Problem && error.status < 500;
-    const { idempotency } = services;
-    await (refused ? idempotency.abandon(mark) : idempotency.release(mark)).catch((fault: unknown) =>
-      services.log.warn(
-        { err: fault, request_id: call.requestId },
-        'idempotency mark not released; it expires by itself',
-      ),
+    await (refused ? idempotency.abandon(mark) : idempotency.release(mark)).catch(
+      warn('idempotency mark not released; it expires by itself'),
     );
     throw error;
   }
   // The work is done: without a stored answer a retry finds the resource by its id.
-  await keep(mark, answer, services).catch((fault: unknown) =>
-    services.log.warn({ err: fault, request_id: call.requestId }, 'answer not stored for retries'),
-  );
+  await idempotency.complete(mark, answer).catch(warn('answer not stored for retries'));
   return answer;
 }
 
-/** Stores the answer, and the body that replaces it when the code in it expires. */
-async function keep(mark: Mark, answer: Answer, { db, sealer, idempotency }: Services): Promise<void> {
-  const { expiring } = answer;
-  // First, so that a crash in between leaves no code without an expiry.
-  if (expiring) {
-    const { at: expiresAt, bodyAfter } = expiring;
-    await expireAnswerCode(db, sealer, { ...mark, bodyAfter, expiresAt });
-  }
-  await idempotency.complete(mark, { status: answer.status, body: answer.body });
-}
-
 async function answerFrom(
-  begun: Exclude<BeginResult, { kind: 'fresh' | 'resumed' }>,
+  begun: Exclude<BeginResult, { mark: Mark }>,
   operation: Operation,
   call: Call,
 ): Promise<Answer> {

@@ -3,13 +3,14 @@ import { newUuid } from '@gwk/core/ids';
 import { Sealer } from '@gwk/core/encryption';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../../database/database.js';
-import { makeRecordId, type RequestName } from './record-id.js';
 import {
   hashBodyWithAllKeys,
   IdempotencyStore,
+  makeRecordId,
   readIdempotencyKey,
   type BeginResult,
   type Mark,
+  type RequestName,
 } from './store.js';
 
 let testDatabase: TestDatabase;

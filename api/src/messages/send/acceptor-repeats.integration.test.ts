@@ -7,7 +7,7 @@ import {
   type Send,
   type World,
 } from '@gwk/test/support/api/acceptance';
-import { makeRecordId } from '../../http/idempotency/record-id.js';
+import { makeRecordId } from '../../http/idempotency/store.js';
 import type { Acceptor } from './acceptor.js';
 import { SEND_ROUTE } from './gather.js';
 

@@ -7,7 +7,7 @@ export interface LookupKeys {
   accountId: string;
   instanceId: string;
   recipient: Recipient;
-  /** Id of the idempotency record (http/idempotency/record-id.ts); null without an `Idempotency-Key`. */
+  /** Id of the idempotency record (http/idempotency/store.ts); null without an `Idempotency-Key`. */
   recordId: string | null;
   /** Keyed digest of instance and text, in hex; the mass-send block counts by it. Null without text. */
   fingerprint: string | null;

@@ -4,8 +4,12 @@ import { normaliseText } from '@gwk/core/policy/mass-block';
 import { Problem } from '@gwk/core/problems';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
-import { makeRecordId } from '../../http/idempotency/record-id.js';
-import { hashBodyWithAllKeys, readIdempotencyKey, RESPONSE_COLUMN } from '../../http/idempotency/store.js';
+import {
+  hashBodyWithAllKeys,
+  makeRecordId,
+  readIdempotencyKey,
+  RESPONSE_COLUMN,
+} from '../../http/idempotency/store.js';
 import { sealContent } from '../content.js';
 import { messageOut, UNSENT } from '../view.js';
 import { newWaMessageId } from '../wa-message-id.js';
