@@ -508,163 +508,6 @@ BEGIN
   RETURN ids;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
-LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
-AS $$
-BEGIN
-  UPDATE outbox o SET head = true, head_since = now()
-  FROM unnest(conversations) AS c(id)
-  CROSS JOIN LATERAL (
-    SELECT e.message_id, e.head FROM outbox e
-    WHERE e.conversation_id = c.id AND e.seq >> 4 IS NOT NULL
-    ORDER BY e.seq >> 4, e.seq LIMIT 1
-  ) AS next
-  WHERE o.message_id = next.message_id AND NOT next.head;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_emit(
-  ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
-  timestamps timestamptz[], data bytea[]
-) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-  deliveries integer;
-BEGIN
-  INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
-  SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
-
-  WITH matching AS (
-    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
-    FROM unnest(ids, account_ids, instance_ids, types, by_default)
-      AS e(event_id, account_id, instance_id, type, is_default)
-    JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
-    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.is_default))
-      AND (e.instance_id IS NULL
-        OR NOT EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = d.id)
-        OR EXISTS (SELECT FROM webhook_endpoint_instances r
-                   WHERE r.endpoint_id = d.id AND r.instance_id = e.instance_id))
-  ), logged AS (
-    INSERT INTO webhook_deliveries
-      (id, account_id, endpoint_id, event_id, instance_id, event_type, status, next_attempt_at, created_at)
-    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM matching
-  )
-  INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
-  SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
-  GET DIAGNOSTICS deliveries = ROW_COUNT;
-  RETURN deliveries;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_emit_items(events jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM gwk_emit(
-    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
-    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
-    array_agg(decode(e.data, 'base64') ORDER BY e.id))
-  FROM jsonb_to_recordset(events) AS e(
-    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
-    data text)
-  WHERE e.message_id = ANY (changed)
-  HAVING count(*) > 0;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_update_messages(changes jsonb, events jsonb) RETURNS uuid[]
-LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
-AS $$
-DECLARE
-  ids uuid[] := ARRAY(SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid));
-  queued uuid[] := ARRAY(
-    SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text) WHERE c.queue <> 'keep');
-  updated uuid[];
-  finished uuid[];
-  headless uuid[];
-  lowest uuid;
-  highest uuid;
-BEGIN
-  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(ids) AS s;
-  IF queued <> '{}' THEN
-    PERFORM gwk_lock_conversations(queued);
-  END IF;
-
-  updated := ARRAY(
-    SELECT m.id FROM messages m
-    JOIN jsonb_to_recordset(changes) AS c(id uuid, version integer) ON c.id = m.id
-    WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
-    ORDER BY m.id FOR NO KEY UPDATE OF m);
-
-  UPDATE messages m
-  SET status = c.status, sent_at = c.sent_at, delivered_at = c.delivered_at, read_at = c.read_at,
-    failed_at = c.failed_at, error_code = c.error_code, error_message = c.error_message,
-    rendered_as = c.rendered_as, played = c.played, version = m.version + 1, updated_at = now()
-  FROM jsonb_populate_recordset(NULL::messages, changes) AS c
-  WHERE m.id = c.id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
-
-  IF queued <> '{}' THEN
-    WITH removed AS (
-      DELETE FROM outbox o
-      USING jsonb_to_recordset(changes) AS c(id uuid, queue text)
-      WHERE o.message_id = c.id AND c.queue = 'finish' AND c.id = ANY (updated)
-      RETURNING o.conversation_id, o.head
-    )
-    SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO headless FROM removed g;
-    PERFORM gwk_promote_heads(headless);
-
-    IF changes @> '[{"queue": "return"}]' THEN
-      UPDATE outbox o
-      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
-        attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
-      FROM jsonb_to_recordset(changes) AS c(id uuid, queue text, status text)
-      WHERE o.message_id = c.id AND c.queue = 'return' AND c.id = ANY (updated);
-    END IF;
-
-    finished := ARRAY(
-      SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text)
-      WHERE c.queue = 'finish' AND c.id = ANY (updated));
-    UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
-
-    IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
-      UPDATE menus n SET sent_at = m.sent_at FROM messages m
-      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
-        AND m.id BETWEEN lowest AND highest
-        AND m.sent_at IS NOT NULL;
-      DELETE FROM menus n USING messages m
-      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
-        AND m.id BETWEEN lowest AND highest
-        AND m.status = 'failed' AND m.error_code <> 'timeout';
-    END IF;
-  END IF;
-
-  PERFORM gwk_emit_items(events, updated);
-  RETURN updated;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_record_outcomes(
-  instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
-) RETURNS TABLE (refusals text[], updated uuid[], waiting boolean[])
-LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
-AS $$
-BEGIN
-  refusals := gwk_fence(instance_ids, epochs, holders);
-  SELECT COALESCE(jsonb_agg(c.change), '[]') INTO changes
-  FROM jsonb_array_elements(changes) AS c(change)
-  CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, id uuid, held boolean)
-  WHERE refusals[r.place] IS DISTINCT FROM 'fenced' AND (NOT r.held OR EXISTS (
-    SELECT FROM outbox o
-    WHERE o.message_id = r.id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
-      AND o.claim_epoch = epochs[r.place] AND o.claim_holder = holders[r.place]));
-  updated := gwk_update_messages(changes, events);
-  waiting := ARRAY(
-    SELECT EXISTS (
-      SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
-    FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
-    ORDER BY i.place);
-  RETURN NEXT;
-END $$;
-
 CREATE OR REPLACE FUNCTION gwk_renew_leases(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
 RETURNS text[]
 LANGUAGE plpgsql
@@ -776,6 +619,50 @@ BEGIN
   WHERE w.value IS NOT NULL
   ON CONFLICT (instance_id, type, key) DO UPDATE SET value_sealed = EXCLUDED.value_sealed;
   RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_emit(
+  ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
+  timestamps timestamptz[], data bytea[]
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  deliveries integer;
+BEGIN
+  INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
+  SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
+
+  WITH matching AS (
+    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
+    FROM unnest(ids, account_ids, instance_ids, types, by_default)
+      AS e(event_id, account_id, instance_id, type, is_default)
+    JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
+    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.is_default))
+      AND (e.instance_id IS NULL
+        OR NOT EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = d.id)
+        OR EXISTS (SELECT FROM webhook_endpoint_instances r
+                   WHERE r.endpoint_id = d.id AND r.instance_id = e.instance_id))
+  ), logged AS (
+    INSERT INTO webhook_deliveries
+      (id, account_id, endpoint_id, event_id, instance_id, event_type, status, next_attempt_at, created_at)
+    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM matching
+  )
+  INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
+  SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
+  GET DIAGNOSTICS deliveries = ROW_COUNT;
+  RETURN deliveries;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_emit_items(events jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM gwk_emit(
+    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
+    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
+    array_agg(decode(e.data, 'base64') ORDER BY e.id))
+  FROM jsonb_to_recordset(events) AS e(
+    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
+    data text)
+  WHERE e.message_id = ANY (changed)
+  HAVING count(*) > 0;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_events_of_account(account uuid, type_filter text, low uuid, high uuid, max_rows integer)
@@ -1296,6 +1183,22 @@ CREATE OR REPLACE FUNCTION gwk_expired_partitions(parent text, before_day date) 
   ORDER BY c.relname
 $$;
 
+CREATE OR REPLACE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  UPDATE outbox o SET head = true, head_since = now()
+  FROM unnest(conversations) AS c(id)
+  CROSS JOIN LATERAL (
+    SELECT e.message_id, e.head FROM outbox e
+    WHERE e.conversation_id = c.id AND e.seq >> 4 IS NOT NULL
+    ORDER BY e.seq >> 4, e.seq LIMIT 1
+  ) AS next
+  WHERE o.message_id = next.message_id AND NOT next.head;
+END $$;
+
 CREATE OR REPLACE FUNCTION gwk_release_scheduled(message_ids uuid[], new_times timestamptz[])
 RETURNS TABLE (instance_id uuid, message_id uuid)
 LANGUAGE plpgsql
@@ -1515,19 +1418,6 @@ BEGIN
   END IF;
   PERFORM gwk_emit_items(event, ARRAY[message]);
   RETURN true;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_fail_unattempted(changes jsonb, events jsonb) RETURNS uuid[]
-LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
-AS $$
-BEGIN
-  PERFORM gwk_lock_conversations(ARRAY(SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid)));
-  SELECT coalesce(jsonb_agg(c.change), '[]') INTO changes
-  FROM jsonb_array_elements(changes) AS c(change)
-  JOIN outbox o ON o.message_id = (c.change ->> 'id')::uuid AND o.attempted_at IS NULL;
-  RETURN gwk_update_messages(changes, events);
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_failed_messages(account uuid, instance_filter uuid[], low uuid, high uuid, max_rows integer)
@@ -2097,6 +1987,90 @@ BEGIN
     END IF;
     written := NULL;
   END;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_update_messages(
+  instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
+) RETURNS TABLE (updated uuid[], refusals text[], waiting boolean[])
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  ids uuid[] := ARRAY(SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid));
+  queued uuid[] := ARRAY(
+    SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text) WHERE c.queue <> 'keep');
+  finished uuid[];
+  headless uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  refusals := gwk_fence(instance_ids, epochs, holders);
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(ids) AS s;
+  IF queued <> '{}' THEN
+    PERFORM gwk_lock_conversations(queued);
+  END IF;
+
+  updated := ARRAY(
+    SELECT m.id FROM messages m
+    JOIN jsonb_to_recordset(changes) AS c(id uuid, version integer, place integer, needs text) ON c.id = m.id
+    WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+      AND refusals[c.place] IS DISTINCT FROM 'fenced' AND (c.needs IS NULL OR EXISTS (
+        SELECT FROM outbox o
+        WHERE o.message_id = c.id AND CASE c.needs
+          WHEN 'claim' THEN o.state = 'claimed' AND o.claim_epoch = epochs[c.place] AND o.claim_holder = holders[c.place]
+          ELSE o.attempted_at IS NULL END))
+    ORDER BY m.id FOR NO KEY UPDATE OF m);
+
+  UPDATE messages m
+  SET status = c.status, sent_at = c.sent_at, delivered_at = c.delivered_at, read_at = c.read_at,
+    failed_at = c.failed_at, error_code = c.error_code, error_message = c.error_message,
+    rendered_as = c.rendered_as, played = c.played, version = m.version + 1, updated_at = now()
+  FROM jsonb_populate_recordset(NULL::messages, changes) AS c
+  WHERE m.id = c.id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
+
+  IF queued <> '{}' THEN
+    WITH removed AS (
+      DELETE FROM outbox o
+      USING jsonb_to_recordset(changes) AS c(id uuid, queue text)
+      WHERE o.message_id = c.id AND c.queue = 'finish' AND c.id = ANY (updated)
+      RETURNING o.conversation_id, o.head
+    )
+    SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO headless FROM removed g;
+    PERFORM gwk_promote_heads(headless);
+
+    IF changes @> '[{"queue": "return"}]' THEN
+      UPDATE outbox o
+      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
+        attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
+      FROM jsonb_to_recordset(changes) AS c(id uuid, queue text, status text)
+      WHERE o.message_id = c.id AND c.queue = 'return' AND c.id = ANY (updated);
+    END IF;
+
+    finished := ARRAY(
+      SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text)
+      WHERE c.queue = 'finish' AND c.id = ANY (updated));
+    UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
+
+    IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
+      UPDATE menus n SET sent_at = m.sent_at FROM messages m
+      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
+        AND m.id BETWEEN lowest AND highest
+        AND m.sent_at IS NOT NULL;
+      DELETE FROM menus n USING messages m
+      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
+        AND m.id BETWEEN lowest AND highest
+        AND m.status = 'failed' AND m.error_code <> 'timeout';
+    END IF;
+  END IF;
+
+  PERFORM gwk_emit_items(events, updated);
+  waiting := ARRAY(
+    SELECT EXISTS (
+      SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
+    FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
+    ORDER BY i.place);
+  RETURN NEXT;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_deliveries_of_endpoint(

@@ -59,38 +59,11 @@ export class Outcomes {
   }
 
   async #recordAll(items: readonly OutcomeItem[]): Promise<Recorded[]> {
-    const callers = [
-      items.map((item) => item.instanceId),
-      items.map((item) => item.epoch),
-      items.map((item) => item.holder),
-    ] as const;
     const facts = await this.#factsOf(items);
-    const updates = groupUpdates(items, facts);
-    let recorded: Recorded[] | undefined;
-    const write = async (changes: string, events: string): Promise<ReadonlySet<string>> => {
-      const [row] = await this.deps.database.$queryRaw<
-        { refusals: LeaseRefusal[]; updated: string[]; waiting: boolean[] }[]
-      >`
-        SELECT * FROM gwk_record_outcomes(${callers[0]}::uuid[], ${callers[1]}::integer[], ${callers[2]}::uuid[],
-          ${changes}::jsonb, ${events}::jsonb)`;
-      const { refusals, updated, waiting } = row!;
-      recorded = refusals.map((refusal, index) => ({ refusal, waiting: waiting[index]! }));
-      return new Set(updated);
-    };
-    const refused = ({ place }: MessageUpdates): boolean => recorded?.[place - 1]?.refusal === 'fenced';
-    const holds = (place: number, row: MessageRow): boolean => {
-      const item = items[place - 1]!;
-      return row.claimEpoch === item.epoch && row.claimHolder === item.holder;
-    };
-    const changed = (row: MessageRow): void => this.known.remember(row);
-    await applyStatusUpdates(
-      this.deps,
-      { messages: updates, facts, hasClaim: holds, isRefused: refused, onChanged: changed },
-      write,
-    );
-    // A batch without changes verifies its leases too.
-    if (!recorded) await write('[]', '[]');
-    return recorded!;
+    const messages = groupUpdates(items, facts);
+    const { changed, answers } = await applyStatusUpdates(this.deps, { messages, facts, callers: items });
+    for (const row of changed) this.known.remember(row);
+    return answers;
   }
 
   /** Reads the facts of messages that are not cached; a batch of cached messages needs one statement only. */

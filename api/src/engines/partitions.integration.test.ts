@@ -40,7 +40,6 @@ test('claim, build, lookup and outcome of a message open only the partition of i
     place: 1,
     id,
     version: 3,
-    held: false,
     status: 'sent',
     played: false,
     queue: 'finish',
@@ -55,7 +54,7 @@ test('claim, build, lookup and outcome of a message open only the partition of i
       [...caller, [id]],
     ],
     facts: ['SELECT gwk_message_facts($1)', [[id]]],
-    outcome: [`SELECT gwk_record_outcomes($1, $2, $3, $4, '[]')`, [...caller, JSON.stringify([change])]],
+    outcome: [`SELECT gwk_update_messages($1, $2, $3, $4, '[]')`, [...caller, JSON.stringify([change])]],
   };
   expect(await listOpened(calls)).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
   expect(await internalApi.world.database.message.findUnique({ where: { id } })).toMatchObject({

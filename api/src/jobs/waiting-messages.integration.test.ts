@@ -255,7 +255,7 @@ function interrupted(deps: JobDependencies, before: () => Promise<unknown>): Job
       const value: unknown = Reflect.get(target, name);
       if (name !== '$queryRaw') return value;
       return async (sql: TemplateStringsArray, ...values: unknown[]): Promise<unknown> => {
-        if (sql.join('').includes('gwk_fail_unattempted')) await before();
+        if (sql.join('').includes('gwk_update_messages')) await before();
         return target.$queryRaw(sql, ...values);
       };
     },

@@ -1,7 +1,7 @@
 import { decideWaiting, type FailureCode, type InstanceState } from '@gwk/core/states';
 import { finishOptOut } from '../contacts/contacts.js';
 import { toFields } from '../database/model-columns.js';
-import { applyStatusUpdates, failMessages, type MessageUpdates } from '../messages/apply-status.js';
+import { failMessages } from '../messages/apply-status.js';
 import { NOTHING, passBatches, type Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
@@ -119,26 +119,13 @@ export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs:
         SELECT message_id FROM outbox
         WHERE head AND attempted_at <= now() - ${unconfirmedTimeoutMs}::double precision * interval '1 millisecond'
         LIMIT ${GROUP}::integer`;
-      const updates = rows.map(({ message_id }) => timedOut(message_id));
-      let amount = 0;
-      await applyStatusUpdates(
-        { database: db, sealer },
-        { messages: updates, hasClaim: () => true },
-        async (changes, events) => {
-          const [row] = await db.$queryRaw<{ made: string[] }[]>`
-          SELECT gwk_update_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
-          amount += row!.made.length;
-          return new Set(row!.made);
-        },
-      );
+      const ids = rows.map(({ message_id }) => message_id);
+      const error = { code: 'timeout', message: null } as const;
+      const wasAttempted = (row: { attemptedAt: Date | null }): boolean => row.attemptedAt !== null;
+      const amount = await failMessages({ database: db, sealer }, ids, error, wasAttempted);
       return { amount, more: amount === GROUP };
     },
   };
-}
-
-function timedOut(messageId: string): MessageUpdates {
-  const error = { code: 'timeout' as const, message: null };
-  return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date().toISOString(), error }] };
 }
 
 const CONTACTS = 20;

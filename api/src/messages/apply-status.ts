@@ -1,10 +1,12 @@
 import type { Sealer } from '@gwk/core/encryption';
+import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { FailureCode } from '@gwk/core/states';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Queryable } from '../database/database.js';
 import { selectFields, toColumn } from '../database/model-columns.js';
 import { Prisma } from '../generated/prisma/client.js';
+import type { LeaseRefusal } from '../engines/refusal.js';
 import { eventItem } from '../events/emit.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { keepContexts, readContexts, type TraceContext } from '../platform/trace-contexts.js';
@@ -34,99 +36,130 @@ export interface MessageUpdates {
 
 const MAX_ATTEMPTS = 10;
 
-/** Writes changes and returns the ids of the changed messages. The others are decided again. */
-type WriteChanges = (changes: string, events: string) => Promise<ReadonlySet<string>>;
-
 interface StatusUpdateBatch {
   messages: readonly MessageUpdates[];
   /** The rows of the messages, if they have been read already. */
   facts?: readonly MessageRow[];
-  /** Whether the caller at this place holds the claim of the message. */
-  hasClaim: (place: number, row: MessageRow) => boolean;
-  /** Whether the last write has rejected the message for good, so that it is not retried. */
-  isRefused?: (message: MessageUpdates) => boolean;
-  /** Receives the new state of each changed message. */
-  onChanged?: (row: MessageRow) => void;
+  /** The engines that report the updates, by place from 1; none for a job. */
+  callers?: readonly Reporter[];
+  /** Whether a job may fail the message. */
+  mayFail?: (row: MessageFacts) => boolean;
+}
+
+type Reporter = LeaseIdentity & { instanceId: string };
+
+interface WrittenUpdates {
+  updated: string[];
+  refusals: LeaseRefusal[] | null;
+  waiting: boolean[];
+}
+
+interface AppliedUpdates {
+  /** The new state of each changed message. */
+  changed: MessageRow[];
+  /** For each caller: its refusal, and whether its instance has messages to claim. */
+  answers: { refusal: LeaseRefusal; waiting: boolean }[];
 }
 
 /**
  * Reads messages, decides by pure functions and writes. The write leaves out messages that have changed since they were
- * read; these are read and decided again. So no lock waits for this process.
+ * read; these are read and decided again. So no lock waits for this process. A batch of engines without changes verifies
+ * its leases too.
  * @throws if messages still change after 10 attempts
  */
 export async function applyStatusUpdates(
   deps: StatusDependencies,
-  { messages, facts, hasClaim, isRefused, onChanged }: StatusUpdateBatch,
-  write: WriteChanges,
-): Promise<void> {
-  let remaining = messages;
-  let knownFacts = facts;
-  for (let attempt = 1; remaining.length > 0; attempt++) {
-    if (attempt > MAX_ATTEMPTS) throw new Error(`messages still change after ${MAX_ATTEMPTS} attempts`);
-    const rows = knownFacts ?? (await readFacts(deps.database, idsOf(remaining)));
-    knownFacts = undefined;
-    const decisions = decideAll(rows, remaining, hasClaim);
-    if (decisions.length === 0) return;
-    const spans = tracing.on ? await traceChanges(deps.database, decisions) : [];
-    const changedIds = await write(changesJson(decisions), eventsJson(deps.sealer, decisions)).finally(() =>
-      spans.forEach((span) => span.end()),
-    );
+  batch: StatusUpdateBatch,
+): Promise<AppliedUpdates> {
+  const { callers = [] } = batch;
+  const applied: AppliedUpdates = { changed: [], answers: [] };
+  let { messages: remaining, facts } = batch;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const rows = facts ?? (await readFacts(deps.database, idsOf(remaining)));
+    facts = undefined;
+    const decisions = decideAll(rows, remaining, batch);
+    if (decisions.length === 0 && (attempt > 1 || callers.length === 0)) return applied;
+    const { updated, refusals, waiting } = await writeChanges(deps, callers, decisions);
+    applied.answers = waiting.map((isWaiting, index) => ({ refusal: refusals![index]!, waiting: isWaiting }));
+    const changedIds = new Set(updated);
     for (const { message, before, change } of decisions) {
       if (!changedIds.has(message.messageId)) continue;
       messageMetrics.advanced(before, change.facts);
-      onChanged?.({ ...change.facts, now: before.now, version: before.version + 1 });
+      applied.changed.push({ ...change.facts, now: before.now, version: before.version + 1 });
     }
     remaining = decisions
       .map(({ message }) => message)
-      .filter((message) => !changedIds.has(message.messageId) && !isRefused?.(message));
+      .filter(({ messageId, place }) => !changedIds.has(messageId) && refusals?.[place - 1] !== 'fenced');
+    if (remaining.length === 0) return applied;
+  }
+  throw new Error(`messages still change after ${MAX_ATTEMPTS} attempts`);
+}
+
+async function writeChanges(
+  { database, sealer }: StatusDependencies,
+  callers: readonly Reporter[],
+  decisions: readonly StatusDecision[],
+): Promise<WrittenUpdates> {
+  const spans = tracing.on ? await traceChanges(database, decisions) : [];
+  try {
+    const [written] = await database.$queryRaw<[WrittenUpdates]>`
+      SELECT * FROM gwk_update_messages(
+        ${callers.map(({ instanceId }) => instanceId)}::uuid[], ${callers.map(({ epoch }) => epoch)}::integer[],
+        ${callers.map(({ holder }) => holder)}::uuid[],
+        ${changesJson(decisions)}::jsonb, ${eventsJson(sealer, decisions)}::jsonb)`;
+    return written;
+  } finally {
+    spans.forEach((span) => span.end());
   }
 }
 
 /**
- * Fails messages that wait, also if an engine has claimed them. Messages that may have been sent are not changed: the
- * write checks that under the lock of the conversation.
- * @param mayFail a further condition
+ * Fails messages that wait, also if an engine has claimed them. The write checks under the lock of the conversation that
+ * a message decided as unattempted still is.
+ * @param mayFail by default messages that cannot have been sent
  * @returns the number of failed messages
  */
 export async function failMessages(
   deps: StatusDependencies,
   messageIds: readonly string[],
   error: { code: FailureCode; message: string | null },
-  mayFail: (row: MessageFacts) => boolean = () => true,
+  mayFail = (row: MessageFacts): boolean => row.attemptedAt === null,
 ): Promise<number> {
-  let amount = 0;
   const messages = messageIds.map((messageId): MessageUpdates => {
     return { place: 1, messageId, updates: [{ kind: 'failed', at: new Date().toISOString(), error }] };
   });
-  const isUnattempted = (_: number, row: MessageRow): boolean => row.attemptedAt === null && mayFail(row);
-  await applyStatusUpdates(deps, { messages, hasClaim: isUnattempted }, async (changes, events) => {
-    const [row] = await deps.database.$queryRaw<{ made: string[] }[]>`
-      SELECT gwk_fail_unattempted(${changes}::jsonb, ${events}::jsonb) AS made`;
-    amount += row!.made.length;
-    return new Set(row!.made);
-  });
-  return amount;
+  const { changed } = await applyStatusUpdates(deps, { messages, mayFail });
+  return changed.length;
 }
 
 interface StatusDecision {
   message: MessageUpdates;
   before: MessageRow & ClaimedFacts;
   change: StatusChange;
+  /** Condition of the change (gwk_update_messages). */
+  needs: 'claim' | 'unattempted' | null;
 }
 
 function decideAll(
   rows: readonly MessageRow[],
   messages: readonly MessageUpdates[],
-  hasClaim: StatusUpdateBatch['hasClaim'],
+  { callers = [], mayFail = () => false }: StatusUpdateBatch,
 ): StatusDecision[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const decisions: StatusDecision[] = [];
   for (const message of messages) {
     const row = byId.get(message.messageId);
     if (!row) continue;
-    const before = { ...row, claimedByCaller: hasClaim(message.place, row) };
+    const caller = callers[message.place - 1];
+    const claimedByCaller = caller
+      ? row.claimEpoch === caller.epoch && row.claimHolder === caller.holder
+      : mayFail(row);
+    const before = { ...row, claimedByCaller };
     const change = decideStatus(before, message.updates, row.now);
-    if (change) decisions.push({ message, before, change });
+    if (!change) continue;
+    const unclaimed = row.attemptedAt === null ? 'unattempted' : null;
+    const needs = !change.needsClaim ? null : caller ? 'claim' : unclaimed;
+    decisions.push({ message, before, change, needs });
   }
   return decisions;
 }
@@ -183,9 +216,9 @@ const idsOf = (messages: readonly MessageUpdates[]): Prisma.Sql =>
 const SET_COLUMNS = SET_FIELDS.map((field) => [toColumn(field), field] as const);
 
 function changesJson(decisions: readonly StatusDecision[]): string {
-  const changes = decisions.map(({ message: { place }, before: { id, version }, change }) => {
-    const { facts, queue, needsClaim } = change;
-    const columns: Record<string, unknown> = { place, id, version, held: needsClaim, queue };
+  const changes = decisions.map(({ message: { place }, before: { id, version }, change, needs }) => {
+    const { facts, queue } = change;
+    const columns: Record<string, unknown> = { place, id, version, needs, queue };
     for (const [column, field] of SET_COLUMNS) columns[column] = facts[field];
     return columns;
   });

@@ -1,10 +1,17 @@
 -- Applies changes with their events if the message still has the version that was decided on. The caller decides the
 -- others again. Returns the updated messages.
--- changes: columns of messages by name (id, version, and all that the UPDATE sets), and queue.
+-- instance_ids, epochs, holders: the engines that report changes; none for a job. Changes of fenced engines are left
+-- out; those of a deleted instance are applied, because its messages have left.
+-- changes: columns of messages by name (id, version, and all that the UPDATE sets), place, needs and queue.
+-- place: the engine that reports the change, from 1.
+-- needs: 'claim' (the engine holds the message claimed), 'unattempted' (no engine has started to send it), or NULL.
 -- queue: 'keep', 'finish' (remove the entry, promote the next one, delete the content after 24 h) or 'return' (back to
 -- waiting at its position; never attempted if `queued` again).
 -- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
-CREATE OR REPLACE FUNCTION gwk_update_messages(changes jsonb, events jsonb) RETURNS uuid[]
+-- waiting: whether the instance of each engine has something to claim.
+CREATE OR REPLACE FUNCTION gwk_update_messages(
+  instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
+) RETURNS TABLE (updated uuid[], refusals text[], waiting boolean[])
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
@@ -14,12 +21,12 @@ DECLARE
   -- Most changes are receipts, which do not touch the queue: they skip its locks and lookups.
   queued uuid[] := ARRAY(
     SELECT c.id FROM jsonb_to_recordset(changes) AS c(id uuid, queue text) WHERE c.queue <> 'keep');
-  updated uuid[];
   finished uuid[];
   headless uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
+  refusals := gwk_fence(instance_ids, epochs, holders);
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(ids) AS s;
   IF queued <> '{}' THEN
     PERFORM gwk_lock_conversations(queued);
@@ -27,8 +34,13 @@ BEGIN
 
   updated := ARRAY(
     SELECT m.id FROM messages m
-    JOIN jsonb_to_recordset(changes) AS c(id uuid, version integer) ON c.id = m.id
+    JOIN jsonb_to_recordset(changes) AS c(id uuid, version integer, place integer, needs text) ON c.id = m.id
     WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+      AND refusals[c.place] IS DISTINCT FROM 'fenced' AND (c.needs IS NULL OR EXISTS (
+        SELECT FROM outbox o
+        WHERE o.message_id = c.id AND CASE c.needs
+          WHEN 'claim' THEN o.state = 'claimed' AND o.claim_epoch = epochs[c.place] AND o.claim_holder = holders[c.place]
+          ELSE o.attempted_at IS NULL END))
     ORDER BY m.id FOR NO KEY UPDATE OF m);
 
   UPDATE messages m
@@ -76,5 +88,10 @@ BEGIN
   END IF;
 
   PERFORM gwk_emit_items(events, updated);
-  RETURN updated;
+  waiting := ARRAY(
+    SELECT EXISTS (
+      SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
+    FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
+    ORDER BY i.place);
+  RETURN NEXT;
 END $$;
