@@ -4,7 +4,7 @@ import { resolvePolicy } from '@gwk/core/policy/policy';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { openBuilt, sealBuilt, sealMenu } from '../messages/content.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { fence } from './fence.js';
+import { fence, leaseArrays } from './fence.js';
 import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
@@ -71,8 +71,7 @@ export class BuiltMessages {
     for (const { messageId, renderedAs } of items) if (renderedAs !== null) this.known.forget(messageId);
     const rows = await database.$queryRaw<BuiltRow[]>`
       SELECT * FROM gwk_store_built(
-        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
-        ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.messageId)}::uuid[],
+        ${leaseArrays(items)}, ${items.map((item) => item.messageId)}::uuid[],
         ${items.map((item) => sealBuilt(sealer, item.instanceId, item.built))}::bytea[],
         ${items.map((item) => item.renderedAs)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
     return rows.map(({ place, refusal, held, existing }) => {

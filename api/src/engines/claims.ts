@@ -12,6 +12,7 @@ import { FACT_FIELDS } from '../messages/decide-status.js';
 import { readQuotes } from '../messages/quotes.js';
 import { readContexts } from '../platform/trace-contexts.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { leaseArrays } from './fence.js';
 import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
@@ -95,8 +96,7 @@ export class Claims {
     // The function comes first, because Postgres shows only the start of a statement (pg_stat_activity).
     const rows = await this.deps.database.$queryRaw<ClaimRow[]>`
       WITH c AS (SELECT * FROM gwk_claim_messages(
-        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
-        ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.number)}::bigint[],
+        ${leaseArrays(items)}, ${items.map((item) => item.number)}::bigint[],
         ${items.map((item) => item.repeated)}::boolean[],
         ${items.map((item) => item.claimId)}::uuid[], ${items.map((item) => item.limit)}::integer[]))
       SELECT ${selectFields(NAMED, 'c')}, ${selectFields(MESSAGE, '(c.message)')} FROM c`;

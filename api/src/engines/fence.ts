@@ -1,7 +1,20 @@
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Queryable } from '../database/database.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
+
+/** A call with its lease; null: of the API itself. */
+interface LeaseCall {
+  instanceId: string;
+  epoch: number | null;
+  holder: string | null;
+}
+
+/** Writes the arguments instance_ids, epochs and holders of the SQL functions that call gwk_fence. */
+export const leaseArrays = (calls: readonly LeaseCall[]): Prisma.Sql => Prisma.sql`
+  ${calls.map(({ instanceId }) => instanceId)}::uuid[], ${calls.map(({ epoch }) => epoch)}::integer[],
+  ${calls.map(({ holder }) => holder)}::uuid[]`;
 
 /**
  * Verifies epoch and holder of a caller and locks its lease until the end of the transaction. Must be the first statement.
@@ -9,8 +22,7 @@ import { RefusalError, type LeaseRefusal } from './refusal.js';
  */
 export async function fence(tx: Queryable, instanceId: string, lease: LeaseIdentity): Promise<void> {
   const [row] = await tx.$queryRaw<{ refusal: LeaseRefusal }[]>`
-    SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${lease.epoch}::integer], ARRAY[${lease.holder}::uuid]))[1]
-      AS refusal`;
+    SELECT (gwk_fence(${leaseArrays([{ ...lease, instanceId }])}))[1] AS refusal`;
   if (row!.refusal) throw new RefusalError(row!.refusal);
 }
 

@@ -8,7 +8,7 @@ import { openCommandKey } from '../instances/command-key.js';
 import { writeStates } from '../instances/state/write.js';
 import { isRolledBack } from '../database/grouping.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { fence } from './fence.js';
+import { fence, leaseArrays } from './fence.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
 import type { EngineRedis, RedisUsers } from './redis-users.js';
@@ -143,12 +143,11 @@ export class Leases {
   }
 
   async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
-    const instanceIds = items.map((item) => item.instanceId);
     const rows = await this.deps.database.$queryRaw<RenewRow[]>`
       SELECT r.place::integer, r.refusal, i.id, i.policy AS instance_policy, a.policy AS account_policy,
         i.unlink_id, p.id AS session, p.method, p.phone_sealed
-      FROM unnest(gwk_renew_leases(${instanceIds}::uuid[], ${items.map((item) => item.epoch)}::integer[],
-        ${items.map((item) => item.holder)}::uuid[], ${this.deps.config.leaseMs}::integer), ${instanceIds}::uuid[])
+      FROM unnest(gwk_renew_leases(${leaseArrays(items)}, ${this.deps.config.leaseMs}::integer),
+        ${items.map((item) => item.instanceId)}::uuid[])
         WITH ORDINALITY AS r(refusal, instance_id, place)
       JOIN instances i ON i.id = r.instance_id
       JOIN accounts a ON a.id = i.account_id

@@ -1,5 +1,6 @@
 import type { EngineRequest, EngineResponse, SessionEntry } from '@gwk/core/protocol/engine';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { leaseArrays } from './fence.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /** Column of the credentials and Signal keys of a session, which are encrypted for its instance. */
@@ -22,8 +23,7 @@ export async function readSession(
   const single = request.wanted.flatMap(({ type, keys }) => (keys ?? []).map((key) => ({ type, key })));
   const rows = await database.$queryRaw<SessionRow[]>`
     SELECT l.refusal, s.type, s.key, s.value_sealed
-    FROM (SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${request.epoch}::integer],
-      ARRAY[${request.holder}::uuid]))[1] AS refusal) AS l
+    FROM (SELECT (gwk_fence(${leaseArrays([{ ...request, instanceId }])}))[1] AS refusal) AS l
     LEFT JOIN session_keys s ON l.refusal IS NULL AND s.instance_id = ${instanceId}::uuid AND (
       s.type = ANY (${whole}::text[])
       OR (s.type, s.key) IN (

@@ -6,6 +6,7 @@ import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Queryable } from '../database/database.js';
 import { selectFields, toColumn } from '../database/model-columns.js';
 import { Prisma } from '../generated/prisma/client.js';
+import { leaseArrays } from '../engines/fence.js';
 import type { LeaseRefusal } from '../engines/refusal.js';
 import { eventItem } from '../events/emit.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
@@ -104,9 +105,7 @@ async function writeChanges(
   try {
     const [written] = await database.$queryRaw<[WrittenUpdates]>`
       SELECT * FROM gwk_update_messages(
-        ${callers.map(({ instanceId }) => instanceId)}::uuid[], ${callers.map(({ epoch }) => epoch)}::integer[],
-        ${callers.map(({ holder }) => holder)}::uuid[],
-        ${changesJson(decisions)}::jsonb, ${eventsJson(sealer, decisions)}::jsonb)`;
+        ${leaseArrays(callers)}, ${changesJson(decisions)}::jsonb, ${eventsJson(sealer, decisions)}::jsonb)`;
     return written;
   } finally {
     spans.forEach((span) => span.end());
