@@ -69,38 +69,31 @@ export class Outcomes {
   /** Reads the facts of messages that are not cached; a batch of cached messages needs one statement only. */
   async #factsOf(items: readonly OutcomeItem[]): Promise<NamedRow[]> {
     const facts: NamedRow[] = [];
-    const asked: { item: OutcomeItem; number: number }[] = [];
+    const asked: (OutcomeItem & { number: number })[] = [];
     items.forEach((item, index) => {
       const number = index + 1;
       const row = this.#recall(item);
       if (row) facts.push({ ...row, number });
-      else asked.push({ item, number });
+      else asked.push({ ...item, number });
     });
     if (asked.length === 0) return facts;
-    const found = await this.#find(asked.map(({ item }) => item));
+    const ids = Prisma.sql`gwk_find_messages(
+      ${asked.map(({ outcome }) => ('message_id' in outcome ? outcome.message_id : null))}::uuid[],
+      ${asked.map(({ instanceId }) => instanceId)}::uuid[], NULL,
+      ${asked.map(({ outcome }) => ('wa_message_id' in outcome ? outcome.wa_message_id : null))}::text[])`;
     // Last, so that fresh facts win if a message occurs twice.
-    return [...facts, ...found.map((row) => ({ ...row, number: asked[row.number - 1]!.number }))];
+    for (const row of await readFacts(this.deps.database, ids)) {
+      const { number, instanceId } = asked[row.number - 1]!;
+      // An engine cannot change messages of other instances by their ids.
+      if (row.instanceId === instanceId) facts.push({ ...row, number });
+    }
+    return facts;
   }
 
   /** Outcomes that depend on the claim need fresh facts: the cache has facts of the message only. */
   #recall({ instanceId, outcome }: OutcomeItem): MessageRow | undefined {
     const onMessage = outcome.kind === 'sent' || outcome.kind === 'receipt';
     return onMessage ? this.known.recall(instanceId, outcome) : undefined;
-  }
-
-  /**
-   * Finds no messages of other instances and none for a fenced caller, so all messages of an instance belong to one lease.
-   */
-  async #find(items: readonly OutcomeItem[]): Promise<NamedRow[]> {
-    const outcomes = items.map(({ outcome }) => outcome);
-    const ids = Prisma.sql`
-      gwk_find_messages(
-        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
-        ${items.map((item) => item.holder)}::uuid[],
-        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? null : outcome.message_id))}::uuid[],
-        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])`;
-    const rows = await readFacts(this.deps.database, ids);
-    return rows.filter(({ number, instanceId }) => items[number - 1]!.instanceId === instanceId);
   }
 }
 

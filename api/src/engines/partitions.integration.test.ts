@@ -75,7 +75,7 @@ test('quote, rescheduling, receive and delete open only the partition of the day
     const now = new Date();
     return JSON.stringify([
       {
-        ...{ number: 1, place: 1, message_id, account_id: accountId, instance_id: instanceId, deletes },
+        ...{ number: 1, message_id, account_id: accountId, instance_id: instanceId, deletes },
         ...{ conversation_id: conversationId, new_conversation: false, new_contact: false, has_row: false },
         ...{
           wrote: false,

@@ -3,6 +3,7 @@ import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
+import type { Message } from '../generated/prisma/client.js';
 import { toFields } from '../database/model-columns.js';
 import { openMenu } from '../messages/content.js';
 import { mediaId, readsMenus, targetId, findVoter, type Arrival } from './arrival.js';
@@ -13,11 +14,7 @@ export interface KnownMenu extends OpenMenu {
 }
 
 /** The target message of a click, vote, edit, deletion or reaction. */
-export interface Target {
-  messageId: string;
-  direction: 'inbound' | 'outbound';
-  participant: string | null;
-}
+export type Target = Pick<Message, 'id' | 'direction' | 'participant'>;
 
 /** Facts about one arrival, as gwk_receive_gather returns them. */
 interface Gathered<Menu> {
@@ -54,25 +51,18 @@ export interface ReceivedFile {
   sha256: string;
 }
 
-interface MenuRow {
-  message_id: string;
-  wa_message_id: string;
-  kind: 'interactive' | 'poll';
-  mode: OpenMenu['mode'];
+/** A menu as gwk_menu_facts returns it, with encrypted options. */
+interface MenuRow extends Omit<OpenMenu, 'options' | 'sentAt' | 'answeredAt'> {
   options: string;
-  sent_at: number | null;
+  sentAt: number | null;
   answered: boolean;
 }
 
-interface TargetRow {
-  message_id: string | null;
-  direction: Target['direction'];
-  participant: string | null;
-}
+type GatherDatabase = Pick<Database, '$queryRaw' | 'media' | 'message'>;
 
-/** Reads the facts of all arrivals with one statement, and one more for target messages; results in the same order. */
+/** Reads the facts of all arrivals with one statement, and more for target messages and files; results in the same order. */
 export async function gather(
-  database: Pick<Database, '$queryRaw' | 'media'>,
+  database: GatherDatabase,
   sealer: Sealer,
   arrivals: readonly Arrival[],
 ): Promise<Known[]> {
@@ -96,7 +86,7 @@ export async function gather(
   const files = await gatherFiles(database, arrivals);
   return rows.map((row, index) => {
     const arrival = arrivals[index]!;
-    const open = menuOpener(sealer, arrival);
+    const open = (menu: MenuRow | null) => openKnown(sealer, arrival, menu);
     return {
       ...row,
       newestMenu: open(row.newestMenu),
@@ -110,7 +100,7 @@ export async function gather(
 
 /** Reads the files by the ids from engines. Only files of the same instance are returned. */
 async function gatherFiles(
-  database: Pick<Database, '$queryRaw' | 'media'>,
+  database: GatherDatabase,
   arrivals: readonly Arrival[],
 ): Promise<(arrival: Arrival) => ReceivedFile | null> {
   const ids = arrivals.flatMap((arrival) => mediaId(arrival) ?? []);
@@ -128,41 +118,37 @@ async function gatherFiles(
 }
 
 async function gatherTargets(
-  database: Pick<Database, '$queryRaw' | 'media'>,
+  database: GatherDatabase,
   arrivals: readonly Arrival[],
   rows: readonly Pick<Known, 'conversationId'>[],
 ): Promise<(Target | undefined)[]> {
-  const wanted = arrivals.map((arrival, index) => (rows[index]!.conversationId ? targetId(arrival) : null));
-  const places = wanted.flatMap((target, index) => (target === null ? [] : [index]));
-  if (places.length === 0) return [];
-  const found = await database.$queryRaw<TargetRow[]>`
-    SELECT * FROM gwk_receive_targets(
-      ${places.map((index) => arrivals[index]!.instanceId)}::uuid[],
-      ${places.map((index) => rows[index]!.conversationId)}::uuid[],
-      ${places.map((index) => wanted[index])}::text[])`;
-  const targets: (Target | undefined)[] = [];
-  found.forEach(({ message_id: messageId, direction, participant }, index) => {
-    if (messageId !== null) targets[places[index]!] = { messageId, direction, participant };
+  const wanted = arrivals.flatMap((arrival, index) => {
+    const target = targetId(arrival);
+    const { conversationId } = rows[index]!;
+    return target === null || conversationId === null ? [] : [{ index, target, conversationId }];
   });
+  if (wanted.length === 0) return [];
+  const [found] = await database.$queryRaw<[{ ids: (string | null)[] }]>`
+    SELECT gwk_find_messages(NULL, ${wanted.map(({ index }) => arrivals[index]!.instanceId)}::uuid[],
+      ${wanted.map(({ conversationId }) => conversationId)}::uuid[],
+      ${wanted.map(({ target }) => target)}::text[]) AS ids`;
+  const messages = await database.message.findMany({
+    where: { id: { in: found.ids.filter((id) => id !== null) } },
+    select: { id: true, direction: true, participant: true },
+  });
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  const targets: (Target | undefined)[] = [];
+  wanted.forEach(({ index }, place) => (targets[index] = byId.get(found.ids[place] ?? '')));
   return targets;
 }
 
-type OpenOne = (row: MenuRow | null) => KnownMenu | null;
-
-function menuOpener(sealer: Sealer, { instanceId }: Arrival): OpenOne {
-  return (row) => {
-    if (row === null) return null;
-    const { options, selectable } = openMenu(sealer, instanceId, Buffer.from(row.options, 'base64'));
-    return {
-      messageId: row.message_id,
-      waMessageId: row.wa_message_id,
-      kind: row.kind,
-      mode: row.mode,
-      options,
-      selectable,
-      // No time yet: the contact clicked before the engine reported that the menu was sent.
-      sentAt: new Date(row.sent_at ?? Date.now()),
-      answeredAt: row.answered ? new Date(0) : null,
-    };
+function openKnown(sealer: Sealer, { instanceId }: Arrival, row: MenuRow | null): KnownMenu | null {
+  if (row === null) return null;
+  return {
+    ...row,
+    ...openMenu(sealer, instanceId, Buffer.from(row.options, 'base64')),
+    // No time yet: the contact clicked before the engine reported that the menu was sent.
+    sentAt: new Date(row.sentAt ?? Date.now()),
+    answeredAt: row.answered ? new Date(0) : null,
   };
 }

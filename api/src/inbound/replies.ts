@@ -35,7 +35,7 @@ interface Clicked {
 export function replyToClick(arrival: Arrival, known: Known, clicked: Clicked): Answer {
   const menu = menuOf(arrival, known);
   const menuId = menu?.messageId ?? null;
-  const outbound = known.target?.direction === 'outbound' ? known.target.messageId : null;
+  const outbound = known.target?.direction === 'outbound' ? known.target.id : null;
   const messageId = menuId ?? outbound;
   const reply: Reply = {
     option_id: clicked.option_id,

@@ -68,17 +68,17 @@ async function write(rows: number): Promise<void> {
 const lookups: Record<string, (n: number) => Promise<unknown>> = {
   'the message of a receipt': async (n) => {
     const { rows } = await client.query<{ found: string[] }>(
-      'SELECT gwk_find_messages(ARRAY[$1::uuid], ARRAY[$2::integer], ARRAY[$3::uuid], ARRAY[NULL::uuid], ARRAY[$4]) AS found',
-      [instance, lease.epoch, lease.holder, nameOf(n)],
+      'SELECT gwk_find_messages(ARRAY[NULL::uuid], ARRAY[$1::uuid], NULL, ARRAY[$2]) AS found',
+      [instance, nameOf(n)],
     );
     return rows[0]!.found[0];
   },
   'the message that an inbound message refers to': async (n) => {
-    const { rows } = await client.query<{ message_id: string }>(
-      'SELECT message_id FROM gwk_receive_targets(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3])',
+    const { rows } = await client.query<{ found: string[] }>(
+      'SELECT gwk_find_messages(NULL, ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3]) AS found',
       [instance, conversation, nameOf(n)],
     );
-    return rows[0]!.message_id;
+    return rows[0]!.found[0];
   },
   'a message that was marked read in a chat': async (n) => {
     const { rows } = await client.query<{ id: string }>(
