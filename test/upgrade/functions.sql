@@ -458,56 +458,6 @@ BEGIN
   ORDER BY r.place, o.head_since, o.message_id;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_find_messages(
-  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], wa_message_ids text[]
-) RETURNS uuid[]
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
-AS $$
-DECLARE
-  recent_from uuid := gwk_lowest_id(now() - interval '3 days');
-  recent_until uuid := gwk_lowest_id(now() + interval '1 day');
-  network_ids text[];
-  ids uuid[];
-BEGIN
-  SELECT array_agg(CASE WHEN q.leased THEN q.wa_message_id END ORDER BY q.number),
-    array_agg(CASE WHEN q.leased THEN q.message_id END ORDER BY q.number)
-  INTO network_ids, ids
-  FROM (
-    SELECT r.wa_message_id, r.message_id, r.number, (
-      SELECT true FROM instance_leases l
-      WHERE l.instance_id = r.instance_id AND l.epoch = r.epoch AND l.holder = r.holder) AS leased
-    FROM unnest(instance_ids, epochs, holders, message_ids, wa_message_ids) WITH ORDINALITY
-      AS r(instance_id, epoch, holder, message_id, wa_message_id, number)
-    OFFSET 0
-  ) AS q;
-  IF cardinality(array_remove(network_ids, NULL)) = 0 THEN
-    RETURN ids;
-  END IF;
-
-  ids := ARRAY(
-    SELECT COALESCE(q.id, (
-      SELECT e.id FROM messages e
-      WHERE gwk_equals_by_hash(e.wa_message_id, q.wa_message_id)
-        AND e.instance_id = q.instance_id AND e.id >= recent_from AND e.id < recent_until AND e.direction = 'outbound'
-      ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
-    FROM unnest(ids, instance_ids, network_ids) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
-    ORDER BY q.number);
-  IF EXISTS (SELECT FROM unnest(ids, network_ids) AS q(id, wa_message_id)
-             WHERE q.id IS NULL AND q.wa_message_id IS NOT NULL) THEN
-    ids := ARRAY(
-      SELECT COALESCE(q.id, (
-        SELECT e.id FROM messages e
-        WHERE gwk_equals_by_hash(e.wa_message_id, q.wa_message_id)
-          AND e.instance_id = q.instance_id AND e.id < recent_from AND e.direction = 'outbound'
-        ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
-      FROM unnest(ids, instance_ids, network_ids) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
-      ORDER BY q.number);
-  END IF;
-  RETURN ids;
-END $$;
-
 CREATE OR REPLACE FUNCTION gwk_renew_leases(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
 RETURNS text[]
 LANGUAGE plpgsql
@@ -701,13 +651,13 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_menu_facts(menu menus) RETURNS jsonb LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('message_id', menu.message_id, 'wa_message_id', menu.wa_message_id, 'kind', menu.kind,
+  SELECT jsonb_build_object('messageId', menu.message_id, 'waMessageId', menu.wa_message_id, 'kind', menu.kind,
     'mode', menu.mode, 'options', encode(menu.options_sealed, 'base64'),
-    'sent_at', extract(epoch FROM menu.sent_at) * 1000, 'answered', menu.answered_at IS NOT NULL)
+    'sentAt', extract(epoch FROM menu.sent_at) * 1000, 'answered', menu.answered_at IS NOT NULL)
 $$;
 
 CREATE OR REPLACE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
-RETURNS TABLE (number integer, result text)
+RETURNS TABLE (result text)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
@@ -730,8 +680,7 @@ BEGIN
       ORDER BY q.place);
   END IF;
   accepted := ARRAY(
-    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
-    WHERE refusals[i.place] IS NULL);
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer) WHERE refusals[i.number] IS NULL);
 
   PERFORM FROM conversations v
   WHERE v.id = ANY (ARRAY(
@@ -874,12 +823,13 @@ BEGIN
   PERFORM gwk_emit_items(events, inserted);
 
   RETURN QUERY
-  SELECT i.number, CASE
-    WHEN refusals[i.place] IS NOT NULL THEN refusals[i.place]
+  SELECT CASE
+    WHEN refusals[i.number] IS NOT NULL THEN refusals[i.number]
     WHEN i.number <> ALL (accepted) THEN 'retry'
     WHEN i.message_id = ANY (inserted) THEN 'written'
     ELSE 'duplicate' END
-  FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
+  FROM jsonb_to_recordset(items) AS i(number integer, message_id uuid)
+  ORDER BY i.number;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_receive_gather(arrivals jsonb) RETURNS TABLE (
@@ -933,46 +883,6 @@ BEGIN
   ) target ON true
   LEFT JOIN poll_votes w ON w.voter = q.voter
     AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
-  ORDER BY q.place;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_receive_targets(instance_ids uuid[], conversation_ids uuid[], wa_message_ids text[])
-RETURNS TABLE (message_id uuid, direction text, participant text)
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
-AS $$
-DECLARE
-  recent_from uuid := gwk_lowest_id(now() - interval '3 days');
-  found uuid[];
-  lowest uuid;
-  highest uuid;
-BEGIN
-  found := ARRAY(
-    SELECT (SELECT m.id FROM messages m
-      WHERE gwk_equals_by_hash(m.wa_message_id, q.wa_message_id)
-        AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id >= recent_from
-      ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1)
-    FROM unnest(instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
-      AS q(instance_id, conversation_id, wa_message_id, place)
-    ORDER BY q.place);
-  IF array_position(found, NULL) IS NOT NULL THEN
-    found := ARRAY(
-      SELECT COALESCE(q.id, (SELECT m.id FROM messages m
-        WHERE gwk_equals_by_hash(m.wa_message_id, q.wa_message_id)
-          AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id < recent_from
-        ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1))
-      FROM unnest(found, instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
-        AS q(id, instance_id, conversation_id, wa_message_id, place)
-      ORDER BY q.place);
-  END IF;
-  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(found) AS s;
-  RETURN QUERY
-  SELECT m.id, m.direction, m.participant
-  FROM unnest(found) WITH ORDINALITY AS q(id, place)
-  LEFT JOIN LATERAL (
-    SELECT v.id, v.direction, v.participant FROM messages v
-    WHERE v.id = q.id AND v.id = ANY (found) AND v.id BETWEEN lowest AND highest LIMIT 1) m ON true
   ORDER BY q.place;
 END $$;
 
@@ -1431,6 +1341,38 @@ BEGIN
     AND n.id >= low AND n.id < high AND n.failed_at IS NOT NULL AND n.status = 'failed'
     AND (instance_filter IS NULL OR n.instance_id = ANY (instance_filter))
   ORDER BY n.account_id DESC, n.id DESC LIMIT max_rows;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_find_messages(
+  message_ids uuid[], instance_ids uuid[], conversation_ids uuid[], wa_message_ids text[]
+) RETURNS uuid[]
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+DECLARE
+  first CONSTANT uuid := gwk_lowest_id(to_timestamp(0));
+  since uuid := gwk_lowest_id(now() - interval '3 days');
+  until uuid := gwk_lowest_id(now() + interval '1 day');
+  ids uuid[] := message_ids;
+BEGIN
+  WHILE ids IS NULL OR array_position(ids, NULL) IS NOT NULL LOOP
+    ids := ARRAY(
+      SELECT COALESCE(q.id, (
+        SELECT m.id FROM messages m
+        WHERE gwk_equals_by_hash(m.wa_message_id, q.wa_message_id)
+          AND m.instance_id = q.instance_id AND m.id >= since AND m.id < until
+          AND CASE WHEN q.conversation_id IS NULL THEN m.direction = 'outbound'
+            ELSE m.conversation_id = q.conversation_id END
+        ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1))
+      FROM unnest(ids, instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
+        AS q(id, instance_id, conversation_id, wa_message_id, place)
+      ORDER BY q.place);
+    EXIT WHEN since = first;
+    until := since;
+    since := first;
+  END LOOP;
+  RETURN ids;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (

@@ -36,9 +36,7 @@ const SHOWN = `
   FROM opt_outs o`;
 
 interface NewOptOut {
-  id: string;
   contactId: string;
-  accountId: string;
   /** Phone number as given; null: the contact's own. */
   phone: string | null;
   source: OptOutSource;
@@ -48,10 +46,10 @@ interface NewOptOut {
 
 /** The caller has locked the contact. @returns false if it was opted out before; that opt-out is unchanged */
 export async function optOut(tx: Queryable, given: NewOptOut): Promise<boolean> {
-  const { contactId, accountId, phone, source, keyword, instanceId } = given;
+  const { contactId, phone, source, keyword, instanceId } = given;
   const made = await tx.$executeRaw`
     INSERT INTO opt_outs (id, contact_id, account_id, phone, source, keyword, instance_id)
-    SELECT ${given.id}::uuid, c.id, ${accountId}::uuid,
+    SELECT ${newUuid()}::uuid, c.id, c.account_id,
       COALESCE(${phone}, CASE WHEN gwk_contact_name(c.id) !~ '@' THEN gwk_contact_name(c.id) END),
       ${source}, ${keyword}, ${instanceId}::uuid
     FROM contacts c WHERE c.id = ${contactId}::uuid
@@ -79,8 +77,7 @@ export function createOptOut(
   const { accountId } = caller;
   return changeContact(contactDeps(services), async (tx) => {
     const contactId = (await lockContactNamed(tx, accountId, canonicalPhone(phone), true))!;
-    const given = { id: newUuid(), contactId, accountId, phone } as const;
-    const created = await optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
+    const created = await optOut(tx, { contactId, phone, source: 'api', keyword: null, instanceId: null });
     if (created) {
       await failWaitingFor(tx, services.sealer, contactId);
       await audit(tx, byKey(caller, 'opt_out.create', contactId));

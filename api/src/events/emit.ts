@@ -171,66 +171,6 @@ export interface Reply {
   vote_removed?: true;
 }
 
-/** An inbound message, or one sent from another device of the account, which has no id in gwk. */
-export interface Received {
-  accountId: string;
-  instanceId: string;
-  messageId: string;
-  waMessageId: string;
-  chat: Chat;
-  from: From;
-  fromMe: boolean;
-  at: Date;
-  type: string;
-  text: string | null;
-  quotedWaMessageId: string | null;
-  /** Optional fields, under their public names. */
-  more?: Record<string, unknown>;
-  reply?: Reply;
-}
-
-export function messageReceived(message: Received): EventDraft {
-  const { accountId, instanceId, at, text, quotedWaMessageId, reply } = message;
-  const data = {
-    instance_id: toPublicId('instance', instanceId),
-    ...(!message.fromMe && { message_id: toPublicId('message', message.messageId) }),
-    wa_message_id: message.waMessageId,
-    chat: message.chat,
-    from: message.from,
-    from_me: message.fromMe,
-    timestamp: at.toISOString(),
-    type: message.type,
-    ...(text !== null && { text }),
-    ...message.more,
-    ...(quotedWaMessageId !== null && { quoted_wa_message_id: quotedWaMessageId }),
-    ...(reply && { reply }),
-  };
-  return { accountId, instanceId, type: typeOf(message), at, data };
-}
-
-function typeOf({ fromMe, reply }: Received): EventType {
-  if (fromMe) return 'message.sent_from_device';
-  return reply ? 'message.interactive_reply' : 'message.received';
-}
-
-/** A contact sent an opt-out or opt-in word in message `messageId`. */
-export function contactOpted(
-  type: 'contact.opted_out' | 'contact.opted_in',
-  message: { accountId: string; instanceId: string; messageId: string; at: Date },
-  contact: From,
-  keyword: string,
-): EventDraft {
-  const { accountId, instanceId, messageId, at } = message;
-  const data = {
-    instance_id: toPublicId('instance', instanceId),
-    message_id: toPublicId('message', messageId),
-    contact,
-    keyword,
-    timestamp: at.toISOString(),
-  };
-  return { accountId, instanceId, type, at, data };
-}
-
 export interface InstanceSubject {
   accountId: string;
   instanceId: string;

@@ -21,13 +21,9 @@ export interface InboundItem {
   messageId?: string;
 }
 
-export interface Arrival {
+export interface Arrival extends Required<InboundItem> {
   /** Place of its item in the batch, from 1. */
   place: number;
-  instanceId: string;
-  lease: LeaseIdentity | null;
-  messageId: string;
-  message: Incoming;
   chat: Recipient;
   /** Null for the instance's own account and for unknown forms. */
   sender: Recipient | null;
@@ -39,17 +35,15 @@ export interface Arrival {
 
 /** Returns null for other kinds of chats (broadcasts, channels), which have no conversation in gwk. */
 export function parseArrival(item: InboundItem, place: number): Arrival | null {
-  const { instanceId, lease, message } = item;
+  const { message } = item;
   const chat = parseRecipient(message.chat);
   if (!chat) return null;
   const messageId = item.messageId ?? newUuid();
   const alt = message.alt ? parseRecipient(message.alt) : null;
   return {
+    ...item,
     place,
-    instanceId,
-    lease,
     messageId,
-    message,
     chat,
     sender: message.from_me ? null : parseRecipient(message.from),
     alt: alt?.kind === 'contact' ? alt.name : null,

@@ -1,11 +1,11 @@
+import { toPublicId } from '@gwk/core/ids';
 import { recogniseOptOut } from '@gwk/core/policy/opt-out-words';
 import type { Policy } from '@gwk/core/policy/policy';
-import { contactOpted, messageReceived, type EventDraft, type Reply } from '../events/emit.js';
-import { typedText, type Arrival } from './arrival.js';
-import { changeEvents } from './changes.js';
-import type { Known } from './gather.js';
+import { messageEvent, type Author, type EventDraft, type MessageSubject } from '../events/emit.js';
+import { typedText, type Arrival, type Incoming } from './arrival.js';
+import type { Known, Target } from './gather.js';
 import { clickedIn, replyToClick, replyToTyping, readVote, type Answer, type Vote } from './replies.js';
-import { buildReceived, buildSender, buildSubject } from './subject.js';
+import { buildSender, buildSubject, networkId, receivedEvent } from './subject.js';
 
 /** Effects of an inbound message. Decided by pure functions. */
 export interface Meaning {
@@ -46,14 +46,14 @@ export function decide(arrival: Arrival, known: Known, policy: Policy | null): M
   // No such instance.
   if (known.accountId === null) return NOTHING;
   const { message } = arrival;
-  if (message.change) return { ...NOTHING, ...changeEvents(arrival, known, message.change) };
+  if (message.change) return decideChange(arrival, known, message.change);
   const written = { ...NOTHING, hasRow: !message.from_me, wrote: !message.from_me };
   const vote = message.vote || message.tap ? readVote(arrival, known) : null;
   if (vote) return decideVote(arrival, known, { ...written, vote });
   if (message.vote) return null;
   const clicked = clickedIn(arrival);
   const answer = clicked && replyToClick(arrival, known, clicked);
-  if (answer) return { ...written, answer, events: [received(arrival, known, answer.reply)] };
+  if (answer) return { ...written, answer, events: [receivedEvent(arrival, known, answer.reply)] };
   return decideTyped({ arrival, known, policy, written });
 }
 
@@ -61,7 +61,7 @@ function decideVote(arrival: Arrival, known: Known, written: Meaning & { vote: V
   const { pollId, replies } = written.vote;
   const [first] = replies;
   if (!first) return { ...NOTHING, vote: written.vote };
-  const events = replies.map((reply) => received(arrival, known, reply));
+  const events = replies.map((reply) => receivedEvent(arrival, known, reply));
   return { ...written, events, answer: { menuId: pollId, typed: false, reply: first } };
 }
 
@@ -74,29 +74,69 @@ interface TypedCase {
 
 function decideTyped({ arrival, known, policy, written }: TypedCase): Meaning {
   const typed = typedText(arrival);
-  if (typed === null || policy === null) return { ...written, events: [received(arrival, known)] };
+  if (typed === null || policy === null) return { ...written, events: [receivedEvent(arrival, known)] };
   const answer = replyToTyping(arrival, known, { text: typed, ttlHours: policy.menu_ttl_hours });
-  const events = [received(arrival, known, answer?.reply)];
+  const events = [receivedEvent(arrival, known, answer?.reply)];
   // Opt-outs apply to direct chats only, so text in groups is not matched.
   const asks = arrival.chat.kind === 'contact' ? recogniseOptOut(typed, policy.opt_out) : null;
   const word = asks && { asks, keyword: typed.trim() };
   return { ...written, answer, events, word };
 }
 
-function received(arrival: Arrival, known: Known, reply?: Reply): EventDraft {
-  return messageReceived({
-    ...buildReceived(arrival, known),
-    ...(reply && { reply, text: textOf(arrival, reply) }),
-  });
+type Change = NonNullable<Incoming['change']>;
+
+/** An edit, deletion or reaction by the contact or by another device of the account. */
+function decideChange(arrival: Arrival, known: Known, change: Change): Meaning {
+  const { message, at } = arrival;
+  const target = known.target && isPlausible(arrival, known.target, change) ? known.target : null;
+  const subject = {
+    ...buildSubject(arrival, known),
+    messageId: target?.id ?? null,
+    waMessageId: change.wa_message_id,
+  };
+  const author: Author = message.from_me
+    ? { from_me: true }
+    : { from_me: false, from: buildSender(arrival, known) };
+  const deletes = change.kind === 'delete' ? subject.messageId : null;
+  return { ...NOTHING, events: [changeEvent(change, subject, at, author)], deletes };
 }
 
-/** Text of a reply: the label for a click or vote without text. */
-const textOf = ({ message }: Arrival, reply: Reply): string => message.text ?? reply.label;
+function changeEvent(change: Change, subject: MessageSubject, at: Date, author: Author): EventDraft {
+  switch (change.kind) {
+    case 'edit':
+      return messageEvent('message.edited', subject, at, { ...author, text: change.text });
+    case 'delete':
+      return messageEvent('message.deleted', subject, at, author);
+    case 'reaction':
+      return messageEvent('message.reaction', subject, at, { ...author, emoji: change.emoji });
+  }
+}
+
+/**
+ * Anyone may react. Only the author may edit a message or delete it for everyone; group admins may also delete messages of
+ * others. Any other change is reported without the id of a message in gwk.
+ */
+function isPlausible({ message, chat }: Arrival, target: Target, change: Change): boolean {
+  if (change.kind === 'reaction') return true;
+  if (chat.kind === 'group' && change.kind === 'delete') return true;
+  const byUs = target.direction === 'outbound';
+  return (
+    byUs === message.from_me &&
+    (byUs || chat.kind === 'contact' || target.participant === networkId(message.from))
+  );
+}
 
 /** Event of an opt-out or opt-in word, emitted if the word changed something (words.ts). */
 export function wordEvent(arrival: Arrival, known: Known, { asks, keyword }: Word): EventDraft {
   const type = asks === 'opt_out' ? 'contact.opted_out' : 'contact.opted_in';
   const { accountId, instanceId } = buildSubject(arrival, known);
   const { messageId, at } = arrival;
-  return contactOpted(type, { accountId, instanceId, messageId, at }, buildSender(arrival, known), keyword);
+  const data = {
+    instance_id: toPublicId('instance', instanceId),
+    message_id: toPublicId('message', messageId),
+    contact: buildSender(arrival, known),
+    keyword,
+    timestamp: at.toISOString(),
+  };
+  return { accountId, instanceId, type, at, data };
 }

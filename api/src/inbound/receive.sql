@@ -1,6 +1,7 @@
 -- Writes inbound messages with their events (as in gwk_update_messages), each message once. A caller without a holder
 -- is the API itself.
 -- Fields of an item (api/src/inbound/write.ts):
+--   number: its place from 1, also in the arrays of callers and in the result.
 --   has_row, wrote: it becomes a row of messages; its sender wrote.
 --   reads_menus, newest_menu: newest menu of the conversation that the decision used (NULL: none).
 --   answers, typed: the menu that it answers; a typed answer needs an unanswered menu.
@@ -9,7 +10,7 @@
 -- result: 'fenced', 'gone', 'written', 'duplicate', or 'retry' (a fact is stale, or another transaction created the
 -- name or conversation; nothing is written).
 CREATE OR REPLACE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
-RETURNS TABLE (number integer, result text)
+RETURNS TABLE (result text)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
@@ -32,8 +33,7 @@ BEGIN
       ORDER BY q.place);
   END IF;
   accepted := ARRAY(
-    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
-    WHERE refusals[i.place] IS NULL);
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer) WHERE refusals[i.number] IS NULL);
 
   PERFORM FROM conversations v
   WHERE v.id = ANY (ARRAY(
@@ -177,10 +177,11 @@ BEGIN
   PERFORM gwk_emit_items(events, inserted);
 
   RETURN QUERY
-  SELECT i.number, CASE
-    WHEN refusals[i.place] IS NOT NULL THEN refusals[i.place]
+  SELECT CASE
+    WHEN refusals[i.number] IS NOT NULL THEN refusals[i.number]
     WHEN i.number <> ALL (accepted) THEN 'retry'
     WHEN i.message_id = ANY (inserted) THEN 'written'
     ELSE 'duplicate' END
-  FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
+  FROM jsonb_to_recordset(items) AS i(number integer, message_id uuid)
+  ORDER BY i.number;
 END $$;

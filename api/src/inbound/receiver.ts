@@ -8,7 +8,7 @@ import { linkNames } from '../contacts/contacts.js';
 import type { Database } from '../database/database.js';
 import { fence } from '../engines/fence.js';
 import { isRolledBack } from '../database/grouping.js';
-import { RefusalError, type LeaseRefusal } from '../engines/refusal.js';
+import { RefusalError } from '../engines/refusal.js';
 import { PolicyResolver } from '../messages/policies.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { parseArrival, namesToLink, type Arrival, type InboundItem } from './arrival.js';
@@ -31,20 +31,18 @@ interface ReceiverDeps {
   environmentPolicy: PolicyOverrides;
 }
 
-/** `dropped`: the message has no effect. */
-export interface Received {
-  refusal: LeaseRefusal;
-  result: Exclude<Result, 'fenced' | 'gone' | 'retry'> | 'dropped';
-}
-
 const MAX_ATTEMPTS = 20;
 /** Concurrent transactions of opt-out and opt-in words. */
 const WORDS_AT_ONCE = 4;
 
-type Done = Exclude<Result, 'retry'> | 'dropped';
+/** `dropped`: the message has no effect. */
+export type Received = Exclude<Result, 'retry'> | 'dropped';
 
-/** Result of an item in a batch: done, or an opt-out or opt-in word that is written separately. */
-type Outcome = { kind: 'done'; result: Done } | { kind: 'word'; arrival: Arrival };
+/** `word`: an opt-out or opt-in word, which is received separately. */
+type Outcome = Received | 'word';
+
+/** Writes an opt-out or opt-in word, or leaves it to `#receiveSeparately`. */
+type WriteWord = (entry: Entry, word: Word) => Promise<Outcome | 'retry'>;
 
 /**
  * Receives inbound messages in batches over all instances: gathers the facts of the conversations, decides each message with
@@ -64,38 +62,42 @@ export class Receiver {
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
     this.#policies = new PolicyResolver(deps.environmentPolicy);
-    this.#batcher = new Batcher({ run: (items) => this.#receiveAll(items), mayIsolate: isRolledBack });
+    this.#batcher = new Batcher({
+      run: (items) => this.#receiveAll(items, () => Promise.resolve('word')),
+      mayIsolate: isRolledBack,
+    });
   }
 
   async receive(item: InboundItem): Promise<Received> {
-    const received = await this.#receive(item);
-    if (received.result === 'written') messageMetrics.received(item.message.type);
+    let received = await this.#batcher.submit(item);
+    if (received === 'word') {
+      // Failing a long queue takes time, so only later messages of the same conversation wait for it.
+      const key = `${item.instanceId} ${item.message.chat}`;
+      received = await this.#conversations.run(key, () => this.#limit(() => this.#receiveSeparately(item)));
+    }
+    if (received === 'written') messageMetrics.received(item.message.type);
     return received;
   }
 
-  async #receive(item: InboundItem): Promise<Received> {
-    const outcome = await this.#batcher.submit(item);
-    if (outcome.kind === 'done') return receivedAs(outcome.result);
-    const { arrival } = outcome;
-    // Failing a long queue takes time, so only later messages of the same conversation wait for it.
-    const key = `${arrival.instanceId} ${arrival.chat.name}`;
-    return receivedAs(
-      await this.#conversations.run(key, () => this.#limit(() => this.#receiveSeparately(arrival))),
-    );
+  /** Decides the message again with every attempt, because it may no longer be a word. */
+  async #receiveSeparately(item: InboundItem): Promise<Received> {
+    const [received] = await this.#receiveAll([item], (entry, word) => this.#writeWord(entry, word));
+    return received as Received;
   }
 
-  async #receiveAll(items: readonly InboundItem[]): Promise<Outcome[]> {
-    const outcomes = items.map((): Outcome => ({ kind: 'done', result: 'dropped' }));
+  async #receiveAll(items: readonly InboundItem[], writeWord: WriteWord): Promise<Outcome[]> {
+    const outcomes = items.map((): Outcome => 'dropped');
     let open = items.flatMap((item, index) => this.#arrivalsOf(item, index + 1));
-    let fruitless = 0;
-    while (open.length > 0) {
+    for (let fruitless = 0; open.length > 0;) {
       const stale: Arrival[] = [];
-      for (const [arrival, outcome] of await this.#attempt(open)) {
+      for (const [arrival, outcome] of await this.#attempt(open, writeWord)) {
         if (outcome === 'retry') stale.push(arrival);
         else outcomes[arrival.place - 1] = outcome;
       }
       fruitless = stale.length < open.length ? 0 : fruitless + 1;
-      checkAttempts(fruitless);
+      if (fruitless > MAX_ATTEMPTS) {
+        throw new Error('inbound messages not written: conversations keep changing');
+      }
       open = stale;
     }
     return outcomes;
@@ -112,7 +114,10 @@ export class Receiver {
   }
 
   /** Makes one attempt for each message. */
-  async #attempt(arrivals: readonly Arrival[]): Promise<Map<Arrival, Outcome | 'retry'>> {
+  async #attempt(
+    arrivals: readonly Arrival[],
+    writeWord: WriteWord,
+  ): Promise<Map<Arrival, Outcome | 'retry'>> {
     const { database, sealer } = this.#deps;
     const outcomes = new Map<Arrival, Outcome | 'retry'>();
     const entries: Entry[] = [];
@@ -120,35 +125,18 @@ export class Receiver {
     for (const [index, known] of (await this.#gatherLinked(arrivals)).entries()) {
       const arrival = arrivals[index]!;
       const meaning = this.#decide(arrival, known);
-      if (meaning === null) outcomes.set(arrival, { kind: 'done', result: 'dropped' });
-      else if (meaning.word) outcomes.set(arrival, { kind: 'word', arrival });
-      else if (mayAnswer(meaning, answered)) entries.push({ arrival, known, meaning });
+      if (meaning === null) outcomes.set(arrival, 'dropped');
+      else if (meaning.word) {
+        outcomes.set(arrival, await writeWord({ arrival, known, meaning }, meaning.word));
+      } else if (mayAnswer(meaning, answered)) entries.push({ arrival, known, meaning });
       else outcomes.set(arrival, 'retry');
     }
     const written = entries.length > 0 ? await write(database, sealer, entries) : [];
-    written.forEach(({ result }, place) => {
-      outcomes.set(entries[place]!.arrival, result === 'retry' ? 'retry' : { kind: 'done', result });
-    });
+    written.forEach(({ result }, place) => outcomes.set(entries[place]!.arrival, result));
     return outcomes;
   }
 
-  /** Receives a word, decided again with every attempt, because it may no longer be one. */
-  async #receiveSeparately(arrival: Arrival): Promise<Done> {
-    const { database, sealer } = this.#deps;
-    for (let fruitless = 0; ; fruitless++) {
-      checkAttempts(fruitless);
-      const [known] = await gather(database, sealer, [arrival]);
-      const meaning = this.#decide(arrival, known!);
-      if (meaning === null) return 'dropped';
-      const entry = { arrival, known: known!, meaning };
-      const result = meaning.word
-        ? await this.#receiveWord(entry, meaning.word)
-        : (await write(database, sealer, [entry]))[0]!.result;
-      if (result !== 'retry') return result;
-    }
-  }
-
-  async #receiveWord(entry: Entry, word: Word): Promise<Result> {
+  async #writeWord(entry: Entry, word: Word): Promise<Result> {
     try {
       return await receiveWord(this.#deps, entry, word);
     } catch (error) {
@@ -206,14 +194,4 @@ function mayAnswer({ answer, vote }: Meaning, answered: Set<string>): boolean {
   if (menu) answered.add(menu);
   if (ballot) answered.add(ballot);
   return true;
-}
-
-function checkAttempts(fruitless: number): void {
-  if (fruitless > MAX_ATTEMPTS) throw new Error('inbound messages not written: conversations keep changing');
-}
-
-function receivedAs(result: Done): Received {
-  return result === 'fenced' || result === 'gone'
-    ? { refusal: result, result: 'dropped' }
-    : { refusal: null, result };
 }

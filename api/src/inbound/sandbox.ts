@@ -28,8 +28,8 @@ export async function receiveInSandbox(
   const instance = await findInstance(services.db, caller, instanceId);
   if (instance.kind !== 'sandbox') throw new Problem('not-sandbox');
   const message = messageOf(body, id);
-  const { refusal } = await services.receiver.receive({ instanceId, lease: null, message, messageId: id });
-  if (refusal !== null) throw new Problem('not-found');
+  const received = await services.receiver.receive({ instanceId, lease: null, message, messageId: id });
+  if (received === 'gone') throw new Problem('not-found');
   const eventId = firstEventId(id);
   const event = await services.db.event.findUniqueOrThrow({ where: { id: eventId }, select: { type: true } });
   return {

@@ -1,5 +1,6 @@
+import { toPublicId } from '@gwk/core/ids';
 import { toNetworkId } from '@gwk/core/recipients';
-import { buildPhone, type Chat, type From, type Received } from '../events/emit.js';
+import { buildPhone, type Chat, type EventDraft, type From, type Reply } from '../events/emit.js';
 import type { Arrival, Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
 
@@ -23,20 +24,30 @@ export function buildSender({ message, chat, sender, alt }: Arrival, known: Know
 
 const altPhone = (alt: string | null): string | null => (alt?.includes('@') ? null : alt);
 
-export function buildReceived(arrival: Arrival, known: Known): Received {
+/** Builds the event of a message: received, a reply to a menu, or sent from another device of the account. */
+export function receivedEvent(arrival: Arrival, known: Known, reply?: Reply): EventDraft {
   const { messageId, message, at } = arrival;
-  return {
-    ...buildSubject(arrival, known),
-    messageId,
-    waMessageId: message.wa_message_id,
+  const { accountId, instanceId, chat } = buildSubject(arrival, known);
+  const { from_me, quoted_wa_message_id } = message;
+  // A click or vote without text has the text of its label.
+  const text = message.text ?? reply?.label;
+  const data = {
+    instance_id: toPublicId('instance', instanceId),
+    // A message from another device has no id in gwk.
+    ...(!from_me && { message_id: toPublicId('message', messageId) }),
+    wa_message_id: message.wa_message_id,
+    chat,
     from: buildSender(arrival, known),
-    fromMe: message.from_me,
-    at,
+    from_me,
+    timestamp: at.toISOString(),
     type: message.type,
-    text: message.text,
-    quotedWaMessageId: message.quoted_wa_message_id,
-    more: moreOf(arrival, known),
+    ...(text !== undefined && { text }),
+    ...moreOf(arrival, known),
+    ...(quoted_wa_message_id !== null && { quoted_wa_message_id }),
+    ...(reply && { reply }),
   };
+  const receivedType = reply ? 'message.interactive_reply' : 'message.received';
+  return { accountId, instanceId, type: from_me ? 'message.sent_from_device' : receivedType, at, data };
 }
 
 /** Optional fields; absent ones are omitted. */

@@ -1,4 +1,3 @@
-import { newUuid } from '@gwk/core/ids';
 import { changeContact, failWaitingFor, lockContact, type ContactDeps } from '../contacts/contacts.js';
 import { optOut, release } from '../contacts/opt-outs.js';
 import { emit } from '../events/emit.js';
@@ -29,9 +28,14 @@ export function receiveWord(deps: ContactDeps, entry: Entry, word: Word): Promis
       if (await release(tx, sealer, contactId!)) await emit(tx, sealer, [event]);
       return result;
     }
-    const { accountId, instanceId } = { accountId: known.accountId!, instanceId: arrival.instanceId };
-    const given = { id: newUuid(), accountId, source: 'keyword', keyword: word.keyword, instanceId } as const;
-    await optOut(tx, { ...given, contactId: contactId!, phone: null });
+    const { keyword } = word;
+    await optOut(tx, {
+      contactId: contactId!,
+      phone: null,
+      source: 'keyword',
+      keyword,
+      instanceId: arrival.instanceId,
+    });
     await failWaitingFor(tx, sealer, contactId!);
     await emit(tx, sealer, [event]);
     return result;

@@ -1,9 +1,9 @@
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
+import { leaseArrays } from '../engines/fence.js';
 import { eventItem } from '../events/emit.js';
-import type { Arrival } from './arrival.js';
-import { idAfter, readsMenus } from './arrival.js';
+import { idAfter, readsMenus, type Arrival } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
 import { networkId } from './subject.js';
@@ -31,52 +31,42 @@ export async function write(
   sealer: Sealer,
   entries: readonly Entry[],
 ): Promise<Written[]> {
-  const ids = new FreshIds();
-  const rows = entries.map((entry, index) => rowOf(entry, index + 1, ids));
+  // One new id per contact and conversation that several messages of the batch create.
+  const ids = new Map<string, string>();
+  const newIdOf = (name: string): string => {
+    if (!ids.has(name)) ids.set(name, newUuid());
+    return ids.get(name)!;
+  };
+  const rows = entries.map((entry, index) => rowOf(entry, index + 1, newIdOf));
   // Event ids follow the id of their message, whichever attempt writes them.
   const events = entries.flatMap(({ arrival: { messageId }, meaning }) =>
     meaning.events.map((draft, index) =>
       eventItem(sealer, messageId, { ...draft, id: idAfter(messageId, index + 1) }),
     ),
   );
-  const callers = entries.map(({ arrival }) => arrival);
-  const results = await database.$queryRaw<{ number: number; result: Result }[]>`
-    SELECT * FROM gwk_receive(
-      ${callers.map(({ instanceId }) => instanceId)}::uuid[],
-      ${callers.map(({ lease }) => lease?.epoch ?? null)}::integer[],
-      ${callers.map(({ lease }) => lease?.holder ?? null)}::uuid[],
-      ${JSON.stringify(rows)}::jsonb, ${JSON.stringify(events)}::jsonb)`;
-  const byNumber = new Map(results.map(({ number, result }) => [number, result]));
-  return rows.map(({ conversation_id: conversationId }, index) => {
-    return { result: byNumber.get(index + 1) ?? 'retry', conversationId };
+  const callers = entries.map(({ arrival: { instanceId, lease } }) => {
+    return { instanceId, epoch: null, holder: null, ...lease };
   });
+  const results = await database.$queryRaw<{ result: Result }[]>`
+    SELECT * FROM gwk_receive(${leaseArrays(callers)}, ${JSON.stringify(rows)}::jsonb, ${JSON.stringify(events)}::jsonb)`;
+  return results.map(({ result }, index) => ({ result, conversationId: rows[index]!.conversation_id }));
 }
 
-/** New ids, one per contact and conversation that several messages of a batch create. */
-class FreshIds {
-  readonly #ids = new Map<string, string>();
-
-  of(name: string): string {
-    const id = this.#ids.get(name) ?? newUuid();
-    this.#ids.set(name, id);
-    return id;
-  }
-}
+type NewIdOf = (name: string) => string;
 
 interface Row extends Record<string, unknown> {
   conversation_id: string;
 }
 
-function rowOf({ arrival, known, meaning }: Entry, number: number, ids: FreshIds): Row {
+function rowOf({ arrival, known, meaning }: Entry, number: number, newIdOf: NewIdOf): Row {
   const { instanceId, messageId, message, at } = arrival;
   const { answer, vote } = meaning;
   return {
     number,
-    place: number,
     message_id: messageId,
     account_id: known.accountId,
     instance_id: instanceId,
-    ...(arrival.chat.kind === 'group' ? groupRow : contactRow)(arrival, known, ids),
+    ...(arrival.chat.kind === 'group' ? groupRow : contactRow)(arrival, known, newIdOf),
     wa_message_id: message.wa_message_id,
     at,
     created_at: new Date(parseUuidTime(messageId)),
@@ -95,10 +85,10 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, ids: FreshIds
   };
 }
 
-function contactRow({ instanceId, message, chat }: Arrival, known: Known, ids: FreshIds): Row {
-  const contactId = known.contactId ?? ids.of(`${known.accountId} ${chat.name}`);
+function contactRow({ instanceId, message, chat }: Arrival, known: Known, newIdOf: NewIdOf): Row {
+  const contactId = known.contactId ?? newIdOf(`${known.accountId} ${chat.name}`);
   return {
-    conversation_id: known.conversationId ?? ids.of(`${instanceId} ${contactId}`),
+    conversation_id: known.conversationId ?? newIdOf(`${instanceId} ${contactId}`),
     new_conversation: known.conversationId === null,
     contact_id: contactId,
     new_contact: known.contactId === null,
@@ -108,9 +98,9 @@ function contactRow({ instanceId, message, chat }: Arrival, known: Known, ids: F
   };
 }
 
-function groupRow({ instanceId, message, chat }: Arrival, known: Known, ids: FreshIds): Row {
+function groupRow({ instanceId, message, chat }: Arrival, known: Known, newIdOf: NewIdOf): Row {
   return {
-    conversation_id: known.conversationId ?? ids.of(`${instanceId} ${chat.name}`),
+    conversation_id: known.conversationId ?? newIdOf(`${instanceId} ${chat.name}`),
     new_conversation: known.conversationId === null,
     new_contact: false,
     group_id: chat.name,

@@ -59,8 +59,8 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
       const received = await Promise.all(
         messages.map((message) => receiver.receive({ instanceId, lease, message })),
       );
-      const refused = received.find(({ refusal }) => refusal !== null);
-      if (refused) throw new RefusalError(refused.refusal!);
+      const refusal = received.find((result) => result === 'fenced' || result === 'gone');
+      if (refusal) throw new RefusalError(refusal);
     },
   };
 }
