@@ -1631,29 +1631,59 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_accept_write(
-  places integer[], message_ids uuid[],
-  instance_ids uuid[], instance_places integer[], seen_instances uuid[], seen_instance_versions xid[],
-  account_places integer[], seen_accounts uuid[], seen_account_versions xid[],
-  conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
-  counted boolean[], last_wrote double precision[],
-  recipients text[], types text[], wa_message_ids text[], contents bytea[],
-  created double precision[], offline_ms bigint[], releases timestamptz[],
-  record_ids uuid[], body_hashes bytea[], responses bytea[],
-  new_contact_limits integer[], new_contact_ranks integer[],
-  fingerprints uuid[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
-  mass_counts integer[], mass_text_totals bigint[], unprepared uuid[],
-  locked_counters uuid[], locked_conversations uuid[], locked_contacts uuid[],
-  ranks integer[], chats uuid[], chat_first_places integer[], chat_seq_counts integer[],
-  chat_new_contact_numbers integer[],
-  added_new_contacts integer[], added_texts integer[], group_days integer[],
-  new_contact_count integer, new_conversation_count integer, new_key_count integer,
-  skip_locked boolean,
+  batch jsonb, contents bytea[], body_hashes bytea[], responses bytea[], skip_locked boolean,
   OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[],
   OUT originals uuid[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
 AS $$
 DECLARE
+  places integer[] := batch->>'places';
+  message_ids uuid[] := batch->>'message_ids';
+  instance_ids uuid[] := batch->>'instance_ids';
+  instance_places integer[] := batch->>'instance_places';
+  seen_instances uuid[] := batch->>'seen_instances';
+  seen_instance_versions xid[] := batch->>'seen_instance_versions';
+  account_places integer[] := batch->>'account_places';
+  seen_accounts uuid[] := batch->>'seen_accounts';
+  seen_account_versions xid[] := batch->>'seen_account_versions';
+  conversation_ids uuid[] := batch->>'conversation_ids';
+  new_conversations boolean[] := batch->>'new_conversations';
+  contact_ids uuid[] := batch->>'contact_ids';
+  new_contacts boolean[] := batch->>'new_contacts';
+  names text[] := batch->>'names';
+  counted boolean[] := batch->>'counted';
+  last_wrote double precision[] := batch->>'last_wrote';
+  recipients text[] := batch->>'recipients';
+  types text[] := batch->>'types';
+  wa_message_ids text[] := batch->>'wa_message_ids';
+  created double precision[] := batch->>'created';
+  offline_ms bigint[] := batch->>'offline_ms';
+  releases timestamptz[] := batch->>'releases';
+  record_ids uuid[] := batch->>'record_ids';
+  new_contact_limits integer[] := batch->>'new_contact_limits';
+  new_contact_ranks integer[] := batch->>'new_contact_ranks';
+  fingerprints uuid[] := batch->>'fingerprints';
+  mass_limits integer[] := batch->>'mass_limits';
+  mass_ranks integer[] := batch->>'mass_ranks';
+  mass_minutes integer[] := batch->>'mass_minutes';
+  mass_counts integer[] := batch->>'mass_counts';
+  mass_text_totals bigint[] := batch->>'mass_text_totals';
+  unprepared uuid[] := batch->>'unprepared';
+  locked_counters uuid[] := batch->>'locked_counters';
+  locked_conversations uuid[] := batch->>'locked_conversations';
+  locked_contacts uuid[] := batch->>'locked_contacts';
+  ranks integer[] := batch->>'ranks';
+  chats uuid[] := batch->>'chats';
+  chat_first_places integer[] := batch->>'chat_first_places';
+  chat_seq_counts integer[] := batch->>'chat_seq_counts';
+  chat_new_contact_numbers integer[] := batch->>'chat_new_contact_numbers';
+  added_new_contacts integer[] := batch->>'added_new_contacts';
+  added_texts integer[] := batch->>'added_texts';
+  group_days integer[] := batch->>'group_days';
+  new_contact_count integer := batch->>'new_contact_count';
+  new_conversation_count integer := batch->>'new_conversation_count';
+  new_key_count integer := batch->>'new_key_count';
   counter_ids uuid[] := locked_counters;
   new_contact_totals bigint[];
   found_conversations uuid[];

@@ -65,7 +65,12 @@ export class BatchWriter {
     if (entries.length === 0) return { messageIds: [], texts: [] };
     const layout = layOutBatch(entries);
     const batch = { entries, layout };
-    const row = await this.#run(ARGUMENTS.map(([, , value]) => value(batch)));
+    const row = await this.#run([
+      JSON.stringify(Object.fromEntries(Object.entries(BATCH).map(([name, value]) => [name, value(batch)]))),
+      bytesArray(entries, ({ contentSealed }) => contentSealed),
+      bytesArray(entries, ({ request }) => request.bodyHash),
+      bytesArray(entries, ({ responseSealed }) => responseSealed),
+    ]);
     const [written, counts, instanceIds, textTotals, originals] = row as [
       string,
       string,
@@ -138,106 +143,71 @@ const text =
   (pick: (entry: WriteEntry) => string | null): Value =>
   ({ entries }) =>
     textArray(entries, pick);
-const bytes =
-  (pick: (entry: WriteEntry) => Buffer | null): Value =>
-  ({ entries }) =>
-    bytesArray(entries, pick);
-/** Arguments of gwk_accept_write, except `skip_locked`. The function describes its parameters. */
-const ARGUMENTS: readonly (readonly [name: string, type: string, value: Value])[] = [
-  ['places', 'integer[]', ({ entries }) => literal(entries.map((_, index) => index + 1))],
-  ['message_ids', 'uuid[]', plain(({ messageId }) => messageId)],
+/** The batch of gwk_accept_write, which describes each array. */
+const BATCH: Readonly<Record<string, Value>> = {
+  places: ({ entries }) => literal(entries.map((_, index) => index + 1)),
+  message_ids: plain(({ messageId }) => messageId),
   // Rows whose versions are verified.
-  ['instance_ids', 'uuid[]', plain(({ request }) => request.instanceId)],
-  ['instance_places', 'integer[]', ({ layout }) => literal(layout.instances.positions)],
-  ['seen_instances', 'uuid[]', ({ layout }) => literal(layout.instances.ids)],
-  ['seen_instance_versions', 'xid[]', ({ layout }) => literal(layout.instances.versions)],
-  ['account_places', 'integer[]', ({ layout }) => literal(layout.accounts.positions)],
-  ['seen_accounts', 'uuid[]', ({ layout }) => literal(layout.accounts.ids)],
-  ['seen_account_versions', 'xid[]', ({ layout }) => literal(layout.accounts.versions)],
+  instance_ids: plain(({ request }) => request.instanceId),
+  instance_places: ({ layout }) => literal(layout.instances.positions),
+  seen_instances: ({ layout }) => literal(layout.instances.ids),
+  seen_instance_versions: ({ layout }) => literal(layout.instances.versions),
+  account_places: ({ layout }) => literal(layout.accounts.positions),
+  seen_accounts: ({ layout }) => literal(layout.accounts.ids),
+  seen_account_versions: ({ layout }) => literal(layout.accounts.versions),
   // Conversation and contact.
-  ['conversation_ids', 'uuid[]', plain(({ plan }) => plan.conversationId)],
-  ['new_conversations', 'boolean[]', plain(({ plan }) => plan.createsConversation)],
-  ['contact_ids', 'uuid[]', plain(({ plan }) => plan.contactId)],
-  ['new_contacts', 'boolean[]', plain(({ plan }) => plan.createsContact)],
-  ['names', 'text[]', text(({ request }) => request.recipient.name)],
-  ['counted', 'boolean[]', plain(({ plan }) => plan.counted)],
-  ['last_wrote', 'double precision[]', plain(({ plan }) => plan.lastWroteAt)],
+  conversation_ids: plain(({ plan }) => plan.conversationId),
+  new_conversations: plain(({ plan }) => plan.createsConversation),
+  contact_ids: plain(({ plan }) => plan.contactId),
+  new_contacts: plain(({ plan }) => plan.createsContact),
+  names: text(({ request }) => request.recipient.name),
+  counted: plain(({ plan }) => plan.counted),
+  last_wrote: plain(({ plan }) => plan.lastWroteAt),
   // Message and queue entry.
-  ['recipients', 'text[]', text(({ to }) => to)],
-  ['types', 'text[]', plain(({ type }) => type)],
-  ['wa_message_ids', 'text[]', plain(({ waMessageId }) => waMessageId)],
-  ['contents', 'bytea[]', bytes(({ contentSealed }) => contentSealed)],
-  ['created', 'double precision[]', plain(({ createdAt }) => createdAt)],
-  ['offline_ms', 'bigint[]', plain(offlineMsAtAcceptance)],
-  ['releases', 'timestamptz[]', plain(({ plan }) => plan.releaseAt?.toISOString() ?? null)],
+  recipients: text(({ to }) => to),
+  types: plain(({ type }) => type),
+  wa_message_ids: plain(({ waMessageId }) => waMessageId),
+  created: plain(({ createdAt }) => createdAt),
+  offline_ms: plain(offlineMsAtAcceptance),
+  releases: plain(({ plan }) => plan.releaseAt?.toISOString() ?? null),
   // Idempotency record.
-  ['record_ids', 'uuid[]', plain(({ request }) => request.recordId)],
-  ['body_hashes', 'bytea[]', bytes(({ request }) => request.bodyHash)],
-  ['responses', 'bytea[]', bytes(({ responseSealed }) => responseSealed)],
+  record_ids: plain(({ request }) => request.recordId),
   // Limits.
-  ['new_contact_limits', 'integer[]', plain(({ plan }) => plan.newContact?.limit ?? null)],
-  ['new_contact_ranks', 'integer[]', plain(({ plan }) => plan.newContact?.rank ?? null)],
-  ['fingerprints', 'uuid[]', plain(({ request, plan }) => plan.mass && request.fingerprint)],
-  ['mass_limits', 'integer[]', plain(({ plan }) => plan.mass?.check?.limit ?? null)],
-  ['mass_ranks', 'integer[]', plain(({ plan }) => plan.mass?.check?.rank ?? null)],
-  ['mass_minutes', 'integer[]', plain(({ plan }) => plan.mass?.minutes ?? null)],
-  ['mass_counts', 'integer[]', plain((entry) => entry.text?.count ?? null)],
-  ['mass_text_totals', 'bigint[]', plain((entry) => entry.text?.textTotal ?? null)],
-  [
-    'unprepared',
-    'uuid[]',
-    ({ entries }) => literal(entries.filter(isUnprepared).map(({ messageId }) => messageId)),
-  ],
+  new_contact_limits: plain(({ plan }) => plan.newContact?.limit ?? null),
+  new_contact_ranks: plain(({ plan }) => plan.newContact?.rank ?? null),
+  fingerprints: plain(({ request, plan }) => plan.mass && request.fingerprint),
+  mass_limits: plain(({ plan }) => plan.mass?.check?.limit ?? null),
+  mass_ranks: plain(({ plan }) => plan.mass?.check?.rank ?? null),
+  mass_minutes: plain(({ plan }) => plan.mass?.minutes ?? null),
+  mass_counts: plain((entry) => entry.text?.count ?? null),
+  mass_text_totals: plain((entry) => entry.text?.textTotal ?? null),
+  unprepared: ({ entries }) => literal(entries.filter(isUnprepared).map(({ messageId }) => messageId)),
   // Rows to lock.
-  ['locked_counters', 'uuid[]', ({ layout }) => literal(layout.counters.map(({ instanceId }) => instanceId))],
-  ['locked_conversations', 'uuid[]', ({ layout }) => literal(layout.lockedConversations)],
-  ['locked_contacts', 'uuid[]', ({ layout }) => literal(layout.lockedContacts)],
+  locked_counters: ({ layout }) => literal(layout.counters.map(({ instanceId }) => instanceId)),
+  locked_conversations: ({ layout }) => literal(layout.lockedConversations),
+  locked_contacts: ({ layout }) => literal(layout.lockedContacts),
   // Increments of conversations and counters.
-  ['ranks', 'integer[]', ({ layout }) => literal(layout.ranks)],
-  ['chats', 'uuid[]', ({ layout }) => literal(layout.conversations.map(({ id }) => id))],
-  [
-    'chat_first_places',
-    'integer[]',
-    ({ layout }) => literal(layout.conversations.map(({ firstPosition }) => firstPosition)),
-  ],
-  [
-    'chat_seq_counts',
-    'integer[]',
-    ({ layout }) => literal(layout.conversations.map(({ seqCount }) => seqCount)),
-  ],
-  [
-    'chat_new_contact_numbers',
-    'integer[]',
-    ({ layout }) => literal(layout.conversations.map(({ newContactNumber }) => newContactNumber)),
-  ],
-  [
-    'added_new_contacts',
-    'integer[]',
-    ({ layout }) => literal(layout.counters.map(({ newContacts }) => newContacts)),
-  ],
-  ['added_texts', 'integer[]', ({ layout }) => literal(layout.counters.map(({ texts }) => texts))],
-  ['group_days', 'integer[]', ({ entries }) => literal(collectDays(entries))],
+  ranks: ({ layout }) => literal(layout.ranks),
+  chats: ({ layout }) => literal(layout.conversations.map(({ id }) => id)),
+  chat_first_places: ({ layout }) => literal(layout.conversations.map(({ firstPosition }) => firstPosition)),
+  chat_seq_counts: ({ layout }) => literal(layout.conversations.map(({ seqCount }) => seqCount)),
+  chat_new_contact_numbers: ({ layout }) =>
+    literal(layout.conversations.map(({ newContactNumber }) => newContactNumber)),
+  added_new_contacts: ({ layout }) => literal(layout.counters.map(({ newContacts }) => newContacts)),
+  added_texts: ({ layout }) => literal(layout.counters.map(({ texts }) => texts)),
+  group_days: ({ entries }) => literal(collectDays(entries)),
   // Rows to create: a lower number of inserted rows means a conflict.
-  [
-    'new_contact_count',
-    'integer',
-    countDistinct(({ plan }) => (plan.createsContact ? plan.contactId : null)),
-  ],
-  [
-    'new_conversation_count',
-    'integer',
-    countDistinct(({ plan }) => (plan.createsConversation ? plan.conversationId : null)),
-  ],
-  ['new_key_count', 'integer', countDistinct(({ request }) => request.recordId)],
-];
+  new_contact_count: countDistinct(({ plan }) => (plan.createsContact ? plan.contactId : null)),
+  new_conversation_count: countDistinct(({ plan }) =>
+    plan.createsConversation ? plan.conversationId : null,
+  ),
+  new_key_count: countDistinct(({ request }) => request.recordId),
+};
 /** Arrays are returned as text, because the driver parses arrays element by element. */
 const COLUMNS = ['written', 'text_counts', 'counters', 'text_totals', 'originals']
   .map((column) => `w.${column}::text`)
   .join(', ');
-const PARAMETERS = [...ARGUMENTS.map(([name, type]) => [name, type] as const), ['skip_locked', 'boolean']]
-  .map(([name, type], index) => `${name} => $${index + 1}::${type}`)
-  .join(', ');
-const WRITE = `SELECT ${COLUMNS} FROM gwk_accept_write(${PARAMETERS}) AS w`;
+const WRITE = `SELECT ${COLUMNS} FROM gwk_accept_write($1, $2, $3, $4, $5) AS w`;
 
 /** Array literal of ids or numbers, which need no quotes. */
 const literal = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
