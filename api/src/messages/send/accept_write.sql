@@ -80,6 +80,10 @@ DECLARE
   -- Existing contacts of conversations to create, and their accounts.
   found_contacts uuid[];
   found_contact_accounts uuid[];
+  -- Keys of earlier requests. The message is NULL if its response is stored.
+  key_ids uuid[];
+  key_hashes bytea[];
+  key_messages uuid[];
   inserted integer;
   now_at timestamptz;
 BEGIN
@@ -125,10 +129,13 @@ BEGIN
     -- Verified: xmin of the account and instance rows, contact and state of the conversation, the account of a contact,
     -- opt-outs, and headroom of the limits.
     now_at := clock_timestamp();
+    SELECT array_agg(v.id), array_agg(v.body_hash), array_agg(CASE WHEN v.response_sealed IS NULL THEN v.resource_id END)
+    INTO key_ids, key_hashes, key_messages
+    FROM idempotency_records v WHERE v.id = ANY (record_ids) AND v.expires_at > now_at;
     SELECT coalesce(array_agg(
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
         AND (q.counter_place IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
-        AND q.key_hash IS NULL AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
+        AND (record_ids[q.i] = ANY (key_ids)) IS NOT TRUE AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
         AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
         AND CASE WHEN new_conversations[q.i]
           THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
@@ -145,8 +152,9 @@ BEGIN
             WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > now_at - interval '24 hours'
             ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), new_contact_totals[q.counter_place] + 1)) IS TRUE)), '{}'),
       coalesce(array_agg(q.text_count), '{}'),
-      array_agg(CASE WHEN q.account_place <> ALL (q.stale_accounts) AND q.key_hash = body_hashes[q.i] AND q.key_is_plain
-        THEN q.key_message END)
+      array_agg(CASE WHEN q.account_place <> ALL (q.stale_accounts)
+          AND key_hashes[array_position(key_ids, record_ids[q.i])] = body_hashes[q.i]
+        THEN key_messages[array_position(key_ids, record_ids[q.i])] END)
     INTO written, text_counts, originals
     FROM (
       -- The cached count plus the texts since is an upper bound. Rows are counted only if it reaches the limit.
@@ -174,12 +182,8 @@ BEGIN
               SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
               WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
             ) AS stale_accounts,
-            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out,
-            k.body_hash AS key_hash, k.resource_id AS key_message, k.response_sealed IS NULL AS key_is_plain
+            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
           FROM (SELECT unnest(places) AS i) AS each
-          LEFT JOIN LATERAL (
-            SELECT v.body_hash, v.resource_id, v.response_sealed FROM idempotency_records v
-            WHERE v.id = record_ids[each.i] AND v.expires_at > now_at LIMIT 1) AS k ON true
           OFFSET 0
         ) AS p OFFSET 0
       ) AS s OFFSET 0
