@@ -21,7 +21,7 @@ export class CommandError extends Error {
 export interface CommandReaderOptions {
   instanceId: string;
   keys: RedisKeys;
-  key: Uint8Array;
+  commandKey: Uint8Array;
   epoch: number;
   link: ReconnectingLink;
   /** The link for replies, because the reading one is mostly blocked. */
@@ -66,22 +66,15 @@ export class CommandReader {
   }
 
   /** Commands run concurrently, so a slow one does not block the others. */
-  async #handleEntry(connection: RedisConnection, entry: StreamEntry): Promise<void> {
-    const command = decodeCommand(entry.fields, this.#options.key);
-    if (!command) {
-      this.#options.log.warn(
-        { entry: entry.id },
-        'command dropped: not encrypted with the key of this instance',
-      );
-      return;
-    }
+  async #handleEntry(connection: RedisConnection, { id, fields }: StreamEntry): Promise<void> {
+    const { commandKey, log } = this.#options;
+    const command = decodeCommand(fields, commandKey);
+    if (!command)
+      return log.warn({ entry: id }, 'command dropped: not encrypted with the key of this instance');
     const now = await redisTime(connection);
     if (now > command.deadline) {
-      this.#options.log.info(
-        { command: command.name, command_id: command.id },
-        'command dropped: past its deadline',
-      );
-      return;
+      const named = { command: command.name, command_id: command.id };
+      return log.info(named, 'command dropped: past its deadline');
     }
     const obeying = this.#execute(command).finally(() => this.#executing.delete(obeying));
     this.#executing.add(obeying);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { encodeCommand, RedisErrorReply, ReplyParser, type Reply } from './resp.js';
 
@@ -54,11 +55,8 @@ export class RedisConnection {
     const connection = new RedisConnection(await openSocket(url, address.ca));
     try {
       if (address.password !== null) {
-        await connection.call(
-          address.username === null
-            ? ['AUTH', address.password]
-            : ['AUTH', address.username, address.password],
-        );
+        const user = address.username === null ? [] : [address.username];
+        await connection.call(['AUTH', ...user, address.password]);
       }
       const database = url.pathname.slice(1);
       if (database !== '' && database !== '0') await connection.call(['SELECT', database]);
@@ -123,20 +121,14 @@ async function openSocket(url: URL, ca: string | undefined): Promise<Socket> {
   const socket = secure
     ? (await import('node:tls')).connect({ ...target, ...servername(host), ...(ca !== undefined && { ca }) })
     : connectTcp(target);
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error('connection timed out')), CONNECT_TIMEOUT_MS);
-    const failed = (error?: Error): void => {
-      clearTimeout(timer);
-      reject(new RedisDisconnected(error?.message ?? 'the connection closed'));
-    };
-    socket.once('error', failed);
-    socket.once('close', () => failed());
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
-      clearTimeout(timer);
-      socket.off('error', failed);
-      resolve(socket);
-    });
-  });
+  try {
+    const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+    await once(socket, secure ? 'secureConnect' : 'connect', { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw new RedisDisconnected((error as Error).message);
+  }
 }
 
 /** TLS server names cannot be IP addresses. */

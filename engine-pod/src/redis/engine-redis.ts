@@ -1,45 +1,59 @@
-import type { Logger } from '@gwk/core/log';
-import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
-import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/heartbeat';
+import { ENGINE_GROUP } from '@gwk/core/protocol/redis-keys';
+import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { CommandReader, type CommandReaderOptions } from './command-reader.js';
 import type { RedisAddress } from './connection.js';
-import { readNotifications, type NotificationReaderOptions } from './notifications.js';
+import { readGroup, type StreamEntry } from './group-reader.js';
 import { ReconnectingLink } from './reconnecting-link.js';
-import { RedisWriter } from './writer.js';
 
 interface EngineRedisOptions extends Pick<
-  NotificationReaderOptions,
-  'notify' | 'keep' | 'received' | 'traced'
+  CommandReaderOptions,
+  'keys' | 'instanceId' | 'epoch' | 'commandKey' | 'log' | 'handlers'
 > {
   address: RedisAddress;
-  keys: RedisKeys;
-  instanceId: string;
-  epoch: number;
   renewMs: number;
-  commandKey: Uint8Array;
-  log: Logger;
   restoreUser: () => Promise<void>;
   heartbeat: () => Heartbeat;
-  handlers: CommandReaderOptions['handlers'];
+  /**
+   * Requests a claim. Resolves when a claim that begins after this call is answered, or when none is possible now.
+   */
+  notify: () => Promise<void>;
+  /** Keeps an entry until its message is settled; false when no such message is held. */
+  keep: (messageId: string, entry: string) => boolean;
+  /** Reports the time of a notification, by the clock of Redis. */
+  received: (notifiedAt: number) => void;
+  /** Sets the parent of the next claim's span, for the few notifications that carry a trace. */
+  traced: (traceparent: string | null) => void;
 }
+
+const NOTIFICATION_BATCH = 32;
+/** Entries are acknowledged in batches. Nobody waits for it, and each command wakes two programs. */
+const ACKNOWLEDGE_EVERY_MS = 1_000;
+const MAX_UNACKNOWLEDGED = 100;
 
 /**
  * The Redis connections of an engine: two block on a stream, one writes.
  *
- *     sends stream ────▶ notifications.ts ───▶ claimer          (which messages wait is in Postgres)
- *     commands stream ─▶ command-reader.ts ──▶ command handlers ─▶ reply (publish)
- *     writer.ts ───────▶ heartbeat key, acknowledged entries
+ *     sends stream ────▶ notifications ─────▶ claimer          (which messages wait is in Postgres)
+ *     commands stream ─▶ command-reader.ts ─▶ command handlers ─▶ reply (publish)
+ *     writer ──────────▶ heartbeat key, acknowledged entries
+ *
+ * Losing a heartbeat or an acknowledgement does no harm, so no write waits or is retried.
  */
 export class EngineRedis {
   readonly #options: EngineRedisOptions;
+  readonly #sends: string;
   readonly #links: Record<'notifications' | 'commands' | 'writer', ReconnectingLink>;
-  readonly #writer: RedisWriter;
   readonly #commands: CommandReader;
   #restoring: Promise<void> | undefined;
+  #unacknowledged: string[] = [];
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+  #flushTimer: NodeJS.Timeout | undefined;
 
   constructor(options: EngineRedisOptions) {
-    const { address, log } = options;
+    const { address, log, keys, instanceId } = options;
     this.#options = options;
+    this.#sends = keys.sends(instanceId);
     const link = (name: string): ReconnectingLink =>
       new ReconnectingLink({
         address,
@@ -51,13 +65,8 @@ export class EngineRedis {
       commands: link('commands'),
       writer: link('writer'),
     };
-    this.#writer = new RedisWriter({ ...options, link: this.#links.writer });
-    this.#commands = new CommandReader({
-      ...options,
-      key: options.commandKey,
-      link: this.#links.commands,
-      publisher: this.#links.writer,
-    });
+    const { commands, writer } = this.#links;
+    this.#commands = new CommandReader({ ...options, link: commands, publisher: writer });
   }
 
   get up(): boolean {
@@ -65,14 +74,22 @@ export class EngineRedis {
   }
 
   start(): void {
-    void readNotifications({
-      ...this.#options,
-      stream: this.#options.keys.sends(this.#options.instanceId),
+    const { epoch, renewMs, notify } = this.#options;
+    void readGroup({
+      stream: this.#sends,
+      epoch,
       link: this.#links.notifications,
-      acknowledge: (entries) => this.acknowledge(entries),
+      batch: NOTIFICATION_BATCH,
+      // Redis may have lost notifications, so a claim is made whenever the stream is opened.
+      opened: notify,
+      handle: (entries) => this.#handleNotifications(entries),
     });
     void this.#commands.run();
-    void this.#writer.run();
+    this.#heartbeatTimer = setInterval(() => this.sendHeartbeat(), renewMs);
+    void this.#links.writer.run((connection) => {
+      this.sendHeartbeat();
+      return connection.closed;
+    });
   }
 
   /** Resolves once the commands in progress have been answered. */
@@ -81,16 +98,55 @@ export class EngineRedis {
   }
 
   stop(): void {
-    this.#writer.stop();
+    clearInterval(this.#heartbeatTimer);
+    this.#flush();
     for (const link of Object.values(this.#links)) link.stop();
   }
 
   sendHeartbeat(): void {
-    this.#writer.sendHeartbeat();
+    const { instanceId, keys, renewMs, heartbeat } = this.#options;
+    const life = String(renewMs * HEARTBEAT_TTL_RENEWALS);
+    this.#write(['SET', keys.heartbeat(instanceId), JSON.stringify(heartbeat()), 'PX', life]);
   }
 
+  /**
+   * Acknowledges and deletes notification entries after a short delay. Entries left behind at the end notify the
+   * next engine, which finds nothing to claim for them.
+   */
   acknowledge(entries: string[]): void {
-    this.#writer.acknowledge(entries);
+    this.#unacknowledged.push(...entries);
+    if (this.#unacknowledged.length >= MAX_UNACKNOWLEDGED) this.#flush();
+    else this.#flushTimer ??= setTimeout(() => this.#flush(), ACKNOWLEDGE_EVERY_MS).unref();
+  }
+
+  /**
+   * The rows in Postgres are the queue, so a notification is done once a claim was made. It is acknowledged then, or
+   * with the outcome of its message if the claim took it. Small batches are handled one after the other, so a long
+   * stream costs no memory.
+   */
+  async #handleNotifications(entries: StreamEntry[]): Promise<void> {
+    const { received, traced, notify, keep } = this.#options;
+    // The id of a stream entry begins with its time.
+    for (const { id } of entries) received(Number.parseInt(id, 10));
+    const spans = tracing.on ? startSpans(entries) : [];
+    if (spans.length > 0) traced(spans[0]!.traceparent);
+    await notify();
+    for (const span of spans) span.end();
+    const done = entries.filter(({ id, fields }) => !keep(fields['m'] ?? '', id));
+    if (done.length > 0) this.acknowledge(done.map(({ id }) => id));
+  }
+
+  #flush(): void {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    if (this.#unacknowledged.length === 0) return;
+    const entries = this.#unacknowledged.splice(0);
+    this.#write(['XACK', this.#sends, ENGINE_GROUP, ...entries]);
+    this.#write(['XDEL', this.#sends, ...entries]);
+  }
+
+  #write(words: string[]): void {
+    this.#links.writer.call(words).catch(() => undefined);
   }
 
   /** All links lose the user at once. One call restores it for all. */
@@ -98,4 +154,10 @@ export class EngineRedis {
     this.#restoring ??= this.#options.restoreUser().finally(() => (this.#restoring = undefined));
     return this.#restoring;
   }
+}
+
+/** Spans from the receipt of a notification until the claim is answered. */
+function startSpans(entries: readonly StreamEntry[]): Span[] {
+  const traceparents = entries.flatMap(({ fields }) => fields['t']?.split(',') ?? []);
+  return traceparents.map((traceparent) => tracing.child('notified', traceparent, { kind: 'consumer' }));
 }

@@ -44,11 +44,12 @@ export class ReconnectingLink {
 
   /** @param work run again with a new connection whenever it throws, returns, or its connection closes */
   async run(work: (connection: RedisConnection) => Promise<void>): Promise<void> {
-    for (let failures = 0; !this.#stopped.signal.aborted;) {
+    const { signal } = this.#stopped;
+    for (let failures = 0; !signal.aborted;) {
       const openedAt = performance.now();
       try {
         this.#connection = await RedisConnection.open(this.#options.address);
-        if (this.#stopped.signal.aborted) break;
+        if (signal.aborted) break;
         if (failures > 0) this.#options.log.info('reconnected to Redis');
         await Promise.race([work(this.#connection), this.#connection.closed]);
       } catch (error) {
@@ -56,7 +57,8 @@ export class ReconnectingLink {
       }
       this.#drop();
       failures = performance.now() - openedAt > STEADY_MS ? 1 : failures + 1;
-      await this.#pause(failures);
+      if (failures === 1 && !signal.aborted) this.#options.log.warn('not connected to Redis');
+      await sleep(backoffDelay(RETRY, failures), undefined, { signal }).catch(() => undefined);
     }
     this.#drop();
   }
@@ -80,15 +82,6 @@ export class ReconnectingLink {
       await this.#options.restoreUser();
     } catch (cause) {
       this.#options.log.warn({ err: cause }, 'the Redis user could not be restored');
-    }
-  }
-
-  async #pause(failures: number): Promise<void> {
-    if (failures === 1 && !this.#stopped.signal.aborted) this.#options.log.warn('not connected to Redis');
-    try {
-      await sleep(backoffDelay(RETRY, failures), undefined, { signal: this.#stopped.signal });
-    } catch {
-      return; // stopped
     }
   }
 }
