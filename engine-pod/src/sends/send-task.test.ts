@@ -107,6 +107,6 @@ test('fails a message that can never be built, with its reason', async () => {
   const [conclusion, line] = await deliver(() => {
     throw SendFailure.refused('wa_error', 'too large');
   });
-  expect(conclusion).toMatchObject({ kind: 'failed', code: 'wa_error', text: 'too large' });
+  expect(conclusion).toMatchObject({ kind: 'failed', error: { code: 'wa_error', message: 'too large' } });
   expect(line.builds).toBe(1);
 });

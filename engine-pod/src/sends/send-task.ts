@@ -1,6 +1,6 @@
 import { failpoint } from '@gwk/core/failpoints';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { SentFields } from '@gwk/core/resources/message';
 import type { FailureCode } from '@gwk/core/states';
 import { backoffDelay } from '@gwk/core/async/backoff';
@@ -15,9 +15,12 @@ export interface BuiltMessageRecord extends SentFields {
   menu: SentMenu | null;
 }
 
+/** An outcome, without the fields that only the sender knows. */
+type Unnamed<T> = Omit<T, 'message_id' | 'traceparent'>;
+
 export type SendResult =
-  | { kind: 'sent'; at: Date; fields: SentFields }
-  | { kind: 'failed'; at: Date; code: FailureCode; text: string | null }
+  | Unnamed<Extract<Outcome, { kind: 'sent' }>>
+  | Unnamed<Extract<Outcome, { kind: 'failed' }>>
   /** Never written to the socket: returns to the queue. */
   | { kind: 'returned' }
   /** Postgres says that this engine must no longer send it. */
@@ -178,7 +181,7 @@ export class SendTask {
       signal: this.#finished.signal,
     });
     const unanswered = sending.then(
-      () => this.#answer.resolve({ kind: 'sent', at: new Date(), fields: this.#fields }),
+      () => this.#answer.resolve({ kind: 'sent', at: new Date().toISOString(), ...this.#fields }),
       (error: unknown) => this.#handleFailure(error, attempt),
     );
     // Not an aborted timer, because every message would pay for an error with its stack trace.
@@ -214,6 +217,6 @@ export class SendTask {
   }
 }
 
-function failed(code: FailureCode, text: string | null): SendResult {
-  return { kind: 'failed', at: new Date(), code, text };
+function failed(code: FailureCode, message: string | null): SendResult {
+  return { kind: 'failed', at: new Date().toISOString(), error: { code, message } };
 }

@@ -119,14 +119,10 @@ export class Sender {
   }
 
   async #finish(held: HeldMessage, result: SendResult): Promise<void> {
-    const { message } = held.delivery;
     this.#options.finished(result.kind, performance.now() - held.claimedAt);
     held.span.set({ 'gwk.result': result.kind });
-    held.span.end(result.kind === 'failed' ? result.code : null);
-    const { traceparent } = held.span;
-    const traced = traceparent === null ? {} : { traceparent };
-    const { message_id } = message;
-    const outcome = toOutcome({ message_id, claim_id: held.claimId }, result, traced);
+    held.span.end(result.kind === 'failed' ? result.error.code : null);
+    const outcome = toOutcome(held, result);
     // A returned message can be claimed again at once, even by this engine, and must not be taken for a copy.
     if (result.kind === 'returned') {
       this.#forget(held);
@@ -167,31 +163,17 @@ function startSpan({ message_id, type, traceparent }: ClaimedMessage): Span {
   return tracing.child('send', traceparent, { kind: 'client', attributes });
 }
 
-function toOutcome(
-  { message_id, claim_id }: { message_id: string; claim_id: string },
-  result: SendResult,
-  traced: { traceparent?: string },
-): Outcome | undefined {
+/** Undefined when nothing is to be reported. */
+function toOutcome(held: HeldMessage, result: SendResult): Outcome | undefined {
+  const { message_id } = held.delivery.message;
+  const { traceparent } = held.span;
   switch (result.kind) {
     case 'sent':
-      return {
-        kind: 'sent',
-        message_id,
-        at: result.at.toISOString(),
-        ...result.fields,
-        ...traced,
-      };
     case 'failed':
-      return {
-        kind: 'failed',
-        message_id,
-        at: result.at.toISOString(),
-        error: { code: result.code, message: result.text },
-        ...traced,
-      };
+      return { ...result, message_id, ...(traceparent !== null && { traceparent }) };
     case 'returned':
       // A message that was ever written to the socket, by any engine, is kept instead.
-      return { kind: 'returned', message_id, claim_id, unsent: true };
+      return { kind: 'returned', message_id, claim_id: held.claimId, unsent: true };
     case 'dropped':
     case 'kept':
       return undefined;
