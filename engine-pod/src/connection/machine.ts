@@ -104,45 +104,31 @@ export function restoreMachine(stored: StoredState, at: number): Machine {
   };
 }
 
+type Handlers = {
+  [K in Input['kind']]: (machine: Machine, input: Extract<Input, { kind: K }>, now: Now) => Step;
+};
+
+const HANDLERS: Handlers = {
+  start: (machine, _, now) => wake(machine, now),
+  timer: (machine, _, now) => wake(machine, now),
+  permitted: (machine, _, now) => wake({ ...machine, permitted: true }, now),
+  forbidden: (machine, _, now) => closeSocket({ ...machine, permitted: false }, 'lease_unconfirmed', now),
+  stop: (machine, _, now) => closeSocket({ ...machine, permitted: false }, 'engine_stopped', now),
+  qr: (machine) => keepState({ ...machine, failures: 0 }),
+  'pairing-code': (machine) => keepState({ ...machine, failures: 0 }),
+  paired: (machine, { device }, now) => paired(machine, device, now),
+  opened,
+  closed: (machine, { disconnect }, now) => closed(machine, disconnect, now),
+  restart: (machine, _, now) => restart(machine, now),
+  logout: (machine, _, now) => logout(machine, now),
+  pair: (machine, { pairing }) => pair(machine, pairing),
+  unpair: (machine, { session }) =>
+    machine.pairing?.session === session ? endPairing(machine) : keepState(machine),
+};
+
 export function step(machine: Machine, input: Input, now: Now): Step {
-  switch (input.kind) {
-    case 'start':
-    case 'timer':
-      return wake(machine, now);
-    case 'permitted':
-      return wake({ ...machine, permitted: true }, now);
-    case 'forbidden':
-      return closeSocket({ ...machine, permitted: false }, 'lease_unconfirmed', now);
-    case 'stop':
-      return closeSocket({ ...machine, permitted: false }, 'engine_stopped', now);
-    case 'qr':
-    case 'pairing-code':
-      return keepState({ ...machine, failures: 0 });
-    case 'paired':
-      return paired(machine, input.device, now);
-    case 'opened':
-      return opened(machine, input, now);
-    case 'closed':
-      return closed(machine, input.disconnect, now);
-    default:
-      return command(machine, input, now);
-  }
-}
-
-type CommandInput = Extract<Input, { kind: 'restart' | 'logout' | 'pair' | 'unpair' }>;
-
-/** Handles a request from outside. */
-function command(machine: Machine, input: CommandInput, now: Now): Step {
-  switch (input.kind) {
-    case 'restart':
-      return restart(machine, now);
-    case 'logout':
-      return logout(machine, now);
-    case 'pair':
-      return pair(machine, input.pairing);
-    case 'unpair':
-      return machine.pairing?.session === input.session ? endPairing(machine) : keepState(machine);
-  }
+  const handle = HANDLERS[input.kind] as (machine: Machine, input: Input, now: Now) => Step;
+  return handle(machine, input, now);
 }
 
 function keepState(machine: Machine, socket: Step['socket'] = 'keep'): Step {
