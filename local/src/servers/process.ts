@@ -4,11 +4,16 @@ import { createServer } from 'node:net';
 
 const SHOWN_LINES = 20;
 
+/** A process that was ready. */
+export interface Running {
+  process: Pick<ServerProcess, 'ended'>;
+  stop(): Promise<void>;
+}
+
 /** A running server on this machine. */
-export interface RunningServer {
+export interface RunningServer extends Running {
   url: string;
   process: ServerProcess;
-  stop(): Promise<void>;
 }
 
 interface Launch {
@@ -120,6 +125,33 @@ function bind(port: number): Promise<number> {
       server.close(() => resolve(bound));
     });
   });
+}
+
+interface Start extends Launch {
+  /** Rejects while the process is not ready. */
+  ready: (process: ServerProcess) => Promise<void>;
+  limitMs: number;
+  stopSignal: NodeJS.Signals;
+  graceMs: number;
+  /** Cancels the start. */
+  signal?: AbortSignal;
+}
+
+/** Launches a process and waits until it is ready. If that fails, stops it and throws. */
+export async function start({ ready, limitMs, stopSignal, graceMs, signal, ...options }: Start) {
+  const process = launch(options);
+  const stop = () => process.stop(stopSignal, graceMs);
+  const cancel = () => void stop();
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    await waitUntilReady(process, () => ready(process), limitMs);
+  } catch (error) {
+    await stop();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
+  return { process, stop };
 }
 
 /**

@@ -1,7 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { createClient } from 'redis';
-import { findFreePort, launch, waitUntilReady, type RunningServer, type ServerProcess } from './process.js';
-import { findRedis } from './redis-binary.js';
+import { commandSucceeds, findFreePort, start, type RunningServer } from './process.js';
 
 export interface RedisOptions {
   dataDir: string;
@@ -11,8 +12,27 @@ export interface RedisOptions {
   port?: number;
   /** For tests only: writes nothing to disk. */
   inMemory?: boolean;
+  /** Called before an installation. */
   log?: (line: string) => void;
 }
+
+/** Command of a server that reads its configuration from standard input. */
+interface RedisCommand {
+  command: string;
+  args: string[];
+  inContainer: boolean;
+}
+
+/** Debian's server package would also start a service. This one contains the same binary under another name. */
+const DEBIAN_PACKAGE = 'redis-tools';
+const DEBIAN_BINARY = 'redis-check-rdb';
+const IMAGE = 'redis:7';
+
+const NOT_AVAILABLE =
+  'no Redis server found. Do one of these and try again:\n' +
+  '  - install redis-server or valkey-server with the package manager\n' +
+  '  - install and start Docker\n' +
+  '  - set REDIS_URL to your own Redis or Valkey';
 
 const START_LIMIT_MS = 30_000;
 const STOP_GRACE_MS = 10_000;
@@ -21,29 +41,21 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const port = options.port ?? (await findFreePort());
   const { inContainer, ...command } = findRedis(options, port);
-  const server = launch({
+  const url = `redis://default:${encodeURIComponent(options.password)}@127.0.0.1:${port}`;
+  const server = await start({
     ...command,
     // Pass the settings on standard input, so that the process list does not show the password.
     input: settings(port, options, inContainer),
     parentDeathSignal: 'TERM',
     logFile: options.logFile,
+    ready: ({ pid }) => checkServer(url, inContainer ? undefined : pid),
+    limitMs: START_LIMIT_MS,
+    // On SIGTERM, Redis saves its data and exits.
+    stopSignal: 'SIGTERM',
+    graceMs: STOP_GRACE_MS,
   });
-  const url = `redis://default:${encodeURIComponent(options.password)}@127.0.0.1:${port}`;
-  try {
-    await waitUntilReady(
-      server,
-      () => checkServer(url, inContainer ? undefined : server.pid),
-      START_LIMIT_MS,
-    );
-  } catch (error) {
-    await stop(server);
-    throw error;
-  }
-  return { url, process: server, stop: () => stop(server) };
+  return { url, ...server };
 }
-
-/** On SIGTERM, Redis saves its data and exits. */
-const stop = (server: ServerProcess) => server.stop('SIGTERM', STOP_GRACE_MS);
 
 function settings(port: number, options: RedisOptions, inContainer: boolean): string {
   const lines = [
@@ -72,4 +84,56 @@ async function checkServer(url: string, pid: number | undefined): Promise<void> 
   } finally {
     client.destroy();
   }
+}
+
+/** @throws Error with possible fixes, if no server is available */
+function findRedis(options: RedisOptions, port: number): RedisCommand {
+  const command = findServer(options) ?? install(options);
+  const found = command ? { command, args: ['-'], inContainer: false } : container(options.dataDir, port);
+  if (!found) throw new Error(NOT_AVAILABLE);
+  return found;
+}
+
+function findServer({ dataDir }: RedisOptions): string | undefined {
+  const server = findOnPath('redis-server') ?? findOnPath('valkey-server');
+  const tool = findOnPath(DEBIAN_BINARY);
+  if (server !== undefined || tool === undefined) return server;
+  // The binary runs as a server when it is called by that name.
+  const link = join(dataDir, 'redis-server');
+  rmSync(link, { force: true });
+  symlinkSync(tool, link);
+  return link;
+}
+
+function findOnPath(name: string): string | undefined {
+  const { stdout } = spawnSync('/bin/sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
+  return stdout.trim() || undefined;
+}
+
+/** Installs the Debian package. Only root can. */
+function install(options: RedisOptions): string | undefined {
+  if (process.getuid?.() !== 0 || findOnPath('apt-get') === undefined) return undefined;
+  options.log?.(`installing the package ${DEBIAN_PACKAGE} (once)`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const apt = (args: string[]) => spawnSync('apt-get', args, { stdio: 'ignore', env }).status === 0;
+  const redis = ['install', '-y', '-q', '--no-install-recommends', DEBIAN_PACKAGE];
+  // The package lists may be missing or outdated, so the first attempt may fail.
+  if (!apt(redis) && apt(['update', '-q'])) apt(redis);
+  return findServer(options);
+}
+
+function container(dataDir: string, port: number): RedisCommand | undefined {
+  if (findOnPath('docker') === undefined || !commandSucceeds(['docker', 'pull', '--quiet', IMAGE]))
+    return undefined;
+  const name = `gwk-redis-${port}`;
+  // Remove the container of a client that was killed.
+  commandSucceeds(['docker', 'rm', '--force', name]);
+  const user = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+  const options = ['--interactive', '--rm', '--name', name, '--user', user, '--volume', `${dataDir}:/data`];
+  const publish = ['--publish', `127.0.0.1:${port}:6379`];
+  return {
+    command: 'docker',
+    args: ['run', ...options, ...publish, IMAGE, 'redis-server', '-'],
+    inContainer: true,
+  };
 }

@@ -1,5 +1,6 @@
 import { inFakeTime } from '@gwk/test/support/fake-time';
-import { Component, ComponentFailed, type ComponentSpec, type Running } from './component.js';
+import type { Running } from '../servers/process.js';
+import { Component, ComponentFailed, type ComponentSpec } from './component.js';
 
 /** A component that the test ends and lets start as needed. */
 class Scripted implements ComponentSpec {
@@ -14,7 +15,7 @@ class Scripted implements ComponentSpec {
     if (this.failing-- > 0) throw new Error('no luck');
     const ended = new Promise<string>((resolve) => (this.#end = resolve));
     return {
-      ended,
+      process: { ended },
       stop: async () => {
         this.stops++;
         this.#end('stopped');

@@ -1,20 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { backoffDelay } from '@gwk/core/async/backoff';
+import type { Running } from '../servers/process.js';
 
-const FIRST_DELAY_MS = 1_000;
-const MAX_DELAY_MS = 30_000;
+const BACKOFF = { firstMs: 1_000, maxMs: 30_000, jitter: 0 };
 /** After a run of this length, the next exit counts as the first. */
 const STABLE_AFTER_MS = 60_000;
 
-export interface Running {
-  /** Resolves with a description when it has exited. */
-  ended: Promise<string>;
-  stop(): Promise<void>;
-}
-
-export interface ComponentSpec {
+export interface ComponentSpec<T extends Running = Running> {
   name: string;
   /** Resolves when it is ready, rejects if it cannot start. The signal cancels the start. */
-  start(signal: AbortSignal): Promise<Running>;
+  start(signal: AbortSignal): Promise<T>;
 }
 
 export class ComponentFailed extends Error {
@@ -27,26 +22,27 @@ export class ComponentFailed extends Error {
 }
 
 /** A supervised server or program, which is restarted whenever it exits by itself. */
-export class Component {
+export class Component<T extends Running = Running> {
   readonly #stopping = new AbortController();
-  #starting: Promise<Running> | undefined;
-  #running: Running | undefined;
+  #starting: Promise<T> | undefined;
+  #running: T | undefined;
   #startedAt = 0;
   #supervision: Promise<void> = Promise.resolve();
 
   constructor(
-    readonly spec: ComponentSpec,
+    readonly spec: ComponentSpec<T>,
     readonly log: (line: string) => void,
   ) {}
 
   /** @throws ComponentFailed */
-  async start(): Promise<void> {
+  async start(): Promise<T> {
     try {
       this.#stopping.signal.throwIfAborted();
       this.#starting = this.spec.start(this.#stopping.signal);
       this.#running = await this.#starting;
       this.#startedAt = Date.now();
       if (!this.#stopping.signal.aborted) this.log(`${this.spec.name} is ready`);
+      return this.#running;
     } catch (error) {
       throw new ComponentFailed(this.spec.name, error);
     }
@@ -68,7 +64,7 @@ export class Component {
   async #supervise(): Promise<void> {
     let exits = 0;
     while (this.#running) {
-      const how = await this.#running.ended;
+      const how = await this.#running.process.ended;
       if (this.#stopping.signal.aborted) return;
       this.#running = undefined;
       exits = countExitsInARow(exits, Date.now() - this.#startedAt);
@@ -96,7 +92,7 @@ export class Component {
 
 /** Delay before the next restart. */
 export function getRestartDelay(exitsInARow: number): number {
-  return Math.min(FIRST_DELAY_MS * 2 ** (exitsInARow - 1), MAX_DELAY_MS);
+  return backoffDelay(BACKOFF, exitsInARow);
 }
 
 export function countExitsInARow(before: number, ranMs: number): number {

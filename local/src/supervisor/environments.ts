@@ -1,6 +1,13 @@
-import type { NetworkAddress } from './network.js';
 import type { Secrets } from './secrets.js';
 import { selectSettings, type Environment, type LocalConfig, type ProgramName } from './settings.js';
+
+/** Address of a simulated network, and the certificates that engines must trust. */
+export interface NetworkAddress {
+  url: string;
+  root: string;
+  /** File with the certificate of its media hosts. */
+  media_ca: string;
+}
 
 export interface Wiring {
   config: LocalConfig;
@@ -33,6 +40,11 @@ export function commandEnvironment(wiring: Wiring, user: NodeJS.ProcessEnv): Env
     DATABASE_URL: wiring.databaseUrl,
     GWK_ENCRYPTION_KEYS: wiring.secrets.encryptionKey,
   };
+}
+
+/** Environment of `gwk network start`. */
+export function networkEnvironment(user: NodeJS.ProcessEnv): Environment {
+  return { ...common(user), GWK_EXIT_WITH_PARENT: 'on' };
 }
 
 function common(user: NodeJS.ProcessEnv): Environment {

@@ -1,6 +1,6 @@
 import { baseUrl, commandEnvironment, type Wiring } from './environments.js';
 import { readJson, writePrivateJson } from './folder.js';
-import { runGwk } from './gwk.js';
+import { runGwk } from './programs.js';
 
 export interface Access {
   base_url: string;

@@ -1,16 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startPostgres } from '../servers/postgres.js';
-import type { RunningServer } from '../servers/process.js';
+import type { Running } from '../servers/process.js';
 import { startRedis } from '../servers/redis.js';
-import { commandEnvironment, programEnvironment, type Wiring } from './environments.js';
+import { Component } from './component.js';
+import {
+  commandEnvironment,
+  networkEnvironment,
+  programEnvironment,
+  type NetworkAddress,
+  type Wiring,
+} from './environments.js';
 import { ensureAccess } from './first-key.js';
 import type { Folder } from './folder.js';
-import { runGwk } from './gwk.js';
-import { readNetworkAddress, createNetworkComponent, type NetworkAddress } from './network.js';
-import { Component, type ComponentSpec, type Running } from './component.js';
-import { createProgramComponent } from './programs.js';
+import { runGwk, startGwk, type GwkProgram } from './programs.js';
 import { renderWelcome, type Progress } from './progress.js';
 import { loadSecrets, type Secrets } from './secrets.js';
-import { type LocalConfig, type ProgramName } from './settings.js';
+import type { LocalConfig, ProgramName } from './settings.js';
 
 /** The components that `make run` starts. */
 export class LocalGateway {
@@ -51,45 +57,29 @@ export class LocalGateway {
   }
 
   async #startStores(): Promise<Wiring> {
-    let { databaseUrl, redisUrl } = this.config;
-    const components: Component[] = [];
-    if (databaseUrl === undefined) components.push(this.#add(this.#postgres((url) => (databaseUrl = url))));
-    if (redisUrl === undefined) components.push(this.#add(this.#redis((url) => (redisUrl = url))));
-    await Promise.all(components.map((component) => component.start()));
-    return {
-      config: this.config,
-      secrets: this.#secrets,
-      databaseUrl: databaseUrl!,
-      redisUrl: redisUrl!,
-      instances: this.folder.instances,
-      media: this.folder.media,
-    };
-  }
-
-  #postgres(ready: (url: string) => void): ComponentSpec {
-    const logFile = this.folder.log('postgres');
-    const start = () =>
+    const { config, folder } = this;
+    const secrets = this.#secrets;
+    const startOwnPostgres = (logFile: string) =>
       startPostgres({
-        dataDir: this.folder.postgres,
+        dataDir: folder.postgres,
         logFile,
-        password: this.#secrets.postgresPassword,
-        port: this.config.postgresPort,
+        password: secrets.postgresPassword,
+        port: config.postgresPort,
         database: 'gwk',
       });
-    return { name: 'postgres', start: () => runServer(start(), ready) };
-  }
-
-  #redis(ready: (url: string) => void): ComponentSpec {
-    const logFile = this.folder.log('redis');
-    const start = () =>
+    const startOwnRedis = (logFile: string) =>
       startRedis({
-        dataDir: this.folder.redis,
+        dataDir: folder.redis,
         logFile,
-        password: this.#secrets.redisPassword,
-        port: this.config.redisPort,
+        password: secrets.redisPassword,
+        port: config.redisPort,
         log: this.progress.log,
       });
-    return { name: 'redis', start: () => runServer(start(), ready) };
+    const [databaseUrl, redisUrl] = await Promise.all([
+      config.databaseUrl ?? this.#start('postgres', startOwnPostgres).then(({ url }) => url),
+      config.redisUrl ?? this.#start('redis', startOwnRedis).then(({ url }) => url),
+    ]);
+    return { config, secrets, databaseUrl, redisUrl, instances: folder.instances, media: folder.media };
   }
 
   async #migrate(wiring: Wiring, signal: AbortSignal): Promise<void> {
@@ -99,34 +89,44 @@ export class LocalGateway {
 
   /** Started before the programs, because engines connect to it. */
   async #startNetwork(): Promise<NetworkAddress> {
-    const { config, folder } = this;
-    const component = this.#add(
-      createNetworkComponent({ config, folder: folder.path, logFile: folder.log('network') }),
-    );
-    await component.start();
-    return readNetworkAddress(folder.path);
+    const { networkPort, networkControlPort, networkMediaPort } = this.config;
+    const { path } = this.folder;
+    const ports = { port: networkPort, 'control-port': networkControlPort, 'media-port': networkMediaPort };
+    const options = Object.entries(ports).flatMap(([name, port]) => [`--${name}`, String(port)]);
+    await this.#startGwk('network', {
+      args: ['network', 'start', '--folder', path, ...options],
+      env: networkEnvironment(process.env),
+      readyUrl: `http://127.0.0.1:${networkControlPort}/status`,
+      readyMethod: 'POST',
+    });
+    return JSON.parse(readFileSync(join(path, 'network.json'), 'utf8')) as NetworkAddress;
   }
 
   async #startPrograms(wiring: Wiring): Promise<void> {
-    const { apiPort, workerPort, operatorPort } = this.config;
-    const ports = { api: apiPort, worker: workerPort, operator: operatorPort };
-    const components = Object.entries(ports).map(([key, port]) => {
-      const name = key as ProgramName;
-      const env = programEnvironment(name, wiring, process.env);
-      return this.#add(createProgramComponent({ name, port, env, logFile: this.folder.log(name) }));
-    });
-    await Promise.all(components.map((component) => component.start()));
+    const { apiPort: api, workerPort: worker, operatorPort: operator } = this.config;
+    const ports: Record<ProgramName, number> = { api, worker, operator };
+    const starting = (Object.keys(ports) as ProgramName[]).map((name) =>
+      this.#startGwk(name, {
+        args: [name],
+        env: programEnvironment(name, wiring, process.env),
+        readyUrl: `http://127.0.0.1:${ports[name]}/readyz`,
+      }),
+    );
+    await Promise.all(starting);
   }
 
-  #add(spec: ComponentSpec): Component {
-    const component = new Component(spec, this.progress.log);
+  #startGwk(name: string, program: Omit<GwkProgram, 'logFile' | 'signal'>): Promise<Running> {
+    return this.#start(name, (logFile, signal) => startGwk({ ...program, logFile, signal }));
+  }
+
+  /** Starts a component and keeps it for `stop`. */
+  #start<T extends Running>(
+    name: string,
+    start: (logFile: string, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const logFile = this.folder.log(name);
+    const component = new Component({ name, start: (signal) => start(logFile, signal) }, this.progress.log);
     this.#components.push(component);
-    return component;
+    return component.start();
   }
-}
-
-async function runServer(starting: Promise<RunningServer>, ready: (url: string) => void): Promise<Running> {
-  const server = await starting;
-  ready(server.url);
-  return { ended: server.process.ended, stop: () => server.stop() };
 }

@@ -1,67 +1,61 @@
-import { launch, waitUntilReady } from '../servers/process.js';
-import type { ComponentSpec } from './component.js';
-import { GWK, ROOT, type Environment, type ProgramName } from './settings.js';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { start, type Running } from '../servers/process.js';
+import { GWK, ROOT, type Environment } from './settings.js';
 
-interface ProgramSpec {
-  name: ProgramName;
-  logFile: string;
-  env: Environment;
-  /** Port of /readyz. */
-  port: number;
+const run = promisify(execFile);
+
+export class GwkFailed extends Error {
+  override name = 'GwkFailed';
 }
 
-const START_LIMIT_MS = 60_000;
-const STOP_GRACE_MS = 30_000;
-
-/** `gwk api`, `gwk worker` or `gwk operator` as a component. */
-export function createProgramComponent({ name, logFile, env, port }: ProgramSpec): ComponentSpec {
-  const ready = () => checkAnswer(`http://127.0.0.1:${port}/readyz`);
-  return createGwkComponent({ name, args: [name], logFile, env, stopGraceMs: STOP_GRACE_MS, ready });
+/** Runs a `gwk` command and returns its output. */
+export async function runGwk(args: string[], env: Environment, signal?: AbortSignal): Promise<string> {
+  try {
+    const { stdout } = await run(process.execPath, [GWK, ...args], {
+      cwd: ROOT,
+      env,
+      ...(signal && { signal }),
+    });
+    return stdout;
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string };
+    throw new GwkFailed(`gwk ${args.slice(0, 2).join(' ')} failed: ${stderr?.trim() || message}`, {
+      cause: error,
+    });
+  }
 }
 
-interface GwkSpec {
-  name: string;
+export interface GwkProgram {
   /** Arguments of `gwk`. */
   args: string[];
+  env: Environment;
+  /** Address that answers with success once the program is ready. */
+  readyUrl: string;
+  readyMethod?: 'GET' | 'POST';
   logFile: string;
-  env: NodeJS.ProcessEnv;
-  stopGraceMs: number;
-  /** Rejects while it is not ready. */
-  ready: () => Promise<void>;
+  signal: AbortSignal;
 }
 
-/** A `gwk` command as a component. It exits with this process, because its standard input closes. */
-export function createGwkComponent({ name, args, logFile, env, stopGraceMs, ready }: GwkSpec): ComponentSpec {
-  return {
-    name,
-    async start(signal) {
-      const child = launch({
-        command: process.execPath,
-        args: [GWK, ...args],
-        cwd: ROOT,
-        env,
-        logFile,
-        input: { held: true },
-      });
-      const stop = () => child.stop('SIGTERM', stopGraceMs);
-      const giveUp = () => void stop();
-      signal.addEventListener('abort', giveUp, { once: true });
-      try {
-        await waitUntilReady(child, ready, START_LIMIT_MS);
-      } catch (error) {
-        await stop();
-        throw error;
-      } finally {
-        signal.removeEventListener('abort', giveUp);
-      }
-      return { ended: child.ended, stop };
-    },
-  };
+/** Starts a `gwk` program. It exits with this process, because its standard input closes. */
+export function startGwk({ args, readyUrl, readyMethod, ...program }: GwkProgram): Promise<Running> {
+  return start({
+    ...program,
+    command: process.execPath,
+    args: [GWK, ...args],
+    cwd: ROOT,
+    input: { held: true },
+    ready: () => checkAnswer(readyUrl, readyMethod),
+    limitMs: 60_000,
+    stopSignal: 'SIGTERM',
+    graceMs: 30_000,
+  });
 }
 
 /** @throws Error unless the program answers with success */
-export async function checkAnswer(url: string, request: RequestInit = {}): Promise<void> {
-  const answer = await fetch(url, { ...request, signal: AbortSignal.timeout(2000) });
+async function checkAnswer(url: string, method = 'GET'): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(url, { method, headers, signal: AbortSignal.timeout(2000) });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`${url} answers ${answer.status}`);
 }

@@ -2,9 +2,9 @@ import { ConfigError } from '@gwk/core/config/load';
 import { LockHeldError, acquireProcessLock } from '@gwk/core/process-lock';
 import { prepareFolder } from './folder.js';
 import { LocalGateway } from './gateway.js';
-import { GwkFailed } from './gwk.js';
 import { ComponentFailed } from './component.js';
 import { findPortConflicts } from './ports.js';
+import { GwkFailed } from './programs.js';
 import { Progress } from './progress.js';
 import { loadLocalConfig } from './settings.js';
 
