@@ -101,7 +101,7 @@ export class Engine {
 
   start(): void {
     this.#lease.start();
-    this.#connection.start();
+    this.#connection.handle({ kind: 'start' });
     this.#connectionCommands.applyRequests(this.#options.acquired);
     this.#redis.start();
     this.#claimer.start();
@@ -235,11 +235,11 @@ export class Engine {
       events: {
         unconfirmed: () => {
           this.#log.error('lease about to expire without renewal; closing the socket');
-          this.#connection.forbid();
+          this.#connection.handle({ kind: 'forbidden' });
         },
         confirmed: () => {
           this.#log.info('lease confirmed again');
-          this.#connection.permit();
+          this.#connection.handle({ kind: 'permitted' });
         },
         renewed: (answer) => {
           this.#pacing.setRate(answer.messages_per_minute, performance.now());

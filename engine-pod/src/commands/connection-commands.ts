@@ -37,7 +37,7 @@ export class ConnectionCommands {
 
   readonly handlers = {
     live: () => this.#status(),
-    restart: () => this.#options.connection.restart(),
+    restart: () => this.#options.connection.handle({ kind: 'restart' }),
     logout: async () => ({ unlinked: await this.logout() }),
     pair: (args: string) => this.#pair(JSON.parse(args) as OpenPairing),
     'check-contact': (args: string) => this.#checkContact(JSON.parse(args) as { phone: string }),

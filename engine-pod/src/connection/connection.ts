@@ -24,8 +24,7 @@ export interface ConnectionOptions {
 const MAX_TIMER_MS = 24 * 3_600_000;
 
 /**
- * Runs the driver's connection by the state machine in machine.ts. Every input goes through `#handle`: it sets the
- * state, reports changes, and opens or closes the socket as the step says.
+ * Runs the driver's connection by the state machine in machine.ts. Every input goes through `handle`.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -50,23 +49,9 @@ export class Connection {
     return this.#machine.state === 'connected';
   }
 
-  start(): void {
-    this.#handle({ kind: 'start' });
-  }
-  /** The lease is not confirmed: closes the socket and opens none. */
-  forbid(): void {
-    this.#handle({ kind: 'forbidden' });
-  }
-  permit(): void {
-    this.#handle({ kind: 'permitted' });
-  }
-  restart(): void {
-    this.#handle({ kind: 'restart' });
-  }
-
   /** Returns false when a device is already linked. */
   pair(pairing: OpenPairing): boolean {
-    this.#handle({ kind: 'pair', pairing });
+    this.handle({ kind: 'pair', pairing });
     return this.#machine.pairing !== null;
   }
 
@@ -78,18 +63,19 @@ export class Connection {
       this.#options.log.error({ err: error }, 'logout failed; the device may still be linked');
       return false;
     });
-    this.#handle({ kind: 'logout' });
+    this.handle({ kind: 'logout' });
     await this.#closing;
     return unlinked;
   }
 
   /** Resolves once the socket is closed. It stays closed. */
   async stop(): Promise<void> {
-    this.#handle({ kind: 'stop' });
+    this.handle({ kind: 'stop' });
     await this.#closing;
   }
 
-  #handle(input: Input): void {
+  /** Sets the state, reports changes, and opens or closes the socket, as the step of the state machine says. */
+  handle(input: Input): void {
     const wasOpen = this.open;
     const { machine, changes, socket, ended, failed } = step(this.#machine, input, {
       at: Date.now(),
@@ -131,7 +117,7 @@ export class Connection {
       const kind = event.kind === 'qr' ? 'qr' : 'code';
       this.#reportPairing(pairing.session, { kind, code: event.code, expires_in_ms: event.expiresInMs });
     }
-    this.#handle(event);
+    this.handle(event);
     if (event.kind === 'closed' && event.disconnect.kind === 'replaced') this.#options.replaced();
   }
 
@@ -139,7 +125,7 @@ export class Connection {
     this.#options.log.info({ session, news: update.kind }, 'pairing');
     this.#options.storePairing(session, update).then(
       (open) => {
-        if (!open) this.#handle({ kind: 'unpair', session });
+        if (!open) this.handle({ kind: 'unpair', session });
       },
       () => undefined,
     );
@@ -150,6 +136,6 @@ export class Connection {
     const { wakeAt, permitted } = this.#machine;
     if (wakeAt === null || !permitted) return;
     const delay = Math.min(MAX_TIMER_MS, Math.max(0, wakeAt - Date.now()));
-    this.#timer = setTimeout(() => this.#handle({ kind: 'timer' }), delay);
+    this.#timer = setTimeout(() => this.handle({ kind: 'timer' }), delay);
   }
 }
