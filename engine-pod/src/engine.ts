@@ -16,7 +16,7 @@ import { ConnectionCommands } from './commands/connection-commands.js';
 import { EngineMetrics } from './metrics.js';
 import { Lease, type AcquiredLease, type LeaseTerm } from './internal-api/lease.js';
 import { InternalApiClient } from './internal-api/client.js';
-import { BatchSenders } from './internal-api/batch-senders.js';
+import { createBatchSenders, type BatchSenders } from './internal-api/batch-senders.js';
 import { EngineRedis } from './redis/engine-redis.js';
 import { Claimer } from './sends/claimer.js';
 import { Gate } from './sends/gate.js';
@@ -74,7 +74,7 @@ export class Engine {
       log,
       onRefused: (refusal) => void this.#giveUp(refusal),
     });
-    this.#senders = new BatchSenders(this.#api, log);
+    this.#senders = createBatchSenders(this.#api, log);
     const driver = createDriver(acquired.instance.kind, this.#driverContext(), {
       sandbox: config.sandboxNetwork,
       web: { url: config.networkUrl, root: config.networkRoot, ca: config.networkCa },
@@ -140,7 +140,8 @@ export class Engine {
     );
     this.#gate.end();
     await resolvesWithin(this.#connection.stop(), STOP_LIMITS.socketMs);
-    await resolvesWithin(this.#senders.drain(), STOP_LIMITS.drainMs);
+    const drained = Object.values(this.#senders).map((sender) => sender.drain());
+    await resolvesWithin(Promise.all(drained), STOP_LIMITS.drainMs);
     this.#idleCollector.stop();
     this.#redis.stop();
     this.#lease.stop();

@@ -5,33 +5,28 @@ import type { BuiltMessageRecord } from '../sends/send-task.js';
 import type { InternalApiClient } from './client.js';
 import { BatchSender, ITEM_BYTES } from './batch-sender.js';
 
-/** The batch senders of an engine. Each kind of item is stored in the order in which it happened. */
-export class BatchSenders {
-  readonly states: BatchSender<StateChange, void>;
-  /**
-   * Resolves to whether the session is still open. One item a request: a late code would be shown for the next one.
-   */
-  readonly pairing: BatchSender<CallBody<'pairing'>, boolean>;
-  /** Resolves to whether there may be messages to claim. */
-  readonly outcomes: BatchSender<Outcome, boolean>;
-  readonly inbound: BatchSender<InboundMessage, void>;
-  /** Resolves to whether this engine may still send the message. */
-  readonly built: BatchSender<BuiltMessageRecord, boolean>;
+export type BatchSenders = ReturnType<typeof createBatchSenders>;
 
-  constructor(client: InternalApiClient, log: Logger) {
-    const refused = (items: string) => (err: Error) =>
-      log.error({ items, err }, 'the internal API refused an item');
-    this.states = new BatchSender({
+/** The batch senders of an engine. Each kind of item is stored in the order in which it happened. */
+export function createBatchSenders(client: InternalApiClient, log: Logger) {
+  const refused = (items: string) => (err: Error) =>
+    log.error({ items, err }, 'the internal API refused an item');
+  return {
+    states: new BatchSender<StateChange, void>({
       maxItems: 50,
       send: async (changes) => toVoid(await client.callUntilAnswered('state', { changes }), changes),
       refused: refused('state'),
-    });
-    this.pairing = new BatchSender({
+    }),
+    /**
+     * Resolves to whether the session is still open. One item a request: a late code would be shown for the next one.
+     */
+    pairing: new BatchSender<CallBody<'pairing'>, boolean>({
       maxItems: 1,
       send: async ([news]) => [(await client.callUntilAnswered('pairing', news!)).open],
       refused: refused('pairing'),
-    });
-    this.outcomes = new BatchSender({
+    }),
+    /** Resolves to whether there may be messages to claim. */
+    outcomes: new BatchSender<Outcome, boolean>({
       maxItems: 200,
       send: async (outcomes) => {
         const { waiting = true } = await client.callUntilAnswered('outcomes', { outcomes });
@@ -40,14 +35,15 @@ export class BatchSenders {
       // Each message has two receipts that nobody waits for. They go with the next outcome.
       mayLinger: ({ kind }) => kind === 'receipt',
       refused: refused('outcome'),
-    });
-    this.inbound = new BatchSender({
+    }),
+    inbound: new BatchSender<InboundMessage, void>({
       maxItems: 100,
       estimateBytes: (message) => ITEM_BYTES + (message.text?.length ?? 0) * 3,
       send: async (messages) => toVoid(await client.callUntilAnswered('inbound', { messages }), messages),
       refused: refused('inbound'),
-    });
-    this.built = new BatchSender({
+    }),
+    /** Resolves to whether this engine may still send the message. */
+    built: new BatchSender<BuiltMessageRecord, boolean>({
       maxItems: 100,
       estimateBytes: (message) => ITEM_BYTES + message.built.length,
       send: async (messages) => {
@@ -56,13 +52,8 @@ export class BatchSenders {
         return messages.map(({ message_id }) => ours.has(message_id));
       },
       refused: refused('built'),
-    });
-  }
-
-  async drain(): Promise<void> {
-    const senders = [this.states, this.pairing, this.outcomes, this.inbound, this.built];
-    await Promise.all(senders.map((sender) => sender.drain()));
-  }
+    }),
+  };
 }
 
 function toVoid(_answer: object, items: readonly unknown[]): void[] {
