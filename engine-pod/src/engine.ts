@@ -165,8 +165,14 @@ export class Engine {
   }
 
   async #unlinkDevice(): Promise<void> {
-    const unlinked = await this.#connectionCommands.logout();
-    if (unlinked) await this.#api.callBestEffort('unlinked', { id: null }, STOP_LIMITS.releaseMs);
+    if (!(await this.#connectionCommands.logout())) return;
+    const { client, acquired } = this.#options;
+    const { epoch, holder } = acquired;
+    // The refusal has closed `#api`.
+    const call = client.call('unlinked', { id: null, epoch, holder }, STOP_LIMITS.releaseMs);
+    await call.catch((error: unknown) => {
+      this.#log.info({ route: 'unlinked', err: error }, 'final call to the internal API failed');
+    });
   }
 
   #driverContext(): DriverContext {

@@ -93,7 +93,7 @@ export class InternalApiClient {
    */
   async callUntilAnswered<R extends EngineRoute>(route: R, body: CallBody<R>): Promise<EngineResponse<R>> {
     const numbered = { ...body, ...this.#nextNumber(route) };
-    return this.#untilAnswered(route, () => numbered);
+    return this.#untilAnswered(route, () => this.#send(route, numbered));
   }
 
   /**
@@ -108,27 +108,24 @@ export class InternalApiClient {
     const attempt = () => {
       const repeated = this.#unanswered;
       this.#unanswered = true;
-      return { claim_id: claimId, limit, repeated, ...this.#nextNumber('claims') };
+      const body = { claim_id: claimId, limit, repeated, ...this.#nextNumber('claims') };
+      return this.#send('claims', body, undefined, traceparent);
     };
-    const { messages } = await this.#untilAnswered('claims', attempt, traceparent);
+    const { messages } = await this.#untilAnswered('claims', attempt);
     this.#unanswered = false;
     return messages;
   }
 
-  async #untilAnswered<R extends EngineRoute>(
-    route: R,
-    bodyOfAttempt: () => object,
-    traceparent?: string | null,
-  ): Promise<EngineResponse<R>> {
+  async #untilAnswered<T>(route: string, call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#send(route, bodyOfAttempt(), undefined, traceparent);
+        return await call();
       } catch (error) {
         if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
         if (attempt === 1)
           this.#options.log.warn({ route, err: error }, 'internal API unreachable; retrying');
       }
-      await this.#pause(backoffDelay(RETRY, attempt));
+      await this.#pause(attempt);
     }
   }
 
@@ -137,11 +134,13 @@ export class InternalApiClient {
    * @throws ClientClosed, InternalApiRefusal (`invalid`: the file no longer exists), errors of `read`
    */
   async readFile<T>(messageId: string, read: (file: Readable) => Promise<T>): Promise<T> {
+    const { client, lease } = this.#options;
+    const request = { ...lease, message_id: messageId };
+    const download = () => this.#unlessClosed(() => client.download(request));
     for (let attempt = 1; ; attempt++) {
-      const file = await this.#download(messageId, attempt);
-      const result = file && (await readUnlessBroken(file, read));
+      const result = await readUnlessBroken(await this.#untilAnswered('media-download', download), read);
       if (result) return result.value;
-      await this.#pause(backoffDelay(RETRY, attempt));
+      await this.#pause(attempt);
     }
   }
 
@@ -156,27 +155,6 @@ export class InternalApiClient {
     const { client, lease } = this.#options;
     const { epoch, holder } = lease;
     return this.#unlessClosed(() => client.upload({ epoch: String(epoch), holder, ...named }, file));
-  }
-
-  /** Undefined when the internal API is unreachable. */
-  async #download(messageId: string, attempt: number): Promise<Readable | undefined> {
-    const { client, lease, log } = this.#options;
-    try {
-      return await this.#unlessClosed(() => client.download({ ...lease, message_id: messageId }));
-    } catch (error) {
-      if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
-      if (attempt === 1) log.warn({ err: error }, 'file download from the internal API failed; retrying');
-      return undefined;
-    }
-  }
-
-  /** Makes one attempt that may fail, for a deleted instance after the final refusal. */
-  async callBestEffort<R extends EngineRoute>(route: R, body: CallBody<R>, timeoutMs: number): Promise<void> {
-    const { client, lease, log } = this.#options;
-    const request = { ...body, ...lease } as unknown as EngineRequest<R>;
-    await client.call(route, request, timeoutMs).catch((error: unknown) => {
-      log.info({ route, err: error }, 'final call to the internal API failed');
-    });
   }
 
   close(): void {
@@ -199,8 +177,8 @@ export class InternalApiClient {
     }
   }
 
-  #pause(ms: number): Promise<void> {
-    return waitOnClock(processClock, ms, this.#closed.signal);
+  #pause(attempt: number): Promise<void> {
+    return waitOnClock(processClock, backoffDelay(RETRY, attempt), this.#closed.signal);
   }
 }
 
