@@ -7,7 +7,6 @@ import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { createEditHandlers } from './commands/edit-commands.js';
 import { Connection } from './connection/connection.js';
 import { createDriver } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
@@ -86,7 +85,7 @@ export class Engine {
     this.#sender = this.#createSender(driver);
     this.#connectionCommands = this.#createConnectionCommands(driver);
     this.#claimer = this.#createClaimer();
-    this.#redis = this.#createRedis(driver);
+    this.#redis = this.#createRedis();
     this.metrics = new EngineMetrics(
       config.metricsInstance ? toPublicId('instance', acquired.instance.id) : null,
       {
@@ -288,7 +287,8 @@ export class Engine {
       pod: this.#options.config.pod,
       connection: this.#connection,
       driver,
-      open: () => this.#gate.open,
+      gate: this.#gate,
+      ackTimeoutMs: this.#options.config.ackTimeoutMs,
       stored: () => this.#senders.states.drain(),
       unlinked: async (id) => void (await this.#api.callUntilAnswered('unlinked', { id })),
     });
@@ -312,7 +312,7 @@ export class Engine {
     });
   }
 
-  #createRedis(driver: Driver): EngineRedis {
+  #createRedis(): EngineRedis {
     const { acquired, config } = this.#options;
     const { url, username, password, key_prefix, ca } = acquired.redis;
     return new EngineRedis({
@@ -336,7 +336,6 @@ export class Engine {
         at: new Date().toISOString(),
       }),
       handlers: {
-        ...createEditHandlers(driver, this.#gate, config.ackTimeoutMs),
         renew: () => this.#lease.renewNow(),
         ...this.#connectionCommands.handlers,
       },

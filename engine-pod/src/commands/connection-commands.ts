@@ -1,15 +1,17 @@
+import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/edits';
 import type { EngineResponse, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Connection } from '../connection/connection.js';
 import { SendFailure, type Driver, type ReadMessage } from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
+import type { Gate } from '../sends/gate.js';
 
 interface ConnectionCommandOptions {
   pod: string;
   connection: Connection;
   driver: Driver;
-  /** Whether the connection can carry messages now. */
-  open: () => boolean;
+  gate: Gate;
+  ackTimeoutMs: number;
   /** Resolves once every state change is stored. */
   stored: () => Promise<void>;
   /** Stores that the logout with this id is done. */
@@ -22,6 +24,8 @@ type ConnectionRequests = Pick<EngineResponse<'renew'>, 'pairing' | 'unlink'>;
 /**
  * Handles requests to the current connection. They come as commands, which have a deadline, and as stored requests,
  * which have none. If a command is lost, the next lease renewal repeats the request, if it is still wanted.
+ *
+ * The network gets edits, deletions and reactions at once or their command fails; nothing is queued.
  */
 export class ConnectionCommands {
   readonly #options: ConnectionCommandOptions;
@@ -43,6 +47,9 @@ export class ConnectionCommands {
     'check-contact': (args: string) => this.#checkContact(JSON.parse(args) as { phone: string }),
     read: (args: string) => this.#read(JSON.parse(args) as { chat: string; messages: ReadMessage[] }),
     presence: (args: string) => this.#presence(JSON.parse(args) as { chat: string; state: Presence }),
+    edit: (args: string) => this.#edit('edit', args),
+    delete: (args: string) => this.#edit('delete', args),
+    react: (args: string) => this.#edit('react', args),
   };
 
   /** Unlinks the old device before it pairs a new one. */
@@ -99,14 +106,25 @@ export class ConnectionCommands {
     return this.#callDriver((driver) => driver.sendPresence(chat, state));
   }
 
-  async #callDriver<T>(ask: (driver: Driver) => Promise<T>): Promise<T> {
-    if (!this.#options.open()) throw new CommandError('not-connected', 'not connected');
+  #edit(kind: OutboundEdit['kind'], args: string): Promise<void> {
+    const { gate, ackTimeoutMs } = this.#options;
+    const edit = { ...(JSON.parse(args) as OutboundEdit), kind } as OutboundEdit;
+    const attempt = { mayWrite: () => gate.open, signal: AbortSignal.timeout(ackTimeoutMs) };
+    return this.#callDriver((driver) => driver.edit(edit, attempt));
+  }
+
+  async #callDriver<T>(call: (driver: Driver) => Promise<T>): Promise<T> {
     try {
-      return await ask(this.#options.driver);
+      if (!this.#options.gate.open) throw SendFailure.notWritten();
+      return await call(this.#options.driver);
     } catch (error) {
-      if (error instanceof SendFailure)
-        throw new CommandError(error.code, 'the network refused or did not answer');
-      throw error;
+      throw error instanceof SendFailure ? toCommandError(error) : error;
     }
   }
+}
+
+function toCommandError(failure: SendFailure): CommandError {
+  if (!failure.certain) return new CommandError(EDIT_FAILURES.unconfirmed, 'the network did not answer');
+  const code = failure.retriable ? EDIT_FAILURES.notConnected : EDIT_FAILURES.refused;
+  return new CommandError(code, failure.text ?? code);
 }

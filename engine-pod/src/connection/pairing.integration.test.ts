@@ -238,7 +238,7 @@ describe('requests to the current connection', () => {
     await launch();
     const args = JSON.stringify({ phone: '5511987654321', chat: 'x', messages: [], state: 'typing' });
     for (const name of ['check-contact', 'read', 'presence'] as const) {
-      expect(await stage.command(name, { args })).toMatchObject({ ok: false, code: 'not-connected' });
+      expect(await stage.command(name, { args })).toMatchObject({ ok: false, code: 'not_connected' });
     }
   });
 });
