@@ -12,7 +12,7 @@ import type { PageRange } from '../database/keyset-pages.js';
 import type { Answer } from '../http/respond.js';
 import { createInstance } from './create.js';
 import { findInstance } from './find.js';
-import { liveStatus } from './live/status.js';
+import { liveStatus } from './live/ask-engine.js';
 import { deleteInstanceRow } from './remove.js';
 import { leavePhone } from './slot.js';
 import { updateInstance } from './update.js';
@@ -94,8 +94,7 @@ export const instanceOperations = [
     etag: true,
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
-      const lease = await services.db.instanceLease.findUnique({ where: { instanceId: row.id } });
-      const live = await liveStatus(services, row, lease);
+      const live = await liveStatus(services, row);
       return { status: 200, body: instanceOut({ ...row, live }), headers: ['ETag', formatEtag(row.version)] };
     },
   }),

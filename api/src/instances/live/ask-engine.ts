@@ -1,5 +1,6 @@
 import type { CommandName } from '@gwk/core/protocol/commands';
 import { Problem } from '@gwk/core/problems';
+import { LiveStatus } from '@gwk/core/resources/instance';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 
@@ -20,8 +21,7 @@ export const unavailable = (): Problem => new Problem('engine-unavailable', { re
 
 /** Whether an engine holds the lease and can answer. */
 export async function hasEngine({ db }: Services, instanceId: string): Promise<boolean> {
-  const lease = await db.instanceLease.findUnique({ where: { instanceId } });
-  return isHeld(lease);
+  return isHeld(await db.instanceLease.findUnique({ where: { instanceId } }));
 }
 
 export function isHeld(lease: { holder: string | null; expiresAt: Date | null } | null): boolean {
@@ -43,4 +43,15 @@ export async function askEngine(
   const reply = await services.live.ask(row, name, args, DEADLINES[name]);
   if (!reply?.ok) throw unavailable();
   return reply.result;
+}
+
+const STATUS_MS = 300;
+
+/** Reads the live status from the engine; null without one, or if it does not answer in time. */
+export async function liveStatus(services: Services, row: Instance): Promise<LiveStatus | null> {
+  if (!(await hasEngine(services, row.id))) return null;
+  const reply = await services.live.ask(row, 'live', {}, STATUS_MS);
+  return LiveStatus.nullable()
+    .catch(null)
+    .parse(reply?.ok ? reply.result : null);
 }

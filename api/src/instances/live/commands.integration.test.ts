@@ -31,7 +31,8 @@ beforeEach(async () => {
   engine = openRedis({ url: redisUrl(), program: 'test', log });
   clock = new ManualClock();
   live = new LiveCommands({ redis, redisUrl: redisUrl(), keys, sealer, log, clock });
-  await Promise.all([live.listening(), ...[redis, engine].map((client) => ready(client))]);
+  await Promise.all([redis, engine].map((client) => ready(client)));
+  await until(() => live.up, { what: 'answers can be received' });
 });
 afterEach(() => {
   live.close();

@@ -34,10 +34,6 @@ interface LiveOptions {
   clock?: Clock;
 }
 
-interface Waiting {
-  settle(reply: CommandReply | null): void;
-}
-
 /**
  * Live commands: sent on the instance's stream, answered on a channel of this process. The caller waits until the deadline, and
  * an engine drops a command after it. The deadline is in the time of Redis.
@@ -45,9 +41,9 @@ interface Waiting {
 export class LiveCommands {
   readonly #options: LiveOptions;
   readonly #requester = randomUUID();
-  readonly #waiting = new Map<string, Waiting>();
+  /** Functions that end a wait, by command. */
+  readonly #waiting = new Map<string, (reply: CommandReply | null) => void>();
   readonly #replies: Redis;
-  #listening: Promise<void> | null = null;
   #subscribed = false;
 
   constructor(options: LiveOptions) {
@@ -55,11 +51,11 @@ export class LiveCommands {
     // Answers need their own connection, because a subscribed one accepts no other commands.
     const { redisUrl: url, redisCa: ca, log } = options;
     this.#replies = openRedis({ url, ca, program: 'gwk-api-replies', log });
-    this.#replies.on('ready', () => void this.#listen());
+    this.#replies.on('ready', () => void this.#subscribe());
   }
 
   close(): void {
-    for (const waiting of this.#waiting.values()) waiting.settle(null);
+    for (const settle of this.#waiting.values()) settle(null);
     closeRedis(this.#replies);
   }
 
@@ -77,15 +73,13 @@ export class LiveCommands {
   ): Promise<CommandReply | null> {
     if (!this.up) return null;
     const id = randomUUID();
-    return new Promise((resolve) => {
-      const settle = (reply: CommandReply | null): void => {
-        cancel();
-        this.#waiting.delete(id);
-        resolve(reply);
-      };
-      const cancel = (this.#options.clock ?? processClock).after(timeoutMs, () => settle(null));
-      this.#waiting.set(id, { settle });
-      this.#send(target, { id, name, args: JSON.stringify(args) }, timeoutMs).catch(() => settle(null));
+    const { promise, resolve: settle } = Promise.withResolvers<CommandReply | null>();
+    const cancel = (this.#options.clock ?? processClock).after(timeoutMs, () => settle(null));
+    this.#waiting.set(id, settle);
+    this.#send(target, { id, name, args: JSON.stringify(args) }, timeoutMs).catch(() => settle(null));
+    return promise.finally(() => {
+      cancel();
+      this.#waiting.delete(id);
     });
   }
 
@@ -105,26 +99,14 @@ export class LiveCommands {
     await redis.xAdd(keys.commands(target.id), '*', fields, { TRIM });
   }
 
-  /** Resolves when answers can be received. */
-  async listening(): Promise<void> {
-    if (!this.#replies.isReady)
-      await new Promise<void>((resolve) => this.#replies.once('ready', () => resolve()));
-    await this.#listen();
-  }
-
   /** Subscribes once; the client restores the subscription after a reconnect. */
-  #listen(): Promise<void> {
-    this.#listening ??= this.#subscribe();
-    return this.#listening;
-  }
-
   async #subscribe(): Promise<void> {
+    if (this.#subscribed) return;
     const { keys, log } = this.#options;
     try {
       await this.#replies.pSubscribe(keys.repliesPattern(this.#requester), (text) => this.#receive(text));
       this.#subscribed = true;
     } catch (error) {
-      this.#listening = null;
       log.warn({ err: error }, 'subscribing to the answers of engines failed; retrying at the next connect');
     }
   }
@@ -136,6 +118,6 @@ export class LiveCommands {
     } catch {
       return;
     }
-    this.#waiting.get(reply?.id)?.settle(reply);
+    this.#waiting.get(reply?.id)?.(reply);
   }
 }
