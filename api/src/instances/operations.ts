@@ -10,12 +10,11 @@ import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import type { PageRange } from '../database/keyset-pages.js';
 import type { Answer } from '../http/respond.js';
-import { createInstance } from './create.js';
+import { createInstance, updateInstance } from './desired.js';
 import { findInstance } from './find.js';
 import { liveStatus } from './live/ask-engine.js';
 import { deleteInstanceRow } from './remove.js';
 import { leavePhone } from './slot.js';
-import { updateInstance } from './update.js';
 import { instanceOut } from './view.js';
 
 /** Time for canceling the queue of a deleted instance before the answer; the operator cancels the rest. */

@@ -26,8 +26,8 @@ const row = (fields: Partial<KnownInstance> = {}): KnownInstance => ({
   id: UUID,
   accountId: 'acme-id',
   kind: 'web',
-  generation: 1n,
-  deleted: false,
+  resourceGeneration: 1n,
+  deletedAt: null,
   ...fields,
 });
 
@@ -73,31 +73,31 @@ test.each<[string, InstanceResource, Observed, object]>([
   [
     'ignores the same generation',
     resource(),
-    createObserved({ own: row({ generation: 2n }) }),
+    createObserved({ own: row({ resourceGeneration: 2n }) }),
     { do: 'nothing', id: UUID },
   ],
   [
     'ignores an older generation',
     resource(),
-    createObserved({ own: row({ generation: 9n }) }),
+    createObserved({ own: row({ resourceGeneration: 9n }) }),
     { do: 'nothing', id: UUID },
   ],
   [
     'finds the rows of a cluster restored from its manifests',
     resource({}, { generation: 1 }),
-    createObserved({ namesake: row({ generation: 40n }) }),
+    createObserved({ namesake: row({ resourceGeneration: 40n }) }),
     { do: 'update', id: UUID },
   ],
   [
     'does not restore a deleted instance',
     resource(),
-    createObserved({ own: row({ deleted: true }) }),
+    createObserved({ own: row({ deletedAt: new Date() }) }),
     { do: 'reject', reason: 'Deleted' },
   ],
   [
     'does not restore a deleted instance under a new uid',
     resource({}, own(`ins-${'a'.repeat(32)}`)),
-    createObserved({ labelled: row({ deleted: true }) }),
+    createObserved({ labelled: row({ deletedAt: new Date() }) }),
     { do: 'reject', reason: 'Deleted' },
   ],
   [

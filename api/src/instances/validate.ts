@@ -2,89 +2,79 @@ import { fromPublicId } from '@gwk/core/ids';
 import { parsePolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
 import type { REJECTION_REASONS } from '@gwk/core/protocol/operator';
+import type { Instance } from '../generated/prisma/client.js';
 import { ID_LABEL, toResourceName, type InstanceResource } from '@gwk/core/resources/manifest';
 import { MAX_SANDBOXES } from '@gwk/core/resources/instance';
 
 /** Decides about an Instance resource from the rows. */
-export type RejectionReason = (typeof REJECTION_REASONS)[number];
+export type KnownInstance = Pick<Instance, 'id' | 'accountId' | 'kind' | 'resourceGeneration' | 'deletedAt'>;
 
-export interface KnownInstance {
-  id: string;
-  accountId: string;
-  kind: string;
-  generation: bigint;
-  deleted: boolean;
-}
-
-export interface Observed {
+export interface Observed<Row extends KnownInstance = KnownInstance> {
   account: { id: string; namespaces: string[]; maxInstances: number } | null;
   /** Namespace in which the API creates resources: always allowed, and the only one whose id labels are trusted. */
   apiNamespace: string;
   /** Row with this uid. */
-  own: KnownInstance | null;
+  own: Row | null;
   /** Live row with the same namespace and name and another uid. */
-  namesake: KnownInstance | null;
+  namesake: Row | null;
   /** Row with the id of the label. */
-  labelled: KnownInstance | null;
+  labelled: Row | null;
   /** Whether another live instance of the account (neither `own` nor `namesake`) has the display name. */
   nameTaken: boolean;
   /** Live instances of the account by kind. */
   counts: { web: number; sandbox: number };
 }
 
-export type Verdict =
-  | { do: 'nothing' | 'update'; id: string }
-  | { do: 'create'; id: string | null }
-  | { do: 'reject'; reason: RejectionReason; message: string; id: string | null };
-
-export function validateResource(resource: InstanceResource, seen: Observed): Verdict {
-  const { own, account } = seen;
-  if (own?.deleted) return rejected('Deleted', 'the instance was deleted', own);
-  if (!account || !namespaceAllowed(resource, seen, account)) {
-    const message = `account "${resource.spec.account}" is not to be used from namespace "${resource.metadata.namespace}"`;
-    return rejected('AccountNotAllowed', message, own);
-  }
-  return own ? judgeKnown(resource, seen, own) : judgeNew(resource, seen, account);
+export interface Rejection {
+  do: 'reject';
+  reason: (typeof REJECTION_REASONS)[number];
+  message: string;
+  id: string | null;
 }
 
-/** Same answer for an unknown account and for one that does not allow the namespace. */
-function namespaceAllowed(
-  resource: InstanceResource,
-  seen: Observed,
-  account: NonNullable<Observed['account']>,
-): boolean {
+export type Verdict =
+  { do: 'nothing' | 'update'; id: string } | { do: 'create'; id: string | null } | Rejection;
+
+export function validateResource(resource: InstanceResource, seen: Observed): Verdict {
+  const { own, account, apiNamespace } = seen;
   const { namespace } = resource.metadata;
-  return namespace === seen.apiNamespace || account.namespaces.includes(namespace);
+  if (own?.deletedAt) return rejected('Deleted', 'the instance was deleted', own);
+  // Same answer for an unknown account and for one that does not allow the namespace.
+  if (!account || (namespace !== apiNamespace && !account.namespaces.includes(namespace))) {
+    const message = `account "${resource.spec.account}" is not to be used from namespace "${namespace}"`;
+    return rejected('AccountNotAllowed', message, own);
+  }
+  return own ? judgeKnown(resource, seen, own) : judgeNew(resource, seen);
 }
 
 function judgeKnown(resource: InstanceResource, seen: Observed, row: KnownInstance): Verdict {
   if (row.accountId !== seen.account!.id) return rejected('InvalidSpec', 'spec.account cannot change', row);
   if (row.kind !== resource.spec.kind) return rejected('InvalidSpec', 'spec.kind cannot change', row);
-  if (BigInt(resource.metadata.generation) <= row.generation) return { do: 'nothing', id: row.id };
+  if (BigInt(resource.metadata.generation) <= row.resourceGeneration) return { do: 'nothing', id: row.id };
   return judgeContent(resource, seen, row) ?? { do: 'update', id: row.id };
 }
 
-function judgeNew(
-  resource: InstanceResource,
-  seen: Observed,
-  account: NonNullable<Observed['account']>,
-): Verdict {
+function judgeNew(resource: InstanceResource, seen: Observed): Verdict {
   const { namesake, labelled } = seen;
   if (namesake) {
     // A cluster restored from manifests has new uids; the instance keeps its row, session and id.
-    const same = namesake.accountId === account.id && namesake.kind === resource.spec.kind;
+    const same = namesake.accountId === seen.account!.id && namesake.kind === resource.spec.kind;
     if (!same) return rejected('NameTaken', 'another instance still has this resource name', null);
     return judgeContent(resource, seen, namesake) ?? { do: 'update', id: namesake.id };
   }
   if (labelled) {
-    if (labelled.deleted) return rejected('Deleted', 'the instance was deleted', labelled);
+    if (labelled.deletedAt) return rejected('Deleted', 'the instance was deleted', labelled);
     return rejected('NameTaken', 'another instance has the id of the label', null);
   }
-  const refused = judgeContent(resource, seen, null) ?? judgeLimits(resource, seen, account);
+  const refused = judgeContent(resource, seen, null) ?? judgeLimits(resource, seen);
   return refused ?? { do: 'create', id: labelledId(resource, seen.apiNamespace) };
 }
 
-function judgeContent(resource: InstanceResource, seen: Observed, row: KnownInstance | null): Verdict | null {
+function judgeContent(
+  resource: InstanceResource,
+  seen: Observed,
+  row: KnownInstance | null,
+): Rejection | null {
   try {
     parsePolicyOverrides(resource.spec.policy ?? {});
   } catch (error) {
@@ -97,18 +87,14 @@ function judgeContent(resource: InstanceResource, seen: Observed, row: KnownInst
   return null;
 }
 
-function judgeLimits(
-  resource: InstanceResource,
-  seen: Observed,
-  account: NonNullable<Observed['account']>,
-): Verdict | null {
+function judgeLimits(resource: InstanceResource, { account, counts }: Observed): Rejection | null {
   const { kind } = resource.spec;
-  const limit = kind === 'sandbox' ? MAX_SANDBOXES : account.maxInstances;
-  if (seen.counts[kind] < limit) return null;
+  const limit = kind === 'sandbox' ? MAX_SANDBOXES : account!.maxInstances;
+  if (counts[kind] < limit) return null;
   return rejected('InstanceLimitReached', `the account has ${limit} ${kind} instances, its limit`, null);
 }
 
-function rejected(reason: RejectionReason, message: string, row: KnownInstance | null): Verdict {
+function rejected(reason: Rejection['reason'], message: string, row: KnownInstance | null): Rejection {
   return { do: 'reject', reason, message, id: row?.id ?? null };
 }
 

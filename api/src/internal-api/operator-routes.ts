@@ -40,14 +40,10 @@ export function operatorHandlers(
 }
 
 async function project(deps: InternalDeps, resource: InstanceResource): Promise<Projection> {
-  const { config, database, sealer } = deps;
-  const result = await projectResource(database, sealer, resource, {
-    environment: config.environment,
-    apiNamespace: config.clusterNamespace,
-    maxInstances: config.maxInstances,
-  });
+  const { database } = deps;
+  const result = await database.$transaction((tx) => projectResource(tx, deps, resource));
   const facts = result.id === null ? undefined : (await readFacts(database, [result.id]))[0];
-  if (!result.accepted) {
+  if (result.do === 'reject') {
     const { reason, message } = result;
     return { accepted: false, reason, message, facts: facts ?? null };
   }
