@@ -1,11 +1,23 @@
 import { isWarmingUp, PolicyOut, resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Instance } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
+import type { Services } from '../http/services.js';
 import { findInstance } from './find.js';
 
 /** Start of the warm-up; null: not started. A sandbox starts at its creation. */
 export function warmUpFrom(row: Pick<Instance, 'kind' | 'createdAt' | 'firstPairedAt'>): Date | null {
   return row.kind === 'sandbox' ? row.createdAt : row.firstPairedAt;
+}
+
+/** Reads the policy in force for an instance. */
+export async function readPolicy(services: Services, row: Instance, now: Date): Promise<PolicyOut> {
+  const account = await services.db.account.findUniqueOrThrow({ where: { id: row.accountId } });
+  const levels = {
+    environment: services.environmentPolicy,
+    account: account.policy as PolicyOverrides,
+    instance: row.policy as PolicyOverrides,
+  };
+  return resolvePolicy(levels, { warmingUp: isWarmingUp(warmUpFrom(row), now) });
 }
 
 export const policyOperations = [
@@ -20,14 +32,7 @@ export const policyOperations = [
     result: PolicyOut,
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
-      const account = await services.db.account.findUniqueOrThrow({ where: { id: row.accountId } });
-      const levels = {
-        environment: services.environmentPolicy,
-        account: account.policy as PolicyOverrides,
-        instance: row.policy as PolicyOverrides,
-      };
-      const warmingUp = isWarmingUp(warmUpFrom(row), new Date());
-      return { status: 200, body: resolvePolicy(levels, { warmingUp }) };
+      return { status: 200, body: await readPolicy(services, row, new Date()) };
     },
   }),
 ];

@@ -8,7 +8,7 @@ import { interactiveStatusOperations } from '../messages/interactive-status/oper
 import { mediaOperations } from '../media/operations.js';
 import { liveOperations } from '../instances/live/operations.js';
 import { messageOperations } from '../messages/operations.js';
-import { healthOperations } from '../instances/health/operations.js';
+import { healthOperations } from '../instances/health.js';
 import { pairingOperations } from '../instances/pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from '../http/operation.js';

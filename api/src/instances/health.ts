@@ -1,10 +1,38 @@
-import type { HealthFacts } from '@gwk/core/health/score';
-import { lowestUuidAt } from '@gwk/core/ids';
-import { resolvePolicy, WARM_UP_DAYS, isWarmingUp, type PolicyOverrides } from '@gwk/core/policy/policy';
-import type { Database } from '../../database/database.js';
-import type { Instance } from '../../generated/prisma/client.js';
+import { computeHealthScore, type HealthFacts } from '@gwk/core/health/score';
+import { lowestUuidAt, toPublicId } from '@gwk/core/ids';
+import { WARM_UP_DAYS } from '@gwk/core/policy/policy';
+import { HealthOut } from '@gwk/core/resources/health';
+import type { Database } from '../database/database.js';
+import type { Instance } from '../generated/prisma/client.js';
+import { operation } from '../http/operation.js';
+import type { Services } from '../http/services.js';
+import { findInstance } from './find.js';
+import { readPolicy, warmUpFrom } from './policy.js';
 
-/** Reads the facts of the health score, counted over the last 7 days. */
+export const healthOperations = [
+  operation({
+    name: 'getHealth',
+    method: 'GET',
+    path: '/v1/instances/{instance_id}/health',
+    summary: 'Health of a number: a score, what it is made of, and what to do',
+    scope: 'instances:read',
+    status: 200,
+    result: HealthOut,
+    async handle({ caller, params, services }) {
+      const instance = await findInstance(services.db, caller, params['instance_id']!);
+      const facts = await gatherHealthFacts(services, instance);
+      return {
+        status: 200,
+        body: {
+          instance_id: toPublicId('instance', instance.id),
+          computed_at: facts.now.toISOString(),
+          ...computeHealthScore(facts),
+        },
+      };
+    },
+  }),
+];
+
 const DAY_MS = 86_400_000;
 /** Only the latest messages count, so that the cost does not depend on the volume. */
 const MOST_MESSAGES = 20_000;
@@ -21,28 +49,20 @@ type Counted = Pick<HealthFacts, 'sent' | 'delivered' | 'readable' | 'read' | 'f
 type Contacted = Pick<HealthFacts, 'newContacts' | 'newContactsWhoReplied' | 'newContactsToday'>;
 type Lately = Pick<HealthFacts, 'optOuts' | 'reconnections' | 'bans'>;
 
-export async function gatherHealthFacts(
-  db: Database,
-  instance: Instance,
-  environment: PolicyOverrides,
-): Promise<HealthFacts> {
+/** Reads the facts of the health score, counted over the last 7 days. */
+async function gatherHealthFacts(services: Services, instance: Instance): Promise<HealthFacts> {
+  const { db } = services;
   const now = new Date();
-  const [messages, contacts, lately, account] = await Promise.all([
+  const [messages, contacts, lately, policy] = await Promise.all([
     countMessages(db, instance.id, now),
     countContacts(db, instance.id),
     countLately(db, instance, now),
-    db.account.findUniqueOrThrow({ where: { id: instance.accountId }, select: { policy: true } }),
+    readPolicy(services, instance, now),
   ]);
-  const warmUpFrom = instance.kind === 'sandbox' ? instance.createdAt : instance.firstPairedAt;
-  const levels = {
-    environment,
-    account: account.policy as PolicyOverrides,
-    instance: instance.policy as PolicyOverrides,
-  };
-  const policy = resolvePolicy(levels, { warmingUp: isWarmingUp(warmUpFrom, now) });
+  const from = warmUpFrom(instance);
   return {
     now,
-    warmUpEndsAt: warmUpFrom && new Date(warmUpFrom.getTime() + WARM_UP_DAYS * DAY_MS),
+    warmUpEndsAt: from && new Date(from.getTime() + WARM_UP_DAYS * DAY_MS),
     banned: instance.state === 'banned',
     restrictedUntil: instance.restrictedUntil,
     ...messages,
