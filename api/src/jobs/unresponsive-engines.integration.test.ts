@@ -1,8 +1,8 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
-import { HeartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
-import { PrometheusLiveness } from '../instances/availability/prometheus-liveness.js';
+import { heartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
+import { prometheusLiveness } from '../instances/availability/prometheus-liveness.js';
 import {
   createLivenessReader,
   Observer,
@@ -188,7 +188,7 @@ describe('the job', () => {
     await heartbeat(alive!, { state: 'disconnected', since: after(40_000), at: after(44_000) });
     await heartbeat(older!, { epoch: 1, state: 'connected', since: after(-9_000), at: after(7_000) });
     const { redis, keys } = given.world;
-    const read = createLivenessReader(new HeartbeatLiveness(redis, keys), { log: given.deps.log });
+    const read = createLivenessReader(heartbeatLiveness(redis, keys), { log: given.deps.log });
     await unresponsiveEnginesJob(given.deps, await createHealthyObserver(), read).pass();
     const rows = await given.world.database.instance.findMany({
       where: { id: { in: [dead!, alive!, older!] } },
@@ -208,7 +208,7 @@ describe('the job', () => {
     const at = new Date(renewedAt.getTime() + 5_000).toISOString();
     await heartbeat(id, { state: 'connected', since: at, at });
     const { redis, keys, database } = given.world;
-    const source = new HeartbeatLiveness(redis, keys);
+    const source = heartbeatLiveness(redis, keys);
     const job = unresponsiveEnginesJob(
       given.deps,
       await createHealthyObserver(),
@@ -231,7 +231,7 @@ describe('the job', () => {
     const warnings: unknown[] = [];
     const log = { ...given.deps.log, warn: (...words: unknown[]) => void warnings.push(words) };
     const reads: [string, boolean][] = [];
-    const unreachable = new PrometheusLiveness('http://127.0.0.1:1/');
+    const unreachable = prometheusLiveness('http://127.0.0.1:1/');
     const onRead = (source: string, ok: boolean) => void reads.push([source, ok]);
     const read = createLivenessReader(unreachable, { log: log as never, onRead });
     const job = unresponsiveEnginesJob(given.deps, await createHealthyObserver(), read);

@@ -3,8 +3,8 @@ import { workerSettings } from '@gwk/core/config/worker';
 import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { HeartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
-import { PrometheusLiveness } from '../instances/availability/prometheus-liveness.js';
+import { heartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
+import { prometheusLiveness } from '../instances/availability/prometheus-liveness.js';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase } from '../database/database.js';
 import { startHealthListener } from '../probes/probes.js';
@@ -151,7 +151,7 @@ function chooseLivenessReader(
   { prometheusUrl }: WorkerConfig,
   { redis, keys, log, metrics }: { redis: Redis; keys: RedisKeys; log: Logger; metrics: WorkerMetrics },
 ): LivenessReader {
-  const source = prometheusUrl ? new PrometheusLiveness(prometheusUrl) : new HeartbeatLiveness(redis, keys);
+  const source = prometheusUrl ? prometheusLiveness(prometheusUrl) : heartbeatLiveness(redis, keys);
   metrics.setLivenessSource(source.name);
   return createLivenessReader(source, { log, onRead: metrics.livenessRead.bind(metrics) });
 }

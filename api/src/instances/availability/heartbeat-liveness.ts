@@ -1,44 +1,35 @@
 import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../../platform/redis.js';
-import type { Liveness, LivenessSource, Suspect } from './liveness-source.js';
+import type { Liveness, LivenessSource } from './liveness-source.js';
 
 /**
  * Liveness from the heartbeats in Redis. A heartbeat expires before the engine's lease, so it is read as soon as an engine is
  * suspected and cached until it no longer is.
  */
-export class HeartbeatLiveness implements LivenessSource {
-  readonly name = 'heartbeats';
-  readonly #redis: Redis;
-  readonly #keys: RedisKeys;
-  #seen = new Map<string, Liveness & { epoch: number }>();
-
-  constructor(redis: Redis, keys: RedisKeys) {
-    this.#redis = redis;
-    this.#keys = keys;
-  }
-
-  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Liveness>> {
-    const before = this.#seen;
-    this.#seen = new Map(
-      suspects.flatMap(({ instanceId, epoch }) => {
+export function heartbeatLiveness(redis: Redis, keys: RedisKeys): LivenessSource {
+  let seen = new Map<string, Liveness & { epoch: number }>();
+  return {
+    name: 'heartbeats',
+    async read(suspects) {
+      const before = seen;
+      seen = new Map();
+      for (const { instanceId, epoch } of suspects) {
         const known = before.get(instanceId);
-        return known?.epoch === epoch ? [[instanceId, known]] : [];
-      }),
-    );
-    if (suspects.length === 0) return this.#seen;
-    // A lost connection shows as a failed command.
-    const texts = await this.#redis.mGet(suspects.map(({ instanceId }) => this.#keys.heartbeat(instanceId)));
-    texts.forEach((text, index) => this.#note(suspects[index]!, text === null ? null : readHeartbeat(text)));
-    return this.#seen;
-  }
-
-  #note({ instanceId, epoch }: Suspect, beat: Heartbeat | null): void {
-    if (beat?.epoch !== epoch) return;
-    const alive = new Date(beat.at);
-    const known = this.#seen.get(instanceId)?.connected ?? null;
-    this.#seen.set(instanceId, { epoch, alive, connected: connectedUntil(beat) ?? known });
-  }
+        if (known?.epoch === epoch) seen.set(instanceId, known);
+      }
+      if (suspects.length === 0) return seen;
+      // A lost connection shows as a failed command.
+      const texts = await redis.mGet(suspects.map(({ instanceId }) => keys.heartbeat(instanceId)));
+      for (const [index, { instanceId, epoch }] of suspects.entries()) {
+        const beat = readHeartbeat(texts[index] ?? '');
+        if (beat?.epoch !== epoch) continue;
+        const connected = connectedUntil(beat) ?? seen.get(instanceId)?.connected ?? null;
+        seen.set(instanceId, { epoch, alive: new Date(beat.at), connected });
+      }
+      return seen;
+    },
+  };
 }
 
 /** An engine that reports another state was connected until then, unless an earlier offline state came before it. */

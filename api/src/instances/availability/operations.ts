@@ -1,11 +1,17 @@
-import { computeAvailability, isMonth, monthAt, historyRange } from '@gwk/core/availability/availability';
+import {
+  computeAvailability,
+  isMonth,
+  monthAt,
+  historyRange,
+  type AvailabilityInput,
+} from '@gwk/core/availability/availability';
 import { toPublicId } from '@gwk/core/ids';
 import { isTimeZone } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
 import { AvailabilityOut, AvailabilityQuery } from '@gwk/core/resources/availability';
+import type { Database } from '../../database/database.js';
 import { operation } from '../../http/operation.js';
 import { findInstance } from '../find.js';
-import { readHistory } from './history.js';
 
 const isoOf = (moment: number): string => new Date(moment).toISOString();
 
@@ -53,3 +59,34 @@ export const availabilityOperations = [
     },
   }),
 ];
+
+/**
+ * Reads the recorded states of an instance between two times. Reading begins at the last connection before, because an outage
+ * is attributed to the state that began it.
+ */
+async function readHistory(
+  db: Database,
+  instanceId: string,
+  { from, to }: { from: Date; to: Date },
+): Promise<Pick<AvailabilityInput, 'intervals' | 'suspensions'>> {
+  const connected = await db.instanceState.findFirst({
+    where: { instanceId, state: 'connected', since: { lt: from } },
+    orderBy: { since: 'desc' },
+  });
+  const states = await db.instanceState.findMany({
+    where: { instanceId, since: { lt: to, ...(connected && { gte: connected.since }) } },
+    orderBy: [{ since: 'asc' }, { id: 'asc' }],
+  });
+  const suspensions = await db.instanceSuspension.findMany({
+    where: { instanceId, since: { lt: to }, OR: [{ endedAt: null }, { endedAt: { gt: from } }] },
+    orderBy: { since: 'asc' },
+  });
+  return {
+    intervals: states.map(({ state, reason, ...row }) => ({ state, reason, ...spanOf(row) })),
+    suspensions: suspensions.map(spanOf),
+  };
+}
+
+function spanOf({ since, endedAt }: { since: Date; endedAt: Date | null }) {
+  return { since: since.getTime(), until: endedAt?.getTime() ?? null };
+}

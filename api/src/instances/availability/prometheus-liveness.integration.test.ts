@@ -2,7 +2,7 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PrometheusLiveness, livenessQuery } from './prometheus-liveness.js';
+import { prometheusLiveness, livenessQuery } from './prometheus-liveness.js';
 import type { Suspect } from './liveness-source.js';
 
 // A real Prometheus runs the query itself (test/monitoring/availability.test.ts).
@@ -68,7 +68,7 @@ describe('the answer', () => {
         { metric: { sign: 'alive' }, value: [1, '1'] },
       ),
     };
-    const liveness = await new PrometheusLiveness(`http://us%20er:pass@${base}/prometheus`).read([
+    const liveness = await prometheusLiveness(`http://us%20er:pass@${base}/prometheus`).read([
       connected,
       alive,
     ]);
@@ -88,12 +88,12 @@ describe('the answer', () => {
     ['a redirect', { status: 302, body: '', headers: { location: 'http://127.0.0.1:1/' } }],
   ])('is an error if it is %s', async (_label, given) => {
     answer = given;
-    await expect(new PrometheusLiveness(`http://${base}`).read([suspect()])).rejects.toThrow();
+    await expect(prometheusLiveness(`http://${base}`).read([suspect()])).rejects.toThrow();
   });
 
   test('is not requested without suspects', async () => {
     const before = requests.length;
-    expect((await new PrometheusLiveness(`http://${base}`).read([])).size).toBe(0);
+    expect((await prometheusLiveness(`http://${base}`).read([])).size).toBe(0);
     expect(requests.length).toBe(before);
   });
 });

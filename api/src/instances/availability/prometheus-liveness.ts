@@ -28,33 +28,31 @@ const Answer = z.object({
   }),
 });
 
-export class PrometheusLiveness implements LivenessSource {
-  readonly name = 'prometheus';
-  readonly #url: URL;
-  readonly #headers: Record<string, string>;
-
-  /** @param address base URL of the server, optionally with user and password */
-  constructor(address: string) {
-    const { url, authorization } = apart(address);
-    this.#url = new URL('api/v1/query', url);
-    this.#headers = { ...(authorization !== undefined && { authorization }) };
-  }
-
-  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Liveness>> {
-    if (suspects.length === 0) return new Map();
-    const response = await fetch(this.#url, {
-      method: 'POST',
-      headers: this.#headers,
-      body: new URLSearchParams({ query: livenessQuery(suspects, Date.now()), timeout: `${TIMEOUT_MS}ms` }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      redirect: 'error',
-    });
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw new Error(`Prometheus answered ${response.status}`);
-    }
-    return createLivenessReader(Answer.parse(await response.json()));
-  }
+/** @param address base URL of the server, optionally with user and password */
+export function prometheusLiveness(address: string): LivenessSource {
+  const { url, authorization } = apart(address);
+  const query = new URL('api/v1/query', url);
+  return {
+    name: 'prometheus',
+    async read(suspects) {
+      if (suspects.length === 0) return new Map();
+      const response = await fetch(query, {
+        method: 'POST',
+        headers: { ...(authorization !== undefined && { authorization }) },
+        body: new URLSearchParams({
+          query: livenessQuery(suspects, Date.now()),
+          timeout: `${TIMEOUT_MS}ms`,
+        }),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        redirect: 'error',
+      });
+      if (!response.ok) {
+        await response.body?.cancel();
+        throw new Error(`Prometheus answered ${response.status}`);
+      }
+      return toLiveness(Answer.parse(await response.json()));
+    },
+  };
 }
 
 /** Range from the oldest last renewal on. Each evaluation reads the newest sample before it. */
@@ -71,21 +69,15 @@ export function livenessQuery(suspects: readonly Suspect[], now: number): string
   return `${last(`timestamp(${series})`, 'alive')} or ${connected}`;
 }
 
-function createLivenessReader({ data }: z.infer<typeof Answer>): ReadonlyMap<string, Liveness> {
+function toLiveness({ data }: z.infer<typeof Answer>): ReadonlyMap<string, Liveness> {
   const liveness = new Map<string, Liveness>();
-  // `alive` comes first for each instance: a connected engine is alive.
-  for (const wanted of ['alive', 'connected'] as const) {
-    for (const { metric, value } of data.result) {
-      const id = fromPublicId('instance', metric.instance_id ?? '');
-      const seen = new Date(Number(value[1]) * 1000);
-      if (metric.sign !== wanted || id === null || Number.isNaN(seen.getTime())) continue;
-      liveness.set(
-        id,
-        wanted === 'alive'
-          ? { alive: seen, connected: null }
-          : { alive: seen, ...liveness.get(id), connected: seen },
-      );
-    }
+  for (const { metric, value } of data.result) {
+    const id = fromPublicId('instance', metric.instance_id ?? '');
+    const seen = new Date(Number(value[1]) * 1000);
+    if (id === null || Number.isNaN(seen.getTime())) continue;
+    // A connected engine is alive.
+    const known = liveness.get(id) ?? { alive: seen, connected: null };
+    liveness.set(id, { ...known, [metric.sign]: seen });
   }
   return liveness;
 }
