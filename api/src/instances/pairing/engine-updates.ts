@@ -1,7 +1,6 @@
 import type { EngineRequest, EngineResponse, PairingUpdate } from '@gwk/core/protocol/engine';
 import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
-import type { Queryable } from '../../database/database.js';
 import { emit, instanceEvent, sealEventData } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
@@ -24,7 +23,7 @@ export async function recordPairing(
       await closeSession(tx, instanceId, news.reason);
       return false;
     }
-    await show({ tx, sealer, instanceId }, news);
+    await show(tx, sealer, instanceId, news);
     return true;
   });
   return { open };
@@ -37,15 +36,13 @@ async function lockSession(tx: Prisma.TransactionClient, instanceId: string, id:
   return rows.length > 0;
 }
 
-interface Place extends Pick<InternalDeps, 'sealer'> {
-  tx: Prisma.TransactionClient;
-  instanceId: string;
-}
-
-type Shown = Exclude<PairingUpdate, { kind: 'failed' }>;
-
 /** Drops a code of the other method, which does not belong to the session. */
-async function show({ tx, sealer, instanceId }: Place, news: Shown): Promise<void> {
+async function show(
+  tx: Prisma.TransactionClient,
+  sealer: Sealer,
+  instanceId: string,
+  news: Exclude<PairingUpdate, { kind: 'failed' }>,
+): Promise<void> {
   const method = news.kind === 'qr' ? 'qr' : 'code';
   const now = new Date();
   const expiresAt = new Date(now.getTime() + news.expires_in_ms);
@@ -85,18 +82,25 @@ export async function recordUnlinked(
   });
 }
 
+interface EventWithCode {
+  id: string;
+  accountId: string;
+  data: Record<string, unknown>;
+  expiresAt: Date;
+}
+
 /**
  * Schedules the removal of the pairing code in an event: at `expiresAt` the worker replaces the event's data by data
  * without the code, which is encrypted for the same place, so the worker need not decrypt anything.
  */
 export async function expireEventCode(
-  tx: Queryable,
+  tx: Prisma.TransactionClient,
   sealer: Sealer,
-  event: { id: string; accountId: string; data: Record<string, unknown>; expiresAt: Date },
+  { id: eventId, accountId, data, expiresAt }: EventWithCode,
 ): Promise<void> {
-  const rest = Object.entries(event.data).filter(([name]) => name !== 'code');
-  const after = sealEventData(sealer, event.accountId, Object.fromEntries(rest));
-  await tx.$executeRaw`
-    INSERT INTO expiring_codes (id, account_id, event_id, replacement_sealed, expires_at)
-    VALUES (${newUuid()}::uuid, ${event.accountId}::uuid, ${event.id}::uuid, ${after}, ${event.expiresAt})`;
+  const rest = Object.fromEntries(Object.entries(data).filter(([name]) => name !== 'code'));
+  const replacementSealed = new Uint8Array(sealEventData(sealer, accountId, rest));
+  await tx.expiringCode.create({
+    data: { id: newUuid(), accountId, eventId, replacementSealed, expiresAt },
+  });
 }

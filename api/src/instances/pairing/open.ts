@@ -3,6 +3,7 @@ import type { PairingMethod, PairingCreate } from '@gwk/core/resources/pairing';
 import type { InstanceState } from '@gwk/core/states';
 import type { Instance, Prisma } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
+import { checkPhone } from '../live/contacts.js';
 import { isPaired, openPhone, putSession } from './sessions.js';
 import type { PairingState } from './watch.js';
 import { pairingFailure } from './reasons.js';
@@ -13,13 +14,11 @@ export interface Asked {
   phone: string | null;
 }
 
-const PHONE = /^[0-9]{8,15}$/;
-
 /** @throws Problem `validation-error`, `invalid-phone` */
 export function parsePairing(body: PairingCreate | undefined): Asked {
   const method = body?.method ?? 'qr';
   const phone = body?.phone ?? null;
-  if (phone !== null && !PHONE.test(phone)) throw new Problem('invalid-phone');
+  if (phone !== null) checkPhone(phone);
   if (method === 'code' && phone === null) {
     const errors = [{ path: 'phone', code: 'required', message: 'method code needs the phone' }];
     throw new Problem('validation-error', { errors });
@@ -71,42 +70,40 @@ const LATER_S = 5;
 export async function untilShown(services: Services, row: Instance, opened: Opened): Promise<PairingState> {
   const { live, pairings, clock } = services;
   const first = await pairings.read(row.id);
-  if (judge(first, opened) === 'shown') return first!;
-  if (row.suspended || !live.up) throw new Problem('engine-unavailable', { retryAfter: LATER_S });
+  if (isShown(first, opened)) return first;
+  const unavailable = new Problem('engine-unavailable', { retryAfter: LATER_S });
+  if (row.suspended || !live.up) throw unavailable;
   const ended = new AbortController();
-  const cancel = clock.after(ANSWER_MS, () => ended.abort());
+  const cancel = clock.after(ANSWER_MS, () => ended.abort(unavailable));
+  void commandPairing(services, row, opened).then((refusal) => refusal && ended.abort(refusal));
   try {
-    return await new Promise<PairingState>((resolve, reject) => {
-      const look = (now: PairingState | null): void => {
-        const verdict = judge(now, opened);
-        if (verdict === 'shown') resolve(now!);
-        else if (verdict !== 'wait') reject(verdict);
-      };
-      pairings.watch(row.id, look, ended.signal);
-      ended.signal.addEventListener('abort', () =>
-        reject(new Problem('engine-unavailable', { retryAfter: LATER_S })),
-      );
-      void ring(services, row, opened).then((refused) => refused && reject(refused));
-    });
+    for await (const now of pairings.watch(row.id, ended.signal)) if (isShown(now, opened)) return now;
+    throw ended.signal.reason;
   } finally {
     cancel();
-    ended.abort();
   }
 }
 
 /** Returns the engine's refusal. No answer is not a refusal: the engine may be starting. */
-async function ring(services: Services, row: Instance, { session, asked }: Opened): Promise<Problem | null> {
+async function commandPairing(
+  services: Services,
+  row: Instance,
+  { session, asked }: Opened,
+): Promise<Problem | null> {
   const reply = await services.live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);
   return reply?.ok === false && reply.code === 'already-paired' ? new Problem('already-paired') : null;
 }
 
-/** If the instance was paired meanwhile, that is the result. */
-function judge(now: PairingState | null, opened: Opened): 'shown' | 'wait' | Problem {
-  if (!now) return new Problem('not-found');
+/**
+ * If the instance was paired meanwhile, that is the result.
+ * @throws Problem `pairing-failed`, `not-found`
+ */
+function isShown(now: PairingState | null, opened: Opened): now is PairingState {
+  if (!now) throw new Problem('not-found');
   const { state, session } = now;
-  if (isPaired(state)) return 'shown';
+  if (isPaired(state)) return true;
   if (session?.id === opened.session && session.error !== null) {
-    return new Problem('pairing-failed', { detail: pairingFailure(session.error) });
+    throw new Problem('pairing-failed', { detail: pairingFailure(session.error) });
   }
-  return session !== null && session.open && session.code !== null ? 'shown' : 'wait';
+  return session !== null && session.open && session.code !== null;
 }

@@ -21,7 +21,7 @@ export function pairingStream(services: Services, row: Instance, maySee: MaySee)
   const since = Date.now() - CLOCKS_DIFFER_MS;
   return async (out) => {
     let seen: Seen = { ...NOTHING_SEEN, unpaired: !isPaired(row.state as InstanceState) };
-    for await (const now of looks(services, row.id, out.signal)) {
+    for await (const now of services.pairings.watch(row.id, out.signal)) {
       if (!(await maySee())) return;
       const step = stepStream(seen, now);
       seen = step.seen;
@@ -29,29 +29,6 @@ export function pairingStream(services: Services, row: Instance, maySee: MaySee)
       if (step.end) return;
     }
   };
-}
-
-/** Yields the state after each change; changes during a send are combined. */
-async function* looks(
-  { pairings }: Services,
-  instanceId: string,
-  signal: AbortSignal,
-): AsyncGenerator<PairingState | null> {
-  let wake: () => void = () => undefined;
-  const waiting: (PairingState | null)[] = [];
-  pairings.watch(
-    instanceId,
-    (now) => {
-      waiting.splice(0, waiting.length, now);
-      wake();
-    },
-    signal,
-  );
-  signal.addEventListener('abort', () => wake());
-  while (!signal.aborted) {
-    while (waiting.length > 0) yield waiting.shift()!;
-    if (!signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
-  }
 }
 
 interface Sending {

@@ -70,10 +70,10 @@ export async function readPairings(
   );
 }
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
-/** Null: the instance was deleted. */
-type Watcher = (now: PairingState | null) => void;
+/** Null if Postgres is unavailable: the next poll reads the state, and watchers have their own deadlines. */
+type Poll = ReadonlyMap<string, PairingState> | null;
 
 /**
  * Polls the rows for all watchers of pairings with one statement, and not at all without watchers. So any replica sees the
@@ -82,52 +82,51 @@ type Watcher = (now: PairingState | null) => void;
 export class PairingWatch {
   readonly #db: Database;
   readonly #sealer: Sealer;
-  readonly #watchers = new Map<string, Set<Watcher>>();
-  #looking = false;
+  /** Number of watchers by instance. */
+  readonly #watchers = new Map<string, number>();
+  #lastPoll = -Infinity;
+  #nextPoll: Promise<Poll> | null = null;
 
   constructor(db: Database, sealer: Sealer) {
     this.#db = db;
     this.#sealer = sealer;
   }
 
-  read(instanceId: string): Promise<PairingState | null> {
-    return readPairings(this.#db, this.#sealer, [instanceId]).then((found) => found.get(instanceId) ?? null);
+  async read(instanceId: string): Promise<PairingState | null> {
+    const found = await readPairings(this.#db, this.#sealer, [instanceId]);
+    return found.get(instanceId) ?? null;
   }
 
   /** Number of watchers of an instance. */
   watching(instanceId: string): number {
-    return this.#watchers.get(instanceId)?.size ?? 0;
+    return this.#watchers.get(instanceId) ?? 0;
   }
 
-  /** Calls the watcher at every poll until the signal. */
-  watch(instanceId: string, watcher: Watcher, signal: AbortSignal): void {
-    if (signal.aborted) return;
-    const watchers = this.#watchers.get(instanceId) ?? new Set();
-    watchers.add(watcher);
-    this.#watchers.set(instanceId, watchers);
-    signal.addEventListener('abort', () => {
-      watchers.delete(watcher);
-      if (watchers.size === 0 && this.#watchers.get(instanceId) === watchers)
-        this.#watchers.delete(instanceId);
-    });
-    if (!this.#looking) void this.#look();
-  }
-
-  async #look(): Promise<void> {
-    this.#looking = true;
-    while (this.#watchers.size > 0) {
-      // If Postgres is unavailable, the next poll reads the state; watchers have their own deadlines.
-      await this.#tell().catch(() => undefined);
-      await sleep(LOOK_MS);
+  /** Yields the state at each poll until the signal; null: the instance was deleted. */
+  async *watch(instanceId: string, signal: AbortSignal): AsyncGenerator<PairingState | null> {
+    let settle: (found: Poll) => void = () => undefined;
+    signal.addEventListener('abort', () => settle(null));
+    this.#watchers.set(instanceId, this.watching(instanceId) + 1);
+    try {
+      while (!signal.aborted) {
+        const next = Promise.withResolvers<Poll>();
+        settle = next.resolve;
+        void (this.#nextPoll ??= this.#poll()).then(settle);
+        const found = await next.promise;
+        if (found && !signal.aborted) yield found.get(instanceId) ?? null;
+      }
+    } finally {
+      const left = this.watching(instanceId) - 1;
+      if (left > 0) this.#watchers.set(instanceId, left);
+      else this.#watchers.delete(instanceId);
     }
-    this.#looking = false;
   }
 
-  async #tell(): Promise<void> {
+  async #poll(): Promise<Poll> {
+    await sleep(Math.max(0, this.#lastPoll + POLL_MS - performance.now()));
+    this.#lastPoll = performance.now();
+    this.#nextPoll = null;
     const ids = [...this.#watchers.keys()];
-    const found = await readPairings(this.#db, this.#sealer, ids);
-    for (const id of ids) {
-      for (const watcher of this.#watchers.get(id) ?? []) watcher(found.get(id) ?? null);
-    }
+    return ids.length === 0 ? null : readPairings(this.#db, this.#sealer, ids).catch(() => null);
   }
 }
