@@ -1,23 +1,24 @@
 import type { InstanceState } from '@gwk/core/states';
+import type { Instance } from '../../generated/prisma/client.js';
 import { instanceEvent, type EventDraft, type InstanceSubject } from '../../events/emit.js';
 
 /**
  * Decides the effects of a state change: the row, the intervals of availability, the offline time, and the events. Pure.
  */
-export interface InstanceStateRow {
-  state: InstanceState;
-  stateReason: string | null;
-  stateChangedAt: Date;
-  /** Offline time in milliseconds before stateChangedAt. */
-  offlineMs: bigint;
-  jid: string | null;
-  businessName: string | null;
-  firstPairedAt: Date | null;
-  firstConnectedAt: Date | null;
-  bannedUntil: Date | null;
-  reconnectCount: number;
-  reconnectAt: Date | null;
-}
+export const STATE_FIELDS = [
+  'stateReason',
+  'stateChangedAt',
+  'offlineMs',
+  'jid',
+  'businessName',
+  'firstPairedAt',
+  'firstConnectedAt',
+  'bannedUntil',
+  'reconnectCount',
+  'reconnectAt',
+] as const satisfies (keyof Instance)[];
+
+export type InstanceStateRow = Pick<Instance, (typeof STATE_FIELDS)[number]> & { state: InstanceState };
 
 export interface StateUpdate {
   state: InstanceState;
