@@ -98,7 +98,7 @@ test('a key rotation keeps all data readable, and the old key can be removed at 
   const before = await countByKey(api.db, sealerOf(newer, old));
   expect(before.rows[former!.id]).toBeGreaterThan(5);
 
-  const done = await reencrypt(api.db, sealerOf(newer, old), { batchRows: 2 });
+  const done = await reencrypt(api.db, sealerOf(newer, old), { pageRows: 2 });
   expect(done).toMatchObject({ retired: [former!.id], left: 0 });
   expect(done.reencrypted).toBe(before.rows[former!.id]);
   const alone = await replicaWith(newer);
@@ -124,7 +124,7 @@ test('a program that still encrypts with the old key prevents its retirement', a
     await api.db.event.upsert({ where: { id }, create: row, update: { dataSealed } });
   };
   await write();
-  const done = await reencrypt(api.db, sealer, { batchRows: 1_000, beforeFinalCount: write });
+  const done = await reencrypt(api.db, sealer, { beforeFinalCount: write });
   expect(done).toMatchObject({ retired: [], left: 1 });
   expect(await reencrypt(api.db, sealer)).toMatchObject({ left: 0, reencrypted: 1 });
 });

@@ -11,9 +11,6 @@ interface ReencryptResult {
   retired: string[];
 }
 
-/** Values replaced by one statement. */
-const BATCH_ROWS = 500;
-
 /** Options for tests. */
 interface ScanOptions {
   columns?: readonly SealedColumn[];
@@ -21,94 +18,72 @@ interface ScanOptions {
 }
 
 interface ReencryptOptions extends ScanOptions {
-  batchRows?: number;
   /** Writes the audit entry in the transaction that retires the keys. */
   note?: (tx: Prisma.TransactionClient, done: { reencrypted: number; retired: string[] }) => Promise<void>;
   /** For tests: runs before the final count. */
   beforeFinalCount?: () => Promise<void>;
 }
 
+/** Rows read by one statement of a count. */
+const COUNTED_ROWS = 10_000;
+/** Rows whose values one statement replaces. */
+const REPLACED_ROWS = 500;
+
+/** The last key of a page, or before the first. */
+type Position = readonly string[];
+
+/** A position before every key. */
+const startOf = ({ key }: SealedColumn): Position =>
+  key.map(([, type]) => (type === 'uuid' ? '00000000-0000-0000-0000-000000000000' : ''));
+
 /**
- * Part of a table by key. Statements over one page end within the statement timeout and hold no old snapshot that blocks
- * vacuum.
+ * Builds the SQL of `page`: the next rows in the order of their key, after the position in the first parameters. So statements
+ * end within the statement timeout and hold no old snapshot that blocks vacuum.
  */
-interface Page {
-  /** Last key before the page; null: from the first. */
-  after: string[] | null;
-  /** Last key of the page; null: to the end. */
-  until: string[] | null;
-}
-
-const PAGE_ROWS = 10_000;
-
-async function* splitTable(db: Database, table: SealedColumn, rows = PAGE_ROWS): AsyncGenerator<Page> {
-  let after: string[] | null = null;
-  do {
-    const until: string[] | null = await endOfPage(db, table, { after, rows });
-    yield { after, until };
-    after = until;
-  } while (after);
-}
-
-/** @returns null if at most a page is left */
-async function endOfPage(
-  db: Database,
-  sealed: SealedColumn,
-  { after, rows }: { after: string[] | null; rows: number },
-): Promise<string[] | null> {
-  const names = sealed.key.map(([name]) => `t.${name}`);
-  const { sql, values } = buildPageCondition(sealed, { after, until: null });
-  const [row] = await db.$queryRawUnsafe<{ names: string[] }[]>(
-    `SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names FROM ${sealed.table} t
-     WHERE true ${sql} ORDER BY ${names.join(', ')} OFFSET ${rows - 1} LIMIT 1`,
-    ...values,
-  );
-  return row?.names ?? null;
-}
-
-/** Builds the SQL condition for a page; its parameters start with number `first`. */
-function buildPageCondition(
-  { key }: SealedColumn,
-  { after, until }: Page,
-  first = 1,
-): { sql: string; values: string[] } {
-  const values: string[] = [];
-  const names = key.map(([name]) => `t.${name}`).join(', ');
-  const bound = (operator: string, given: string[] | null): string => {
-    if (!given) return '';
-    const parameters = key.map(([, type], index) => `$${first + values.length + index}::${type}`);
-    values.push(...given);
-    return `AND (${names}) ${operator} (${parameters.join(', ')})`;
-  };
-  const sql = `${bound('>', after)} ${bound('<=', until)}`;
-  return { sql, values };
+function pageSql({ table, column, key, scope, as = `'${table}.${column}'` }: SealedColumn, rows: number) {
+  const names = key.map(([name]) => `t.${name}`);
+  const order = names.join(', ');
+  const after = key.map(([, type], index) => `$${index + 1}::${type}`).join(', ');
+  return `WITH page AS MATERIALIZED (
+    SELECT *, row_number() OVER (ORDER BY ${order}) AS place
+    FROM (
+      SELECT ${order}, ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names, (${scope})::text AS scope,
+        ${as} AS column, t.${column} AS value, encode(substring(t.${column} FROM 1 FOR 8), 'hex') AS key_id
+      FROM ${table} t WHERE (${order}) > (${after}) ORDER BY ${order} LIMIT ${rows}) AS t)`;
 }
 
 /** Counts the values encrypted with each key, by key id. */
 export async function countByKey(
   db: Database,
   sealer: Sealer,
-  { columns = SEALED, pageRows }: ScanOptions = {},
+  { columns = SEALED, pageRows = COUNTED_ROWS }: ScanOptions = {},
 ): Promise<{ current: string; rows: Record<string, number> }> {
   const rows: Record<string, number> = {};
   for (const sealed of columns)
-    for await (const page of splitTable(db, sealed, pageRows))
-      for (const { key, amount } of await countPage(db, sealed, page)) rows[key] = (rows[key] ?? 0) + amount;
+    for await (const { key, amount } of countPages(db, sealed, pageRows))
+      if (key !== null) rows[key] = (rows[key] ?? 0) + amount;
   return { current: sealer.keys[0]!.id, rows };
 }
 
-function countPage(
-  db: Database,
-  sealed: SealedColumn,
-  page: Page,
-): Promise<{ key: string; amount: number }[]> {
-  const { table, column } = sealed;
-  const { sql, values } = buildPageCondition(sealed, page);
-  return db.$queryRawUnsafe(
-    `SELECT encode(substring(t.${column} FROM 1 FOR 8), 'hex') AS key, count(*)::int AS amount
-     FROM ${table} t WHERE t.${column} IS NOT NULL ${sql} GROUP BY 1`,
-    ...values,
-  );
+interface PageCount {
+  /** Null: rows without a value. */
+  key: string | null;
+  amount: number;
+  /** Last row of the page. */
+  last: Position;
+}
+
+async function* countPages(db: Database, sealed: SealedColumn, pageRows: number): AsyncGenerator<PageCount> {
+  for (let after: Position | undefined = startOf(sealed); after;) {
+    const counts: PageCount[] = await db.$queryRawUnsafe(
+      `${pageSql(sealed, pageRows)}
+       SELECT key_id AS key, count(*)::int AS amount,
+         (SELECT names FROM page ORDER BY place DESC LIMIT 1) AS last FROM page GROUP BY 1`,
+      ...after,
+    );
+    yield* counts;
+    after = counts[0]?.last;
+  }
 }
 
 /**
@@ -122,11 +97,9 @@ export async function reencrypt(
   sealer: Sealer,
   options: ReencryptOptions = {},
 ): Promise<ReencryptResult> {
-  const { batchRows = BATCH_ROWS, columns = SEALED, pageRows } = options;
+  const { columns = SEALED, pageRows = REPLACED_ROWS } = options;
   let reencrypted = 0;
-  for (const column of columns)
-    for await (const page of splitTable(db, column, pageRows))
-      reencrypted += await reencryptPage(db, sealer, { column, page, batchRows });
+  for (const column of columns) reencrypted += await reencryptColumn(db, sealer, column, pageRows);
   await options.beforeFinalCount?.();
   const { current, rows } = await countByKey(db, sealer, options);
   const others = Object.entries(rows).filter(([key]) => key !== current);
@@ -145,28 +118,39 @@ export async function reencrypt(
 }
 
 interface Row {
-  names: string[];
+  names: Position;
   scope: string;
   column: string;
   value: Uint8Array;
 }
 
-/** Reads rows in the order of their key, so that none is read twice. */
-async function reencryptPage(
+async function reencryptColumn(
   db: Database,
   sealer: Sealer,
-  { column, page, batchRows }: { column: SealedColumn; page: Page; batchRows: number },
+  sealed: SealedColumn,
+  pageRows: number,
 ): Promise<number> {
   let amount = 0;
-  let rest: Page | undefined = page;
-  while (rest) {
-    const rows = await readFormer(db, sealer, column, { page: rest, batchRows });
-    const fresh = rows.map((row) => ({
-      ...row,
-      fresh: sealer.seal(row.scope, row.column, openRow(sealer, row)),
-    }));
-    amount += await replaceRows(db, column, fresh);
-    rest = rows.length === batchRows ? { after: rows.at(-1)!.names, until: page.until } : undefined;
+  for (let after: Position | null = startOf(sealed); after;) {
+    // The last row of the page is the next position, whatever its key.
+    const rows: (Row & { former: boolean })[] = await db.$queryRawUnsafe(
+      `${pageSql(sealed, pageRows)}
+       SELECT p.names, p.scope, p.column, p.value, p.former
+       FROM (SELECT *, coalesce(key_id <> $${after.length + 1}, false) AS former FROM page) AS p
+       WHERE former OR place = (SELECT max(place) FROM page) ORDER BY place`,
+      ...after,
+      sealer.keys[0]!.id,
+    );
+    const former = rows.filter((row) => row.former);
+    if (former.length > 0) {
+      const fresh = former.map((row) => sealer.seal(row.scope, row.column, openRow(sealer, row)));
+      amount += await replaceRows(
+        db,
+        sealed,
+        former.map((row, index) => ({ ...row, fresh: fresh[index]! })),
+      );
+    }
+    after = rows.at(-1)?.names ?? null;
   }
   return amount;
 }
@@ -180,26 +164,6 @@ function openRow(sealer: Sealer, { scope, column, value, names }: Row): Buffer {
   }
 }
 
-function readFormer(
-  db: Database,
-  sealer: Sealer,
-  sealed: SealedColumn,
-  { page, batchRows }: { page: Page; batchRows: number },
-): Promise<Row[]> {
-  const { table, column, key, scope, as = `'${table}.${column}'` } = sealed;
-  const names = key.map(([name]) => `t.${name}`);
-  const { sql, values } = buildPageCondition(sealed, page, 2);
-  return db.$queryRawUnsafe<Row[]>(
-    `SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names, (${scope})::text AS scope,
-       ${as} AS column, t.${column} AS value
-     FROM ${table} t
-     WHERE t.${column} IS NOT NULL AND substring(t.${column} FROM 1 FOR 8) <> $1 ${sql}
-     ORDER BY ${names.join(', ')} LIMIT ${batchRows}`,
-    Buffer.from(sealer.keys[0]!.id, 'hex'),
-    ...values,
-  );
-}
-
 type Replacement = Row & { fresh: Uint8Array };
 
 /**
@@ -211,19 +175,19 @@ async function replaceRows(
   sealed: SealedColumn,
   rows: readonly Replacement[],
 ): Promise<number> {
-  if (rows.length === 0) return 0;
-  const done = new Set(await replaceUnlocked(db, sealed, rows));
+  const done = new Set(await replaceUnchanged(db, sealed, rows, 'SKIP LOCKED'));
   let amount = done.size;
   for (const [index, row] of rows.entries())
-    if (!done.has(index)) amount += await replaceOne(db, sealed, row);
+    if (!done.has(index)) amount += (await replaceUnchanged(db, sealed, [row], '')).length;
   return amount;
 }
 
-/** @returns the indexes of replaced rows: not locked, and unchanged since they were read */
-async function replaceUnlocked(
+/** @returns the indexes of replaced rows: unchanged since they were read */
+async function replaceUnchanged(
   db: Database,
   { table, column, key }: SealedColumn,
   rows: readonly Replacement[],
+  locked: 'SKIP LOCKED' | '',
 ): Promise<number[]> {
   const arrays = key.map(([, type], index) => `$${index + 3}::${type}[]`).join(', ');
   const names = key.map(([name]) => name).join(', ');
@@ -233,7 +197,7 @@ async function replaceUnlocked(
        SELECT * FROM unnest($1::bytea[], $2::bytea[], ${arrays}) WITH ORDINALITY AS g(fresh, value, ${names}, place)),
      free AS MATERIALIZED (
        SELECT g.place FROM given g JOIN ${table} t ON ${same} WHERE t.${column} = g.value
-       FOR NO KEY UPDATE OF t SKIP LOCKED)
+       FOR NO KEY UPDATE OF t ${locked})
      UPDATE ${table} t SET ${column} = g.fresh FROM given g JOIN free f ON f.place = g.place WHERE ${same}
      RETURNING g.place::int - 1 AS place`,
     rows.map(({ fresh }) => fresh),
@@ -241,18 +205,4 @@ async function replaceUnlocked(
     ...key.map((_, index) => rows.map((row) => row.names[index]!)),
   );
   return places.map(({ place }) => place);
-}
-
-function replaceOne(
-  db: Database,
-  { table, column, key }: SealedColumn,
-  { names, value, fresh }: Replacement,
-): Promise<number> {
-  const where = key.map(([name, type], index) => `${name} = $${index + 3}::${type}`);
-  return db.$executeRawUnsafe(
-    `UPDATE ${table} SET ${column} = $1::bytea WHERE ${column} = $2::bytea AND ${where.join(' AND ')}`,
-    fresh,
-    value,
-    ...names,
-  );
 }
