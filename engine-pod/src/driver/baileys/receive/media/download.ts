@@ -1,8 +1,7 @@
 import { createDecipheriv, createHash, type Decipheriv } from 'node:crypto';
-import { Transform, type Readable, type TransformCallback } from 'node:stream';
+import { Readable, Transform, type TransformCallback } from 'node:stream';
 import {
   DEFAULT_ORIGIN,
-  getHttpStream,
   getMediaKeys,
   getUrlFromDirectPath,
   type MediaType,
@@ -42,7 +41,10 @@ interface FileDownload {
   storeFile: DriverContext['storeFile'];
 }
 
-/** Makes one attempt to stream a file from the network to the API. */
+/**
+ * Makes one attempt to stream a file from the network to the API. It does not use Baileys' download, which returns the
+ * end of a pipe and handles no errors at its beginning: a broken host connection would end the process.
+ */
 export async function downloadFile({
   file,
   type,
@@ -51,99 +53,69 @@ export async function downloadFile({
 }: FileDownload): Promise<{ media_id: string } | AttemptFailure> {
   // The path is appended to the host name. Without a leading slash it would change the host.
   if (!file.directPath?.startsWith('/')) return 'refused';
-  if (!findHost) return 'no_connection';
-  const verified = new VerifiedFile(Buffer.from(file.fileSha256!));
+  const host = await findHost?.().catch(() => undefined);
+  if (host === undefined) return 'no_connection';
+  const { cipherKey, iv } = await getMediaKeys(file.mediaKey, type);
+  const decryption = new FileDecryption(createDecipheriv('aes-256-cbc', cipherKey, iv), file.fileSha256!);
+  const request = new AbortController();
+  const idleTimer = setTimeout(() => request.abort(), IDLE_TIMEOUT_MS);
   try {
-    const host = await findHost().catch(() => null);
-    if (host === null) return 'no_connection';
-    const { mediaKey, directPath } = file;
-    const { bytes, decryption } = await openWithTimeout(
-      openEncryptedFile(directPath, mediaKey!, { type, host }),
-    );
-    for (const stream of [bytes, decryption]) {
-      stream.on('error', (error) => verified.fail(classifyError(error)));
-      verified.on('close', () => stream.destroy());
-    }
-    const { media_id } = await storeFile(bytes.pipe(decryption).pipe(verified), {
+    const { ok, status, body } = await fetch(getUrlFromDirectPath(file.directPath, host), {
+      headers: { Origin: DEFAULT_ORIGIN },
+      signal: request.signal,
+    });
+    if (!ok || !body) return classifyStatus(status);
+    const bytes = Readable.fromWeb(body);
+    bytes.on('data', () => idleTimer.refresh());
+    bytes.on('error', (error) => decryption.fail(classifyError(error)));
+    const { media_id } = await storeFile(bytes.pipe(decryption), {
       ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
       ...(file.fileName && { filename: file.fileName.slice(0, 255) }),
     });
     return { media_id };
   } catch (error) {
-    return verified.failure ?? classifyError(error);
+    return decryption.failure ?? classifyError(error);
   } finally {
-    verified.destroy();
-  }
-}
-
-/** The encrypted bytes and the transform that decrypts them. */
-interface EncryptedFileStream {
-  bytes: Readable;
-  decryption: FileDecryption;
-}
-
-/**
- * Opens an encrypted file. Baileys' own download returns the end of a pipe and nobody handles errors at its
- * beginning, so a broken host connection would end the process.
- *
- * @throws Boom with the status of a host that refuses; TypeError when there is no host
- */
-async function openEncryptedFile(
-  directPath: string,
-  mediaKey: Uint8Array,
-  { type, host }: { type: MediaType; host: string },
-): Promise<EncryptedFileStream> {
-  const { cipherKey, iv } = await getMediaKeys(mediaKey, type);
-  const url = getUrlFromDirectPath(directPath, host);
-  const bytes = await getHttpStream(url, { headers: { Origin: DEFAULT_ORIGIN } });
-  return { bytes, decryption: new FileDecryption(cipherKey, iv) };
-}
-
-/** Destroys a stream that opens after the timeout. */
-async function openWithTimeout(opening: Promise<EncryptedFileStream>): Promise<EncryptedFileStream> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error('the host does not answer'));
-      opening.then(
-        ({ bytes }) => bytes.on('error', () => undefined).destroy(),
-        () => undefined,
-      );
-    }, IDLE_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([opening, timeout]);
-  } finally {
-    clearTimeout(timer);
+    clearTimeout(idleTimer);
+    request.abort();
+    decryption.destroy();
   }
 }
 
 /** Statuses with which the network's hosts report a file as deleted or moved. */
 const EXPIRED_STATUSES = new Set([403, 404, 410]);
 
+export const classifyStatus = (status: number): AttemptFailure =>
+  EXPIRED_STATUSES.has(status) ? 'expired' : 'host_unavailable';
+
 export function classifyError(error: unknown): AttemptFailure {
   if (error instanceof InternalApiRefusal) return 'refused';
   if (error instanceof InternalApiUnreachable) return 'api_unavailable';
-  const { output, code } = error as { output?: { statusCode?: number }; code?: string };
-  if (output?.statusCode !== undefined && EXPIRED_STATUSES.has(output.statusCode)) return 'expired';
+  const { code } = error as { code?: unknown };
   // Bytes that do not decrypt are not the announced file.
-  return code?.startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_unavailable';
+  return String(code).startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_unavailable';
 }
 
-/** Passes a file on and fails when its hash, its size or a pause between bytes breaks the limits. */
-class VerifiedFile extends Transform {
+const BLOCK = 16;
+
+/**
+ * Decrypts a file and fails when its hash or its size breaks the limits. AES-256-CBC without the trailing ten-byte
+ * signature, which is no whole block: the file is verified by the hash in the message instead.
+ */
+class FileDecryption extends Transform {
+  readonly #cipher: Decipheriv;
   readonly #hash = createHash('sha256');
-  readonly #expected: Buffer;
+  readonly #expected: Uint8Array;
+  #rest: Buffer = Buffer.alloc(0);
   #size = 0;
-  #idleTimer: NodeJS.Timeout | undefined;
   failure: AttemptFailure | undefined;
 
-  constructor(expected: Buffer) {
+  constructor(cipher: Decipheriv, expected: Uint8Array) {
     super();
+    this.#cipher = cipher;
     this.#expected = expected;
     // The reader handles the error. Without a reader it must not end the process.
     this.on('error', () => undefined);
-    this.on('pipe', () => this.#restartIdleTimer());
   }
 
   /** Stops reading the file. */
@@ -153,57 +125,28 @@ class VerifiedFile extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#restartIdleTimer();
-    this.#size += chunk.length;
-    if (this.#size > MAX_BYTES) return this.fail('too_large');
-    this.#hash.update(chunk);
-    done(null, chunk);
+    const sealed = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
+    const whole = sealed.length - (sealed.length % BLOCK);
+    this.#rest = sealed.subarray(whole);
+    this.#pass(this.#cipher.update(sealed.subarray(0, whole)));
+    if (this.#size > MAX_BYTES) this.fail('too_large');
+    else done();
   }
 
   override _flush(done: TransformCallback): void {
+    try {
+      this.#pass(this.#cipher.final());
+    } catch (error) {
+      return this.fail(classifyError(error));
+    }
     const received = this.#hash.digest();
     if (received.equals(this.#expected)) done();
     else this.fail('hash_mismatch');
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    clearTimeout(this.#idleTimer);
-    done(error);
-  }
-
-  #restartIdleTimer(): void {
-    clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => this.fail('host_unavailable'), IDLE_TIMEOUT_MS);
-  }
-}
-
-const BLOCK = 16;
-
-/**
- * AES-256-CBC without the trailing ten-byte signature, which is no whole block. The file is verified by the hash in
- * the message instead.
- */
-class FileDecryption extends Transform {
-  readonly #cipher: Decipheriv;
-  #rest: Buffer = Buffer.alloc(0);
-
-  constructor(key: Uint8Array, iv: Uint8Array) {
-    super();
-    this.#cipher = createDecipheriv('aes-256-cbc', key, iv);
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    const sealed = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
-    const whole = sealed.length - (sealed.length % BLOCK);
-    this.#rest = sealed.subarray(whole);
-    done(null, this.#cipher.update(sealed.subarray(0, whole)));
-  }
-
-  override _flush(done: TransformCallback): void {
-    try {
-      done(null, this.#cipher.final());
-    } catch (error) {
-      done(error as Error);
-    }
+  #pass(bytes: Buffer): void {
+    this.#size += bytes.length;
+    this.#hash.update(bytes);
+    this.push(bytes);
   }
 }

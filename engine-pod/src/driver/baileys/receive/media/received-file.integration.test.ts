@@ -4,7 +4,7 @@ import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/i
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
-import { classifyError } from './download.js';
+import { classifyError, classifyStatus } from './download.js';
 import { decideMediaError, type DownloadFailure } from './received-file.js';
 
 let stage: NumberStage;
@@ -268,10 +268,15 @@ test.each<[string, DownloadFailure, number, string | null]>([
 });
 
 test.each([
-  ['403', { output: { statusCode: 403 } }, 'expired'],
-  ['404', { output: { statusCode: 404 } }, 'expired'],
-  ['410', { output: { statusCode: 410 } }, 'expired'],
-  ['503', { output: { statusCode: 503 } }, 'host_unavailable'],
+  [403, 'expired'],
+  [404, 'expired'],
+  [410, 'expired'],
+  [503, 'host_unavailable'],
+])('a host that answers %d', (status, expected) => {
+  expect(classifyStatus(status)).toBe(expected);
+});
+
+test.each([
   ['no answer at all', new TypeError('fetch failed'), 'host_unavailable'],
   ['bytes that do not decrypt', { code: 'ERR_OSSL_BAD_DECRYPT' }, 'hash_mismatch'],
   ['the API is unavailable', new InternalApiUnreachable('unavailable'), 'api_unavailable'],
