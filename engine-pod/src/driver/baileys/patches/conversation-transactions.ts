@@ -21,7 +21,7 @@ export function useConversationTransactions(socket: WASocket, store: SessionStor
   };
   keys.set = async (data) => {
     const message = writeContext.getStore();
-    if (message?.finished) return store.set(data);
+    if (message?.finished) return store.write(data);
     if (message) await waitUntilStored(message);
     return stock.set(data);
   };

@@ -16,9 +16,9 @@ export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
     set: (data) => {
       const message = writeContext.getStore();
       const { [SENDER_KEY_MEMORY]: keys, ...others } = data;
-      if (!message || !keys) return store.set(data);
+      if (!message || !keys) return store.write(data);
       message.distributedKeys = { ...message.distributedKeys, ...keys };
-      return store.set(others);
+      return store.write(others);
     },
   };
 }

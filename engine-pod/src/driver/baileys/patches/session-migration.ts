@@ -75,6 +75,6 @@ export async function migrateSessions(
     changes[move.from] = null;
   }
   const migrated = existing.length;
-  if (migrated > 0) await keys.applyChanges({ session: changes });
+  if (migrated > 0) await keys.set({ session: changes });
   return { migrated, skipped: moves.length - migrated, total: moves.length };
 }

@@ -1,6 +1,6 @@
 /**
- * Caches encoded values by type and key; `null` means known to be absent. The least recently used value is evicted
- * first. The cache only holds values that the store has.
+ * Caches encoded values by the name of their entry; `null` means known to be absent. The least recently used value is
+ * evicted first. The cache only holds values that the store has.
  */
 export class SessionCache {
   readonly #values = new Map<string, Buffer | null>();
@@ -16,8 +16,7 @@ export class SessionCache {
   }
 
   /** Undefined: not cached. */
-  get(type: string, key: string): Buffer | null | undefined {
-    const name = toCacheKey(type, key);
+  get(name: string): Buffer | null | undefined {
     const value = this.#values.get(name);
     if (value === undefined) return undefined;
     this.#values.delete(name);
@@ -25,8 +24,7 @@ export class SessionCache {
     return value;
   }
 
-  put(type: string, key: string, value: Buffer | null): void {
-    const name = toCacheKey(type, key);
+  put(name: string, value: Buffer | null): void {
     this.#drop(name);
     this.#values.set(name, value && copyBuffer(value));
     this.#bytes += estimateBytes(name, value);
@@ -52,8 +50,6 @@ function copyBuffer(value: Buffer): Buffer {
   value.copy(copy);
   return copy;
 }
-
-const toCacheKey = (type: string, key: string): string => `${type} ${key}`;
 
 const estimateBytes = (name: string, value: Buffer | null): number =>
   ENTRY_BYTES + name.length + (value?.length ?? 0);

@@ -204,7 +204,7 @@ class DurableOperations {
       const attrs = origins.findAttrs(ciphertext);
       if (attrs) {
         entry = journal.createEntry(attrs, decrypted);
-        await this.#transactions.applyChanges({ [JOURNAL]: { [name]: entry } });
+        await this.#transactions.set({ [JOURNAL]: { [name]: entry } });
         failpoint('engine.before-journal');
       }
       return decrypted;

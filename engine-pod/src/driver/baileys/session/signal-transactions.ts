@@ -1,9 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type {
-  SignalDataSet,
-  SignalDataTypeMap,
-  SignalKeyStoreWithTransaction,
-} from '@whiskeysockets/baileys';
+import type { SignalDataTypeMap, SignalKeyStoreWithTransaction } from '@whiskeysockets/baileys';
 import { decodeValue, encodeValue } from './codec.js';
 import type { KeyType, SessionStore, Values } from './store.js';
 
@@ -80,11 +76,7 @@ export class SignalTransactions implements SignalKeyStoreWithTransaction {
     return values as { [key: string]: SignalDataTypeMap[T] };
   }
 
-  set(data: SignalDataSet): Promise<void> {
-    return this.applyChanges(data);
-  }
-
-  async applyChanges(changes: Values): Promise<void> {
+  async set(changes: Values): Promise<void> {
     const operation = this.#findTransaction();
     if (!operation) return this.#store.write(changes);
     for (const [type, values] of Object.entries(changes)) {

@@ -1,4 +1,4 @@
-import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
+import type { SignalDataTypeMap } from '@whiskeysockets/baileys';
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { RemoteSessionStore as Remote } from '../../driver.js';
 import { BatchSender } from '../../../internal-api/batch-sender.js';
@@ -13,6 +13,9 @@ export type Values = Record<string, Record<string, unknown>>;
 const CACHE_BYTES = 8_000_000;
 /** Limit of the internal API. Strangers choose some keys: message ids and group ids. */
 const MAX_KEY = 500;
+/** Estimated size of an entry without its value. It keeps a request below the API's limit of 5,000 entries. */
+const ENTRY_BYTES = 500;
+const BASE64_RATIO = 4 / 3;
 
 /**
  * The session of one instance, read through a cache. A write is durable when it resolves. Values being written are
@@ -30,16 +33,23 @@ const MAX_KEY = 500;
  *       ├─▶ cache.ts           values read or written recently
  *       └─▶ internal API       writes in batches, one request at a time
  */
-export class SessionStore implements SignalKeyStore {
+export class SessionStore {
   /** Locks for readers that change what they read. A closing connection may still hold one when the next begins. */
   readonly locks = new KeyedLock();
   readonly #remote: Remote;
-  readonly #write: Remote['write'];
-  readonly #cache = new SessionCache(CACHE_BYTES);
-  /** Values that are not stored yet and must not be evicted, with the number of writes that still carry each. */
-  readonly #writing = new Map<string, { value: Buffer | null; writes: number }>();
   readonly #onLost: (error: unknown) => void;
-  #isLost = false;
+  readonly #cache = new SessionCache(CACHE_BYTES);
+  /** Changes that are not stored yet and must not be evicted; the latest one of each entry. */
+  readonly #writing = new Map<string, Change>();
+  /** The entries of one write are never split. */
+  readonly #sender = new BatchSender<Change[], void>({
+    maxItems: Infinity,
+    estimateBytes: (changes) =>
+      changes.reduce((sum, { bytes }) => sum + ENTRY_BYTES + (bytes?.length ?? 0) * BASE64_RATIO, 0),
+    send: (writes) => this.#send(writes),
+  });
+  /** Rejects after a failure, so that nothing more is written: later writes may depend on the lost ones. */
+  #stored: Promise<void> = Promise.resolve();
 
   /**
    * @param onLost called when a write failed for good: memory does not match the store, and nothing may leave any
@@ -48,15 +58,10 @@ export class SessionStore implements SignalKeyStore {
   constructor(remote: Remote, onLost: (error: unknown) => void) {
     this.#remote = remote;
     this.#onLost = onLost;
-    this.#write = createBatchWriter((entries) => remote.write(entries));
   }
 
   async get<T extends KeyType>(type: T, keys: string[]): Promise<{ [key: string]: SignalDataTypeMap[T] }> {
     return (await this.read(type, keys)) as { [key: string]: SignalDataTypeMap[T] };
-  }
-
-  set(data: SignalDataSet): Promise<void> {
-    return this.write(data);
   }
 
   /** Each value is the caller's own copy. Absent keys, and keys that are too long to exist, are left out. */
@@ -89,29 +94,36 @@ export class SessionStore implements SignalKeyStore {
   async write(values: Values): Promise<void> {
     if (Object.values(values).some((ofType) => Object.keys(ofType).some(({ length }) => length > MAX_KEY)))
       throw new Error('session key is too long');
-    const changed = toChanges(values).filter(
-      ({ type, key, bytes }) => !isSame(this.#findKnown(type, key), bytes) || this.#isWriting(type, key),
+    const changes = toChanges(values).filter(
+      ({ name, bytes }) => this.#writing.has(name) || !isSame(this.#cache.get(name), bytes),
     );
-    for (const { type, key, bytes } of changed) this.#beginWrite(type, key, bytes);
-    try {
-      await this.#write(changed.map(toEntry));
-    } catch (error) {
-      if (!this.#isLost) {
-        this.#isLost = true;
-        this.#onLost(error);
-      }
-      throw error;
+    if (changes.length === 0) return;
+    for (const change of changes) this.#writing.set(change.name, change);
+    await this.#sender.push(changes);
+    for (const change of changes) {
+      if (this.#writing.get(change.name) !== change) continue;
+      this.#writing.delete(change.name);
+      this.#cache.put(change.name, change.bytes);
     }
-    for (const { type, key } of changed) this.#endWrite(type, key);
   }
 
   #findKnown(type: string, key: string): Buffer | null | undefined {
-    const writing = this.#writing.get(toEntryName(type, key));
-    return writing ? writing.value : this.#cache.get(type, key);
+    const name = toEntryName(type, key);
+    const writing = this.#writing.get(name);
+    return writing ? writing.bytes : this.#cache.get(name);
   }
 
-  #isWriting(type: string, key: string): boolean {
-    return this.#writing.has(toEntryName(type, key));
+  async #send(writes: Change[][]): Promise<void[]> {
+    // One statement cannot write a row twice.
+    const latest = new Map(writes.flat().map((change) => [change.name, change]));
+    this.#stored = this.#stored.then(() =>
+      this.#remote.write([...latest.values()].map(toEntry)).catch((error: unknown) => {
+        this.#onLost(error);
+        throw error;
+      }),
+    );
+    await this.#stored;
+    return writes.map(() => undefined);
   }
 
   async #fetch(type: string, keys: string[]): Promise<Map<string, Buffer>> {
@@ -123,29 +135,14 @@ export class SessionStore implements SignalKeyStore {
     for (const key of keys) {
       // Written meanwhile, so the fetched value is older.
       if (this.#findKnown(type, key) !== undefined) found.delete(key);
-      else this.#cache.put(type, key, found.get(key) ?? null);
+      else this.#cache.put(toEntryName(type, key), found.get(key) ?? null);
     }
     return found;
-  }
-
-  #beginWrite(type: string, key: string, value: Buffer | null): void {
-    const name = toEntryName(type, key);
-    const writes = (this.#writing.get(name)?.writes ?? 0) + 1;
-    this.#writing.set(name, { value, writes });
-  }
-
-  #endWrite(type: string, key: string): void {
-    const name = toEntryName(type, key);
-    const writing = this.#writing.get(name);
-    if (!writing) return;
-    writing.writes -= 1;
-    if (writing.writes > 0) return;
-    this.#writing.delete(name);
-    this.#cache.put(type, key, writing.value);
   }
 }
 
 interface Change {
+  name: string;
   type: string;
   key: string;
   bytes: Buffer | null;
@@ -156,6 +153,7 @@ const toEntryName = (type: string, key: string): string => `${type} ${key}`;
 function toChanges(values: Values): Change[] {
   return Object.entries(values).flatMap(([type, ofType]) =>
     Object.entries(ofType).map(([key, value]) => ({
+      name: toEntryName(type, key),
       type,
       key,
       bytes: value === null || value === undefined ? null : encodeValue(type, value),
@@ -173,33 +171,3 @@ const toEntry = ({ type, key, bytes }: Change): SessionEntry => ({
   key,
   value: bytes?.toString('base64') ?? null,
 });
-
-/** Estimated size of an entry without its value. It keeps a request below the API's limit of 5,000 entries. */
-const ENTRY_BYTES = 500;
-
-/**
- * Batches writes. The entries of one write are never split. After a failure nothing more is written, because later
- * writes may depend on the lost ones.
- */
-function createBatchWriter(write: Remote['write']): Remote['write'] {
-  let failure: Error | undefined;
-  const sender = new BatchSender<SessionEntry[], void>({
-    maxItems: Infinity,
-    estimateBytes: (entries) =>
-      entries.reduce((sum, { value }) => sum + ENTRY_BYTES + (value?.length ?? 0), 0),
-    send: async (writes) => {
-      if (failure) throw failure;
-      await write(keepLatest(writes.flat())).catch((error: unknown) => {
-        failure = error instanceof Error ? error : new Error('a session write failed');
-        throw failure;
-      });
-      return writes.map(() => undefined);
-    },
-  });
-  return async (entries) => (entries.length > 0 ? sender.push(entries) : undefined);
-}
-
-/** Keeps the last value of each key, because one statement cannot write a row twice. */
-function keepLatest(entries: SessionEntry[]): SessionEntry[] {
-  return [...new Map(entries.map((entry) => [`${entry.type} ${entry.key}`, entry])).values()];
-}
