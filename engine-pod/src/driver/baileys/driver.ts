@@ -5,7 +5,6 @@ import {
   jidDecode,
   jidNormalizedUser,
   type AuthenticationCreds,
-  type BinaryNode,
   type proto,
 } from '@whiskeysockets/baileys';
 import type { OutboundEdit } from '@gwk/core/protocol/edits';
@@ -28,7 +27,7 @@ import { storeReceipts } from './receive/screen/receipts.js';
 import type { RequestedMessage } from './receive/screen/retry-requests.js';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { MessageSecrets } from './receive/normalise/message-secrets.js';
-import { MissingMessages, buildWithheldPlaceholder } from './receive/missing/missing-messages.js';
+import { MissingMessages } from './receive/missing/missing-messages.js';
 import { buildMessage } from './send/build.js';
 import { decodeBuiltMessage, type BuiltMessage } from './send/built-message.js';
 import { buildEdit } from './send/build-edit.js';
@@ -156,10 +155,10 @@ export class BaileysDriver implements Driver {
   #startSession(): void {
     const { session, log, storeInbound, storeFile: keep } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#loseSession(error));
-    this.#journal = new Journal(this.#store);
+    this.#journal = new Journal(this.#store, (name, entry) => inbox.enqueue(name, entry));
     this.#missing = new MissingMessages(this.#store, this.#times.clock);
     const leaving = (this.#sessionEnd = new AbortController());
-    this.#inbox = new Inbox({
+    const inbox = (this.#inbox = new Inbox({
       journal: this.#journal,
       secrets: new MessageSecrets(this.#store),
       missing: this.#missing,
@@ -175,7 +174,7 @@ export class BaileysDriver implements Driver {
           ...this.#times,
         }),
       deliver: storeInbound,
-    });
+    }));
   }
 
   /** Restarts from the stored session: the one in memory differs from it, so the engine must not send with it. */
@@ -197,28 +196,18 @@ export class BaileysDriver implements Driver {
   }
 
   #openConnection(creds: AuthenticationCreds, pairing: OpenPairing | null, emit: Emit): NetworkConnection {
-    const missing = this.#missing;
-    const connection: NetworkConnection = new NetworkConnection({
+    const connection = new NetworkConnection({
       creds,
       pairing,
-      emit: (event) => {
-        emit(event);
-        // Nobody waits for this. The next connection repeats what fails.
-        if (event.kind === 'opened')
-          missing
-            .requestThrough({ socket: connection.socket, isOwn: (jid) => this.#isOwn(jid) })
-            .catch(() => undefined);
-      },
-      missing: (stanza) => this.#journalWithheld(stanza) ?? missing.record(stanza),
-      undecryptable: (stanza) => missing.recordUndecryptable(stanza),
+      emit,
+      missing: this.#missing,
       store: this.#store,
       journal: this.#journal,
-      journalled: (name, entry) => this.#inbox.enqueue(name, entry),
       url: this.#network.url,
       log: this.#context.log,
       isLeased: this.#context.isLeased,
       isOwn: (jid) => this.#isOwn(jid),
-      sentMessage: (requested) => this.#findSentMessage(requested),
+      findSent: (requested) => this.#findSentMessage(requested),
       timings: this.#times,
     });
     this.#sender.attach(connection);
@@ -231,18 +220,6 @@ export class BaileysDriver implements Driver {
     });
     storeReceipts(connection.socket, (jid) => this.#isOwn(jid), this.#context.storeReceipt);
     return connection;
-  }
-
-  /**
-   * Journals a placeholder for a message that the phone never shows to linked devices. Null for all other stanzas.
-   */
-  #journalWithheld(stanza: BinaryNode): Promise<void> | null {
-    const placeholder = buildWithheldPlaceholder(stanza);
-    if (!placeholder) return null;
-    const inbox = this.#inbox;
-    return this.#journal.addPlaintext(stanza.attrs, placeholder).then((added) => {
-      if (added) inbox.enqueue(...added);
-    });
   }
 
   /**
@@ -277,7 +254,7 @@ export class BaileysDriver implements Driver {
     const creds = await loadCredentials(this.#store);
     if (!creds || isStale()) return creds;
     this.#creds = creds;
-    for (const [name, entry] of await this.#journal.load()) this.#inbox.enqueue(name, entry);
+    await this.#journal.load();
     return creds;
   }
 

@@ -14,19 +14,17 @@ import { saveCredentials } from '../session/credentials.js';
 import { confirmDistributedKeys, createSendingKeyStore } from '../patches/distributed-keys.js';
 import type { SessionStore } from '../session/store.js';
 import { ReceivePipeline, type ReceivePipelineOptions } from '../receive/pipeline.js';
-import { createSignalRepository, type SignalRepositoryOptions } from '../session/signal-repository.js';
+import { createSignalRepository } from '../session/signal-repository.js';
 import { createBaileysLogger } from './baileys-logger.js';
 import { classifyDisconnect, classifyPairingDisconnect, parseDisconnectError } from './disconnects.js';
 import { MediaHosts } from '../patches/media-hosts.js';
 import { useConversationTransactions } from '../patches/conversation-transactions.js';
 import { ignoreBrokenFrames, ignoreUnsolicitedStanzas } from '../patches/ignored-stanzas.js';
-import { recordEncryption } from '../patches/write-context.js';
 import { WriteGuard } from '../patches/write-guard.js';
 
 interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFrames'> {
   creds: AuthenticationCreds;
   store: SessionStore;
-  journalled: SignalRepositoryOptions['journalled'];
   /** Null: log in with the stored credentials. */
   pairing: OpenPairing | null;
   /** Address of the network; undefined: the real network. */
@@ -183,9 +181,11 @@ export class NetworkConnection {
   }
 
   #opened(): void {
-    const { creds, emit } = this.#options;
+    const { creds, emit, missing, isOwn } = this.#options;
     this.#isOpen = true;
     emit({ kind: 'opened', jid: jidNormalizedUser(creds.me?.id), business_name: creds.me?.name ?? null });
+    // Nobody waits for this. The next connection repeats what fails.
+    missing.requestThrough({ socket: this.socket, isOwn }).catch(() => undefined);
   }
 
   #classifyClose(error: unknown): Disconnect {
@@ -215,8 +215,7 @@ function openSocket(
   pipeline: ReceivePipeline,
   groups: Map<string, GroupMetadata>,
 ): WASocket {
-  const { creds, store, journal, journalled, url, log, timings } = options;
-  const { origins } = pipeline;
+  const { creds, store, journal, url, log, timings } = options;
   return makeWASocket({
     ...SOCKET_TIMINGS,
     ...pipeline.socketConfig,
@@ -234,12 +233,6 @@ function openSocket(
     emitOwnEvents: false,
     generateHighQualityLinkPreview: false,
     transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
-    makeSignalRepository: createSignalRepository({
-      store,
-      origins,
-      journal,
-      journalled,
-      encrypted: recordEncryption,
-    }),
+    makeSignalRepository: createSignalRepository(store, journal),
   });
 }

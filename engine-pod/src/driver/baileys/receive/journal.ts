@@ -24,6 +24,7 @@ const MAX_ACKNOWLEDGED = 1_000;
  */
 export class Journal {
   readonly #store: SessionStore;
+  readonly #onEntry: (name: string, entry: JournalEntry) => void;
   readonly #entries = new Map<string, JournalEntry>();
   /** Settled entries, oldest first: names by message id, because the network refers to ids. */
   readonly #settled = new Map<string, { names: string[]; at: number }>();
@@ -34,20 +35,21 @@ export class Journal {
    * the first.
    */
   readonly #storing = new Map<string, Promise<Uint8Array>>();
+  /** The stanza that carried each ciphertext, because decryption only gets the ciphertext. */
+  readonly #stanzas = new WeakMap<Uint8Array, BinaryNode>();
   #order = 0;
 
-  constructor(store: SessionStore) {
+  /** @param onEntry called for each stored entry, in order of arrival */
+  constructor(store: SessionStore, onEntry: (name: string, entry: JournalEntry) => void) {
     this.#store = store;
+    this.#onEntry = onEntry;
   }
 
-  /** The entries that an earlier engine left, in order. Read again whenever the memory is discarded. */
-  async load(): Promise<[string, JournalEntry][]> {
+  /** Loads the entries that an earlier engine left. */
+  async load(): Promise<void> {
     const found = Object.entries(await this.#store.readAll(JOURNAL)) as [string, JournalEntry][];
     found.sort(([, a], [, b]) => a.order - b.order);
-    this.#entries.clear();
-    this.#settled.clear();
-    for (const [name, entry] of found) this.#entries.set(name, entry);
-    return found;
+    for (const [name, entry] of found) this.keep(name, entry);
   }
 
   get(name: string): JournalEntry | undefined {
@@ -63,27 +65,38 @@ export class Journal {
     return decrypting;
   }
 
-  createEntry(attrs: Record<string, string>, plaintext: Uint8Array): JournalEntry {
+  /** Call before the stanza is decrypted. */
+  recordCiphertexts(stanza: BinaryNode): void {
+    if (stanza.tag !== 'message' || !Array.isArray(stanza.content)) return;
+    for (const { tag, content } of stanza.content) {
+      if (tag === 'enc' && content instanceof Uint8Array) this.#stanzas.set(content, stanza);
+    }
+  }
+
+  /** Undefined for a ciphertext that came in no stanza. */
+  createEntryFor(ciphertext: Uint8Array, plaintext: Uint8Array): JournalEntry | undefined {
+    const stanza = this.#stanzas.get(ciphertext);
+    return stanza && this.#createEntry(stanza.attrs, plaintext);
+  }
+
+  #createEntry(attrs: Record<string, string>, plaintext: Uint8Array): JournalEntry {
     this.#order = Math.max(this.#order + 1, Date.now() * 1_000);
     return { attrs, plaintext: Buffer.from(plaintext), order: this.#order };
   }
 
-  /** Stores plaintext that did not come from a decryption. Null when it is journalled already. */
-  async addPlaintext(
-    attrs: Record<string, string>,
-    plaintext: Uint8Array,
-  ): Promise<[string, JournalEntry] | null> {
+  /** Stores plaintext that did not come from a decryption, unless it is journalled already. */
+  async addPlaintext(attrs: Record<string, string>, plaintext: Uint8Array): Promise<void> {
     const name = hashCiphertext(attrs['from'] ?? '', Buffer.from(`${attrs['participant']} ${attrs['id']}`));
-    if (this.#entries.has(name)) return null;
-    const entry = this.createEntry(attrs, plaintext);
+    if (this.#entries.has(name)) return;
+    const entry = this.#createEntry(attrs, plaintext);
     await this.#store.write({ [JOURNAL]: { [name]: entry } });
     this.keep(name, entry);
-    return [name, entry];
   }
 
-  /** Adds a stored entry to memory. */
+  /** Adds a stored entry to memory and reports it. */
   keep(name: string, entry: JournalEntry): void {
     this.#entries.set(name, entry);
+    this.#onEntry(name, entry);
   }
 
   /** The API has the message. The entry is removed once the network has seen the acknowledgement. */
@@ -121,23 +134,4 @@ export class Journal {
 /** The same ciphertext from the same sender always has the same name. */
 export function hashCiphertext(sender: string, ciphertext: Uint8Array): string {
   return createHash('sha256').update(sender).update('\0').update(ciphertext).digest('hex');
-}
-
-/**
- * Maps each ciphertext to the stanza that carried it, because decryption only gets the ciphertext. Entries are
- * garbage collected with the ciphertext.
- */
-export class CiphertextOrigins {
-  readonly #stanzas = new WeakMap<Uint8Array, BinaryNode>();
-
-  record(stanza: BinaryNode): void {
-    if (stanza.tag !== 'message' || !Array.isArray(stanza.content)) return;
-    for (const { tag, content } of stanza.content) {
-      if (tag === 'enc' && content instanceof Uint8Array) this.#stanzas.set(content, stanza);
-    }
-  }
-
-  findAttrs(ciphertext: Uint8Array): Record<string, string> | undefined {
-    return this.#stanzas.get(ciphertext)?.attrs;
-  }
 }

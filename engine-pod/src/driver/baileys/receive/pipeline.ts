@@ -2,20 +2,15 @@ import type { BinaryNode, SocketConfig, WASocket } from '@whiskeysockets/baileys
 import type { Logger } from '@gwk/core/log';
 import { decryptAhead } from './decrypt/read-ahead.js';
 import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
-import { CiphertextOrigins, type Journal } from './journal.js';
+import type { Journal } from './journal.js';
+import { buildWithheldPlaceholder, type MissingMessages } from './missing/missing-messages.js';
 import { attachOrderedIntake } from './queue/ordered-intake.js';
 import { RetryRequests, type RetryRequestOptions } from './screen/retry-requests.js';
 
-export interface ReceivePipelineOptions {
+export interface ReceivePipelineOptions extends RetryRequestOptions {
   journal: Journal;
+  missing: MissingMessages;
   log: Logger;
-  isOwn: (jid: string) => boolean;
-  /** Finds a message that was sent to this chat under this id, for a device that could not decrypt it. */
-  sentMessage: RetryRequestOptions['findSent'];
-  /** Records that a stanza came without content; null when nothing is missing. */
-  missing: (stanza: BinaryNode) => Promise<void> | null;
-  /** Records that a stanza cannot be decrypted; null when nothing has to be recorded. */
-  undecryptable: (stanza: BinaryNode) => Promise<void> | null;
   /** Holds back outgoing frames, acknowledgements included, until the promise resolves. */
   holdFrames: (until: Promise<void>) => void;
 }
@@ -40,7 +35,6 @@ export interface ReceivePipelineOptions {
  * One pipeline belongs to one socket. The driver owns the journal and the inbox, which outlive a socket.
  */
 export class ReceivePipeline {
-  readonly origins = new CiphertextOrigins();
   readonly #options: ReceivePipelineOptions;
   readonly #undecryptable: UndecryptableMessages;
   readonly #retryRequests: RetryRequests;
@@ -48,10 +42,10 @@ export class ReceivePipeline {
   constructor(options: ReceivePipelineOptions) {
     this.#options = options;
     this.#undecryptable = new UndecryptableMessages({
-      missing: (stanza) => this.#holdUntil(options.undecryptable(stanza)),
+      missing: (stanza) => this.#holdUntil(options.missing.recordUndecryptable(stanza)),
       tooMany: () => options.log.warn('too many undecryptable messages; not asking for all of them again'),
     });
-    this.#retryRequests = new RetryRequests({ isOwn: options.isOwn, findSent: options.sentMessage });
+    this.#retryRequests = new RetryRequests(options);
   }
 
   /** Options through which Baileys' socket calls this pipeline. */
@@ -83,8 +77,10 @@ export class ReceivePipeline {
 
   /** Runs before Baileys handles the stanza. */
   #receiveFrame(stanza: BinaryNode): void {
-    this.origins.record(stanza);
-    this.#holdUntil(this.#options.missing(stanza));
+    const { journal, missing } = this.#options;
+    journal.recordCiphertexts(stanza);
+    const placeholder = buildWithheldPlaceholder(stanza);
+    this.#holdUntil(placeholder ? journal.addPlaintext(stanza.attrs, placeholder) : missing.record(stanza));
   }
 
   /** The network must not see an acknowledgement before the missing content is recorded. */

@@ -6,28 +6,10 @@ import {
 } from '@whiskeysockets/baileys';
 import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from './store.js';
-import {
-  JOURNAL,
-  hashCiphertext,
-  type Journal,
-  type JournalEntry,
-  type CiphertextOrigins,
-} from '../receive/journal.js';
+import { JOURNAL, hashCiphertext, type Journal, type JournalEntry } from '../receive/journal.js';
 import { migrateSessions } from '../patches/session-migration.js';
+import { recordEncryption } from '../patches/write-context.js';
 import { SignalTransactions, type UnsavedResult } from './signal-transactions.js';
-
-export interface SignalRepositoryOptions {
-  store: SessionStore;
-  origins: CiphertextOrigins;
-  journal: Journal;
-  /** Called after a message is decrypted and stored with its ratchet step, in order of arrival. */
-  journalled: (name: string, entry: JournalEntry) => void;
-  /**
-   * Called after an encryption, in the context of its caller.
-   * @returns whether the caller itself waits until the ratchet step is stored
-   */
-  encrypted: (stored: Promise<void>) => boolean;
-}
 
 /**
  * Baileys' Signal repository with these guarantees added:
@@ -39,12 +21,13 @@ export interface SignalRepositoryOptions {
  * See docs/decisions/0009-how-the-baileys-driver-prevents-loss-and-duplicates.md.
  */
 export function createSignalRepository(
-  options: SignalRepositoryOptions,
+  store: SessionStore,
+  journal: Journal,
 ): SocketConfig['makeSignalRepository'] {
   return ({ creds }, logger, lookUpLids) => {
-    const keys = new SignalTransactions(options.store);
+    const keys = new SignalTransactions(store);
     const stock = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, lookUpLids);
-    const operations = new DurableOperations(options, keys, { ...stock });
+    const operations = new DurableOperations(journal, keys, { ...stock });
     const repository = Object.assign(stock, operations.overrides());
     return Object.assign(repository, { ahead: { ...repository, ...operations.aheadOverrides() } });
   };
@@ -53,14 +36,16 @@ export function createSignalRepository(
 /** Adds a repository for decrypting messages before Baileys handles them (receive/decrypt/read-ahead.ts). */
 export type AheadRepository = Repository & { ahead: Repository };
 
-/** Runs a decryption as one transaction. */
-type Decrypting = (
-  decryption: (decrypt: Decrypt) => Promise<Uint8Array>,
-) => Promise<UnsavedResult<Uint8Array>>;
-type Decrypt = () => Promise<Uint8Array>;
+interface Decryption {
+  sender: string;
+  ciphertext: Uint8Array;
+  decrypt: () => Promise<Uint8Array>;
+  /** Runs the decryption as one transaction. */
+  run: (work: () => Promise<Uint8Array>) => Promise<UnsavedResult<Uint8Array>>;
+}
 
 class DurableOperations {
-  readonly #options: SignalRepositoryOptions;
+  readonly #journal: Journal;
   readonly #transactions: SignalTransactions;
   readonly #stock: Repository;
   /**
@@ -73,33 +58,35 @@ class DurableOperations {
   /** Serialises reports in the order of the decryptions. */
   #reported: Promise<unknown> = Promise.resolve();
 
-  constructor(options: SignalRepositoryOptions, keys: SignalTransactions, stock: Repository) {
-    this.#options = options;
+  constructor(journal: Journal, keys: SignalTransactions, stock: Repository) {
+    this.#journal = journal;
     this.#transactions = keys;
     this.#stock = stock;
   }
 
   overrides(): Partial<Repository> {
     return {
-      decryptMessage: (request) =>
-        this.#decrypt(request.jid, request.ciphertext, this.#inSessionTransaction(request)),
-      decryptGroupMessage: (request) =>
-        this.#decrypt(toGroupAuthor(request), request.msg, this.#inGroupTransaction(request)),
+      decryptMessage: (request) => this.#decrypt(this.#inSession(request)),
+      decryptGroupMessage: (request) => this.#decrypt(this.#inGroup(request)),
       processSenderKeyDistributionMessage: (request) => this.#processKeyOnce(request),
       encryptMessage: async (request) => {
         const step = await this.#runForPersonUnsaved(request.jid, () => this.#stock.encryptMessage(request));
-        if (!this.#options.encrypted(step.stored)) await step.stored;
+        if (!recordEncryption(step.stored)) await step.stored;
         return step.result;
       },
       encryptGroupMessage: async (request) => {
         const encrypted = await this.#transactions.run([toSenderKeyLock(request.group, request.meId)], () =>
           this.#stock.encryptGroupMessage(request),
         );
-        this.#options.encrypted(Promise.resolve());
+        recordEncryption(Promise.resolve());
         return encrypted;
       },
-      injectE2ESession: (request) =>
-        this.#runForPerson(request.jid, () => this.#stock.injectE2ESession(request)),
+      injectE2ESession: async (request) => {
+        const work = (): Promise<void> => this.#stock.injectE2ESession(request);
+        await (
+          await this.#runForPersonUnsaved(request.jid, work)
+        ).stored;
+      },
       migrateSession: (from, to) =>
         this.#transactions.run(
           [from, to].map(toPersonLock),
@@ -115,10 +102,8 @@ class DurableOperations {
    */
   aheadOverrides(): Partial<Repository> {
     return {
-      decryptMessage: (request) =>
-        this.#decryptAhead(request.jid, request.ciphertext, this.#inSessionTransaction(request)),
-      decryptGroupMessage: (request) =>
-        this.#decryptAhead(toGroupAuthor(request), request.msg, this.#inGroupTransaction(request)),
+      decryptMessage: (request) => this.#decryptAhead(this.#inSession(request)),
+      decryptGroupMessage: (request) => this.#decryptAhead(this.#inGroup(request)),
       processSenderKeyDistributionMessage: async (request) => {
         if (!hasValidGroup(request)) return;
         const { stored } = await this.#processKeyUnsaved(request);
@@ -128,16 +113,24 @@ class DurableOperations {
     };
   }
 
-  #inSessionTransaction(encrypted: Parameters<Repository['decryptMessage']>[0]): Decrypting {
-    return (decryption) =>
-      this.#runForPersonUnsaved(encrypted.jid, () => decryption(() => this.#stock.decryptMessage(encrypted)));
+  #inSession(request: Parameters<Repository['decryptMessage']>[0]): Decryption {
+    const { jid, ciphertext } = request;
+    return {
+      sender: jid,
+      ciphertext,
+      decrypt: () => this.#stock.decryptMessage(request),
+      run: (work) => this.#runForPersonUnsaved(jid, work),
+    };
   }
 
-  #inGroupTransaction(encrypted: Parameters<Repository['decryptGroupMessage']>[0]): Decrypting {
-    return (decryption) =>
-      this.#transactions.runUnsaved([toSenderKeyLock(encrypted.group, encrypted.authorJid)], () =>
-        decryption(() => this.#stock.decryptGroupMessage(encrypted)),
-      );
+  #inGroup(request: Parameters<Repository['decryptGroupMessage']>[0]): Decryption {
+    const { group, authorJid, msg } = request;
+    return {
+      sender: `${group} ${authorJid}`,
+      ciphertext: msg,
+      decrypt: () => this.#stock.decryptGroupMessage(request),
+      run: (work) => this.#transactions.runUnsaved([toSenderKeyLock(group, authorJid)], work),
+    };
   }
 
   #processKeyUnsaved(key: GroupKey): Promise<UnsavedResult<void>> {
@@ -156,20 +149,16 @@ class DurableOperations {
     await (processed ?? (await this.#processKeyUnsaved(key)).stored);
   }
 
-  #decrypt(sender: string, ciphertext: Uint8Array, decrypting: Decrypting): Promise<Uint8Array> {
-    const decryptedAhead = this.#decryptedAhead.get(ciphertext);
-    return (
-      decryptedAhead ?? this.#decryptOnce(hashCiphertext(sender, ciphertext), ciphertext, { decrypting })
-    );
+  #decrypt(decryption: Decryption): Promise<Uint8Array> {
+    return this.#decryptedAhead.get(decryption.ciphertext) ?? this.#decryptOnce(decryption);
   }
 
-  #decryptAhead(sender: string, ciphertext: Uint8Array, decrypting: Decrypting): Promise<Uint8Array> {
-    const name = hashCiphertext(sender, ciphertext);
+  #decryptAhead(decryption: Decryption): Promise<Uint8Array> {
     const { promise: decrypted, resolve: onDecrypted } = Promise.withResolvers<Uint8Array>();
-    const stored = this.#decryptOnce(name, ciphertext, { decrypting, onDecrypted });
+    const stored = this.#decryptOnce(decryption, onDecrypted);
     // The caller handles the error.
     stored.catch(() => undefined);
-    this.#decryptedAhead.set(ciphertext, stored);
+    this.#decryptedAhead.set(decryption.ciphertext, stored);
     return Promise.race([decrypted, stored]);
   }
 
@@ -178,56 +167,38 @@ class DurableOperations {
    * @param onDecrypted called once it is decrypted and its write has begun
    */
   #decryptOnce(
-    name: string,
-    ciphertext: Uint8Array,
-    { decrypting, onDecrypted }: { decrypting: Decrypting; onDecrypted?: (plaintext: Uint8Array) => void },
+    { sender, ciphertext, decrypt, run }: Decryption,
+    onDecrypted?: (plaintext: Uint8Array) => void,
   ): Promise<Uint8Array> {
-    return this.#options.journal.decryptOnce(name, async () => {
-      const { result, stored } = await this.#decryptUnsaved(name, ciphertext, decrypting);
+    const name = hashCiphertext(sender, ciphertext);
+    return this.#journal.decryptOnce(name, async () => {
+      let entry: JournalEntry | undefined;
+      const { result, stored } = await run(async () => {
+        const journalled = this.#journal.get(name);
+        if (journalled) return journalled.plaintext;
+        const decrypted = await decrypt();
+        entry = this.#journal.createEntryFor(ciphertext, decrypted);
+        if (entry) {
+          await this.#transactions.set({ [JOURNAL]: { [name]: entry } });
+          failpoint('engine.before-journal');
+        }
+        return decrypted;
+      });
+      const reported = entry ? this.#reportJournalled(name, entry, stored) : stored;
       onDecrypted?.(result);
-      await stored;
+      await reported;
       return result;
     });
   }
 
-  async #decryptUnsaved(
-    name: string,
-    ciphertext: Uint8Array,
-    decrypting: Decrypting,
-  ): Promise<UnsavedResult<Uint8Array>> {
-    const { journal, origins } = this.#options;
-    let entry: JournalEntry | undefined;
-    const unsaved = await decrypting(async (decrypt) => {
-      const journalled = journal.get(name);
-      if (journalled) return journalled.plaintext;
-      const decrypted = await decrypt();
-      const attrs = origins.findAttrs(ciphertext);
-      if (attrs) {
-        entry = journal.createEntry(attrs, decrypted);
-        await this.#transactions.set({ [JOURNAL]: { [name]: entry } });
-        failpoint('engine.before-journal');
-      }
-      return decrypted;
-    });
-    return entry ? { ...unsaved, stored: this.#reportJournalled(name, entry, unsaved.stored) } : unsaved;
-  }
-
   /** Reports in the order of the calls. */
   #reportJournalled(name: string, entry: JournalEntry, stored: Promise<void>): Promise<void> {
-    const { journal, journalled } = this.#options;
     const reported = Promise.all([stored, this.#reported]).then(() => {
       failpoint('engine.after-journal');
-      journal.keep(name, entry);
-      journalled(name, entry);
+      this.#journal.keep(name, entry);
     });
     this.#reported = reported.catch(() => undefined);
     return reported;
-  }
-
-  async #runForPerson<T>(jid: string, work: () => Promise<T>): Promise<T> {
-    const { result, stored } = await this.#runForPersonUnsaved(jid, work);
-    await stored;
-    return result;
   }
 
   /** Locks the id under which the sessions of this person are stored now. */
@@ -244,7 +215,7 @@ class DurableOperations {
   async #findPersonLock(jid: string): Promise<string> {
     const decoded = jidDecode(jid);
     if (decoded?.server !== 's.whatsapp.net' && decoded?.server !== 'hosted') return toPersonLock(jid);
-    const { [decoded.user]: lid } = await this.#options.store.read('lid-mapping', [decoded.user]);
+    const { [decoded.user]: lid } = await this.#transactions.get('lid-mapping', [decoded.user]);
     return typeof lid === 'string' ? `person ${lid}` : toPersonLock(jid);
   }
 }
@@ -260,9 +231,6 @@ type GroupKey = Parameters<Repository['processSenderKeyDistributionMessage']>[0]
  * storage.
  */
 const hasValidGroup = ({ item }: GroupKey): boolean => GROUP.test(item.groupId ?? '');
-
-const toGroupAuthor = ({ group, authorJid }: { group: string; authorJid: string }): string =>
-  `${group} ${authorJid}`;
 
 const hashGroupKey = ({ item, authorJid }: GroupKey): string =>
   hashCiphertext(

@@ -12,7 +12,7 @@ export interface RequestedMessage {
 
 export interface RetryRequestOptions {
   isOwn: (jid: string) => boolean;
-  /** The message as it was sent; undefined when none was sent to that chat under that id. */
+  /** A message as it was sent; undefined when none was sent to that chat under that id. */
   findSent: (requested: RequestedMessage) => Promise<proto.IMessage | undefined>;
 }
 
