@@ -32,8 +32,8 @@ import { buildMessage } from './send/build.js';
 import { decodeBuiltMessage, type BuiltMessage } from './send/built-message.js';
 import { buildEdit } from './send/build-edit.js';
 import { listenForRestriction } from './send/restriction.js';
-import { MessageSender } from './send/message-sender.js';
-import { askNetwork } from './send/recipients.js';
+import { sendMessage } from './send/message-sender.js';
+import { askNetwork, Recipients } from './send/recipients.js';
 import { uploadFile } from './send/upload.js';
 import { forgetSession, loadCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
@@ -54,7 +54,7 @@ export class BaileysDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: NetworkSettings;
   readonly #times: ConnectionTimings;
-  readonly #sender = new MessageSender();
+  readonly #recipients = new Recipients();
   /** Edits sent recently. The API does not store them in the form in which they were sent. */
   readonly #sentEdits = new ExpiringMap<Pick<BuiltMessage, 'chat' | 'message'>>(SENT_EDITS);
   #store!: SessionStore;
@@ -106,7 +106,7 @@ export class BaileysDriver implements Driver {
   }
 
   async checkContact(phone: string): Promise<string | null> {
-    return this.#sender.recipients.findJid(this.#requireOpen().socket, phone);
+    return this.#recipients.findJid(this.#requireOpen().socket, phone);
   }
 
   async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
@@ -136,19 +136,16 @@ export class BaileysDriver implements Driver {
   }
 
   async send({ bytes, ...stanza }: Stanza): Promise<void> {
-    await this.#sender.send(this.#requireOpen(), { ...stanza, built: decodeBuiltMessage(bytes) });
+    const built = decodeBuiltMessage(bytes);
+    await sendMessage(this.#requireOpen(), this.#recipients, { ...stanza, built });
   }
 
   async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = edit;
     const built = buildEdit(edit);
     this.#sentEdits.set(stanza_id, { chat: message.chat, message: built.message });
-    await this.#sender.send(this.#requireOpen(), {
-      ...options,
-      waMessageId: stanza_id,
-      chat: message.chat,
-      built,
-    });
+    const outgoing = { ...options, waMessageId: stanza_id, chat: message.chat, built };
+    await sendMessage(this.#requireOpen(), this.#recipients, outgoing);
   }
 
   /** Starts a session from its beginning. Nothing known of an earlier session is used. */
@@ -210,7 +207,6 @@ export class BaileysDriver implements Driver {
       findSent: (requested) => this.#findSentMessage(requested),
       timings: this.#times,
     });
-    this.#sender.attach(connection);
     listenForRestriction(connection.socket, (until) => {
       this.#context.log.warn({ until }, 'the network restricts new contacts');
       // In order, because a late start would undo an end.
@@ -244,7 +240,7 @@ export class BaileysDriver implements Driver {
     const connection = this.#findOpen();
     if (!connection || !user || server !== 's.whatsapp.net') return false;
     // A phone may be on the network under another number than the one it was addressed by.
-    const found = await this.#sender.recipients.findJid(connection.socket, user).catch(() => null);
+    const found = await this.#recipients.findJid(connection.socket, user).catch(() => null);
     return found !== null && names.includes(jidNormalizedUser(found));
   }
 

@@ -11,7 +11,7 @@ import type { OpenPairing } from '@gwk/core/protocol/engine';
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Disconnect, ConnectionEvent } from '../../driver.js';
 import { saveCredentials } from '../session/credentials.js';
-import { confirmDistributedKeys, createSendingKeyStore } from '../patches/distributed-keys.js';
+import { createSendingKeyStore } from '../patches/distributed-keys.js';
 import type { SessionStore } from '../session/store.js';
 import { ReceivePipeline, type ReceivePipelineOptions } from '../receive/pipeline.js';
 import { createSignalRepository } from '../session/signal-repository.js';
@@ -105,10 +105,6 @@ export class NetworkConnection {
   /** Aborted once the connection has ended. */
   get closed(): AbortSignal {
     return this.#closing.signal;
-  }
-
-  confirmKeys(keys: Record<string, unknown>): Promise<void> {
-    return confirmDistributedKeys(this.#options.store, keys);
   }
 
   /** Writes nothing and reports nothing from now on. */

@@ -6,9 +6,8 @@ const SENDER_KEY_MEMORY = 'sender-key-memory';
 
 /**
  * The key store that Baileys uses while sending. It records the members who get a group's sender key with the
- * message that carries it, and stores them only once the network has that message (`confirmDistributedKeys`). If
- * the message is lost with the connection or the engine, the key is sent again. Otherwise members could not decrypt
- * later messages.
+ * message that carries it, and stores them only once the network has that message. If the message is lost with the
+ * connection or the engine, the key is sent again. Otherwise members could not decrypt later messages.
  */
 export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
   return {
@@ -17,16 +16,8 @@ export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
       const message = writeContext.getStore();
       const { [SENDER_KEY_MEMORY]: keys, ...others } = data;
       if (!message || !keys) return store.write(data);
-      message.distributedKeys = { ...message.distributedKeys, ...keys };
+      message.confirmations.push(() => store.write({ [SENDER_KEY_MEMORY]: keys }));
       return store.write(others);
     },
   };
-}
-
-/** The network accepted the message that carried the keys. */
-export async function confirmDistributedKeys(
-  store: SessionStore,
-  keys: Record<string, unknown>,
-): Promise<void> {
-  await store.write({ [SENDER_KEY_MEMORY]: keys });
 }

@@ -14,8 +14,8 @@ export interface WriteContext {
   finished: boolean;
   /** The sender reported the message as not written, so the stanza must never leave. */
   abandoned: boolean;
-  /** Group members who receive the sender key with this message. */
-  distributedKeys?: Record<string, unknown>;
+  /** Called once the network has accepted the message. */
+  confirmations: (() => Promise<void>)[];
 }
 
 export const createWriteContext = (chat: string, mayWrite: () => boolean): WriteContext => ({
@@ -26,6 +26,7 @@ export const createWriteContext = (chat: string, mayWrite: () => boolean): Write
   written: false,
   finished: false,
   abandoned: false,
+  confirmations: [],
 });
 
 export const writeContext = new AsyncLocalStorage<WriteContext>();

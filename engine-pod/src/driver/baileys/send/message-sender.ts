@@ -2,9 +2,9 @@ import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
 import { createWriteContext, writeContext, type WriteContext } from '../patches/write-context.js';
 import type { NetworkConnection } from '../connection/network-connection.js';
-import { Acks } from './acks.js';
+import { expectAck } from './acks.js';
 import type { BuiltMessage } from './built-message.js';
-import { Recipients } from './recipients.js';
+import type { Recipients } from './recipients.js';
 
 /** A message ready to be sent. */
 interface OutgoingMessage extends Omit<Stanza, 'bytes'> {
@@ -12,7 +12,7 @@ interface OutgoingMessage extends Omit<Stanza, 'bytes'> {
 }
 
 /**
- * Sends messages over the current connection.
+ * Sends a message over the current connection. Resolves when the network has acknowledged it.
  *
  *     build.ts: upload.ts (file) ─▶ content/ (render) ─▶ built-message.ts (bytes)
  *                                                             │  the engine stores the bytes before the first attempt
@@ -24,54 +24,48 @@ interface OutgoingMessage extends Omit<Stanza, 'bytes'> {
  *                    acks.ts (accepted or refused) ─┴─── socket ◀─ patches/write-guard.ts
  *
  * restriction.ts reports when the network stops the instance from reaching new contacts.
+ *
+ * @throws SendFailure
  */
-export class MessageSender {
-  readonly recipients = new Recipients();
-  readonly #acks = new Acks();
-
-  attach(connection: NetworkConnection): void {
-    this.#acks.listen(connection.socket);
+export async function sendMessage(
+  connection: NetworkConnection,
+  recipients: Recipients,
+  outgoing: OutgoingMessage,
+): Promise<void> {
+  const { socket, closed } = connection;
+  const jid = await recipients.prepare(connection, outgoing.chat);
+  const message = createWriteContext(jid, outgoing.mayWrite);
+  const signal = AbortSignal.any([closed, outgoing.signal]);
+  if (signal.aborted) throw SendFailure.notWritten();
+  const { answer, forget } = expectAck(socket, outgoing.waMessageId, signal);
+  try {
+    await relay(socket, message, outgoing);
+    await answer;
+    for (const confirm of message.confirmations) await confirm();
+  } finally {
+    forget();
   }
+}
 
-  /**
-   * Resolves when the network has acknowledged the message.
-   * @throws SendFailure
-   */
-  async send(connection: NetworkConnection, outgoing: OutgoingMessage): Promise<void> {
-    const jid = await this.recipients.prepare(connection, outgoing.chat);
-    const message = createWriteContext(jid, outgoing.mayWrite);
-    const signal = AbortSignal.any([connection.closed, outgoing.signal]);
-    if (signal.aborted) throw SendFailure.notWritten();
-    const { answer, forget } = this.#acks.expect(outgoing.waMessageId, signal);
-    try {
-      await this.#relay(connection.socket, { jid, message, outgoing });
-      await answer;
-      if (message.distributedKeys) await connection.confirmKeys(message.distributedKeys);
-    } finally {
-      forget();
-    }
-  }
-
-  async #relay(
-    socket: WASocket,
-    { jid, message, outgoing }: { jid: string; message: WriteContext; outgoing: OutgoingMessage },
-  ): Promise<void> {
-    const { built, waMessageId } = outgoing;
-    try {
-      await writeContext.run(message, () =>
-        socket.relayMessage(jid, built.message, {
-          messageId: waMessageId,
-          ...(built.nodes && { additionalNodes: built.nodes }),
-          ...(built.attributes && { additionalAttributes: built.attributes }),
-        }),
-      );
-    } catch {
-      // It may fail after the stanza was written. Then only the acknowledgement decides.
-      if (message.written) return;
-      message.abandoned = true;
-      throw SendFailure.notWritten();
-    } finally {
-      message.finished = true;
-    }
+async function relay(
+  socket: WASocket,
+  message: WriteContext,
+  { built, waMessageId }: OutgoingMessage,
+): Promise<void> {
+  try {
+    await writeContext.run(message, () =>
+      socket.relayMessage(message.chat, built.message, {
+        messageId: waMessageId,
+        ...(built.nodes && { additionalNodes: built.nodes }),
+        ...(built.attributes && { additionalAttributes: built.attributes }),
+      }),
+    );
+  } catch {
+    // It may fail after the stanza was written. Then only the acknowledgement decides.
+    if (message.written) return;
+    message.abandoned = true;
+    throw SendFailure.notWritten();
+  } finally {
+    message.finished = true;
   }
 }
