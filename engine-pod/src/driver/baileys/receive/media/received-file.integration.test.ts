@@ -264,7 +264,7 @@ test.each<[string, DownloadFailure, number, string | null]>([
   ['a refusal is one', 'refused', 0, 'unavailable'],
   ['a file that the phone lacks is expired', 'phone_lacks_file', 0, 'expired'],
 ])('%s (%s, %d ms)', (_, trouble, spentMs, expected) => {
-  expect(decideMediaError(trouble, spentMs, { hostMs: 120_000, unavailableMs: 900_000 })).toBe(expected);
+  expect(decideMediaError(trouble, spentMs)).toBe(expected);
 });
 
 test.each([

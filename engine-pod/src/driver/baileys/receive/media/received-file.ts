@@ -40,19 +40,13 @@ interface FileSource {
   storeFile: DriverContext['storeFile'];
   /** Aborted when nobody waits any longer; a file that is not stored by then is lost. */
   signal: AbortSignal;
-  /** Overrides for tests. */
-  retryLimits?: RetryLimits;
   clock?: Clock;
 }
 
-/** How long each kind of failure is retried, from the first one on. The conversation waits too. */
-interface RetryLimits {
-  hostMs: number;
-  /** Without the API or the network, no other message could be delivered either. */
-  unavailableMs: number;
-}
-
-const RETRY_LIMITS: RetryLimits = { hostMs: 120_000, unavailableMs: 900_000 };
+/** How long an unavailable host or phone is retried, from the first failure on. The conversation waits too. */
+const HOST_MS = 120_000;
+/** Without the API or the network, no other message could be delivered either. */
+const UNAVAILABLE_MS = 900_000;
 const RETRY = { firstMs: 500, maxMs: 15_000 };
 /** Bounds a phone that keeps uploading a file that is deleted each time. */
 const MAX_REUPLOADS = 3;
@@ -108,11 +102,7 @@ async function downloadWithRetries(
       continue;
     }
     const spentMs = clock.now() - began;
-    const error = decideMediaError(
-      failure,
-      source.signal.aborted ? Infinity : spentMs,
-      source.retryLimits ?? RETRY_LIMITS,
-    );
+    const error = decideMediaError(failure, source.signal.aborted ? Infinity : spentMs);
     if (error !== null) return error;
     await waitOnClock(clock, backoffDelay(RETRY, attempt), source.signal);
   }
@@ -123,11 +113,7 @@ export type DownloadFailure = Exclude<AttemptFailure, 'expired'> | PhoneFailure;
 type PhoneFailure = 'phone_unresponsive' | 'phone_lacks_file' | 'no_connection';
 
 /** Null: retry. */
-export function decideMediaError(
-  failure: DownloadFailure,
-  spentMs: number,
-  { hostMs, unavailableMs }: RetryLimits,
-): MediaError | null {
+export function decideMediaError(failure: DownloadFailure, spentMs: number): MediaError | null {
   switch (failure) {
     case 'hash_mismatch':
     case 'too_large':
@@ -137,12 +123,12 @@ export function decideMediaError(
     case 'phone_lacks_file':
       return 'expired';
     case 'phone_unresponsive':
-      return spentMs > hostMs ? 'expired' : null;
+      return spentMs > HOST_MS ? 'expired' : null;
     case 'host_unavailable':
-      return spentMs > hostMs ? 'unavailable' : null;
+      return spentMs > HOST_MS ? 'unavailable' : null;
     case 'api_unavailable':
     case 'no_connection':
-      return spentMs > unavailableMs ? 'unavailable' : null;
+      return spentMs > UNAVAILABLE_MS ? 'unavailable' : null;
   }
 }
 
