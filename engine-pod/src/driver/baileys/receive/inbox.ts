@@ -14,10 +14,14 @@ import {
   type OwnIds,
 } from './normalise/envelope.js';
 import { parseContent } from './normalise/content.js';
-import { listAuthorIds, decryptEdit, findEncryptedEditTarget } from './normalise/encrypted-edits.js';
+import {
+  decryptEdit,
+  decryptVote,
+  findEncryptedEditTarget,
+  listAuthorIds,
+} from './normalise/encrypted-replies.js';
 import type { MessageSecrets } from './normalise/message-secrets.js';
 import { parseResentMessages, type MissingMessages } from './missing/missing-messages.js';
-import { decryptVote } from './normalise/poll-votes.js';
 
 interface InboxOptions {
   journal: Journal;

@@ -1,10 +1,14 @@
 import { createDecipheriv, hkdfSync } from 'node:crypto';
 import { proto } from '@whiskeysockets/baileys';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
+import { deriveMessageSecret } from '../../send/build.js';
 import type { Envelope, OwnIds } from './envelope.js';
+
+type Vote = NonNullable<InboundMessage['vote']>;
 
 const { MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
 const EDIT_ENCRYPTED = proto.Message.SecretEncryptedMessage.SecretEncType.MESSAGE_EDIT;
-const USE = 'Message Edit';
+const MAX_CHOSEN = 12;
 const KEY_LENGTH = 32;
 const TAG_LENGTH = 16;
 
@@ -15,35 +19,21 @@ export function findEncryptedEditTarget({
   return sealed?.secretEncType === EDIT_ENCRYPTED ? (sealed.targetMessageKey?.id ?? undefined) : undefined;
 }
 
-/** The ids under which an author's secrets are stored, and for which an edit is encrypted. */
+/** The ids under which an author's secrets are stored, and for which a reply is encrypted. */
 export function listAuthorIds({ from, alt, fromMe }: Envelope, own: OwnIds): string[] {
   return [from, fromMe ? own.lid : alt].filter((name) => name !== null);
 }
 
-/**
- * Decrypts an edit into the form of a plain one. Its key derives from the secret of the edited message and from the
- * ids by which the author's app knows itself. The edit does not state these ids, so each pair is tried. Null when
- * no pair fits.
- */
+/** Decrypts an edit into the form of a plain one. Null when that is not possible. */
 export function decryptEdit(
   { secretEncryptedMessage: sealed }: proto.IMessage,
   names: readonly string[],
   secret: Uint8Array,
 ): proto.IMessage | null {
   const key = sealed?.targetMessageKey;
-  if (!sealed?.encPayload || !sealed.encIv || !key?.id) return null;
-  for (const author of names) {
-    for (const editor of names) {
-      const use = Buffer.from(`${key.id}${author}${editor}${USE}`);
-      const plain = tryDecrypt(
-        sealed.encPayload,
-        sealed.encIv,
-        hkdfSync('sha256', secret, '', use, KEY_LENGTH),
-      );
-      if (plain) return toPlainEdit(proto.Message.decode(plain), key);
-    }
-  }
-  return null;
+  if (!key?.id) return null;
+  const context = { id: key.id, secret, authors: names, repliers: names, use: 'Message Edit' };
+  return decryptReply(sealed!, context, (plain) => toPlainEdit(proto.Message.decode(plain), key));
 }
 
 /**
@@ -56,13 +46,63 @@ function toPlainEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMess
   return { protocolMessage: { type: MESSAGE_EDIT, key, editedMessage: editedMessage ?? null } };
 }
 
-function tryDecrypt(payload: Uint8Array, iv: Uint8Array, key: ArrayBuffer): Buffer | null {
-  try {
-    const end = payload.length - TAG_LENGTH;
-    const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key), iv);
-    decipher.setAuthTag(payload.subarray(end));
-    return Buffer.concat([decipher.update(payload.subarray(0, end)), decipher.final()]);
-  } catch {
-    return null;
+/**
+ * Decrypts a vote in a poll of this instance. Null for a vote in another poll, or from before the device was linked
+ * again.
+ */
+export function decryptVote(envelope: Envelope, own: OwnIds, identityKey: Uint8Array): Vote | null {
+  const { pollUpdateMessage: update } = envelope.message;
+  const id = update?.pollCreationMessageKey?.id;
+  if (!update?.vote || !id) return null;
+  const context = {
+    id,
+    secret: deriveMessageSecret(id, identityKey),
+    authors: [own.jid, own.lid].filter((name) => name !== null),
+    repliers: listAuthorIds(envelope, own),
+    use: VOTE,
+  };
+  return decryptReply(update.vote, context, (plain) => {
+    const { selectedOptions } = proto.Message.PollVoteMessage.decode(plain);
+    const chosen = selectedOptions.slice(0, MAX_CHOSEN).map((option) => Buffer.from(option).toString('hex'));
+    return { poll_wa_message_id: id.slice(0, 200), chosen };
+  });
+}
+
+const VOTE = 'Poll Vote';
+
+interface ReplyContext {
+  /** Id of the message that is replied to. */
+  id: string;
+  /** Secret of that message. */
+  secret: Uint8Array;
+  /** Ids of the author of that message. */
+  authors: readonly string[];
+  repliers: readonly string[];
+  use: string;
+}
+
+/**
+ * Decrypts a reply to a message. Its key derives from the ids by which the apps of author and replier know
+ * themselves. The reply does not state these ids, so each pair is tried. Null when no pair fits.
+ */
+function decryptReply<T>(
+  { encPayload, encIv }: proto.Message.IPollEncValue,
+  { id, secret, authors, repliers, use }: ReplyContext,
+  decode: (plain: Uint8Array) => T,
+): T | null {
+  if (!encPayload || !encIv) return null;
+  const end = encPayload.length - TAG_LENGTH;
+  const pairs = authors.flatMap((author) => repliers.map((replier) => ({ author, replier })));
+  for (const { author, replier } of pairs) {
+    try {
+      const key = hkdfSync('sha256', secret, '', `${id}${author}${replier}${use}`, KEY_LENGTH);
+      const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key), encIv);
+      if (use === VOTE) decipher.setAAD(Buffer.from(`${id}\0${replier}`));
+      decipher.setAuthTag(encPayload.subarray(end));
+      return decode(Buffer.concat([decipher.update(encPayload.subarray(0, end)), decipher.final()]));
+    } catch {
+      // Another pair may fit.
+    }
   }
+  return null;
 }
