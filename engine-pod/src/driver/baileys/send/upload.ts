@@ -2,7 +2,7 @@ import { unlink } from 'node:fs/promises';
 import { encryptedStream, type MediaType } from '@whiskeysockets/baileys';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
-import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
+import type { OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from '../../driver.js';
 import type { MediaHosts } from '../patches/media-hosts.js';
 import type { UploadedFile } from './content/renderer.js';
@@ -19,7 +19,8 @@ export async function uploadFile(
   { readFile }: Pick<DriverContext, 'readFile'>,
   { message, content }: { message: ClaimedMessage; content: OutboundContent },
 ): Promise<UploadedFile> {
-  const mediaType = toMediaType(content.type);
+  // Only these types have a finished file.
+  const mediaType = content.type as MediaType;
   const encrypted = await readFile(message.message_id, (stream) =>
     encryptedStream({ stream }, mediaType),
   ).catch((error: unknown) => {
@@ -55,9 +56,3 @@ async function putFile(
 }
 
 const unavailable = () => SendFailure.refused('media_unavailable', 'the file no longer exists');
-
-function toMediaType(type: MessageType): MediaType {
-  if (type === 'image' || type === 'video' || type === 'document' || type === 'audio' || type === 'sticker')
-    return type;
-  throw SendFailure.refused('internal', 'a message of this type has no file');
-}

@@ -1,89 +1,46 @@
-import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import type { Renderer, RenderInput } from './renderer.js';
 
-export const renderImage: Renderer = (input) => ({
-  message: {
-    imageMessage: { ...renderFile(input), ...renderCaption(input, 'image'), ...renderPicture(input) },
-  },
-});
+export const renderImage: Renderer = (input) => {
+  const { file, caption, picture } = describeFile(input);
+  return { message: { imageMessage: { ...file, ...caption, ...picture } } };
+};
 
-export const renderVideo: Renderer = (input) => ({
-  message: {
-    videoMessage: {
-      ...renderFile(input),
-      ...renderCaption(input, 'video'),
-      ...renderPicture(input),
-      ...renderDuration(input),
-    },
-  },
-});
+export const renderVideo: Renderer = (input) => {
+  const { file, caption, picture, duration } = describeFile(input);
+  return { message: { videoMessage: { ...file, ...caption, ...picture, ...duration } } };
+};
 
 export const renderDocument: Renderer = (input) => {
-  const { filename } = getFinishedMedia(input);
-  const fileName = filename ?? 'file';
-  return {
-    message: {
-      documentMessage: {
-        ...renderFile(input),
-        ...renderCaption(input, 'document'),
-        ...renderPicture(input),
-        fileName,
-        title: fileName,
-      },
-    },
-  };
+  const { file, caption, picture } = describeFile(input);
+  const fileName = input.content.finished!.filename ?? 'file';
+  return { message: { documentMessage: { ...file, ...caption, ...picture, fileName, title: fileName } } };
 };
 
 export const renderAudio: Renderer = (input) => {
-  const { waveform } = getFinishedMedia(input);
-  const isVoice = input.content.audio!.voice;
-  return {
-    message: {
-      audioMessage: {
-        ...renderFile(input),
-        ...renderDuration(input),
-        ptt: isVoice,
-        ...(isVoice && waveform !== undefined && { waveform: Buffer.from(waveform, 'base64') }),
-      },
-    },
-  };
+  const { file, duration } = describeFile(input);
+  const { finished, audio } = input.content;
+  const waveform = audio!.voice ? decodeBase64(finished!.waveform) : null;
+  return { message: { audioMessage: { ...file, ...duration, ptt: audio!.voice, waveform } } };
 };
 
 export const renderSticker: Renderer = (input) => {
-  const { animated, width, height } = getFinishedMedia(input);
-  return {
-    message: {
-      stickerMessage: {
-        ...renderFile(input),
-        isAnimated: animated ?? false,
-        ...(width !== undefined && { width }),
-        ...(height !== undefined && { height }),
-      },
-    },
-  };
+  const { file, size } = describeFile(input);
+  const isAnimated = input.content.finished!.animated ?? false;
+  return { message: { stickerMessage: { ...file, ...size, isAnimated } } };
 };
 
-const getFinishedMedia = ({ content }: RenderInput): FinishedMedia => content.finished!;
-
-function renderFile(input: RenderInput) {
-  return { ...input.file!, mimetype: getFinishedMedia(input).mimetype };
-}
-
-function renderCaption({ content }: RenderInput, type: 'image' | 'video' | 'document') {
-  const caption = content[type]!.caption;
-  return caption ? { caption: caption } : {};
-}
-
-function renderPicture(input: RenderInput) {
-  const { width, height, thumbnail } = getFinishedMedia(input);
+/** The fields that several types of files have. A null is not encoded. */
+function describeFile({ content, file }: RenderInput) {
+  const { mimetype, width, height, thumbnail, duration_s } = content.finished!;
+  const size = { width: width ?? null, height: height ?? null };
   return {
-    ...(width !== undefined && { width }),
-    ...(height !== undefined && { height }),
-    ...(thumbnail !== undefined && { jpegThumbnail: Buffer.from(thumbnail, 'base64') }),
+    file: { ...file!, mimetype },
+    caption: { caption: (content.image ?? content.video ?? content.document)?.caption || null },
+    size,
+    picture: { ...size, jpegThumbnail: decodeBase64(thumbnail) },
+    duration: { seconds: duration_s === undefined ? null : Math.max(1, Math.round(duration_s)) },
   };
 }
 
-function renderDuration(input: RenderInput) {
-  const { duration_s } = getFinishedMedia(input);
-  return duration_s === undefined ? {} : { seconds: Math.max(1, Math.round(duration_s)) };
-}
+const decodeBase64 = (text: string | undefined): Buffer | null =>
+  text === undefined ? null : Buffer.from(text, 'base64');
