@@ -1,4 +1,10 @@
-import { getWAUploadToServer, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import {
+  getBinaryNodeChild,
+  getBinaryNodeChildren,
+  getWAUploadToServer,
+  type BinaryNode,
+  type WASocket,
+} from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import { createBaileysLogger } from '../connection/baileys-logger.js';
 
@@ -50,18 +56,14 @@ export class MediaHosts {
 
   async #queryHosts(): Promise<Hosts> {
     const answer = (await this.#socket.query(HOSTS_QUERY)) as BinaryNode | undefined;
-    const hostsNode = findChild(answer, 'media_conn');
+    const hostsNode = getBinaryNodeChild(answer, 'media_conn');
     if (!hostsNode) throw new Error('the network named no media hosts');
-    const nodes = Array.isArray(hostsNode.content) ? hostsNode.content : [];
-    const hosts = nodes
-      .filter(({ tag }) => tag === 'host')
-      .map(({ attrs }) => ({ hostname: attrs['hostname'] ?? '', maxContentLengthBytes: Number.NaN }));
+    const hosts = getBinaryNodeChildren(hostsNode, 'host').map(({ attrs }) => ({
+      hostname: attrs['hostname'] ?? '',
+      maxContentLengthBytes: Number.NaN,
+    }));
     const { auth = '', ttl } = hostsNode.attrs;
     this.#known = { hosts, auth, ttl: Number(ttl ?? 0), fetchDate: new Date() };
     return this.#known;
   }
-}
-
-function findChild(node: BinaryNode | undefined, name: string): BinaryNode | undefined {
-  return Array.isArray(node?.content) ? node.content.find(({ tag }) => tag === name) : undefined;
 }
