@@ -153,7 +153,7 @@ export class BaileysDriver implements Driver {
     const { session, log, storeInbound, storeFile: keep } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#loseSession(error));
     this.#journal = new Journal(this.#store, (name, entry) => inbox.enqueue(name, entry));
-    this.#missing = new MissingMessages(this.#store, this.#times.clock);
+    this.#missing = new MissingMessages(this.#store, this.#journal, this.#times.clock);
     const leaving = (this.#sessionEnd = new AbortController());
     const inbox = (this.#inbox = new Inbox({
       journal: this.#journal,

@@ -8,6 +8,7 @@ import { RateLimiter } from '../rate-limiter.js';
 import { PhoneRequests, type PhoneConnection } from './missing/phone-requests.js';
 import { parseReceipts, storeReceipts } from './screen/receipts.js';
 import { FairQueue } from './queue/fair-queue.js';
+import { Journal } from './journal.js';
 import { MissingMessages } from './missing/missing-messages.js';
 import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
 
@@ -155,8 +156,10 @@ test('to the phone are limited per sender, without affecting other senders', asy
 
 describe('missing messages', () => {
   const noted = (rows: Rows): string[] => rows.of('unavailable').map(({ key }) => key);
-  const missing = (rows: Rows): MissingMessages =>
-    new MissingMessages(new SessionStore(rows.context().session, () => undefined));
+  const missing = (rows: Rows): MissingMessages => {
+    const store = new SessionStore(rows.context().session, () => undefined);
+    return new MissingMessages(store, new Journal(store, () => undefined));
+  };
 
   test('are recorded up to a limit per sender', async () => {
     const rows = new Rows();

@@ -1,9 +1,8 @@
 import type { BinaryNode, SocketConfig, WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
-import { decryptAhead } from './decrypt/read-ahead.js';
 import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
 import type { Journal } from './journal.js';
-import { buildWithheldPlaceholder, type MissingMessages } from './missing/missing-messages.js';
+import type { MissingMessages } from './missing/missing-messages.js';
 import { attachOrderedIntake } from './queue/ordered-intake.js';
 import { RetryRequests, type RetryRequestOptions } from './screen/retry-requests.js';
 
@@ -62,11 +61,7 @@ export class ReceivePipeline {
   attach(socket: WASocket): void {
     const { journal, log } = this.#options;
     this.#retryRequests.screen(socket);
-    attachOrderedIntake(socket, {
-      decryptAhead: (stanza) => decryptAhead(socket, stanza),
-      runBaileys: (stanza, handle) => this.#undecryptable.process(stanza, handle),
-      tooLarge: (bytes) => log.warn({ bytes }, 'message refused: too large'),
-    });
+    attachOrderedIntake(socket, this.#undecryptable, log);
     socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       if (!(frame instanceof Uint8Array)) this.#receiveFrame(frame);
     });
@@ -79,8 +74,7 @@ export class ReceivePipeline {
   #receiveFrame(stanza: BinaryNode): void {
     const { journal, missing } = this.#options;
     journal.recordCiphertexts(stanza);
-    const placeholder = buildWithheldPlaceholder(stanza);
-    this.#holdUntil(placeholder ? journal.addPlaintext(stanza.attrs, placeholder) : missing.record(stanza));
+    this.#holdUntil(missing.record(stanza));
   }
 
   /** The network must not see an acknowledgement before the missing content is recorded. */

@@ -1,6 +1,7 @@
 import { encodeWAMessage, isJidGroup, proto, type BinaryNode } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
 import type { SessionStore } from '../../session/store.js';
+import type { Journal } from '../journal.js';
 import { PhoneRequests, type Attributes, type PhoneConnection } from './phone-requests.js';
 import { getSender } from '../decrypt/undecryptable.js';
 
@@ -13,6 +14,7 @@ const WITHHELD = new Set([
   'hosted_unavailable_fanout',
   'view_once_unavailable_fanout',
 ]);
+const MASKED = proto.Message.PlaceholderMessage.PlaceholderType.MASK_LINKED_DEVICES;
 /** The phone does not answer for older messages. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000;
 const MAX_ASKED = 100;
@@ -29,20 +31,30 @@ const MAX_MISSING = { perSender: 100, total: 1_000 };
  */
 export class MissingMessages {
   readonly #store: SessionStore;
+  readonly #journal: Journal;
   readonly #requests: PhoneRequests;
   #missing: Promise<Map<string, Attributes>> | undefined;
 
-  constructor(store: SessionStore, clock?: Clock) {
+  constructor(store: SessionStore, journal: Journal, clock?: Clock) {
     this.#store = store;
+    this.#journal = journal;
     this.#requests = new PhoneRequests(clock);
   }
 
-  /** Resolves once recorded; null for a stanza that has content. */
+  /**
+   * Resolves once recorded; null for a stanza that has content. A message that only the phone shows (for example
+   * view-once) never comes, so its placeholder goes into the journal.
+   */
   record(stanza: BinaryNode): Promise<void> | null {
-    return lacksContent(stanza) ? this.#recordMissing(stanza.attrs) : null;
+    const kind = findMissingKind(stanza);
+    if (kind === null) return null;
+    if (!WITHHELD.has(kind)) return this.recordUndecryptable(stanza);
+    // Padded like decrypted content.
+    const placeholder = encodeWAMessage({ placeholderMessage: { type: MASKED } });
+    return this.#journal.addPlaintext(stanza.attrs, placeholder);
   }
 
-  /** As `record`, for content that cannot be decrypted. */
+  /** Also for content that cannot be decrypted. */
   recordUndecryptable({ attrs }: BinaryNode): Promise<void> | null {
     return getAge(attrs) <= MAX_AGE_MS ? this.#recordMissing(attrs) : null;
   }
@@ -97,28 +109,12 @@ export class MissingMessages {
   }
 }
 
-function lacksContent(stanza: BinaryNode): boolean {
-  const missing = findMissingKind(stanza);
-  return missing !== null && !WITHHELD.has(missing) && getAge(stanza.attrs) <= MAX_AGE_MS;
-}
-
 /** Null when nothing is missing; else the network's name for the kind of message. */
 function findMissingKind({ tag, attrs, content }: BinaryNode): string | null {
   if (tag !== 'message' || !attrs['id'] || attrs['category'] === 'peer') return null;
   const children = Array.isArray(content) ? content : [];
   if (children.some((child) => child.tag === 'enc' || child.tag === 'plaintext')) return null;
   return children.find((child) => child.tag === 'unavailable')?.attrs['type'] ?? '';
-}
-
-const MASKED = proto.Message.PlaceholderMessage.PlaceholderType.MASK_LINKED_DEVICES;
-
-/**
- * Builds the placeholder, padded like decrypted content, for a message that only the phone shows (for example
- * view-once) and that never comes. Null for all other stanzas.
- */
-export function buildWithheldPlaceholder(stanza: BinaryNode): Uint8Array | null {
-  if (!WITHHELD.has(findMissingKind(stanza) ?? '')) return null;
-  return encodeWAMessage({ placeholderMessage: { type: MASKED } });
 }
 
 /** Copies the bytes, because a slice would keep the whole string in memory. */
@@ -143,22 +139,13 @@ export function parseResentMessages({ protocolMessage }: proto.IMessage, own: st
   });
 }
 
-/** Attributes as the network would have sent them. */
+/** Null when the chat or the author is not stated. */
 function buildAttrs({ key, ...info }: proto.IWebMessageInfo, own: string): Attributes | null {
-  const { id, remoteJid } = key ?? {};
-  if (!id || !remoteJid) return null;
-  const place = buildAddress(
-    remoteJid,
-    { ...key, participant: key?.participant ?? info.participant ?? null },
-    own,
-  );
-  if (!place) return null;
-  return {
-    id,
-    ...place,
-    ...(info.pushName && { notify: info.pushName }),
-    t: String(info.messageTimestamp ?? ''),
-  };
+  const { id, remoteJid: chat } = key ?? {};
+  const place = chat ? buildAddress(chat, { participant: info.participant ?? null, ...key }, own) : null;
+  if (!id || !place) return null;
+  const t = String(info.messageTimestamp ?? '');
+  return { id, ...place, ...(info.pushName && { notify: info.pushName }), t };
 }
 
 function buildAddress(
@@ -166,9 +153,7 @@ function buildAddress(
   { fromMe, participant }: proto.IMessageKey,
   own: string,
 ): Attributes | null {
-  if (isJidGroup(chat)) {
-    const author = participant ?? (fromMe ? own : null);
-    return author === null ? null : { from: chat, participant: author };
-  }
-  return fromMe ? { from: own, recipient: chat } : { from: chat };
+  if (!isJidGroup(chat)) return fromMe ? { from: own, recipient: chat } : { from: chat };
+  const author = participant ?? (fromMe ? own : null);
+  return author === null ? null : { from: chat, participant: author };
 }

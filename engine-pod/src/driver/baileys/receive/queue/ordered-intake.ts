@@ -1,18 +1,10 @@
 import { NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import type { Logger } from '@gwk/core/log';
 import { getRawSocket, interceptEvent, type RawSocket } from '../../patches/socket-internals.js';
+import { decryptAhead } from '../decrypt/read-ahead.js';
+import type { UndecryptableMessages } from '../decrypt/undecryptable.js';
 import { getConversationKey } from './conversation.js';
 import { FairQueue } from './fair-queue.js';
-
-type RunBaileys = (stanza: BinaryNode, handle: () => Promise<unknown>) => Promise<void>;
-
-interface IntakeStages {
-  /** Decrypts the message before Baileys does, and returns whether it succeeded. */
-  decryptAhead: (stanza: BinaryNode) => Promise<boolean>;
-  /** Resolves once Baileys has handled the message, which `handle` passes to it. */
-  runBaileys: RunBaileys;
-  /** A message was refused without decrypting it. */
-  tooLarge: (bytes: number) => void;
-}
 
 /** Far more than an app can make of text, thumbnails and contact cards. */
 const MAX_BYTES = 2_000_000;
@@ -30,32 +22,32 @@ const PAUSE_MS = 250;
  * socket is read slowly.
  */
 export function attachOrderedIntake(
-  socket: Pick<WASocket, 'ws' | 'sendMessageAck'>,
-  { decryptAhead, runBaileys, tooLarge }: IntakeStages,
+  socket: WASocket,
+  undecryptable: UndecryptableMessages,
+  log: Logger,
 ): void {
   const { ws } = socket;
   const backpressure = new Backpressure(getRawSocket(socket));
-  // Messages that are not handled before the connection ends come again with the next one.
-  const handleOne = async (stanza: BinaryNode, pass: (stanza: BinaryNode) => unknown[]): Promise<unknown> => {
-    if (!ws.isOpen) return undefined;
-    if (isSmallEnough(stanza)) return runBaileys(stanza, () => Promise.all(pass(withoutOfflineMark(stanza))));
-    tooLarge(countBytes(stanza));
-    return socket.sendMessageAck(stanza, NACK_REASONS.UnhandledError);
-  };
   const queue = new FairQueue();
   interceptEvent(socket, 'CB:message', (stanza: BinaryNode, pass) => {
     const bytes = countBytes(stanza);
+    const isTooLarge = bytes > MAX_BYTES && stanza.attrs['category'] !== 'peer';
     const handled = backpressure.begin(bytes);
+    const process = async (): Promise<void> => {
+      // Messages that are not handled before the connection ends come again with the next one.
+      if (!ws.isOpen) return;
+      if (!isTooLarge)
+        return undecryptable.process(stanza, () => Promise.all(pass(withoutOfflineMark(stanza))));
+      log.warn({ bytes }, 'message refused: too large');
+      await socket.sendMessageAck(stanza, NACK_REASONS.UnhandledError);
+    };
     queue.add(getConversationKey(stanza.attrs), {
       bytes,
-      decrypt: async () => ws.isOpen && isSmallEnough(stanza) && decryptAhead(stanza),
-      process: () => handleOne(stanza, pass).finally(handled),
+      decrypt: async () => ws.isOpen && !isTooLarge && decryptAhead(socket, stanza),
+      process: () => process().finally(handled),
     });
   });
 }
-
-const isSmallEnough = (stanza: BinaryNode): boolean =>
-  countBytes(stanza) <= MAX_BYTES || stanza.attrs['category'] === 'peer';
 
 /** Pauses the socket while too many bytes wait. */
 class Backpressure {
