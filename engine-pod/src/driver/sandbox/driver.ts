@@ -18,7 +18,7 @@ import {
 import { deliverMedia } from './media.js';
 import { buildEdit, buildForSandbox, isVoice } from './build.js';
 import { LocalSandboxNetwork, RemoteSandboxNetwork, type SandboxNetwork, type Signal } from './network.js';
-import { toDisconnect, pairSandbox } from './pairing.js';
+import { createPairingCode, createQr, toDisconnect } from './pairing.js';
 
 type Emit = (event: ConnectionEvent) => void;
 
@@ -43,31 +43,26 @@ export class SandboxDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: SandboxNetwork;
   readonly #clock: Clock;
-  /** Aborted when the connection ends. */
-  #open = new AbortController();
+  /** Aborted when the connection ends; undefined while there is none. */
+  #connection: AbortController | undefined;
   #device: PairedDevice | undefined;
-  /** Number of the current connection; 0 while there is none. */
-  #connection = 0;
-  #connections = 0;
   /** Receipts created while not connected. */
   #heldReceipts: Receipt[] = [];
 
   constructor(context: DriverContext, networkUrl: string | undefined, clock = unrefClock) {
     this.#context = context;
     this.#clock = clock;
-    const { instanceId, pod, epoch } = context;
     this.#network = networkUrl
-      ? new RemoteSandboxNetwork(networkUrl, { instance_id: instanceId, pod, epoch })
+      ? new RemoteSandboxNetwork(networkUrl, context)
       : new LocalSandboxNetwork(clock);
   }
 
   connect(listen: (event: ConnectionEvent) => void, wanted: OpenPairing | null): void {
-    const connection = ++this.#connections;
-    this.#connection = connection;
-    this.#open.abort();
-    const { signal } = (this.#open = new AbortController());
+    this.#connection?.abort();
+    this.#connection = new AbortController();
+    const { signal } = this.#connection;
     const emit = (event: ConnectionEvent): void => {
-      if (this.#connection === connection) listen(event);
+      if (!signal.aborted) listen(event);
     };
     const running = wanted ? this.#pair(wanted, emit, signal) : this.#serve(emit, signal);
     running.catch((error: unknown) => {
@@ -77,8 +72,8 @@ export class SandboxDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#connection = 0;
-    this.#open.abort();
+    this.#connection?.abort();
+    this.#connection = undefined;
     this.#network.close();
   }
 
@@ -127,21 +122,36 @@ export class SandboxDriver implements Driver {
 
   async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = edit;
-    if (this.#connection === 0) throw SendFailure.notWritten();
+    if (!this.#connection) throw SendFailure.notWritten();
     if (parseDigits(message.chat).endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
     const bytes = buildEdit(edit);
     await this.#network.write({ waMessageId: stanza_id, chat: message.chat, bytes, ...options });
   }
 
   #signal(signal: Signal): Promise<void> {
-    if (this.#connection === 0) return Promise.reject(SendFailure.notWritten());
+    if (!this.#connection) return Promise.reject(SendFailure.notWritten());
     return this.#network.signal(signal);
   }
 
+  /**
+   * Pairs as the real network does: shows one code after the other, each for some seconds. The phone scans one and
+   * the network asks for a new connection (515), or it refuses, or nobody scans any.
+   */
   async #pair(wanted: OpenPairing, emit: Emit, signal: AbortSignal): Promise<void> {
     await this.#forget();
-    const link = async (): Promise<void> => emit({ kind: 'paired', device: await this.#link() });
-    await pairSandbox({ wanted, network: this.#network, emit, link, signal });
+    const { codes, codeMs } = await this.#network.openPairing(wanted, signal);
+    if (wanted.method === 'code')
+      emit({ kind: 'pairing-code', code: createPairingCode(), expiresInMs: codes * codeMs });
+    for (let i = 0; i < codes; i++) {
+      emit({ kind: 'qr', code: createQr(), expiresInMs: codeMs });
+      const event = await this.#network.nextEvent(codeMs, signal);
+      if (signal.aborted) return;
+      if (event === null) continue;
+      // The device must be stored before it is reported.
+      if (event.kind === 'scan') emit({ kind: 'paired', device: await this.#link() });
+      return emit({ kind: 'closed', disconnect: toDisconnect(event) });
+    }
+    emit({ kind: 'closed', disconnect: { kind: 'pairing-failed', reason: 'codes_unread' } });
   }
 
   /** Logs in and serves until the network ends the connection. */
@@ -180,7 +190,7 @@ export class SandboxDriver implements Driver {
     }
     this.#device = device;
     emit({ kind: 'opened', jid: device.jid, business_name: device.business_name });
-    if (this.#connection === 0) return;
+    if (!this.#connection) return;
     for (const receipt of this.#heldReceipts.splice(0))
       void this.#context.storeReceipt(receipt).catch(() => undefined);
   }
@@ -195,7 +205,7 @@ export class SandboxDriver implements Driver {
   #scheduleReceipt(content: Omit<Receipt, 'at'>, afterMs: number): void {
     this.#clock.after(afterMs, () => {
       const receipt = { ...content, at: new Date() };
-      if (this.#connection === 0) this.#heldReceipts.push(receipt);
+      if (!this.#connection) this.#heldReceipts.push(receipt);
       else void this.#context.storeReceipt(receipt).catch(() => undefined);
     });
   }

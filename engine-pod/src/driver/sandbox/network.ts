@@ -7,7 +7,7 @@ import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
 import type { Clock } from '@gwk/core/clock';
 import { waitOnClock, unrefClock } from '../../clock.js';
-import { SendFailure, type ReadMessage, type Stanza } from '../driver.js';
+import { SendFailure, type DriverContext, type ReadMessage, type Stanza } from '../driver.js';
 
 export interface SandboxNetwork {
   /**
@@ -86,12 +86,6 @@ export class LocalSandboxNetwork implements SandboxNetwork {
   }
 }
 
-interface NetworkIdentity {
-  instance_id: string;
-  pod: string;
-  epoch: number;
-}
-
 /**
  * Lets another program simulate the network. It records stanzas and may delay or drop them:
  * `POST {url}/stanza {instance_id, pod, epoch, wa_message_id, chat, body}` with the built bytes in base64. The
@@ -103,12 +97,12 @@ interface NetworkIdentity {
  */
 export class RemoteSandboxNetwork implements SandboxNetwork {
   readonly #url: URL;
-  readonly #identity: NetworkIdentity;
+  readonly #identity: Record<string, unknown>;
   readonly #agent = new http.Agent({ keepAlive: true });
 
-  constructor(baseUrl: string, identity: NetworkIdentity) {
+  constructor(baseUrl: string, { instanceId, pod, epoch }: DriverContext) {
     this.#url = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
-    this.#identity = identity;
+    this.#identity = { instance_id: instanceId, pod, epoch };
   }
 
   async write(stanza: Stanza): Promise<void> {
