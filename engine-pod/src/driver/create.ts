@@ -1,7 +1,8 @@
+import type { Logger } from '@gwk/core/log';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { InstanceKind } from '@gwk/core/states';
 import type { NetworkSettings } from './baileys/patches/network-trust.js';
-import type { Driver, DriverContext } from './driver.js';
-import { LazyDriver } from './lazy.js';
+import type { ConnectionEvent, Driver, DriverContext } from './driver.js';
 import { SandboxDriver } from './sandbox/driver.js';
 
 export interface NetworkOptions {
@@ -21,4 +22,56 @@ export function createDriver(kind: InstanceKind, context: DriverContext, network
     const { BaileysDriver } = await import('./baileys/driver.js');
     return new BaileysDriver(context, networks.web);
   });
+}
+
+/** Loads the driver on first use. Calls reach it in order. */
+class LazyDriver implements Driver {
+  readonly #log: Logger;
+  readonly #load: () => Promise<Driver>;
+  #driver: Promise<Driver> | undefined;
+  #connection = 0;
+
+  constructor(log: Logger, load: () => Promise<Driver>) {
+    this.#log = log;
+    this.#load = load;
+  }
+
+  connect(listen: (event: ConnectionEvent) => void, pairing: OpenPairing | null): void {
+    const connection = ++this.#connection;
+    this.#loadOnce().then(
+      (driver) => {
+        if (connection === this.#connection) driver.connect(listen, pairing);
+      },
+      (error: unknown) => {
+        this.#log.error({ err: error }, 'driver could not be loaded');
+        const disconnect = { kind: 'dropped', reason: 'no_driver', reconnect: 'slowly' } as const;
+        if (connection === this.#connection) listen({ kind: 'closed', disconnect });
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#connection += 1;
+    if (this.#driver) await (await this.#driver).close();
+  }
+
+  readonly logout = this.#forward('logout');
+  readonly checkContact = this.#forward('checkContact');
+  readonly markRead = this.#forward('markRead');
+  readonly sendPresence = this.#forward('sendPresence');
+  readonly build = this.#forward('build');
+  readonly send = this.#forward('send');
+  readonly edit = this.#forward('edit');
+
+  #forward<Name extends Exclude<keyof Driver, 'connect' | 'close'>>(name: Name): Driver[Name] {
+    const call = async (...values: unknown[]): Promise<unknown> => {
+      const driver = (await this.#loadOnce()) as Record<Name, (...values: unknown[]) => unknown>;
+      return driver[name](...values);
+    };
+    return call as Driver[Name];
+  }
+
+  #loadOnce(): Promise<Driver> {
+    return (this.#driver ??= this.#load());
+  }
 }
