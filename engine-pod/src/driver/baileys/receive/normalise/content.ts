@@ -1,7 +1,7 @@
-import type { proto } from '@whiskeysockets/baileys';
+import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import { parseEdit } from './edits.js';
 import { parseClick } from './clicks.js';
+import { unwrapMessage } from './envelope.js';
 
 /** The part of an inbound message that comes from its content. */
 type ParsedContent = Pick<
@@ -10,6 +10,9 @@ type ParsedContent = Pick<
 > &
   Pick<InboundMessage, 'is_forwarded' | 'mentions'>;
 
+type Edit = NonNullable<InboundMessage['change']>;
+
+const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
 const MAX_TEXT = 65_536;
 
 /** Null when a person would see nothing: keys, settings, messages between apps. */
@@ -136,4 +139,30 @@ const INVISIBLE = new Set<string>([
 
 function isInvisible(message: proto.IMessage): boolean {
   return Object.entries(message).every(([field, content]) => !content || INVISIBLE.has(field));
+}
+
+/** Parses a change of an earlier message: a new text, a deletion or a reaction. */
+function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Edit | null {
+  if (reactionMessage) return parseReaction(reactionMessage);
+  const id = protocolMessage?.key?.id;
+  if (!id) return null;
+  const wa_message_id = id.slice(0, 200);
+  if (protocolMessage.type === REVOKE) return { kind: 'delete', wa_message_id };
+  if (protocolMessage.type !== MESSAGE_EDIT || !protocolMessage.editedMessage) return null;
+  const text = findText(protocolMessage.editedMessage) ?? '';
+  return { kind: 'edit', wa_message_id, text: text.slice(0, MAX_TEXT) };
+}
+
+function parseReaction({ key, text }: proto.Message.IReactionMessage): Edit | null {
+  return key?.id
+    ? { kind: 'reaction', wa_message_id: key.id.slice(0, 200), emoji: (text ?? '').slice(0, 100) }
+    : null;
+}
+
+/** The text of an edited message, which may be a caption. */
+function findText(message: proto.IMessage): string | null {
+  const { conversation, extendedTextMessage, imageMessage, videoMessage, documentMessage } =
+    unwrapMessage(message);
+  const captioned = imageMessage ?? videoMessage ?? documentMessage;
+  return conversation || extendedTextMessage?.text || captioned?.caption || null;
 }
