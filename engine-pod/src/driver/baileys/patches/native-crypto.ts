@@ -56,18 +56,21 @@ export function createNativeCrypto(stock: LibsignalCrypto): LibsignalCrypto {
       const all = Buffer.from(hkdfSync('sha256', createSecretKey(input), salt, info, chunks * CHUNK));
       return Array.from({ length: chunks }, (_, n) => all.subarray(n * CHUNK, (n + 1) * CHUNK));
     },
-    encrypt: (key, data, iv) => {
-      if (!areBuffers(key, data, iv)) return stock.encrypt(key, data, iv);
-      const cipher = createCipheriv(CBC, createSecretKey(key), iv);
-      return Buffer.concat([cipher.update(data), cipher.final()]);
-    },
-    decrypt: (key, data, iv) => {
-      if (!areBuffers(key, data, iv)) return stock.decrypt(key, data, iv);
-      const decipher = createDecipheriv(CBC, createSecretKey(key), iv);
-      return Buffer.concat([decipher.update(data), decipher.final()]);
-    },
+    encrypt: replaceCipher(createCipheriv, stock.encrypt),
+    decrypt: replaceCipher(createDecipheriv, stock.decrypt),
   };
 }
+
+const replaceCipher =
+  (
+    create: typeof createCipheriv | typeof createDecipheriv,
+    stock: LibsignalCrypto['encrypt'],
+  ): LibsignalCrypto['encrypt'] =>
+  (key, data, iv) => {
+    if (!areBuffers(key, data, iv)) return stock(key, data, iv);
+    const cipher = create(CBC, createSecretKey(key), iv);
+    return Buffer.concat([cipher.update(data), cipher.final()]);
+  };
 
 /** The prime of the curve. */
 const P = 2n ** 255n - 19n;
