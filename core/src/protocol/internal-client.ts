@@ -45,13 +45,6 @@ interface InternalClientOptions {
   timeoutMs: number;
 }
 
-interface CallOptions {
-  /** Default: the timeout of the client. */
-  timeoutMs?: number | undefined;
-  /** W3C trace context of the calling span. */
-  traceparent?: string | null;
-}
-
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 class InternalClient {
@@ -67,64 +60,70 @@ class InternalClient {
     return this.#options.baseUrl.startsWith('https:') ? new HttpsAgent(settings) : new http.Agent(settings);
   }
 
-  protected request(
-    path: string,
-    { agent, headers }: { agent: HttpAgent; headers: OutgoingHttpHeaders },
-    onResponse: (response: IncomingMessage) => void,
-  ): ClientRequest {
-    const { baseUrl, ca, token } = this.#options;
-    const url = new URL(path, baseUrl);
-    const send = url.protocol === 'https:' ? httpsRequest : http.request;
-    const authorized = { authorization: `Bearer ${token}`, ...headers };
-    return send(url, { method: 'POST', agent, ca, headers: authorized }, onResponse);
-  }
-
   close(): void {
     this.#agent.destroy();
   }
 
-  protected async post(path: string, body: unknown, call: CallOptions = {}): Promise<unknown> {
-    const { status, text } = await this.#exchange(path, JSON.stringify(body), call);
-    if (status === 200) return JSON.parse(text) as unknown;
-    throw toError(status, text);
+  /**
+   * @param send sends the body
+   * @returns a response with status 200, once its headers have arrived
+   */
+  protected async request(
+    path: string,
+    { agent, headers }: { agent: HttpAgent; headers: OutgoingHttpHeaders },
+    send: (call: ClientRequest) => void,
+  ): Promise<IncomingMessage> {
+    const { baseUrl, ca, token } = this.#options;
+    const url = new URL(path, baseUrl);
+    const open = url.protocol === 'https:' ? httpsRequest : http.request;
+    const authorized = { authorization: `Bearer ${token}`, ...headers };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const call = open(url, { method: 'POST', agent, ca, headers: authorized }, resolve);
+      call.on('timeout', () => call.destroy(new Error('idle timeout')));
+      call.on('error', (error) => reject(new InternalApiUnreachable(error.message)));
+      send(call);
+    });
+    if (response.statusCode === 200) return response;
+    throw toError(response.statusCode ?? 0, await readAll(response));
   }
 
-  #exchange(
+  protected async post(
     path: string,
-    body: string,
-    { timeoutMs = this.#options.timeoutMs, traceparent }: CallOptions,
-  ): Promise<{ status: number; text: string }> {
-    return new Promise((resolve, reject) => {
-      // AbortSignal.timeout would keep each finished exchange in memory until the timeout.
-      const timer = setTimeout(() => request.destroy(new Error('timeout')), timeoutMs);
-      const fail = (error: Error): void => {
-        clearTimeout(timer);
-        reject(new InternalApiUnreachable(error.message));
-      };
-      const headers = {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-        ...(traceparent && { traceparent }),
-      };
-      const request = this.request(path, { agent: this.#agent, headers }, (response) => {
-        readAll(response).then((text) => {
-          clearTimeout(timer);
-          resolve({ status: response.statusCode ?? 0, text });
-        }, fail);
+    body: unknown,
+    timeoutMs = this.#options.timeoutMs,
+    traceparent?: string | null,
+  ): Promise<unknown> {
+    const text = JSON.stringify(body);
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      ...(traceparent && { traceparent }),
+    };
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const response = await this.request(path, { agent: this.#agent, headers }, (call) => {
+        // AbortSignal.timeout would keep each finished exchange in memory until the timeout.
+        timer = setTimeout(() => call.destroy(new Error('timeout')), timeoutMs);
+        call.end(text);
       });
-      request.on('error', fail);
-      request.end(body);
-    });
+      return JSON.parse(await readAll(response)) as unknown;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
 async function readAll(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('the response is too large');
-    chunks.push(chunk);
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) throw new Error('the response is too large');
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw new InternalApiUnreachable((error as Error).message);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
@@ -151,52 +150,35 @@ const MAX_FILE_TRANSFERS = 2;
 const FILE_IDLE_TIMEOUT_MS = 30_000;
 
 export class EngineClient extends InternalClient {
-  /**
-   * Downloads the prepared file of a claimed message.
-   * @throws InternalApiRefusal, InternalApiUnreachable; the stream fails if the connection breaks
-   */
-  async download(request: MediaDownload): Promise<IncomingMessage> {
-    const body = JSON.stringify(request);
-    return this.#file('/engine/media-download', { 'content-type': 'application/json' }, (call) =>
-      call.end(body),
-    );
-  }
-
-  /** Uploads a received file. @throws InternalApiRefusal, InternalApiUnreachable */
-  async upload(file: Record<string, string>, source: Readable): Promise<MediaUploadResponse> {
-    const path = `/engine/media-upload?${new URLSearchParams(file).toString()}`;
-    const response = await this.#file(path, { 'content-type': 'application/octet-stream' }, (call) => {
-      pipeline(source, call, () => undefined);
-    });
-    return JSON.parse(await readAll(response)) as MediaUploadResponse;
-  }
-
-  override close(): void {
-    this.#files.destroy();
-    super.close();
-  }
-
   readonly #files = this.agent({
     keepAlive: true,
     maxSockets: MAX_FILE_TRANSFERS,
     timeout: FILE_IDLE_TIMEOUT_MS,
   });
 
-  #file(
-    path: string,
-    headers: Record<string, string>,
-    send: (call: ClientRequest) => void,
-  ): Promise<IncomingMessage> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => reject(new InternalApiUnreachable(error.message));
-      const call = this.request(path, { agent: this.#files, headers }, (response) => {
-        if (response.statusCode === 200) return resolve(response);
-        readAll(response).then((text) => reject(toError(response.statusCode ?? 0, text)), fail);
-      });
-      call.on('timeout', () => call.destroy(new Error('idle timeout')));
-      call.on('error', fail);
-      send(call);
+  override close(): void {
+    this.#files.destroy();
+    super.close();
+  }
+
+  /**
+   * Downloads the prepared file of a claimed message.
+   * @throws InternalApiRefusal, InternalApiUnreachable; the stream fails if the connection breaks
+   */
+  async download(request: MediaDownload): Promise<IncomingMessage> {
+    const options = { agent: this.#files, headers: { 'content-type': 'application/json' } };
+    const body = JSON.stringify(request);
+    return this.request('/engine/media-download', options, (call) => call.end(body));
+  }
+
+  /** Uploads a received file. @throws InternalApiRefusal, InternalApiUnreachable */
+  async upload(file: Record<string, string>, source: Readable): Promise<MediaUploadResponse> {
+    const path = `/engine/media-upload?${new URLSearchParams(file).toString()}`;
+    const options = { agent: this.#files, headers: { 'content-type': 'application/octet-stream' } };
+    const response = await this.request(path, options, (call) => {
+      pipeline(source, call, () => undefined);
     });
+    return JSON.parse(await readAll(response)) as MediaUploadResponse;
   }
 
   /** @throws InternalApiRefusal, InternalApiUnreachable */
@@ -206,8 +188,7 @@ export class EngineClient extends InternalClient {
     timeoutMs?: number,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    const options = { timeoutMs, ...(traceparent && { traceparent }) };
-    return (await this.post(`/engine/${route}`, body, options)) as EngineResponse<R>;
+    return (await this.post(`/engine/${route}`, body, timeoutMs, traceparent)) as EngineResponse<R>;
   }
 }
 
@@ -218,6 +199,6 @@ export class OperatorClient extends InternalClient {
     body: OperatorRequest<R>,
     timeoutMs?: number,
   ): Promise<OperatorResponse<R>> {
-    return (await this.post(`/operator/${route}`, body, { timeoutMs })) as OperatorResponse<R>;
+    return (await this.post(`/operator/${route}`, body, timeoutMs)) as OperatorResponse<R>;
   }
 }
