@@ -1,7 +1,6 @@
 import { Batcher } from '@gwk/core/batcher';
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { SentMenu, EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { resolvePolicy } from '@gwk/core/policy/policy';
-import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { openBuilt, sealBuilt, sealMenu } from '../messages/content.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence, leaseArrays } from './fence.js';

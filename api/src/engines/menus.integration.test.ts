@@ -1,4 +1,4 @@
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { SentMenu } from '@gwk/core/protocol/engine';
 import {
   sharedInternalApi,
   type InternalApiWorld,

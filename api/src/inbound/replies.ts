@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { toPublicId } from '@gwk/core/ids';
-import { recogniseReply, type MenuOption } from '@gwk/core/menus/replies';
+import { recogniseReply } from '@gwk/core/menus/replies';
+import type { MenuOption } from '@gwk/core/protocol/engine';
 import { diffVote, toggleOption } from '@gwk/core/menus/votes';
 import type { Reply } from '../events/emit.js';
 import { targetId, findVoter, type Arrival } from './arrival.js';

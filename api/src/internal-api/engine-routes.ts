@@ -1,5 +1,4 @@
-import type { EngineResponse, EngineRoute } from '@gwk/core/protocol/engine';
-import type { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
+import type { EngineResponse, EngineRoute, ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import type { z } from 'zod';
 import type { Leases } from '../engines/leases.js';
 import { recordPairing, recordUnlinked } from '../instances/pairing/engine-updates.js';

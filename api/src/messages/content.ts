@@ -1,5 +1,5 @@
 import type { Sealer } from '@gwk/core/encryption';
-import type { MenuContent } from '@gwk/core/menus/sent-menu';
+import type { SentMenu } from '@gwk/core/protocol/engine';
 
 /** Encrypted columns of a message: content, encoded form for the network, and menu. Their scope is the instance. */
 const CONTENT = 'message_contents.content_sealed';
@@ -22,6 +22,9 @@ export function sealBuilt(sealer: Sealer, instanceId: string, built: Uint8Array)
 export function openBuilt(sealer: Sealer, instanceId: string, sealed: Uint8Array): Buffer {
   return sealer.open(instanceId, BUILT, sealed);
 }
+
+/** The confidential part of a menu, which is stored encrypted. */
+type MenuContent = Pick<SentMenu, 'options' | 'selectable'>;
 
 /** The row of a menu is created with the encoded message, before the first stanza. Replies match it once `sent_at` is set. */
 export function sealMenu(sealer: Sealer, instanceId: string, { options, selectable }: MenuContent): Buffer {

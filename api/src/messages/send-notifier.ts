@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { processClock, type Clock } from '@gwk/core/clock';
-import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
+import { type RedisKeys, SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../platform/redis.js';
 
 /** Longest wait for Redis. The command continues after it. */

@@ -1,7 +1,6 @@
 import type { InteractiveContent, PollContent } from '../resources/content.js';
+import type { MenuOption, SentMenu } from '../protocol/engine.js';
 import type { InteractiveMode, Rendering } from '../states.js';
-import type { MenuOption } from './replies.js';
-import type { SentMenu } from './sent-menu.js';
 
 interface RenderedMenu {
   rendered_as: Rendering;

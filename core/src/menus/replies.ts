@@ -1,23 +1,9 @@
 import { foldText } from '../text-folding.js';
-import type { InteractiveMode } from '../states.js';
+import type { MenuOption, SentMenu } from '../protocol/engine.js';
 
-/**
- * Recognises typed replies to the menus of one conversation. Pure. Clicks name their menu and option, and do not need
- * recognition.
- */
-export interface MenuOption {
-  id: string;
-  label: string;
-  /** Null for options without a number: url, call and copy buttons, and poll options. */
-  number: number | null;
-}
-
-export interface OpenMenu {
+export interface OpenMenu extends Pick<SentMenu, 'kind' | 'mode' | 'options'> {
   messageId: string;
   waMessageId: string;
-  kind: 'interactive' | 'poll';
-  mode: InteractiveMode;
-  options: MenuOption[];
   sentAt: Date;
   answeredAt: Date | null;
 }
@@ -33,6 +19,9 @@ interface TypedReply {
 }
 
 /**
+ * Recognises a typed reply to one of the menus of a conversation. Clicks name their menu and option, and need no
+ * recognition.
+ *
  * @param menus the menus of the conversation, newest first
  * @returns null for an ordinary message
  */

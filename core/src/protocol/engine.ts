@@ -145,14 +145,24 @@ const claims = {
   response: z.object({ messages: z.array(ClaimedMessage) }),
 };
 
+const MenuOption = z.strictObject({
+  id: z.string(),
+  label: z.string(),
+  /** Null for options without a number: url, call and copy buttons, and poll options. */
+  number: z.int().min(1).nullable(),
+});
+export type MenuOption = z.infer<typeof MenuOption>;
+
+/** A menu as it was sent, to recognise the replies to it. */
 const SentMenu = z.strictObject({
   kind: z.enum(['interactive', 'poll']),
+  /** Mode of an interactive message. Polls are always `native`. */
   mode: z.enum(INTERACTIVE_MODES),
-  options: z
-    .array(z.strictObject({ id: z.string(), label: z.string(), number: z.int().min(1).nullable() }))
-    .max(100),
+  options: z.array(MenuOption).max(100),
+  /** How many options of a poll a voter may select; null for an interactive message. */
   selectable: z.int().min(1).nullable(),
 });
+export type SentMenu = z.infer<typeof SentMenu>;
 
 /** Stores the encoded message before the engine sends its first stanza, and marks the start of the attempt. */
 const built = {

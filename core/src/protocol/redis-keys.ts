@@ -1,3 +1,5 @@
+import type { InstanceState } from '../states.js';
+
 /**
  * All Redis keys of gwk. The keys and channels of an instance share the prefix `instance(id)`, and the Redis user of an
  * engine can access nothing else.
@@ -58,3 +60,20 @@ export const ENGINE_GROUP = 'engine';
 /** Notifications need no history, because engines claim from Postgres. Bounds the stream while an engine is offline. */
 export const SENDS_MAXLEN = 1_000;
 export const COMMANDS_MAXLEN = 1_000;
+
+/**
+ * JSON that an engine writes to its heartbeat key in Redis, with an expiry. The key proves that the engine is running.
+ * A missing key proves nothing if Redis was unavailable.
+ */
+export interface Heartbeat {
+  epoch: number;
+  pod: string;
+  state: InstanceState;
+  /** When the state began, ISO 8601. */
+  since: string;
+  /** When the heartbeat was written, ISO 8601. */
+  at: string;
+}
+
+/** The engine writes the heartbeat at each lease renewal and state change. It expires after three renewal intervals. */
+export const HEARTBEAT_TTL_RENEWALS = 3;

@@ -1,4 +1,4 @@
-import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/edits';
+import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/commands';
 import type { EngineResponse, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Connection } from '../connection/connection.js';

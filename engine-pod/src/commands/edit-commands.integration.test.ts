@@ -1,5 +1,4 @@
-import type { MessageKey } from '@gwk/core/protocol/edits';
-import type { CommandName } from '@gwk/core/protocol/commands';
+import type { MessageKey, CommandName } from '@gwk/core/protocol/commands';
 import { Stage } from '@gwk/test/support/engine/stage';
 import { until } from '@gwk/test/support/engine/engine-process';
 

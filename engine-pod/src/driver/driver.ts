@@ -4,10 +4,10 @@ import type {
   OpenPairing,
   MediaUploadResponse,
   SessionEntry,
+  SentMenu,
 } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { Logger } from '@gwk/core/log';
 import type { Presence } from '@gwk/core/resources/live';
 import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';

@@ -1,5 +1,4 @@
-import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/heartbeat';
-import { ENGINE_GROUP } from '@gwk/core/protocol/redis-keys';
+import { HEARTBEAT_TTL_RENEWALS, type Heartbeat, ENGINE_GROUP } from '@gwk/core/protocol/redis-keys';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { CommandReader, type CommandReaderOptions } from './command-reader.js';
 import type { RedisAddress } from './connection.js';

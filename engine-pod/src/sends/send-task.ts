@@ -1,6 +1,5 @@
 import { failpoint } from '@gwk/core/failpoints';
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
+import type { SentMenu, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { SentFields } from '@gwk/core/resources/message';
 import type { FailureCode } from '@gwk/core/states';
 import { backoffDelay } from '@gwk/core/async/backoff';

@@ -1,7 +1,6 @@
-import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { RedisKeys, type Heartbeat } from '@gwk/core/protocol/redis-keys';
 import { encodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
 import type { StateChange } from '@gwk/core/protocol/engine';
-import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import { RedisConnection, type RedisAddress } from '@gwk/engine-pod/redis/connection';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 import { toRedisAddress } from './addresses.js';

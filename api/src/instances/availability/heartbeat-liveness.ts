@@ -1,5 +1,4 @@
-import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
-import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { Heartbeat, RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../../platform/redis.js';
 import type { Liveness, LivenessSource } from './liveness-source.js';
 

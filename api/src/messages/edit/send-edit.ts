@@ -1,4 +1,4 @@
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import { Problem } from '@gwk/core/problems';
 import { toMessageSubject, type MessageSubject } from '../../events/emit.js';
 import type { Message } from '../../generated/prisma/client.js';

@@ -7,7 +7,7 @@ import {
   type AuthenticationCreds,
   type proto,
 } from '@whiskeysockets/baileys';
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import {

@@ -1,7 +1,6 @@
 import { buildPollMenu, renderMenu } from '@gwk/core/menus/menu-text';
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
-import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import type { SentMenu, ClaimedMessage } from '@gwk/core/protocol/engine';
+import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode } from '@gwk/core/states';
 import { SendFailure, type EncodedMessage } from '../driver.js';

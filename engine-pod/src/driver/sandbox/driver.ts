@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Clock } from '@gwk/core/clock';

@@ -1,5 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { BuiltMessage } from './built-message.js';
 
 const EDIT = 14;

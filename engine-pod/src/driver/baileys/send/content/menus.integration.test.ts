@@ -1,4 +1,4 @@
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { SentMenu } from '@gwk/core/protocol/engine';
 import type { InteractiveContent } from '@gwk/core/resources/content';
 import { INTERACTIVE_MODES, type InteractiveMode } from '@gwk/core/states';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';

@@ -1,5 +1,5 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
-import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { SentMenu } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
 
