@@ -6,6 +6,7 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from '../../driver.js';
 import type { MediaHosts } from '../patches/media-hosts.js';
 import type { UploadedFile } from './content/renderer.js';
+import { askNetwork } from './recipients.js';
 
 const UPLOAD_MS = 120_000;
 
@@ -19,7 +20,7 @@ export async function uploadFile(
   { readFile }: Pick<DriverContext, 'readFile'>,
   { message, content }: { message: ClaimedMessage; content: OutboundContent },
 ): Promise<UploadedFile> {
-  // Only these types have a finished file.
+  // Every type of message with a finished file is a type of Baileys' media too.
   const mediaType = content.type as MediaType;
   const encrypted = await readFile(message.message_id, (stream) =>
     encryptedStream({ stream }, mediaType),
@@ -29,29 +30,14 @@ export async function uploadFile(
   try {
     if (Buffer.from(encrypted.fileSha256).toString('hex') !== content.finished!.sha256) throw unavailable();
     const { mediaKey, fileSha256, fileEncSha256, fileLength } = encrypted;
-    const put = await putFile(hosts, encrypted.encFilePath, { mediaType, fileEncSha256 });
+    const fileEncSha256B64 = Buffer.from(fileEncSha256).toString('base64');
+    const { mediaUrl: url, directPath } = await askNetwork(() =>
+      hosts.upload(encrypted.encFilePath, { mediaType, fileEncSha256B64, timeoutMs: UPLOAD_MS }),
+    );
     const mediaKeyTimestamp = Math.floor(Date.now() / 1_000);
-    return { ...put, mediaKey, fileSha256, fileEncSha256, fileLength, mediaKeyTimestamp };
+    return { url, directPath, mediaKey, fileSha256, fileEncSha256, fileLength, mediaKeyTimestamp };
   } finally {
     await unlink(encrypted.encFilePath).catch(() => undefined);
-  }
-}
-
-async function putFile(
-  hosts: MediaHosts,
-  path: string,
-  { mediaType, fileEncSha256 }: { mediaType: MediaType; fileEncSha256: Uint8Array },
-): Promise<Pick<UploadedFile, 'url' | 'directPath'>> {
-  const fileEncSha256B64 = Buffer.from(fileEncSha256).toString('base64');
-  try {
-    const { mediaUrl, directPath } = await hosts.upload(path, {
-      mediaType,
-      fileEncSha256B64,
-      timeoutMs: UPLOAD_MS,
-    });
-    return { url: mediaUrl, directPath };
-  } catch {
-    throw SendFailure.notWritten();
   }
 }
 
