@@ -159,7 +159,7 @@ describe('sending (engine: session/signal-transactions.ts, send/)', () => {
   });
 });
 
-describe('group keys (engine: patches/distributed-keys.ts)', () => {
+describe('group keys (engine: patches/conversation-transactions.ts)', () => {
   it('records who has the key before the network accepts the message that carries it', async () => {
     const { other, owner, auth } = await another(straight);
     const group = await running.client.group('Keys', [owner, ana]);

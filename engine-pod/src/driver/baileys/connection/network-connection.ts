@@ -11,7 +11,6 @@ import type { OpenPairing } from '@gwk/core/protocol/engine';
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Disconnect, ConnectionEvent } from '../../driver.js';
 import { saveCredentials } from '../session/credentials.js';
-import { createSendingKeyStore } from '../patches/distributed-keys.js';
 import type { SessionStore } from '../session/store.js';
 import { ReceivePipeline, type ReceivePipelineOptions } from '../receive/pipeline.js';
 import { createSignalRepository } from '../session/signal-repository.js';
@@ -217,7 +216,7 @@ function openSocket(
     ...pipeline.socketConfig,
     ...(timings?.connectTimeoutMs !== undefined && { connectTimeoutMs: timings.connectTimeoutMs }),
     ...(url !== undefined && { waWebSocketUrl: url }),
-    auth: { creds, keys: createSendingKeyStore(store) },
+    auth: { creds, keys: { get: (type, ids) => store.get(type, ids), set: (data) => store.write(data) } },
     cachedGroupMetadata: async (jid) => groups.get(jid),
     retryRequestDelayMs: 0,
     // Baileys' cache mixes received messages with sent ones and would resend both, other people's words as ours.

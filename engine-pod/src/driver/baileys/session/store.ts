@@ -27,7 +27,7 @@ const BASE64_RATIO = 4 / 3;
  *       ▼
  *     signal-transactions.ts   all changes of one step, under a KeyedLock
  *       │
- *       │    credentials.ts, patches/distributed-keys.ts, receive/ (journal, message secrets, missing messages)
+ *       │    credentials.ts, patches/conversation-transactions.ts, receive/ (journal, message secrets, missing messages)
  *       ▼    ▼
  *     store.ts ─▶ codec.ts     values to bytes
  *       ├─▶ cache.ts           values read or written recently
