@@ -18,14 +18,6 @@ const MAX_STEPS = 6_200;
 const FREE_STEPS = 100;
 const STEP_LIMIT = { perKey: 10_000, total: 50_000, windowMs: 60_000 };
 
-/** The message needs more steps than its sender may use now. */
-class DecryptionBudgetExceeded extends Error {
-  override name = 'DecryptionBudgetExceeded';
-  constructor() {
-    super('too far ahead of the last decrypted message');
-  }
-}
-
 /**
  * Limits the key derivations for messages that may be undecryptable, because senders choose how many keys a message
  * skips: 200 bytes of garbage blocked an engine for seconds. Failed and far-ahead derivations count per sender and
@@ -43,11 +35,12 @@ export class DecryptionBudget {
 
   /**
    * Call before deriving.
-   * @throws DecryptionBudgetExceeded
+   * @throws when the message needs more steps than its sender may use now
    */
   spend(sender: string, message: object, steps: number): void {
     const spent = (this.#spent.get(message) ?? 0) + steps;
-    if (spent > (this.#limiter.has(sender) ? MAX_STEPS : FREE_STEPS)) throw new DecryptionBudgetExceeded();
+    if (spent > (this.#limiter.has(sender) ? MAX_STEPS : FREE_STEPS))
+      throw new Error('too far ahead of the last decrypted message');
     this.#spent.set(message, spent);
     // Far-ahead steps count even if decryption succeeds, because the sender chose them.
     if (steps > FREE_STEPS) this.#limiter.take(sender, steps);

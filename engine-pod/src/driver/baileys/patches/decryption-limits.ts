@@ -24,23 +24,16 @@ const KEY_BYTES = 33;
 /** Beyond it libsignal refuses on its own, before it derives anything. */
 const MAX_SKIPPED = 2_000;
 
-interface RatchetPosition {
-  ephemeralKey: Buffer;
-  counter: number;
-  previousCounter: number;
-}
-
 /**
  * Parses the position that a message states in the clear. Null when it states none; libsignal then refuses it
  * cheaply.
  */
-function parseRatchetPosition(data: Buffer): RatchetPosition | null {
+function parseRatchetPosition(data: Buffer) {
   try {
-    const position = protobufs.WhisperMessage.decode(data.subarray(VERSION_BYTES, -CODE_BYTES));
-    const { ephemeralKey } = position;
-    return ephemeralKey?.length === KEY_BYTES
-      ? { ephemeralKey, counter: position.counter, previousCounter: position.previousCounter }
-      : null;
+    const { ephemeralKey, counter, previousCounter } = protobufs.WhisperMessage.decode(
+      data.subarray(VERSION_BYTES, -CODE_BYTES),
+    );
+    return ephemeralKey?.length === KEY_BYTES ? { ephemeralKey, counter, previousCounter } : null;
   } catch {
     return null;
   }
