@@ -5,7 +5,7 @@ import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, JournalEntry } from './journal.js';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
-import { getConversationKey } from './queue/conversation.js';
+import { getConversationKey } from './queue/ordered-intake.js';
 import {
   buildEnvelope,
   decodeEnvelope,

@@ -62,19 +62,13 @@ export function unwrapMessage(message: proto.IMessage): proto.IMessage {
 }
 
 /** Decodes a message from another device of the same account to this one. Null for all other messages. */
-export function decodePeerMessage(
-  { attrs, plaintext }: Pick<JournalEntry, 'attrs' | 'plaintext'>,
-  own: OwnIds,
-) {
+export function decodePeerMessage({ attrs, plaintext }: JournalEntry, own: OwnIds): proto.IMessage | null {
   if (attrs['category'] !== 'peer') return null;
   const from = normaliseJid(attrs['from']);
   return from === own.jid || from === own.lid ? decodeMessage(plaintext) : {};
 }
 
-export function decodeEnvelope(
-  { attrs, plaintext }: Pick<JournalEntry, 'attrs' | 'plaintext'>,
-  own: OwnIds,
-): Envelope | null {
+export function decodeEnvelope({ attrs, plaintext }: JournalEntry, own: OwnIds): Envelope | null {
   return buildEnvelope(attrs, decodeMessage(plaintext), own);
 }
 

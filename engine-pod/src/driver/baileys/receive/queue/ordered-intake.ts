@@ -1,9 +1,14 @@
-import { NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import {
+  isPnUser,
+  jidNormalizedUser,
+  NACK_REASONS,
+  type BinaryNode,
+  type WASocket,
+} from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import { getRawSocket, interceptEvent, type RawSocket } from '../../patches/socket-internals.js';
 import { decryptAhead } from '../decrypt/read-ahead.js';
 import type { UndecryptableMessages } from '../decrypt/undecryptable.js';
-import { getConversationKey } from './conversation.js';
 import { FairQueue } from './fair-queue.js';
 
 /** Far more than an app can make of text, thumbnails and contact cards. */
@@ -47,6 +52,17 @@ export function attachOrderedIntake(
       process: () => process().finally(handled),
     });
   });
+}
+
+/**
+ * The key of the conversation whose messages must stay in order. It is the same for both sides and for both ids of
+ * the contact: the LID, where the network states it.
+ */
+export function getConversationKey(attrs: Record<string, string>): string {
+  const { from, sender_lid, recipient, recipient_lid, peer_recipient_lid } = attrs;
+  const [name, lid] =
+    recipient === undefined ? [from, sender_lid] : [recipient, peer_recipient_lid ?? recipient_lid];
+  return jidNormalizedUser(isPnUser(name) ? (lid ?? name) : name);
 }
 
 /** Pauses the socket while too many bytes wait. */
