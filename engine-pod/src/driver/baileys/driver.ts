@@ -26,6 +26,7 @@ import { storeReceivedFile } from './receive/media/received-file.js';
 import { storeReceipts } from './receive/screen/receipts.js';
 import type { RequestedMessage } from './receive/screen/retry-requests.js';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
+import { withTimeout } from '@gwk/core/async/timeout';
 import { MessageSecrets } from './receive/normalise/message-secrets.js';
 import { MissingMessages } from './receive/missing/missing-messages.js';
 import { buildMessage } from './send/build.js';
@@ -284,14 +285,13 @@ export class BaileysDriver implements Driver {
 
   /** Connects only to log out. */
   #reconnect(): Promise<NetworkConnection> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('connection timed out')), LOGOUT_MS);
-      this.connect((event) => {
-        if (event.kind !== 'opened' && event.kind !== 'closed') return;
-        clearTimeout(timer);
-        if (event.kind === 'opened') resolve(this.#connection!);
-        else reject(new Error('connection ended'));
-      }, null);
+    const { promise, resolve, reject } = Promise.withResolvers<NetworkConnection>();
+    this.connect((event) => {
+      if (event.kind === 'opened') resolve(this.#connection!);
+      if (event.kind === 'closed') reject(new Error('connection ended'));
+    }, null);
+    return withTimeout(promise, LOGOUT_MS, () => {
+      throw new Error('connection timed out');
     });
   }
 
