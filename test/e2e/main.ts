@@ -1,5 +1,6 @@
 import { E2eStage } from './stage.js';
-import { people, SCENARIOS, type Context } from './scenarios.js';
+import { SCENARIOS } from './scenarios.js';
+import { people, type Context } from './steps.js';
 import { whyNoNodes } from '../support/kubernetes/nodes/programs.js';
 import { until } from '../support/wait.js';
 

@@ -1,10 +1,9 @@
-import { PassThrough } from 'node:stream';
 import { newUuid } from '@gwk/core/ids';
-import { createLogger } from '@gwk/core/log';
 import { dayThatLasts } from '@gwk/test/support/servers/midnight';
+import { createLogReader } from '@gwk/test/support/log-reader';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import type { Database } from '../database/database.js';
-import { partitionsJob, planPartitions, type DaysKept, type PartitionTimes } from './partitions.js';
+import { partitionsJob, type DaysKept, type PartitionTimes } from './partitions.js';
 import type { Job } from '../platform/job.js';
 
 const DAY = 86_400_000;
@@ -22,40 +21,11 @@ const HURRIED: Partial<PartitionTimes> = {
 const NO_LIMIT = { timeout: 600_000 };
 const jobWith = (deps: JobWorld['deps'], times = UNHURRIED): Job => partitionsJob(deps, options, { times });
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
-/** A logger, and the lines logged so far. */
-const createLogReader = () => {
-  const lines = new PassThrough();
-  const log = createLogger('job', 'warn', lines);
-  const all: { msg: string; step: string; table: string; err: { message: string } }[] = [];
-  const readLines = () => {
-    const text = (lines.read() as Buffer | null)?.toString() ?? '';
-    all.push(
-      ...text
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as (typeof all)[number]),
-    );
-    return all;
-  };
-  return { log, readLines };
-};
 type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 /** The same object with one function replaced. */
 const withReplaced = <T extends object>(target: T, name: string, by: unknown): T =>
   new Proxy(target, { get: (object, key) => (key === name ? by : (Reflect.get(object, key) as unknown)) });
 const toDay = (date: Date): string => date.toISOString().slice(0, 10);
-
-test('plans partitions from yesterday to a week ahead, and keeps them for the days of each table', () => {
-  const plans = planPartitions(new Date('2026-03-01T00:30:00Z'), options);
-  expect(plans.map(({ parent, keepFrom }) => [parent, keepFrom])).toEqual([
-    ['messages', '2025-12-01'],
-    ['events', '2025-12-31'],
-    ['webhook_deliveries', '2026-02-28'],
-  ]);
-  for (const { days } of plans) {
-    expect(days).toEqual([28, 1, 2, 3, 4, 5, 6, 7, 8].map((day) => `2026-${day === 28 ? '02' : '03'}-${String(day).padStart(2, '0')}`)); // prettier-ignore
-  }
-});
 
 await dayThatLasts();
 

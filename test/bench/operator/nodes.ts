@@ -10,7 +10,7 @@ import {
   seconds,
   timesToReady,
   type Context,
-} from '../../e2e/scenarios.js';
+} from '../../e2e/steps.js';
 import { whyNoNodes } from '../../support/kubernetes/nodes/programs.js';
 
 /**
