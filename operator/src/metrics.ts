@@ -7,26 +7,19 @@ import type { Controller } from './controller/controller.js';
 
 const PHASES: Pod['phase'][] = ['absent', 'starting', 'running', 'ending', 'ended', 'unknown'];
 
-export interface MetricsSources {
-  cluster: Cluster;
-  controller: Controller;
-  /** Number of manifests or resources that the operator ignores because they are invalid. */
-  invalidManifests: () => number;
-}
-
 /** Registers a gauge that `read` computes at each scrape. */
 export function addGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
   new Gauge({ ...withCollect(metric, read), registers: [registry] });
 }
 
 /** Registers the operator's metrics. Gauges are computed at each scrape, so they cost nothing between scrapes. */
-export function createOperatorMetrics({ cluster, controller, invalidManifests }: MetricsSources): Registry {
+export function createOperatorMetrics(cluster: Cluster, controller: Controller): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   addGauge(registry, OPERATOR_METRICS.instances, () => cluster.keys().length);
   addGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
   addGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.apiUnresponsiveMs / 1000);
-  addGauge(registry, OPERATOR_METRICS.invalidManifests, invalidManifests);
+  addGauge(registry, OPERATOR_METRICS.invalidManifests, () => cluster.countInvalid());
   addGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
   upgrades(controller, registry);
   podsByPhase(cluster, registry);
@@ -50,7 +43,7 @@ function podsByPhase(cluster: Cluster, registry: Registry): void {
   const counted = () => {
     const counts = new Map<string, number>(PHASES.map((phase) => [phase, 0]));
     for (const key of cluster.keys()) {
-      const { phase } = cluster.pod(key);
+      const { phase } = cluster.pods.find(key);
       counts.set(phase, counts.get(phase)! + 1);
     }
     return Object.fromEntries(counts);

@@ -41,7 +41,7 @@ export async function startOnKubernetes(
     identity: `${hostname()}_${randomBytes(4).toString('hex')}`,
     ...(options.leaderTimes && { times: options.leaderTimes }),
   });
-  const metrics = createOperatorMetrics({ cluster, controller, invalidManifests: () => cluster.unreadable });
+  const metrics = createOperatorMetrics(cluster, controller);
   calls.register(metrics, { cluster, leader });
   let work: 'none' | 'starting' | 'started' = 'none';
   const ready = () => {

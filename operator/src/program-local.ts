@@ -29,11 +29,7 @@ export async function startOnOneMachine(
 ): Promise<RunningOperator> {
   const cluster = localCluster(config, options, log);
   const { controller, close } = createController(cluster, config, options, log);
-  const metrics = createOperatorMetrics({
-    cluster,
-    controller,
-    invalidManifests: () => cluster.sync.faults.size,
-  });
+  const metrics = createOperatorMetrics(cluster, controller);
   let loaded = false;
   const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checkApi(controller) });
   const desiredState = createDesiredStateHandler(cluster.store, {

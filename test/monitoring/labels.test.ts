@@ -7,7 +7,9 @@ import { METRICS } from '@gwk/core/metrics/page';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
 import { classifyDisconnect } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
 import { EngineMetrics } from '@gwk/engine-pod/metrics';
-import { createOperatorMetrics, type MetricsSources } from '@gwk/operator/metrics';
+import type { Cluster } from '@gwk/operator/cluster/cluster';
+import type { Controller } from '@gwk/operator/controller/controller';
+import { createOperatorMetrics } from '@gwk/operator/metrics';
 import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
 import { Exposition } from '../support/exposition.js';
 import { readRules } from './rules.js';
@@ -55,18 +57,14 @@ async function exportWorkerAndApi(): Promise<string> {
 }
 
 async function exportOperator(): Promise<string> {
-  const cluster = { keys: () => [] };
+  const cluster = { keys: () => [], countInvalid: () => 0 };
   const controller = {
     queue: { depth: 0 },
     rollout: { moving: 0, waiting: 0 },
     leaseTimeoutMs: 0,
     crashLoops: 0,
   };
-  return createOperatorMetrics({
-    cluster,
-    controller,
-    invalidManifests: () => 0,
-  } as unknown as MetricsSources).metrics();
+  return createOperatorMetrics(cluster as unknown as Cluster, controller as unknown as Controller).metrics();
 }
 
 async function exportEngine(): Promise<string> {

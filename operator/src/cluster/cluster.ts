@@ -9,6 +9,7 @@ import type { PairingView } from '@gwk/core/resources/pairing-request';
  * was created: a resource that was deleted and created again under the same name is a different one.
  */
 export interface Cluster {
+  readonly pods: PodStore;
   /** Resolves when everything has been listed. Calls `onChange` with the keys of changed resources and pods. */
   start(onChange: (key: string) => void): Promise<void>;
   /** Stops every pod that cannot outlive this process, and waits for them. */
@@ -18,26 +19,11 @@ export interface Cluster {
   /** Keys of all resources, and of pods whose resource was deleted. */
   keys(): string[];
   resource(key: string): InstanceResource | undefined;
-  pod(key: string): Pod;
 
   /** Does nothing if the resource of that uid no longer exists. */
   setStatus(target: Target, status: InstanceResourceStatus): Promise<void>;
   setFinalizers(target: Target, finalizers: string[]): Promise<void>;
   deleteResource(target: Target): Promise<void>;
-
-  /** Template of the engine of a resource; null if the cluster does not know its profile. */
-  templateFor(resource: InstanceResource): PodTemplate | null;
-  /** A name that no engine ever had, so that a lease under it belongs to this engine only. */
-  newPodName(target: Target, instanceId: string): string;
-  /** @throws PodExists if the instance or the key still has a pod */
-  createPod(plan: PodPlan): Promise<void>;
-  /** Asks a pod to end. Forgets a pod that has ended, which frees its key and instance. Idempotent. */
-  deletePod(name: string): Promise<void>;
-  /**
-   * Deletes a pod on an unreachable node. Call it only after its lease has ended and was taken from it: the pod may
-   * still run, but the API refuses all its calls.
-   */
-  forceDeletePod(name: string): Promise<void>;
 
   /** Publishes the state of a pairing to users allowed to see it. Null removes it. Idempotent. */
   publishPairing(target: Target, view: PairingView | null): Promise<void>;
@@ -46,6 +32,26 @@ export interface Cluster {
   recordEvent(target: Target, event: InstanceEvent): void;
   /** Readiness checks by name; null means healthy. */
   checks(): Record<string, string | null>;
+  /** Number of manifests or resources that the operator ignores because they are invalid. */
+  countInvalid(): number;
+}
+
+/** The pods of engines. */
+export interface PodStore {
+  find(key: string): Pod;
+  /** Template of the engine of a resource; null if its profile is unknown. */
+  templateFor(resource: InstanceResource): PodTemplate | null;
+  /** A name that no engine ever had, so that a lease under it belongs to this engine only. */
+  newName(target: Target, instanceId: string): string;
+  /** @throws PodExists if the instance or the key still has a pod */
+  create(plan: PodPlan): Promise<void>;
+  /** Asks a pod to end. Forgets a pod that has ended, which frees its key and instance. Idempotent. */
+  delete(name: string): Promise<void>;
+  /**
+   * Deletes a pod on an unreachable node. Call it only after its lease has ended and was taken from it: the pod may
+   * still run, but the API refuses all its calls.
+   */
+  forceDelete(name: string): Promise<void>;
 }
 
 export interface Target {

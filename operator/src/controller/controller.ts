@@ -130,11 +130,11 @@ export class Controller {
 
   /** Optional: otherwise the next operator reports the exit a little later. */
   async #reportFinalExit(key: string): Promise<void> {
-    const pod = this.#cluster.pod(key);
+    const pod = this.#cluster.pods.find(key);
     if (pod.phase !== 'ended') return;
     try {
       await this.#api.engineEnded(pod.instanceId, pod.name, FINAL_REPORT_MS);
-      await this.#cluster.deletePod(pod.name);
+      await this.#cluster.pods.delete(pod.name);
     } catch (error) {
       this.#log.info({ pod: pod.name, err: error }, 'engine exit not reported; the next operator reports it');
     }
@@ -233,7 +233,7 @@ export class Controller {
     const { behind, ...projection } = await this.#project(key, resource);
     if (projection.kind === 'rejected') this.#rejected.add(key);
     else this.#rejected.delete(key);
-    const pod = this.#cluster.pod(key);
+    const pod = this.#cluster.pods.find(key);
     const uid = resource?.metadata.uid ?? (pod.phase === 'absent' ? '' : pod.uid);
     // Read it again, because the call to the API took time.
     const present = this.#cluster.resource(key) ?? null;
@@ -241,7 +241,7 @@ export class Controller {
       now: Date.now(),
       resource: present,
       pod,
-      template: present && this.#cluster.templateFor(present),
+      template: present && this.#cluster.pods.templateFor(present),
       mayUpgrade: false,
       projection,
       history: this.#histories.get(uid) ?? NO_HISTORY,
@@ -310,10 +310,10 @@ export class Controller {
       case 'create-pod':
         return this.#createPod(target, action);
       case 'delete-pod':
-        return this.#cluster.deletePod(action.name);
+        return this.#cluster.pods.delete(action.name);
       case 'force-delete-pod':
         this.#log.warn({ pod: action.name, instance: key }, 'force-deleting the pod of a lost node');
-        return this.#cluster.forceDeletePod(action.name);
+        return this.#cluster.pods.forceDelete(action.name);
       case 'report-ended':
         return this.#reportEnded(action, observed);
       case 'remove-row':
@@ -325,10 +325,10 @@ export class Controller {
 
   async #createPod(target: Target, action: Extract<Action, { do: 'create-pod' }>): Promise<void> {
     const { instanceId, template } = action;
-    const name = this.#cluster.newPodName(target, instanceId);
+    const name = this.#cluster.pods.newName(target, instanceId);
     const token = await this.#api.issueToken(instanceId, name);
-    await this.#cluster
-      .createPod({ ...target, name, instanceId, template, token })
+    await this.#cluster.pods
+      .create({ ...target, name, instanceId, template, token })
       .catch((error: unknown) => this.#recordNotCreated(target, error));
     this.#cluster.recordEvent(target, {
       type: 'Normal',

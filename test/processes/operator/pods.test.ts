@@ -51,7 +51,7 @@ function plan(pods: Pods, special: Partial<PodPlan> = {}): PodPlan {
   return {
     key: KEY,
     uid: 'uid-1',
-    name: pods.newName(special.instanceId ?? INSTANCE),
+    name: pods.newName({ key: KEY, uid: 'uid-1' }, special.instanceId ?? INSTANCE),
     instanceId: INSTANCE,
     token: 'secret-token',
     template: { profile: 'default', logLevel: null, revision: '' },
@@ -62,7 +62,7 @@ function plan(pods: Pods, special: Partial<PodPlan> = {}): PodPlan {
 const behaviour = (special: object): Record<string, string> => ({
   FAKE_ENGINE_BEHAVIOUR: JSON.stringify(special),
 });
-const phase = (pods: Pods, key = KEY) => pods.of(key).phase;
+const phase = (pods: Pods, key = KEY) => pods.find(key).phase;
 const hasEnded = (pods: Pods, key = KEY) =>
   until(() => phase(pods, key) === 'ended', { what: `${key} has ended` });
 const runs = (pods: Pods, key = KEY) => until(() => phase(pods, key) === 'running', { what: `${key} runs` });
@@ -76,12 +76,12 @@ test('starts, runs, stops and forgets a pod', async () => {
   const pods = await podsWith();
   const one = plan(pods);
   await pods.create(one);
-  expect(pods.of(KEY)).toMatchObject({ phase: 'starting', name: one.name, uid: 'uid-1', version: '9.9.9' });
+  expect(pods.find(KEY)).toMatchObject({ phase: 'starting', name: one.name, uid: 'uid-1', version: '9.9.9' });
   await runs(pods);
   await pods.delete(one.name);
   expect(phase(pods)).toBe('ending');
   await hasEnded(pods);
-  expect(pods.of(KEY)).toMatchObject({ requested: true, how: 'exit code 0' });
+  expect(pods.find(KEY)).toMatchObject({ requested: true, how: 'exit code 0' });
   expect(records()).toHaveLength(1);
   await pods.delete(one.name);
   expect(phase(pods)).toBe('absent');
@@ -133,7 +133,7 @@ test('kills an engine that does not exit within the grace period', async () => {
   await pods.delete(one.name);
   await hasEnded(pods);
   expect(Date.now() - began).toBeGreaterThanOrEqual(380);
-  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: true });
+  expect(pods.find(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: true });
 });
 
 test('describes an exit with the last error', async () => {
@@ -141,7 +141,7 @@ test('describes an exit with the last error', async () => {
   const pods = await podsWith(behaviour({ exitCode: 3, print: line }));
   await pods.create(plan(pods));
   await hasEnded(pods);
-  expect(pods.of(KEY)).toMatchObject({ requested: false, how: 'exit code 3: the token is refused' });
+  expect(pods.find(KEY)).toMatchObject({ requested: false, how: 'exit code 3: the token is refused' });
 });
 
 test('passes log lines of an engine through, and wraps other output', async () => {
@@ -152,7 +152,7 @@ test('passes log lines of an engine through, and wraps other output', async () =
   expect(logs.map((line) => JSON.parse(line) as { line?: string })).toContainEqual(
     expect.objectContaining({ level: 'warn', line: 'Segmentation fault' }),
   );
-  expect((pods.of(KEY) as EndedPod).how).toBe('exit code 1: Segmentation fault');
+  expect((pods.find(KEY) as EndedPod).how).toBe('exit code 1: Segmentation fault');
 });
 
 test('reports a program that cannot start as ended', async () => {
@@ -162,7 +162,7 @@ test('reports a program that cannot start as ended', async () => {
   );
   await pods.create(plan(pods));
   await hasEnded(pods);
-  expect((pods.of(KEY) as EndedPod).how).toContain('could not start');
+  expect((pods.find(KEY) as EndedPod).how).toContain('could not start');
 });
 
 describe('the mutex', () => {
@@ -221,7 +221,7 @@ test('limits concurrent starts, and never starts a pod stopped before its turn',
   for (const each of [one, two, three]) await pods.create(each);
   await pods.delete(two.name);
   await hasEnded(pods, two.key);
-  expect(pods.of(two.key)).toMatchObject({ how: 'it was stopped before it started' });
+  expect(pods.find(two.key)).toMatchObject({ how: 'it was stopped before it started' });
   await until(() => begun().length > 0, { what: 'the first has begun' });
   expect([one, three].map(({ key }) => phase(pods, key))).toEqual(['starting', 'starting']);
   expect(begun()).toEqual([one.name]);
@@ -278,7 +278,7 @@ describe('after a killed operator', () => {
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('exit', resolve));
     const pods = await podsWith();
-    expect(pods.of(KEY)).toMatchObject({ phase: 'ended', requested: true, how: 'its operator exited' });
+    expect(pods.find(KEY)).toMatchObject({ phase: 'ended', requested: true, how: 'its operator exited' });
   });
 
   test('keeps the slot of an engine that is still stopping', async () => {
@@ -342,7 +342,7 @@ test('records a pod, finds its process by name, and removes the record with the 
   expect(await isAlive(2 ** 22 + 1, one.name)).toBe(false);
   process.kill(pid, 'SIGKILL');
   await hasEnded(pods);
-  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: false });
+  expect(pods.find(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: false });
   await pods.delete(one.name);
   expect(existsSync(join(folder.path, 'pods', `${one.name}.json`))).toBe(false);
 });

@@ -60,26 +60,29 @@ export class World {
     stop: () => Promise.resolve(),
     keys: () => [...new Set([...this.#resources.keys(), ...this.#pods.keys()])],
     resource: (key) => this.#resources.get(key),
-    pod: (key) => this.#pods.get(key) ?? { phase: 'absent' },
     // Like a watch: a write comes back and causes another reconcile.
     setStatus: ({ key }, status) => this.#put(key, { status }, 'status'),
     setFinalizers: ({ key }, finalizers) => this.#setFinalizers(key, finalizers),
     deleteResource: async ({ key }) => this.delete(key),
-    templateFor: (shown) => ({ ...readEngineChoice(shown), revision: 'r1' }),
-    newPodName: () => `ins-${++this.#made}`,
-    createPod: async (plan) => {
-      const { token, ...identity } = plan;
-      if (this.#pods.has(plan.key)) throw new PodExists(plan.name);
-      this.done.push(`${plan.name} starts`);
-      const shared = { shownAs: plan.name, node: null, version: '0.1.0', startedAt: Date.now() };
-      this.#move(plan.key, { ...identity, ...shared, phase: 'starting', waiting: null, endingSince: null });
-      setTimeout(() => this.#boot(plan.key, plan.name, token), BOOT_MS);
+    pods: {
+      find: (key) => this.#pods.get(key) ?? { phase: 'absent' },
+      templateFor: (shown) => ({ ...readEngineChoice(shown), revision: 'r1' }),
+      newName: () => `ins-${++this.#made}`,
+      create: async (plan) => {
+        const { token, ...identity } = plan;
+        if (this.#pods.has(plan.key)) throw new PodExists(plan.name);
+        this.done.push(`${plan.name} starts`);
+        const shared = { shownAs: plan.name, node: null, version: '0.1.0', startedAt: Date.now() };
+        this.#move(plan.key, { ...identity, ...shared, phase: 'starting', waiting: null, endingSince: null });
+        setTimeout(() => this.#boot(plan.key, plan.name, token), BOOT_MS);
+      },
+      delete: async (name) => this.#deletePod(name),
+      forceDelete: async (name) => this.#deletePod(name),
     },
-    deletePod: async (name) => this.#deletePod(name),
-    forceDeletePod: async (name) => this.#deletePod(name),
     publishPairing: () => Promise.resolve(),
     recordEvent: (_, line) => void this.events.push(line),
     checks: () => ({}),
+    countInvalid: () => 0,
   };
 
   apply(name: string, spec: Partial<InstanceResource['spec']> = {}): Promise<void> {
@@ -112,7 +115,7 @@ export class World {
   }
 
   pod(name: string): Pod {
-    return this.#cluster.pod(`default/${name}`);
+    return this.#cluster.pods.find(`default/${name}`);
   }
 
   facts(name: string): ReturnType<FakeInternalApi['factsOf']> {

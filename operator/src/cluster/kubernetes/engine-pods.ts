@@ -3,7 +3,16 @@ import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PodExists, type Pod, type PodPlan, type PodTemplate, type Target } from '../cluster.js';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { readEngineChoice } from '../../controller/decide.js';
+import {
+  PodExists,
+  type Pod,
+  type PodPlan,
+  type PodStore,
+  type PodTemplate,
+  type Target,
+} from '../cluster.js';
 import { isCode, KubeError, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
 import { derivePod, isNodeLost, readPod, type EnginePod, type RawNode, type RawPod } from './engine-pod.js';
 import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
@@ -32,7 +41,7 @@ export const LIST_TIMEOUT_MS = 90_000;
  * Pods of engines. The pod name is the mutex: `create` creates a pod and never changes an existing one. A pod whose
  * container ended is remembered after its object is gone, until its exit was reported.
  */
-export class EnginePods {
+export class EnginePods implements PodStore {
   readonly #options: KubernetesClusterOptions;
   readonly #core: CoreV1Api;
   readonly #pods: Informer<RawPod, EnginePod>[];
@@ -111,14 +120,15 @@ export class EnginePods {
     return [...this.#byKey.keys(), ...this.#endedWithoutObject.keys()];
   }
 
-  of(key: string): Pod {
+  find(key: string): Pod {
     const pod = this.#byKey.get(key) ?? this.#endedWithoutObject.get(key);
     if (!pod) return { phase: 'absent' };
     const lost = pod.node !== null && this.#lostNodes.has(pod.node);
     return derivePod(pod, lost);
   }
 
-  templateFor(choice: Omit<PodTemplate, 'revision'>): PodTemplate | null {
+  templateFor(resource: InstanceResource): PodTemplate | null {
+    const choice = readEngineChoice(resource);
     const revision = this.#revisions.get(choice.profile);
     return revision === undefined ? null : { ...choice, revision };
   }

@@ -6,8 +6,7 @@ import {
 } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
-import { readEngineChoice } from '../../controller/decide.js';
-import type { Cluster, Pod, PodPlan, PodTemplate, InstanceEvent, Target } from '../cluster.js';
+import type { Cluster, InstanceEvent, Target } from '../cluster.js';
 import { INSTANCES, isCode, PATCH } from '@gwk/core/kubernetes/client';
 import { EnginePods, LIST_TIMEOUT_MS, type KubernetesClusterOptions } from './engine-pods.js';
 import { FIELD_MANAGERS, parseKey } from './names.js';
@@ -69,8 +68,8 @@ export class KubernetesCluster implements Cluster {
     );
   }
 
-  /** For metrics: resources that this operator cannot read and therefore leaves as they are. */
-  get unreadable(): number {
+  /** Resources that this operator cannot read, and therefore leaves as they are. */
+  countInvalid(): number {
     return this.#unreadable.size;
   }
 
@@ -106,14 +105,6 @@ export class KubernetesCluster implements Cluster {
     return this.#findInformer(key)?.get(key);
   }
 
-  pod(key: string): Pod {
-    return this.pods.of(key);
-  }
-
-  templateFor(resource: InstanceResource): PodTemplate | null {
-    return this.pods.templateFor(readEngineChoice(resource));
-  }
-
   /** The uid in the patch prevents writes to another resource with the same name. */
   async setStatus({ key, uid }: Target, status: InstanceResourceStatus): Promise<void> {
     const target = { ...INSTANCES, ...parseKey(key), fieldManager: FIELD_MANAGERS.status, force: true };
@@ -146,22 +137,6 @@ export class KubernetesCluster implements Cluster {
   async deleteResource({ key, uid }: Target): Promise<void> {
     const target = { ...INSTANCES, ...parseKey(key), body: { preconditions: { uid } } };
     await this.#objects.deleteNamespacedCustomObject(target).catch(ignoreGone);
-  }
-
-  newPodName(target: Target): string {
-    return this.pods.newName(target);
-  }
-
-  createPod(plan: PodPlan): Promise<void> {
-    return this.pods.create(plan);
-  }
-
-  deletePod(name: string): Promise<void> {
-    return this.pods.delete(name);
-  }
-
-  forceDeletePod(name: string): Promise<void> {
-    return this.pods.forceDelete(name);
   }
 
   publishPairing(target: Target, view: PairingView | null): Promise<void> {

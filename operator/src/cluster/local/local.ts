@@ -1,10 +1,9 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import type { Logger } from '@gwk/core/log';
-import { readEngineChoice } from '../../controller/decide.js';
 import { acquireProcessLock } from '@gwk/core/process-lock';
 import { join } from 'node:path';
-import type { Cluster, Pod, PodPlan, PodTemplate, InstanceEvent, Target } from '../cluster.js';
+import type { Cluster, InstanceEvent, Target } from '../cluster.js';
 import { removeTemporaryFiles } from './disk.js';
 import type { EngineLaunch } from './engine-process.js';
 import { Pods } from './pods.js';
@@ -81,10 +80,6 @@ export class LocalCluster implements Cluster {
     return this.store.entry(key)?.resource;
   }
 
-  pod(key: string): Pod {
-    return this.pods.of(key);
-  }
-
   setStatus(target: Target, status: InstanceResourceStatus): Promise<void> {
     this.store.setStatus(target, status);
     return Promise.resolve();
@@ -96,28 +91,6 @@ export class LocalCluster implements Cluster {
 
   deleteResource(target: Target): Promise<void> {
     return this.store.deleteResource(target);
-  }
-
-  /** Ignores the profile: local engines all start the same way, from the operator's own version. */
-  templateFor(resource: InstanceResource): PodTemplate {
-    return { ...readEngineChoice(resource), revision: '' };
-  }
-
-  newPodName(_: Target, instanceId: string): string {
-    return this.pods.newName(instanceId);
-  }
-
-  createPod(plan: PodPlan): Promise<void> {
-    return this.pods.create(plan);
-  }
-
-  deletePod(name: string): Promise<void> {
-    return this.pods.delete(name);
-  }
-
-  /** All pods run on this machine, so nothing needs force. */
-  forceDeletePod(name: string): Promise<void> {
-    return this.pods.delete(name);
   }
 
   publishPairing({ key }: Target, view: PairingView | null): Promise<void> {
@@ -132,5 +105,9 @@ export class LocalCluster implements Cluster {
 
   checks(): Record<string, string | null> {
     return { folder: this.sync.unreadable };
+  }
+
+  countInvalid(): number {
+    return this.sync.faults.size;
   }
 }

@@ -1,7 +1,18 @@
 import { type Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { PodExists, type EndedPod, type LivePod, type Pod, type PodPlan } from '../cluster.js';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { readEngineChoice } from '../../controller/decide.js';
+import {
+  PodExists,
+  type EndedPod,
+  type LivePod,
+  type Pod,
+  type PodPlan,
+  type PodStore,
+  type PodTemplate,
+  type Target,
+} from '../cluster.js';
 import { launchEngine, type EngineLaunch, type EngineProcess, type PodRecord } from './engine-process.js';
 import { findProcess, isAlive } from './processes.js';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
@@ -37,13 +48,13 @@ interface Slot {
  * released after the process has exited, its exit was reported and its record was removed. A slot belongs to a key
  * and to an instance, and both must be free.
  *
- *   starting ──> running ──> ending ──> ended ──deletePod──> (no slot)
+ *   starting ──> running ──> ending ──> ended ──delete──> (no slot)
  *        └───────────┴──(by itself)───────┘
  *
  * After a crash of the operator, the records show its pods. A process that still runs is `ending` until it exits,
  * because its input has closed. The others are `ended`.
  */
-export class Pods {
+export class Pods implements PodStore {
   readonly #options: PodsOptions;
   readonly #records: JsonFolder<PodRecord>;
   readonly #log: Logger;
@@ -82,12 +93,17 @@ export class Pods {
     return [...this.#slots.values()].map(({ record }) => record.key);
   }
 
-  of(key: string): Pod {
+  find(key: string): Pod {
     const slot = [...this.#slots.values()].find(({ record }) => record.key === key);
     return slot ? buildPod(slot) : { phase: 'absent' };
   }
 
-  newName(instanceId: string): string {
+  /** Ignores the profile: local engines all start the same way, from the operator's own version. */
+  templateFor(resource: InstanceResource): PodTemplate {
+    return { ...readEngineChoice(resource), revision: '' };
+  }
+
+  newName(_: Target, instanceId: string): string {
     return `ins-${instanceId.replaceAll('-', '')}-${randomBytes(5).toString('hex')}`;
   }
 
@@ -118,6 +134,11 @@ export class Pods {
     await this.#records.remove(slot.record);
     this.#slots.delete(name);
     this.#changed(slot.record.key);
+  }
+
+  /** All pods run on this machine, so nothing needs force. */
+  forceDelete(name: string): Promise<void> {
+    return this.delete(name);
   }
 
   /** Stops all pods and waits for them. */
