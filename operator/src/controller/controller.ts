@@ -16,7 +16,6 @@ import { PairingRequestController } from '../pairing/pairing-request-controller.
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
 import { describeProgress, isConnected, Rollout } from './rollout.js';
-import { ResyncSchedule } from './resync.js';
 import { buildStatus, listStatusEvents } from './status.js';
 
 export interface ControllerOptions {
@@ -37,8 +36,12 @@ export interface ControllerOptions {
 const OBSERVE_MS = 700;
 /** Used while engines are starting, so that users see the first state early. */
 const OBSERVE_STARTING_MS = 250;
-/** Every instance is reconciled once in this period, with or without an event. */
-const RESYNC_MS = 300_000;
+/**
+ * Every instance is reconciled once in 300 s, with or without an event. Each second reconciles a part of them, so that
+ * a change never waits behind thousands of keys.
+ */
+const RESYNC_STEPS = 300;
+const RESYNC_STEP_MS = 1000;
 /** Instances reconciled at the same time. */
 const CONCURRENCY = 16;
 const FINAL_REPORT_MS = 2000;
@@ -141,10 +144,12 @@ export class Controller {
   }
 
   #startResync(): void {
-    const schedule = new ResyncSchedule(RESYNC_MS, () => this.#startResyncRound());
-    const step = (): void => schedule.due(performance.now()).forEach((key) => this.#resync(key));
-    step();
-    this.#resyncTimer = setInterval(step, schedule.stepMs);
+    let [step, keys]: [number, string[]] = [0, []];
+    this.#resyncTimer = setInterval(() => {
+      if (step === 0) keys = this.#startResyncRound();
+      for (let at = step; at < keys.length; at += RESYNC_STEPS) this.#resync(keys[at]!);
+      step = (step + 1) % RESYNC_STEPS;
+    }, RESYNC_STEP_MS);
   }
 
   #startResyncRound(): string[] {
