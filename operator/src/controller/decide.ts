@@ -47,9 +47,9 @@ export type EngineReason =
   | 'EngineAbsent'
   | 'EngineRunning';
 
-/** The resource exists. RESOURCE_CHECKS and later checks run only then. */
+/** The resource exists. */
 type WithResource = Observed & { resource: InstanceResource };
-/** The API has a row for the resource. ENGINE_CHECKS run only then. */
+/** The API has a row for the resource. */
 type WithRow = WithResource & { known: KnownInstance };
 
 /** Safety margin after the end of a lease, because clocks differ. */
@@ -65,43 +65,35 @@ const MIN_RECHECK_MS = 1000;
  */
 export function decide(observed: Observed): Decision {
   const { resource, projection } = observed;
-  const early = first(POD_CHECKS, observed);
+  const early = podEnded(observed) ?? podEnding(observed) ?? nodeUnreachable(observed);
   if (early) return early;
   if (!resource) return because('ResourceDeleted', 'The resource was deleted', stop(observed.pod));
   const present = { ...observed, resource };
-  const refused = first(RESOURCE_CHECKS, present);
+  const refused =
+    previousPodRunning(present) ??
+    deleting(present) ??
+    finalizerMissing(present) ??
+    deletedThroughApi(present) ??
+    notAccepted(present);
   if (refused) return refused;
   const known = getKnownInstance(projection);
   if (!known) return waitingForApi(present);
   return withRejection(observed, decideEngine({ ...present, known }));
 }
 
-const POD_CHECKS = [podEnded, podEnding, nodeUnreachable];
-const RESOURCE_CHECKS = [previousPodRunning, deleting, finalizerMissing, deletedThroughApi, notAccepted];
-const ENGINE_CHECKS = [
-  suspended,
-  banned,
-  idle,
-  profileUnknown,
-  outdated,
-  unresponsive,
-  starting,
-  waitingToRestart,
-  absent,
-];
-
 function decideEngine(observed: WithRow): Decision {
   const decision =
-    first(ENGINE_CHECKS, observed) ?? because('EngineRunning', 'The engine is running and holds the lease');
+    suspended(observed) ??
+    banned(observed) ??
+    idle(observed) ??
+    profileUnknown(observed) ??
+    outdated(observed) ??
+    unresponsive(observed) ??
+    starting(observed) ??
+    waitingToRestart(observed) ??
+    absent(observed) ??
+    because('EngineRunning', 'The engine is running and holds the lease');
   return recheckWithin(decision, untilIdle(observed));
-}
-
-function first<T>(checks: ((observed: T) => Decision | null)[], observed: T): Decision | null {
-  for (const check of checks) {
-    const decision = check(observed);
-    if (decision) return decision;
-  }
-  return null;
 }
 
 function because(
