@@ -12,7 +12,7 @@ const uuid = () => z.uuid();
 const time = () => z.iso.datetime();
 
 /** Facts about an instance from the database; input of the operator's decision. */
-const InstanceFacts = z.object({
+export const InstanceFacts = z.object({
   id: uuid(),
   state: z.enum(INSTANCE_STATES),
   state_reason: z.string().nullable(),

@@ -1,6 +1,6 @@
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InternalApiClient } from './internal-api-client.js';
-import type { InstanceFacts } from '@gwk/core/protocol/operator';
+import { InstanceFacts } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { leaseInForce, type KnownInstance, type ProjectionResult } from './observed.js';
 
@@ -153,19 +153,8 @@ function isNews(before: KnownInstance, after: KnownInstance): boolean {
   );
 }
 
-type ComparedField = Exclude<keyof InstanceFacts, 'lease'>;
+const COMPARED_FIELDS = InstanceFacts.omit({ lease: true }).keyof().options;
 
-/** All facts except the lease. */
-const COMPARED_FIELDS = Object.keys({
-  id: 0,
-  state: 0,
-  state_reason: 0,
-  state_changed_at: 0,
-  jid: 0,
-  first_paired_at: 0,
-  banned_until: 0,
-  pairing: 0,
-} satisfies Record<ComparedField, 0>) as ComparedField[];
 function describeError(error: unknown): string {
   if (error instanceof InternalApiUnreachable) return 'The API does not answer';
   if (error instanceof InternalApiRefusal) return `The API refused: ${error.refusal}`;
