@@ -137,13 +137,7 @@ function buildIdentity({ projection }: Observed, previous: InstanceResourceStatu
   }
   if (projection.kind === 'rejected' || !previous) return {};
   const { id, state, phone, jid, since } = previous;
-  return {
-    ...(id !== undefined && { id }),
-    ...(state !== undefined && { state }),
-    phone,
-    jid,
-    ...(since !== undefined && { since }),
-  };
+  return { id, state, phone, jid, since };
 }
 
 /** `5511999990000:3@s.whatsapp.net` is a device of 5511999990000. */
@@ -154,12 +148,7 @@ function parsePhone(jid: string | null): string | null {
 function buildEngine({ pod }: Observed): InstanceResourceStatus['engine'] {
   if (pod.phase === 'absent' || pod.phase === 'ended') return null;
   const { shownAs, node, version, startedAt } = pod;
-  return {
-    pod: shownAs,
-    ...(node !== null && { node }),
-    version,
-    startedAt: new Date(startedAt).toISOString(),
-  };
+  return { pod: shownAs, node, version, startedAt: new Date(startedAt).toISOString() };
 }
 
 function findLastError({ projection, history }: Observed): string | null {
