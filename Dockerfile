@@ -88,6 +88,7 @@ FROM runtime AS operator
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 COPY --from=operator-packages /app/node_modules node_modules
+COPY --from=operator-packages /app/operator/node_modules operator/node_modules
 COPY --from=files /app/operator/package.json operator/package.json
 COPY --from=files /app/operator/dist operator/dist
 EXPOSE 8083

@@ -69,7 +69,7 @@ function localCluster(config: OperatorConfig, options: OperatorOptions, log: Log
     version: VERSION,
     log,
     maxConcurrentStarts: Math.max(4, 2 * availableParallelism()),
-    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
+    graceMs: options.graceMs,
   });
 }
 

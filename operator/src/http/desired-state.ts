@@ -26,12 +26,12 @@ interface Access {
 const Place = z.strictObject({ namespace: z.string(), name: z.string() });
 const ListRequest = z.strictObject({ namespace: z.string().nullable() });
 
-type Operations = Record<DesiredStateOperation, (body: unknown) => Promise<unknown>>;
+type Operations = Record<DesiredStateOperation, (body: unknown) => unknown>;
 
 function buildOperations(store: ManifestStore): Operations {
   return {
     list: (body) => store.list(parse(ListRequest, body).namespace),
-    get: (body) => Promise.resolve(store.details(parse(Place, body))),
+    get: (body) => store.details(parse(Place, body)),
     create: (body) => store.create(body as NewResource),
     change: (body) => store.change(parse(InstanceResource, body)),
     delete: async (body) => {
@@ -59,7 +59,7 @@ export function createDesiredStateHandler(store: ManifestStore, { token, isLoade
 const refuse = (exchange: Exchange, status: number, error: string): void =>
   sendJson(exchange, status, { error });
 
-async function answer(exchange: Exchange, operation: (body: unknown) => Promise<unknown>): Promise<void> {
+async function answer(exchange: Exchange, operation: (body: unknown) => unknown): Promise<void> {
   try {
     sendJson(exchange, 200, await operation(await readBody(exchange.request)));
   } catch (error) {

@@ -79,7 +79,7 @@ function mergeManifest(
     ...before,
     metadata: {
       ...metadata,
-      labels: { ...metadata.labels, ...labels },
+      ...(labels && { labels: { ...metadata.labels, ...labels } }),
       annotations: { ...metadata.annotations, ...annotations },
     },
     spec: { ...Object.fromEntries(kept), ...spec } as InstanceResource['spec'],

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { writeAtomically } from './disk.js';
+import { writeJson } from './disk.js';
 
 export const ADDRESS_FILE = 'operator.json';
 
@@ -17,5 +17,5 @@ export async function writeAddress(
   if (localToken === undefined) return;
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const address: Address = { url: `http://${reachable}:${port}`, token: localToken };
-  await writeAtomically(join(stateFolder, ADDRESS_FILE), `${JSON.stringify(address)}\n`, 0o600);
+  await writeJson(join(stateFolder, ADDRESS_FILE), address);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Names with a leading dot belong to the operator and are never read as manifests. */
@@ -14,13 +14,7 @@ const TEMPORARY = /^\.[0-9a-f]{12}\.tmp$/;
 export async function writeAtomically(path: string, text: string, mode = 0o644): Promise<void> {
   const temporary = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
   try {
-    const file = await open(temporary, 'wx', mode);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(temporary, text, { flag: 'wx', mode, flush: true });
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
@@ -51,15 +45,31 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-export async function readIfExists(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
 export async function ensureFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Loads a folder with one JSON file for each object.
+ *
+ * @param advice follows the name of a corrupt file in the error message
+ * @throws Error if a file is corrupt: an object must not silently disappear
+ */
+export async function loadJsonFolder<T>(folder: string, advice: string): Promise<T[]> {
+  await ensureFolder(folder);
+  const names = (await readdir(folder)).filter((name) => /^[^.].*\.json$/.test(name));
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      try {
+        return JSON.parse(await readFile(path, 'utf8')) as T;
+      } catch (error) {
+        throw new Error(`${path} is corrupt. ${advice}`, { cause: error });
+      }
+    }),
+  );
+}
+
+export function writeJson(path: string, object: object): Promise<void> {
+  return writeAtomically(path, `${JSON.stringify(object, null, 2)}\n`, 0o600);
 }

@@ -1,8 +1,11 @@
 import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
 import type { Logger } from '@gwk/core/log';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { resultWithin } from '@gwk/core/async/timeout';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import type { PodPlan } from '../cluster.js';
-import { EngineOutput } from './engine-output.js';
 
 /**
  * Record of a pod on disk: written before its process starts, removed after its exit was reported to the API. After a
@@ -25,13 +28,16 @@ export interface EngineLaunch {
 
 export interface EngineProcess {
   /** Resolves once it has printed or exited, or after 3 s. Other engines may start then. */
-  ready: Promise<void>;
+  ready: Promise<unknown>;
   /** Description of the exit. Also resolves if the process could not start. */
   ended: Promise<string>;
   signal(kind: NodeJS.Signals): void;
 }
 
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
 const READY_AFTER_MS = 3000;
+const MAX_LENGTH = 200;
 /** Settings of other programs, which engines must not see. Tests set failpoints in whole process trees. */
 const NOT_FOR_ENGINES = /^(GWK_(?!FAILPOINT_DIR$)|DATABASE_URL|REDIS_URL|PROMETHEUS_URL)/;
 
@@ -51,12 +57,10 @@ export function launchEngine(
     detached: true,
   });
   child.stdin.on('error', () => undefined);
-  const output = new EngineOutput(record.name, log, launch.print);
-  output.read(child.stdout);
-  output.read(child.stderr);
-  const ended = waitForExit(child, output);
+  const ended = waitForExit(child, readOutput(child, record.name, launch.print, log));
+  const printed = once(child.stdout, 'data');
   return {
-    ready: waitUntilReady(child, ended),
+    ready: resultWithin(Promise.race([printed, ended]), READY_AFTER_MS, null),
     ended,
     signal: (kind) => void child.kill(kind),
   };
@@ -77,30 +81,56 @@ function buildEnvironment(launch: EngineLaunch, record: PodRecord, token: string
   };
 }
 
+/**
+ * Reads an engine's output. JSON log lines go to the operator's output unchanged. Other lines are wrapped, so that
+ * the output stays JSON lines.
+ * @returns the last error so far, which explains the exit
+ */
+function readOutput(
+  child: Child,
+  pod: string,
+  print: (line: string) => void,
+  log: Logger,
+): () => string | null {
+  let lastError: string | null = null;
+  const read = (line: string): void => {
+    if (line.trim() === '') return;
+    const entry = parse(line);
+    const text = (entry ? (entry.msg ?? '') : line).slice(0, MAX_LENGTH);
+    if (entry) {
+      if (entry.level === 'error' || entry.level === 'fatal') lastError = text;
+      return print(line);
+    }
+    // The first line of a crash names the error. Later lines only show the location.
+    if (!text.startsWith(' ') && !text.startsWith('Node.js v')) lastError = text;
+    log.warn({ pod, line: text }, 'engine output');
+  };
+  for (const input of [child.stdout, child.stderr])
+    createInterface({ input, crlfDelay: Infinity }).on('line', read);
+  return () => lastError;
+}
+
+function parse(line: string): { level?: string; msg?: string } | null {
+  if (!line.startsWith('{')) return null;
+  try {
+    return JSON.parse(line) as { level?: string; msg?: string };
+  } catch {
+    return null;
+  }
+}
+
 /** Waits for `close`, which follows the last line of output, so that the error is complete. */
-function waitForExit(child: ChildProcess, output: EngineOutput): Promise<string> {
+function waitForExit(child: Child, lastError: () => string | null): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => {
       if (child.pid === undefined) resolve(`it could not start: ${error.message}`);
     });
     child.once('exit', (code, signal) => {
       const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-      const settle = () => resolve(output.lastError === null ? how : `${how}: ${output.lastError}`);
+      const settle = () => resolve([how, lastError()].filter((part) => part !== null).join(': '));
       child.once('close', settle);
       // A grandchild may keep the output open after the engine exited.
       setTimeout(settle, 1000).unref();
     });
-  });
-}
-
-function waitUntilReady(child: ChildProcess, ended: Promise<string>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, READY_AFTER_MS);
-    const done = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    child.stdout!.once('data', done);
-    void ended.then(done);
   });
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, wr
 import { join } from 'node:path';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { LocalStage } from '@gwk/test/support/operator/local-stage';
+import type { Entry } from './manifest-store.js';
 import { until } from '@gwk/test/support/wait';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -242,7 +243,7 @@ describe('a restart', () => {
     expect(body.metadata).toEqual({ ...before, resourceVersion: expect.any(String) as string });
     expect(Number(body.metadata.resourceVersion)).toBeGreaterThan(Number(before.resourceVersion));
     expect(body.status).toMatchObject({ state: 'connected' });
-    expect(stage.cluster.store.entry('default/shop')!.stored.events).toMatchObject([{ reason: 'Something' }]);
+    expect(stage.cluster.store.entry('default/shop')!.events).toMatchObject([{ reason: 'Something' }]);
   });
 
   test('imports files changed, added and removed meanwhile', async () => {
@@ -287,7 +288,7 @@ describe('a restart', () => {
 });
 
 describe('a crash between two writes', () => {
-  const stored = (name: string) => JSON.parse(readFileSync(state(name), 'utf8')) as Record<string, unknown>;
+  const stored = (name: string) => JSON.parse(readFileSync(state(name), 'utf8')) as Entry;
 
   test('imports a manifest without a state', async () => {
     await stage.stop();
@@ -304,17 +305,16 @@ describe('a crash between two writes', () => {
     writeFileSync(state('shop'), JSON.stringify(before));
     stage = await LocalStage.start(folder.path);
     await until(async () => (await stage.get('shop')).spec.suspended, { what: 'the change is there' });
-    expect(await metadata('shop')).toMatchObject({ generation: 2, uid: before['uid'] });
+    expect(await metadata('shop')).toMatchObject({ generation: 2, uid: before.resource.metadata.uid });
   });
 
   test('removes the manifest of a resource marked as deleted', async () => {
     await stage.create('shop');
     await hold('shop');
     await stage.stop();
-    writeFileSync(
-      state('shop'),
-      JSON.stringify({ ...stored('shop'), deletionTimestamp: new Date().toISOString() }),
-    );
+    const entry = stored('shop');
+    entry.resource.metadata.deletionTimestamp = new Date().toISOString();
+    writeFileSync(state('shop'), JSON.stringify(entry));
     stage = await LocalStage.start(folder.path);
     expect(existsSync(path('shop.yaml'))).toBe(false);
     await stage.setFinalizers('shop', []);

@@ -1,24 +1,24 @@
 import { type Logger } from '@gwk/core/log';
 import { formatKey } from '../cluster.js';
-import type { Manifest } from './manifest-file.js';
+import type { FileManifest } from './manifest-file.js';
 import type { ManifestFile } from './manifest-folder.js';
-import type { ManifestStore } from './manifest-store.js';
+import { getTarget, isDeleting, type ManifestStore } from './manifest-store.js';
 
 interface Candidate {
-  manifest: Manifest;
+  manifest: FileManifest;
   file: ManifestFile;
 }
 
 export interface SyncTimes {
   /** Interval of reads without a notification. */
   relistMs: number;
-  /** Delay before a missing manifest deletes its instance, because editors replace a file by removing it first. */
-  missingMs: number;
-  /** Clock for `missingMs`. */
+  /** Clock for MISSING_MS. */
   now: () => number;
 }
 
-const TIMES: SyncTimes = { relistMs: 5000, missingMs: 2000, now: Date.now };
+const TIMES: SyncTimes = { relistMs: 5000, now: Date.now };
+/** Delay before a missing manifest deletes its instance, because editors replace a file by removing it first. */
+const MISSING_MS = 2000;
 const SETTLE_MS = 120;
 
 /** Imports changes of the folder: new, changed, removed and invalid files. */
@@ -85,7 +85,7 @@ export class FolderSync {
     const candidates = this.#findCandidates(files, faults);
     for (const [key, { manifest, file }] of candidates) {
       // A manifest of a resource being deleted waits for the deletion to complete.
-      if (file.fault !== null || this.#store.entry(key)?.stored.deletionTimestamp !== undefined) continue;
+      if (file.fault !== null || isDeleting(this.#store.entry(key))) continue;
       await this.#store.importManifest(manifest, file.path).catch((error: unknown) => {
         faults.set(file.path, (error as Error).message);
       });
@@ -93,13 +93,12 @@ export class FolderSync {
     await this.#deleteMissing(candidates, files);
     this.#report(faults);
     if (this.#store.folder.settling) return SETTLE_MS;
-    return this.#missingSince.size > 0 ? this.#times.missingMs / 4 : this.#times.relistMs;
+    return this.#missingSince.size > 0 ? MISSING_MS / 4 : this.#times.relistMs;
   }
 
   /** Completes deletions that a crash or an unwritable folder interrupted. */
   async #finishDeletions(): Promise<void> {
-    for (const entry of this.#store.entries())
-      if (entry.stored.deletionTimestamp !== undefined) await this.#store.deleteWithin(entry);
+    for (const entry of this.#store.entries()) if (isDeleting(entry)) await this.#store.deleteWithin(entry);
   }
 
   /** One manifest per key. The file that had it keeps it, else the first by name wins. */
@@ -111,9 +110,9 @@ export class FolderSync {
     for (const file of files.values()) {
       if (file.fault !== null) faults.set(file.path, file.fault);
       for (const manifest of file.manifests) {
-        const key = formatKey(manifest);
+        const key = formatKey(manifest.metadata);
         const other = candidates.get(key);
-        const keeps = this.#store.entry(key)?.stored.file === file.path;
+        const keeps = this.#store.entry(key)?.file === file.path;
         if (!other || keeps) candidates.set(key, { manifest, file });
         if (!other) continue;
         const [winner, loser] = keeps ? [file, other.file] : [other.file, file];
@@ -123,20 +122,19 @@ export class FolderSync {
     return candidates;
   }
 
-  /** Deletes instances whose manifest has been missing for `missingMs`. */
+  /** Deletes instances whose manifest has been missing for 2 s. */
   async #deleteMissing(
     candidates: Map<string, Candidate>,
     files: ReadonlyMap<string, ManifestFile>,
   ): Promise<void> {
     const now = this.#times.now();
     for (const entry of this.#store.entries()) {
-      const { key, stored } = entry;
-      const isMissing =
-        stored.deletionTimestamp === undefined && stored.file !== null && !candidates.has(key);
+      const key = formatKey(entry.resource.metadata);
+      const isMissing = entry.file !== null && !isDeleting(entry) && !candidates.has(key);
       const since = this.#missingSince.get(key) ?? now;
       this.#missingSince.delete(key);
-      if (!isMissing || (files.get(stored.file!)?.fault ?? null) !== null) continue;
-      if (now - since < this.#times.missingMs) {
+      if (!isMissing || (files.get(entry.file!)?.fault ?? null) !== null) continue;
+      if (now - since < MISSING_MS) {
         this.#missingSince.set(key, since);
         continue;
       }
@@ -152,8 +150,8 @@ export class FolderSync {
       if (this.faults.get(file) === fault) continue;
       this.#log.warn({ file, fault }, 'manifest file invalid; its previous content stays in force');
       const event = { type: 'Warning', reason: 'InvalidManifest', message: `${file}: ${fault}` } as const;
-      for (const { key, stored } of this.#store.entries())
-        if (stored.file === file) this.#store.recordEvent({ key, uid: stored.uid }, event);
+      for (const entry of this.#store.entries())
+        if (entry.file === file) this.#store.recordEvent(getTarget(entry), event);
     }
     this.faults = faults;
   }

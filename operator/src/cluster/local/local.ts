@@ -1,23 +1,15 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
-import type { Logger } from '@gwk/core/log';
 import { acquireProcessLock } from '@gwk/core/process-lock';
 import { join } from 'node:path';
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';
 import { removeTemporaryFiles } from './disk.js';
-import type { EngineLaunch } from './engine-process.js';
-import { Pods } from './pods.js';
+import { Pods, type PodsOptions } from './pods.js';
 import { ManifestStore } from './manifest-store.js';
 import { FolderSync, type SyncTimes } from './folder-sync.js';
 
-interface LocalClusterOptions {
+interface LocalClusterOptions extends Omit<PodsOptions, 'stateFolder'> {
   folder: string;
-  launch: EngineLaunch;
-  /** Version of the engines. */
-  version: string;
-  log: Logger;
-  maxConcurrentStarts: number;
-  graceMs?: number;
   syncTimes?: Partial<SyncTimes>;
 }
 
@@ -28,19 +20,10 @@ export class LocalCluster implements Cluster {
   readonly sync: FolderSync;
   #unlock: () => void = () => undefined;
 
-  constructor(options: LocalClusterOptions) {
-    const { folder, log, launch, version, maxConcurrentStarts, graceMs, syncTimes } = options;
-    this.store = new ManifestStore(folder, log);
-    this.sync = new FolderSync(this.store, log, syncTimes);
-    const { stateFolder } = this.store;
-    this.pods = new Pods({
-      stateFolder,
-      launch,
-      version,
-      log,
-      maxConcurrentStarts,
-      ...(graceMs !== undefined && { graceMs }),
-    });
+  constructor({ folder, syncTimes, ...options }: LocalClusterOptions) {
+    this.store = new ManifestStore(folder, options.log);
+    this.sync = new FolderSync(this.store, options.log, syncTimes);
+    this.pods = new Pods({ ...options, stateFolder: this.store.stateFolder });
   }
 
   async start(onChange: (key: string) => void): Promise<void> {
@@ -73,7 +56,7 @@ export class LocalCluster implements Cluster {
   }
 
   keys(): string[] {
-    return [...new Set([...this.store.entries().map(({ key }) => key), ...this.pods.keys()])];
+    return [...new Set([...this.store.keys(), ...this.pods.keys()])];
   }
 
   resource(key: string): InstanceResource | undefined {

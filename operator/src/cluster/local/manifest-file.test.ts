@@ -24,16 +24,18 @@ const shop = (spec: object, metadata: object = {}) => ({
 });
 
 test('reads all documents of a file', () => {
-  expect(readManifests(two).map(({ namespace, name, index }) => [namespace, name, index])).toEqual([
-    ['default', 'shop', 0],
-    ['support', 'help', 1],
-  ]);
+  expect(readManifests(two).map(({ metadata, index }) => [metadata.namespace, metadata.name, index])).toEqual(
+    [
+      ['default', 'shop', 0],
+      ['support', 'help', 1],
+    ],
+  );
 });
 
 test('reads JSON', () => {
   expect(readManifests(renderManifest('x.json', shop({ account: 'main' })))[0]).toMatchObject({
-    name: 'shop',
-    desired: { spec: { account: 'main' } },
+    metadata: { name: 'shop' },
+    spec: { account: 'main' },
   });
 });
 
@@ -92,6 +94,6 @@ test('removes a missing field', () => {
 
 test('removes one document and keeps the others', () => {
   const left = removeDocument('x.yaml', two, 0)!;
-  expect(readManifests(left).map(({ name }) => name)).toEqual(['help']);
+  expect(readManifests(left).map(({ metadata }) => metadata.name)).toEqual(['help']);
   expect(removeDocument('x.yaml', left, 0)).toBeNull();
 });

@@ -1,24 +1,26 @@
 import { isMap, parseAllDocuments, stringify, type Document, type ParsedNode } from 'yaml';
 import { canonicalJson } from '@gwk/core/canonical-json';
-import { readManifest, type NamedDesired } from './manifest.js';
+import { readManifest, type Manifest, type WrittenSpec } from './manifest.js';
 
 /**
  * A manifest in a file: YAML with any number of documents, or JSON. Edits keep comments, field order and other
  * documents.
  */
-export interface Manifest extends NamedDesired {
+export interface FileManifest extends Manifest {
   /** Index of the document in the file. */
   index: number;
+  written: WrittenSpec;
 }
 
 type Parsed = Document.Parsed<ParsedNode>;
 
 /** @throws Error with a message to follow the file name; then the whole file is ignored */
-export function readManifests(text: string): Manifest[] {
+export function readManifests(text: string): FileManifest[] {
   const documents = parse(text);
   const manifests = documents.flatMap((document, index) => {
-    const body: unknown = document.toJS();
-    return body === null || body === undefined ? [] : [{ ...readManifest(body), index }];
+    const body = document.toJS() as { spec: WrittenSpec } | null | undefined;
+    if (body === null || body === undefined) return [];
+    return [{ ...readManifest(body), index, written: body.spec }];
   });
   // The file is empty for a moment while an editor truncates it or a copy is in progress.
   if (manifests.length === 0) throw new Error('it is empty');

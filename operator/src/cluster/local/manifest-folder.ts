@@ -1,7 +1,9 @@
 import { watch, type FSWatcher, type Stats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readManifests, type Manifest } from './manifest-file.js';
+import { formatKey } from '../cluster.js';
+import { removeFile, writeAtomically } from './disk.js';
+import { readManifests, type FileManifest } from './manifest-file.js';
 
 /** Last content of a manifest file. */
 export interface ManifestFile {
@@ -11,7 +13,7 @@ export interface ManifestFile {
   stamp: string;
   text: string;
   /** Manifests of the last valid content. */
-  manifests: Manifest[];
+  manifests: FileManifest[];
   /** Why the file is ignored; its previous content stays in force. Null: it is valid. */
   fault: string | null;
 }
@@ -38,10 +40,20 @@ export class ManifestFolder {
     return this.#files;
   }
 
-  /** Reads one file, even if it was just written. */
-  async readFile(name: string): Promise<ManifestFile | undefined> {
+  /** Finds a manifest in a file, even if the file was just written. Null: it is not there, or the file is invalid. */
+  async find(name: string, key: string): Promise<{ file: ManifestFile; manifest: FileManifest } | null> {
     await this.#load(name, 0);
-    return this.#files.get(name);
+    const file = this.#files.get(name);
+    if (file?.fault !== null) return null;
+    const manifest = file.manifests.find(({ metadata }) => formatKey(metadata) === key);
+    return manifest ? { file, manifest } : null;
+  }
+
+  /** Replaces or creates a file. Null removes it. */
+  async write(name: string, text: string | null): Promise<void> {
+    const path = join(this.path, name);
+    await (text === null ? removeFile(path) : writeAtomically(path, text));
+    await this.#load(name, 0);
   }
 
   /** Calls `onChange` after changes, sometimes repeatedly. The periodic read covers missed notifications. */

@@ -1,39 +1,49 @@
-import {
-  ResourceConflict,
-  type DesiredState,
-  type NewResource,
-  type Place,
-} from '@gwk/core/desired-state/desired-state';
+import { ResourceConflict, type NewResource, type Place } from '@gwk/core/desired-state/desired-state';
 import type { InstanceDetails, RecordedEvent } from '@gwk/core/desired-state/operator-client';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import {
+  InstanceResource,
   MANIFEST_API_VERSION,
-  type InstanceResource,
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
+import { canonicalJson } from '@gwk/core/canonical-json';
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatKey, type InstanceEvent, type Target } from '../cluster.js';
-import { ensureFolder, readIfExists, removeFile, STATE_FOLDER, writeAtomically } from './disk.js';
-import { JsonFolder } from './json-folder.js';
-import { renderManifest, replaceDocument, removeDocument, type Manifest } from './manifest-file.js';
-import { ManifestFolder, type ManifestFile } from './manifest-folder.js';
+import {
+  ensureFolder,
+  loadJsonFolder,
+  removeFile,
+  STATE_FOLDER,
+  writeAtomically,
+  writeJson,
+} from './disk.js';
+import { renderManifest, replaceDocument, removeDocument } from './manifest-file.js';
+import { ManifestFolder } from './manifest-folder.js';
 import {
   buildManifest,
-  changeSpec,
   checkImmutableFields,
-  isSameDesired,
-  parseSpec,
+  isSameManifest,
   readManifest,
-  type NamedDesired,
-  type StoredResource,
+  type Manifest,
+  type WrittenSpec,
 } from './manifest.js';
 
+/** State that the operator keeps for a manifest, with its content, which outlives the file while the engine stops. */
 export interface Entry {
-  key: string;
-  stored: StoredResource;
   resource: InstanceResource;
+  /** File that contains the manifest; null once it is removed. */
+  file: string | null;
+  events: RecordedEvent[];
+}
+
+/** Fields that a write changes. */
+interface Change {
+  metadata?: Partial<InstanceResource['metadata']>;
+  spec?: InstanceResource['spec'];
+  file?: string | null;
 }
 
 const MAX_EVENTS = 50;
@@ -48,12 +58,11 @@ const SAVE_LATER_MS = 200;
  * from the state, like a manual edit, and imports it. A deletion works the other way round: first mark the state,
  * then remove the manifest, so that a half-deleted resource is deleted.
  */
-export class ManifestStore implements DesiredState {
+export class ManifestStore {
   readonly folder: ManifestFolder;
   readonly stateFolder: string;
   /** Codes of `gwk pair` by key. In memory only: the next operator finds the request and publishes it again. */
   readonly pairings = new Map<string, PairingView>();
-  readonly #files: JsonFolder<StoredResource>;
   readonly #log: Logger;
   readonly #entries = new Map<string, Entry>();
   readonly #unsaved = new Set<string>();
@@ -66,12 +75,6 @@ export class ManifestStore implements DesiredState {
   constructor(folder: string, log: Logger) {
     this.folder = new ManifestFolder(folder);
     this.stateFolder = join(folder, STATE_FOLDER);
-    this.#files = new JsonFolder(
-      join(this.stateFolder, 'resources'),
-      // Neither part can contain an `@`.
-      ({ namespace, name }) => `${namespace}@${name}`,
-      'Restore it, or remove it to create the instance again.',
-    );
     this.#log = log;
   }
 
@@ -83,7 +86,9 @@ export class ManifestStore implements DesiredState {
 
   /** Calls `onChange` with the keys of later changes. */
   async load(onChange: (key: string) => void): Promise<void> {
-    for (const stored of await this.#files.load()) this.#put(stored);
+    const advice = 'Restore it, or remove it to create the instance again.';
+    for (const entry of await loadJsonFolder<Entry>(join(this.stateFolder, 'resources'), advice))
+      this.#put({ ...entry, resource: InstanceResource.parse(entry.resource) });
     this.#onChange = onChange;
   }
 
@@ -104,96 +109,88 @@ export class ManifestStore implements DesiredState {
     return this.#entries.get(key);
   }
 
+  keys(): string[] {
+    return [...this.#entries.keys()];
+  }
+
   entries(): Entry[] {
     return [...this.#entries.values()];
   }
 
-  list(namespace: string | null): Promise<InstanceResource[]> {
+  list(namespace: string | null): InstanceResource[] {
     const all = this.entries().map(({ resource }) => resource);
-    return Promise.resolve(
-      all.filter(({ metadata }) => namespace === null || metadata.namespace === namespace),
-    );
-  }
-
-  get(place: Place): Promise<InstanceResource | null> {
-    return Promise.resolve(this.entry(formatKey(place))?.resource ?? null);
+    return all.filter(({ metadata }) => namespace === null || metadata.namespace === namespace);
   }
 
   details(place: Place): InstanceDetails | null {
     const key = formatKey(place);
     const entry = this.entry(key);
     if (!entry) return null;
-    const { resource, stored } = entry;
-    return { resource, events: stored.events, pairing: this.pairings.get(key) ?? null };
+    const { resource, events } = entry;
+    return { resource, events, pairing: this.pairings.get(key) ?? null };
   }
 
   /** The resource may come from outside of this process; it is validated. */
   async create(given: NewResource): Promise<InstanceResource> {
     const wanted = readManifest({ apiVersion: MANIFEST_API_VERSION, kind: 'Instance', ...given });
+    const { metadata } = wanted;
     return this.runExclusive(async () => {
-      if (this.entry(formatKey(wanted)))
-        throw new ResourceConflict(`instances.gwk.dev "${wanted.name}" already exists`);
-      return this.#write(wanted, undefined);
+      if (this.entry(formatKey(metadata)))
+        throw new ResourceConflict(`instances.gwk.dev "${metadata.name}" already exists`);
+      const file = await this.#writeManifest(wanted, null, given.spec);
+      return (await this.#commit(wanted, undefined, file)).resource;
     });
   }
 
-  change({ metadata, spec }: InstanceResource): Promise<InstanceResource> {
-    const { namespace, name, labels = {}, annotations = {} } = metadata;
+  change(wanted: InstanceResource): Promise<InstanceResource> {
+    const { metadata } = wanted;
     return this.runExclusive(async () => {
       const key = formatKey(metadata);
       await this.#importPendingEdit(key);
       const entry = this.entry(key);
-      const present = entry?.resource;
-      if (
-        present?.metadata.uid !== metadata.uid ||
-        present.metadata.resourceVersion !== metadata.resourceVersion
-      )
-        throw new ResourceConflict(`instances.gwk.dev "${name}" has changed; read it again`);
-      const written = changeSpec(entry!.stored.desired.spec, present.spec, spec);
-      return this.#write({ namespace, name, desired: { labels, annotations, spec: written } }, entry);
+      const present = entry?.resource.metadata;
+      if (!entry || present?.uid !== metadata.uid || present.resourceVersion !== metadata.resourceVersion)
+        throw new ResourceConflict(`instances.gwk.dev "${metadata.name}" has changed; read it again`);
+      checkImmutableFields(entry.resource, wanted);
+      // A resource being deleted must not get a new manifest.
+      const file = isDeleting(entry) ? entry.file : await this.#writeManifest(wanted, entry.file);
+      return (await this.#commit(wanted, entry, file)).resource;
     });
   }
 
-  delete(place: Place): Promise<void> {
-    return this.runExclusive(async () => {
-      const entry = this.entry(formatKey(place));
-      if (entry) await this.deleteWithin(entry);
-    });
+  async delete(place: Place): Promise<void> {
+    const entry = this.entry(formatKey(place));
+    if (entry) await this.deleteResource(getTarget(entry));
   }
 
-  deleteResource({ key, uid }: Target): Promise<void> {
+  deleteResource(target: Target): Promise<void> {
     return this.runExclusive(async () => {
-      const entry = this.#find({ key, uid });
+      const entry = this.#find(target);
       if (entry) await this.deleteWithin(entry);
     });
   }
 
   /** Marks it as deleted and removes its manifest. It disappears with its last finalizer. Requires exclusiveness. */
-  async deleteWithin({ key, stored }: Entry): Promise<void> {
-    if (stored.deletionTimestamp === undefined)
-      await this.#patch(key, { deletionTimestamp: new Date().toISOString() });
-    if (stored.file !== null) await this.#removeManifest(key, stored.file);
+  async deleteWithin(entry: Entry): Promise<void> {
+    const { key } = getTarget(entry);
+    if (!isDeleting(entry))
+      await this.#patch(key, { metadata: { deletionTimestamp: new Date().toISOString() } });
+    if (entry.file !== null) await this.#removeManifest(key, entry.file);
     await this.#removeIfReleased(key);
   }
 
   async #removeManifest(key: string, name: string): Promise<void> {
-    const file = await this.folder.readFile(name);
-    const manifest = file?.fault === null ? findManifest(file, key) : undefined;
-    if (file && manifest) {
-      const path = join(this.folder.path, name);
-      const left = removeDocument(name, file.text, manifest.index);
-      await (left === null ? removeFile(path) : writeAtomically(path, left));
-      await this.folder.readFile(name);
-    }
+    const found = await this.folder.find(name, key);
+    if (found) await this.folder.write(name, removeDocument(name, found.file.text, found.manifest.index));
     await this.#patch(key, { file: null });
   }
 
   /** Removes a deleted resource once it has no finalizers, and no manifest that would create it again. */
   async #removeIfReleased(key: string): Promise<void> {
-    const { stored } = this.entry(key)!;
-    const { deletionTimestamp, finalizers, file } = stored;
-    if (deletionTimestamp === undefined || finalizers.length > 0 || file !== null) return;
-    await this.#files.remove(stored);
+    const entry = this.entry(key)!;
+    const isHeld = (entry.resource.metadata.finalizers ?? []).length > 0 || entry.file !== null;
+    if (!isDeleting(entry) || isHeld) return;
+    await removeFile(this.#stateFile(entry));
     this.#entries.delete(key);
     this.#onChange(key);
   }
@@ -201,7 +198,7 @@ export class ManifestStore implements DesiredState {
   setFinalizers(target: Target, finalizers: string[]): Promise<void> {
     return this.runExclusive(async () => {
       if (!this.#find(target)) return;
-      await this.#patch(target.key, { finalizers });
+      await this.#patch(target.key, { metadata: { finalizers } });
       await this.#removeIfReleased(target.key);
     });
   }
@@ -209,97 +206,112 @@ export class ManifestStore implements DesiredState {
   setStatus(target: Target, status: InstanceResourceStatus): void {
     const entry = this.#find(target);
     if (!entry) return;
-    this.#put({ ...entry.stored, status }, entry.resource.metadata.resourceVersion);
+    const { resourceVersion } = entry.resource.metadata;
+    this.#put({ ...entry, resource: { ...entry.resource, status } }, resourceVersion);
     this.#saveLater(target.key);
   }
 
   recordEvent(target: Target, event: InstanceEvent): void {
     const entry = this.#find(target);
     if (!entry) return;
-    const events = appendEvent(entry.stored.events, event, new Date().toISOString());
-    entry.stored = { ...entry.stored, events };
+    entry.events = appendEvent(entry.events, event, new Date().toISOString());
     this.#saveLater(target.key);
   }
 
   /** Imports a manifest from the folder. Requires exclusiveness. @throws ResourceInvalid */
   async importManifest(manifest: Manifest, file: string): Promise<void> {
-    const entry = this.entry(formatKey(manifest));
-    if (entry && isSameDesired(entry.stored.desired, manifest.desired)) {
-      if (entry.stored.file !== file) await this.#patch(entry.key, { file });
+    const key = formatKey(manifest.metadata);
+    const entry = this.entry(key);
+    if (entry && isSameManifest(entry.resource, manifest)) {
+      if (entry.file !== file) await this.#patch(key, { file });
       return;
     }
-    validate(manifest, entry);
-    const { key } = await this.#commit(manifest, entry, file);
+    if (entry) checkImmutableFields(entry.resource, manifest);
+    await this.#commit(manifest, entry, file);
     this.#log.info({ instance: key, file }, entry ? 'manifest changed' : 'manifest added');
   }
 
   /** Imports an unread edit of the file first, which the next write would overwrite. */
   async #importPendingEdit(key: string): Promise<void> {
-    const name = this.entry(key)?.stored.file ?? null;
-    const file = name === null ? undefined : await this.folder.readFile(name);
-    const manifest = file?.fault === null ? findManifest(file, key) : undefined;
+    const name = this.entry(key)?.file ?? null;
+    const found = name === null ? null : await this.folder.find(name, key);
     // Ignore an invalid edit here; reading the folder reports it.
-    if (file && manifest) await this.importManifest(manifest, file.path).catch(() => undefined);
+    if (found) await this.importManifest(found.manifest, found.file.path).catch(() => undefined);
   }
 
-  async #write(wanted: NamedDesired, entry: Entry | undefined): Promise<InstanceResource> {
-    validate(wanted, entry);
-    // A resource being deleted must not get a new manifest.
-    const isDeleting = entry?.stored.deletionTimestamp !== undefined;
-    const file = isDeleting
-      ? entry.stored.file
-      : await this.#writeManifest(wanted, entry?.stored.file ?? null);
-    return (await this.#commit(wanted, entry, file)).resource;
-  }
-
-  /** A file without this resource, or an invalid one, belongs to somebody else and is not overwritten. */
-  async #writeManifest(wanted: NamedDesired, name: string | null): Promise<string> {
-    const file = name === null ? undefined : await this.folder.readFile(name);
-    const found = file?.fault === null ? findManifest(file, formatKey(wanted)) : undefined;
-    if (file && found && isSameDesired(found.desired, wanted.desired)) return file.path;
-    const target = name !== null && (found || !file) ? name : await this.#findFreeName(wanted);
-    const manifest = buildManifest(wanted, wanted.desired);
-    const text =
-      file && found
-        ? replaceDocument(target, file.text, found.index, manifest)
-        : renderManifest(target, manifest);
-    await writeAtomically(join(this.folder.path, target), text);
-    await this.folder.readFile(target);
-    return target;
+  /**
+   * A file without this resource, or an invalid one, belongs to somebody else and is not overwritten.
+   *
+   * @param written the spec as given, for a new file
+   */
+  async #writeManifest(
+    wanted: Manifest,
+    name: string | null,
+    written: WrittenSpec = { account: wanted.spec.account },
+  ): Promise<string> {
+    const found = name === null ? null : await this.folder.find(name, formatKey(wanted.metadata));
+    if (!found) {
+      const file = this.#findFreeName(wanted.metadata);
+      await this.folder.write(file, renderManifest(file, buildManifest(wanted, written)));
+      return file;
+    }
+    const { file, manifest } = found;
+    if (isSameManifest(manifest, wanted)) return file.path;
+    const document = buildManifest(wanted, manifest.written);
+    await this.folder.write(file.path, replaceDocument(file.path, file.text, manifest.index, document));
+    return file.path;
   }
 
   /** Finds a name that no other file has. */
-  async #findFreeName({ namespace, name }: Place): Promise<string> {
+  #findFreeName({ namespace, name }: Place): string {
     const stem = namespace === 'default' ? name : `${namespace}.${name}`;
     for (let n = 1; ; n++) {
       const file = n === 1 ? `${stem}.yaml` : `${stem}-${n}.yaml`;
-      if ((await readIfExists(join(this.folder.path, file))) === null) return file;
+      if (!existsSync(join(this.folder.path, file))) return file;
     }
   }
 
   /** Stores the user's fields in the state of `entry`, or of a new resource. */
-  async #commit(wanted: NamedDesired, entry: Entry | undefined, file: string | null): Promise<Entry> {
-    const { desired } = wanted;
-    if (!entry) {
-      const stored = { ...createResource(wanted), desired, file };
-      await this.#files.save(stored);
-      return this.#put(stored);
+  async #commit({ metadata, spec }: Manifest, entry: Entry | undefined, file: string | null): Promise<Entry> {
+    if (entry) {
+      const { labels, annotations } = metadata;
+      const hasNewSpec = canonicalJson(entry.resource.spec) !== canonicalJson(spec);
+      const generation = entry.resource.metadata.generation + (hasNewSpec ? 1 : 0);
+      return this.#patch(formatKey(metadata), { metadata: { labels, annotations, generation }, spec, file });
     }
-    const { generation, desired: before } = entry.stored;
-    const specChanged = !isSameDesired({ ...before, spec: desired.spec }, before);
-    return this.#patch(entry.key, { desired, file, generation: generation + (specChanged ? 1 : 0) });
+    const creationTimestamp = new Date().toISOString();
+    const identity = { uid: randomUUID(), generation: 1, resourceVersion: '', creationTimestamp };
+    const resource: InstanceResource = {
+      apiVersion: MANIFEST_API_VERSION,
+      kind: 'Instance',
+      metadata: { ...metadata, ...identity },
+      spec,
+    };
+    const created = { resource, file, events: [] };
+    await this.#save(created);
+    return this.#put(created);
   }
 
   /** Saves a change before memory shows it. Requires exclusiveness. */
-  async #patch(key: string, change: Partial<StoredResource>): Promise<Entry> {
-    await this.#files.save({ ...this.entry(key)!.stored, ...change });
+  async #patch(key: string, change: Change): Promise<Entry> {
+    await this.#save(applyChange(this.entry(key)!, change));
     // Status and events may have changed meanwhile.
-    return this.#put({ ...this.entry(key)!.stored, ...change });
+    return this.#put(applyChange(this.entry(key)!, change));
   }
 
-  #put(stored: StoredResource, version = String(++this.#version)): Entry {
-    const key = formatKey(stored);
-    const entry = { key, stored, resource: buildResource(stored, version) };
+  #save(entry: Entry): Promise<void> {
+    return writeJson(this.#stateFile(entry), entry);
+  }
+
+  #stateFile({ resource: { metadata } }: Entry): string {
+    // Neither part can contain an `@`.
+    return join(this.stateFolder, 'resources', `${metadata.namespace}@${metadata.name}.json`);
+  }
+
+  #put({ resource, ...rest }: Entry, resourceVersion = String(++this.#version)): Entry {
+    const key = formatKey(resource.metadata);
+    const metadata = { ...resource.metadata, resourceVersion };
+    const entry = { ...rest, resource: { ...resource, metadata } };
     this.#entries.set(key, entry);
     this.#onChange(key);
     return entry;
@@ -307,7 +319,7 @@ export class ManifestStore implements DesiredState {
 
   #find({ key, uid }: Target): Entry | undefined {
     const entry = this.entry(key);
-    return entry?.stored.uid === uid ? entry : undefined;
+    return entry?.resource.metadata.uid === uid ? entry : undefined;
   }
 
   #saveLater(key: string): void {
@@ -323,42 +335,22 @@ export class ManifestStore implements DesiredState {
   async #saveUnsaved(): Promise<void> {
     const entries = [...this.#unsaved].flatMap((key) => this.entry(key) ?? []);
     this.#unsaved.clear();
-    await Promise.all(entries.map(({ stored }) => this.#files.save(stored)));
+    await Promise.all(entries.map((entry) => this.#save(entry)));
   }
 }
 
-function createResource({ namespace, name }: Place): Omit<StoredResource, 'desired' | 'file'> {
-  const creationTimestamp = new Date().toISOString();
-  return { namespace, name, uid: randomUUID(), generation: 1, creationTimestamp, finalizers: [], events: [] };
+function applyChange({ resource, ...entry }: Entry, { metadata, spec, file = entry.file }: Change): Entry {
+  const changed = { ...resource, metadata: { ...resource.metadata, ...metadata } };
+  return { ...entry, file, resource: { ...changed, spec: spec ?? resource.spec } };
 }
 
-function buildResource(stored: StoredResource, resourceVersion: string): InstanceResource {
-  const { namespace, name, uid, generation, creationTimestamp, deletionTimestamp, finalizers } = stored;
-  const { labels, annotations } = stored.desired;
-  return {
-    apiVersion: MANIFEST_API_VERSION,
-    kind: 'Instance',
-    metadata: {
-      ...{ name, namespace, uid, generation, resourceVersion, creationTimestamp },
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(Object.keys(labels).length > 0 && { labels }),
-      ...(Object.keys(annotations).length > 0 && { annotations }),
-      ...(finalizers.length > 0 && { finalizers }),
-    },
-    spec: parseSpec(name, stored.desired),
-    ...(stored.status && { status: stored.status }),
-  };
-}
+export const isDeleting = (entry: Entry | undefined): boolean =>
+  entry?.resource.metadata.deletionTimestamp !== undefined;
 
-/** @throws ResourceInvalid */
-function validate({ name, desired }: NamedDesired, entry: Entry | undefined): void {
-  const spec = parseSpec(name, desired);
-  if (entry) checkImmutableFields(name, entry.resource.spec, spec);
-}
-
-function findManifest({ manifests }: ManifestFile, key: string): Manifest | undefined {
-  return manifests.find((manifest) => formatKey(manifest) === key);
-}
+export const getTarget = ({ resource: { metadata } }: Entry): Target => ({
+  key: formatKey(metadata),
+  uid: metadata.uid,
+});
 
 /** Appends an event, or increases the count of an equal last event. */
 function appendEvent(events: RecordedEvent[], event: InstanceEvent, now: string): RecordedEvent[] {

@@ -1,6 +1,7 @@
 import { type Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { readEngineChoice } from '../../controller/decide.js';
 import {
@@ -15,8 +16,7 @@ import {
 } from '../cluster.js';
 import { launchEngine, type EngineLaunch, type EngineProcess, type PodRecord } from './engine-process.js';
 import { findProcess, isAlive } from './processes.js';
-import { ConcurrencyLimiter } from './concurrency-limiter.js';
-import { JsonFolder } from './json-folder.js';
+import { loadJsonFolder, removeFile, writeJson } from './disk.js';
 
 export interface PodsOptions {
   stateFolder: string;
@@ -26,7 +26,7 @@ export interface PodsOptions {
   /** Engines that start at the same time. */
   maxConcurrentStarts: number;
   /** Time between SIGTERM and SIGKILL. */
-  graceMs?: number;
+  graceMs?: number | undefined;
 }
 
 const GRACE_MS = 15_000;
@@ -56,22 +56,19 @@ interface Slot {
  */
 export class Pods implements PodStore {
   readonly #options: PodsOptions;
-  readonly #records: JsonFolder<PodRecord>;
+  /** The folder of the records. */
+  readonly #folder: string;
   readonly #log: Logger;
   readonly #slots = new Map<string, Slot>();
-  readonly #starts: ConcurrencyLimiter;
+  readonly #starts: LimitFunction;
   #changed: (key: string) => void = () => undefined;
   #closing = false;
 
   constructor(options: PodsOptions) {
     this.#options = options;
-    this.#records = new JsonFolder(
-      join(options.stateFolder, 'pods'),
-      ({ name }) => name,
-      'Check that no engine of that name runs, then remove the file.',
-    );
+    this.#folder = join(options.stateFolder, 'pods');
     this.#log = options.log;
-    this.#starts = new ConcurrencyLimiter(options.maxConcurrentStarts);
+    this.#starts = pLimit(options.maxConcurrentStarts);
   }
 
   get count(): number {
@@ -80,7 +77,8 @@ export class Pods implements PodStore {
 
   async load(changed: (key: string) => void): Promise<void> {
     this.#changed = changed;
-    for (const record of await this.#records.load()) {
+    const advice = 'Check that no engine of that name runs, then remove the file.';
+    for (const record of await loadJsonFolder<PodRecord>(this.#folder, advice)) {
       const pid = await findProcess(record.name);
       const slot = this.#addSlot(record, pid === null ? 'ended' : 'ending');
       slot.requested = true;
@@ -117,13 +115,15 @@ export class Pods implements PodStore {
     const record = { ...identity, version: this.#options.version, startedAt: Date.now() };
     const slot = this.#addSlot(record, 'starting');
     try {
-      await this.#records.save(record);
+      await writeJson(this.#recordFile(record.name), record);
     } catch (error) {
       this.#slots.delete(record.name);
       throw error;
     }
     this.#changed(record.key);
-    void this.#start(slot, token);
+    this.#starts(() => this.#start(slot, token)).catch((error: unknown) =>
+      this.#setEnded(slot, `it could not start: ${(error as Error).message}`),
+    );
   }
 
   /** Asks the pod to end; forgets a pod that has ended. */
@@ -131,7 +131,7 @@ export class Pods implements PodStore {
     const slot = this.#slots.get(name);
     if (!slot) return;
     if (slot.phase !== 'ended') return this.#requestEnd(slot);
-    await this.#records.remove(slot.record);
+    await removeFile(this.#recordFile(name));
     this.#slots.delete(name);
     this.#changed(slot.record.key);
   }
@@ -156,28 +156,19 @@ export class Pods implements PodStore {
     return slot;
   }
 
-  async #start(slot: Slot, token: string): Promise<void> {
-    const release = await this.#starts.acquire();
-    if (slot.requested) return release();
-    slot.record.startedAt = Date.now();
-    const engine = this.#launch(slot, token);
-    if (!engine) return release();
-    slot.engine = engine;
-    void engine.ready.then(() => {
-      release();
-      if (slot.phase === 'starting') this.#setPhase(slot, 'running');
-    });
-    void engine.ended.then((how) => this.#setEnded(slot, how));
+  #recordFile(name: string): string {
+    return join(this.#folder, `${name}.json`);
   }
 
-  /** Null: the machine cannot start another process. */
-  #launch(slot: Slot, token: string): EngineProcess | null {
-    try {
-      return launchEngine(this.#options.launch, slot.record, token, this.#log);
-    } catch (error) {
-      this.#setEnded(slot, `it could not start: ${(error as Error).message}`);
-      return null;
-    }
+  /** Resolves once another engine may start. */
+  async #start(slot: Slot, token: string): Promise<void> {
+    if (slot.requested) return;
+    slot.record.startedAt = Date.now();
+    const engine = launchEngine(this.#options.launch, slot.record, token, this.#log);
+    slot.engine = engine;
+    void engine.ended.then((how) => this.#setEnded(slot, how));
+    await engine.ready;
+    if (slot.phase === 'starting') this.#setPhase(slot, 'running');
   }
 
   #requestEnd(slot: Slot): void {
