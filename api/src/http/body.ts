@@ -60,14 +60,10 @@ export function readChunks(req: IncomingMessage, take: (bytes: number) => void):
         take(chunk.length);
         chunks.push(chunk);
       } catch (error) {
-        refuse(error as Error);
+        chunks.length = 0;
+        req.off('data', onData).resume();
+        reject(error as Error);
       }
-    };
-    const refuse = (error: Error): void => {
-      chunks.length = 0;
-      req.off('data', onData);
-      req.resume();
-      reject(error);
     };
     req.on('data', onData);
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
