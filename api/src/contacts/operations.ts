@@ -15,7 +15,6 @@ export const optOutOperations = [
     status: 200,
     query: OptOutListQuery,
     result: pageSchema(OptOutOut),
-    problems: [],
     unrestricted: true,
     async handle({ caller, query, services: { db, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/opt-outs', query };

@@ -62,7 +62,7 @@ export function readChunks(req: IncomingMessage, take: (bytes: number) => void):
       } catch (error) {
         chunks.length = 0;
         req.off('data', onData).resume();
-        reject(error as Error);
+        reject(error);
       }
     };
     req.on('data', onData);

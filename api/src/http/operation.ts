@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { IdKind } from '@gwk/core/ids';
 import type { ProblemCode } from '@gwk/core/problems';
 import type { Scope } from '@gwk/core/scopes';
 import type { z } from 'zod';
@@ -27,14 +28,12 @@ export interface Operation {
   /** Other HTTP statuses of success and their meanings. */
   otherStatuses?: Readonly<Record<number, string>>;
   /** Problems in addition to those that the other fields imply (openapi/problems.ts). */
-  problems: readonly ProblemCode[];
+  problems?: readonly ProblemCode[];
   query?: z.ZodType;
   body?: z.ZodType;
   /** The handler validates the body itself. */
   bodyAsGiven?: boolean;
-  /** Media type of the body (default: JSON). */
-  bodyType?: 'multipart/form-data';
-  /** Streams the body instead of parsing JSON, for bodies too large for memory. */
+  /** Streams a form (multipart/form-data) instead of parsing JSON, for bodies too large for memory. */
   receive?: Receiver;
   /** The body may be absent. */
   bodyOptional?: boolean;
@@ -51,7 +50,7 @@ export interface Operation {
   /** Refuses keys that are restricted to some instances (403 `forbidden`). */
   unrestricted?: boolean;
   /** Supports `Idempotency-Key` (idempotency/handle-idempotently.ts). */
-  idempotent: boolean;
+  idempotent?: boolean;
   /**
    * Whether the caller may see a stored answer; scope and instance are checked before.
    * @throws Problem a refusal
@@ -93,13 +92,16 @@ export interface Call<Q = unknown, B = unknown> {
   services: Services;
 }
 
+/** Returns the kind of id in a path parameter; undefined: the parameter is text. */
+export function idKindOf(name: string): IdKind | undefined {
+  return name.endsWith('_id') ? (name.slice(0, -'_id'.length) as IdKind) : undefined;
+}
+
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-interface Definition<Q, B> extends Omit<Operation, 'handle' | 'query' | 'body' | 'idempotent' | 'problems'> {
+interface Definition<Q, B> extends Omit<Operation, 'handle' | 'query' | 'body'> {
   query?: Q;
   body?: B;
-  idempotent?: boolean;
-  problems?: readonly ProblemCode[];
   handle(call: Call<OutputOf<Q>, OutputOf<B>>): Promise<Answer> | Answer;
 }
 
@@ -107,5 +109,5 @@ export function operation<
   Q extends z.ZodType | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
 >(definition: Definition<Q, B>): Operation {
-  return { idempotent: false, problems: [], ...definition };
+  return definition;
 }

@@ -1,7 +1,5 @@
 import type { Clock } from '@gwk/core/clock';
-import type { RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange, Reply } from './exchange.js';
-import { endAfterDraining, hasUnreadBody } from './unread-body.js';
 
 /** An answer, which is written at once: one writeHead with all headers, one body. */
 export interface Answer {
@@ -52,8 +50,7 @@ export const CLIENT_GONE = 499;
 export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
   if (res.headersSent || res.destroyed) return;
   const unread = hasUnreadBody(req);
-  const headers = ['X-Request-ID', req.requestId];
-  if (req.rate) pushRate(headers, req.rate);
+  const headers = commonHeaders(req);
   if (answer.headers) headers.push(...answer.headers);
   if (observer.closing || unread) headers.push('Connection', 'close');
   let content: string | Uint8Array | undefined;
@@ -73,20 +70,57 @@ export function respond(req: Exchange, res: Reply, answer: Answer, observer: Obs
 const contentOf = (body: unknown): string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
 
-/** Adds the rate limit headers, which every response has. */
-export function pushRate(headers: string[], rate: RateVerdict): void {
-  headers.push(
-    'RateLimit-Limit',
-    String(rate.limit),
-    'RateLimit-Remaining',
-    String(rate.remaining),
-    'RateLimit-Reset',
-    String(rate.reset),
-  );
+/** Returns the headers of every answer. */
+export function commonHeaders({ requestId, rate }: Exchange): string[] {
+  const headers = ['X-Request-ID', requestId];
+  if (rate) {
+    headers.push('RateLimit-Limit', String(rate.limit));
+    headers.push('RateLimit-Remaining', String(rate.remaining));
+    headers.push('RateLimit-Reset', String(rate.reset));
+  }
+  return headers;
 }
 
 /** Returns the path without its query, unchanged otherwise. */
 export function stripQuery(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
+}
+
+/**
+ * Largest body that Node itself discards after an early answer; it keeps the connection. After a larger one the connection
+ * closes.
+ */
+const SMALL_BYTES = 65_536;
+const DISCARD_MS = 2_000;
+
+/** Whether the request is answered before its large body has arrived, so that its connection must close. */
+function hasUnreadBody(req: Exchange): boolean {
+  if (req.complete) return false;
+  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  return encoding !== undefined || Number(length ?? 0) > SMALL_BYTES;
+}
+
+/**
+ * Writes the answer, discards incoming bytes for 2 s, then closes the connection. Closing at once would reset it, and the
+ * client might not see the answer. From the announced length the client knows the end of the answer.
+ */
+function endAfterDraining(
+  req: Exchange,
+  res: Reply,
+  content: string | Uint8Array | undefined,
+  clock: Clock,
+): void {
+  if (content === undefined) res.flushHeaders();
+  else res.write(content);
+  const cancel = clock.after(DISCARD_MS, end);
+  function end(): void {
+    cancel();
+    if (!res.writableEnded) res.end();
+    if (!req.complete) req.socket.destroySoon();
+  }
+  req.on('end', end);
+  req.on('error', end);
+  res.on('close', cancel);
+  req.resume();
 }

@@ -6,8 +6,7 @@ import { tracing } from '@gwk/core/tracing/tracing';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
 import { handleIdempotently } from './idempotency/handle-idempotently.js';
-import type { Call, Operation, Receiver } from './operation.js';
-import { PATH_IDS } from './path-ids.js';
+import { idKindOf, type Call, type Operation, type Receiver } from './operation.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
 import { respondStream } from './stream.js';
@@ -127,7 +126,7 @@ function paramsOf(req: Exchange): Readonly<Record<string, string>> {
   const params: Record<string, string> = {};
   for (const name of names) {
     const value = String(given[name]);
-    const kind = PATH_IDS[name];
+    const kind = idKindOf(name);
     const id = kind === undefined ? value : fromPublicId(kind, value);
     if (id === null) throw new Problem('not-found');
     if (kind !== undefined) req.subject = value;

@@ -1,6 +1,6 @@
 import { setInterval as every } from 'node:timers';
 import type { Exchange, Reply } from './exchange.js';
-import { pushRate, type EventProducer, type Observer } from './respond.js';
+import { commonHeaders, type EventProducer, type Observer } from './respond.js';
 
 /** Interval of the comment that keeps the connection open through proxies. */
 const PING_MS = 15_000;
@@ -15,8 +15,7 @@ export function respondStream(
   { observer, failed }: { observer: Observer; failed: (error: unknown) => void },
 ): void {
   if (res.headersSent || res.destroyed) return;
-  const headers = ['X-Request-ID', req.requestId];
-  if (req.rate) pushRate(headers, req.rate);
+  const headers = commonHeaders(req);
   headers.push('Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-store');
   // Without the first header nginx buffers the events. The connection is not reused.
   headers.push('X-Accel-Buffering', 'no', 'Connection', 'close');

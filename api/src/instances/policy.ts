@@ -28,7 +28,6 @@ export const policyOperations = [
     summary: 'The policy in force, and which level each value comes from',
     scope: 'instances:read',
     status: 200,
-    problems: [],
     result: PolicyOut,
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);

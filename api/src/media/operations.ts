@@ -41,7 +41,6 @@ export const mediaOperations = [
     // not-found: the stored answer of the idempotency key is about a file that the API key may not see.
     problems: ['file-too-large', 'empty-file', 'not-found'],
     body: MediaUpload,
-    bodyType: 'multipart/form-data',
     receive: {
       read: (req, { media }) => receiveUpload(req, media.files),
       /** Two uploads with the same name and content are the same request. */

@@ -2,8 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { ID_PREFIXES } from '@gwk/core/ids';
 import type { z } from 'zod';
-import type { Operation } from '../http/operation.js';
-import { PATH_IDS } from '../http/path-ids.js';
+import { idKindOf, type Operation } from '../http/operation.js';
 import { makeExample } from './examples.js';
 import { GENERAL, headerRefs, type HeaderName } from './headers.js';
 import { heedsIdempotencyKey, listProblems } from './problems.js';
@@ -59,7 +58,7 @@ const TEXT_PARAMETERS: Readonly<Record<string, JsonSchema>> = {
 };
 
 function pathSchema(name: string): JsonSchema {
-  const kind = PATH_IDS[name];
+  const kind = idKindOf(name);
   if (kind === undefined) return TEXT_PARAMETERS[name] ?? { type: 'string', minLength: 1 };
   return {
     type: 'string',
@@ -89,11 +88,13 @@ function headerParameters(operation: Operation): JsonSchema[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-function requestBody({ bodyOptional, bodyType }: Operation, body: z.ZodType, book: SchemaBook): JsonSchema {
+function requestBody({ bodyOptional, receive }: Operation, body: z.ZodType, book: SchemaBook): JsonSchema {
   const schema = book.input(body);
   return {
     required: !bodyOptional,
-    content: { [bodyType ?? 'application/json']: { schema, ...examplesOf(schema, book) } },
+    content: {
+      [receive ? 'multipart/form-data' : 'application/json']: { schema, ...examplesOf(schema, book) },
+    },
   };
 }
 

@@ -23,13 +23,13 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
     codes: ['invalid-idempotency-key', 'idempotency-key-reused'],
   },
   // If record and result are written in one transaction, no request is ever in progress.
-  { when: ({ idempotent }) => idempotent, codes: ['idempotency-in-progress'] },
+  { when: ({ idempotent }) => idempotent === true, codes: ['idempotency-in-progress'] },
 ];
 
 /** Returns all problems of an operation, by status. */
 export function listProblems(operation: Operation): Map<number, ProblemCode[]> {
   const implied = IMPLIED.filter(({ when }) => when(operation)).flatMap(({ codes }) => codes);
-  const codes = [...new Set([...implied, ...operation.problems])].sort();
+  const codes = [...new Set([...implied, ...(operation.problems ?? [])])].sort();
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
   return new Map([...byStatus].sort(([one], [other]) => one - other));
 }

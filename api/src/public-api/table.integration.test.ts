@@ -12,9 +12,8 @@ import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import { ABSENT_IDS, buildSample, type SampleRequest } from '@gwk/test/support/api/contract/requests';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
 import { formatAllow } from './app.js';
-import type { Operation } from '../http/operation.js';
+import { idKindOf, type Operation } from '../http/operation.js';
 import { OPERATIONS } from './operations.js';
-import { PATH_IDS } from '../http/path-ids.js';
 
 /**
  * Checks common to all operations, by walking the table: a new operation is tested here without a change.
@@ -121,7 +120,7 @@ describe('authorization', () => {
 describe('the form of a request', () => {
   const listParameters = ({ query }: Operation): string[] =>
     Object.keys((query as unknown as { shape: object }).shape);
-  const withJson = only(({ body, bodyType }) => body !== undefined && bodyType === undefined);
+  const withJson = only(({ body, receive }) => body !== undefined && !receive);
 
   test.each(only(({ body }) => body !== undefined))(
     '$title with a malformed body: validation-error',
@@ -264,8 +263,10 @@ describe('Idempotency-Key', () => {
     }
     return { params, body: operation.body?.parse(body) };
   }
-  const uuidOrText = (name: string, value: string) =>
-    name in PATH_IDS ? fromPublicId(PATH_IDS[name]!, value)! : value;
+  const uuidOrText = (name: string, value: string) => {
+    const kind = idKindOf(name);
+    return kind === undefined ? value : fromPublicId(kind, value)!;
+  };
 
   test.each(idempotentPosts)(
     '$title while the first request is in progress: idempotency-in-progress',

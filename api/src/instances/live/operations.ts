@@ -23,7 +23,6 @@ export const liveOperations = [
     summary: 'Disconnect the device; pairing is needed again',
     scope: 'instances:write',
     status: 204,
-    problems: [],
     maxWorkMs: DEADLINES.logout + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, services }) {

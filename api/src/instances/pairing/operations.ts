@@ -49,7 +49,6 @@ export const pairingOperations = [
     orScope: 'instances:write',
     status: 200,
     result: PairingOut,
-    problems: [],
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const pairing = await services.pairings.read(row.id);
@@ -68,7 +67,6 @@ export const pairingOperations = [
     status: 200,
     result: PairingStreamData,
     resultType: 'text/event-stream',
-    problems: [],
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       checkStreamLimit(services, row.id);

@@ -29,7 +29,7 @@ export function buildSample(
   const { method, path } = operation;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name]!);
   if (!operation.body) return { method, path: filled };
-  if (operation.bodyType === 'multipart/form-data') {
+  if (operation.receive) {
     const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
     return { method, path: filled, body: FORM, headers };
   }
