@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
 import { RefusalError } from '../engines/refusal.js';
 import { readChunks } from '../http/body.js';
 
@@ -7,20 +8,27 @@ import { readChunks } from '../http/body.js';
  * for the answer.
  *
  * @param take called with the size of each chunk before it is buffered; it may throw
- * @throws RefusalError `invalid` for a body that is too large, not UTF-8 or not JSON; ClientGone
+ * @throws RefusalError `invalid` for a body that is too large, not UTF-8, not JSON or not of the schema; ClientGone
  */
-export async function readBody(
+export async function readBody<S extends z.ZodType>(
   request: IncomingMessage,
-  maxBytes: number,
-  take: (bytes: number) => void = () => undefined,
-): Promise<unknown> {
+  schema: S,
+  { maxBytes, take }: { maxBytes: number; take?: (bytes: number) => void },
+): Promise<z.output<S>> {
   let size = 0;
   const bytes = await readChunks(request, (added) => {
     size += added;
     if (size > maxBytes) throw invalid('the body is too large');
-    take(added);
+    take?.(added);
   });
-  return parseJson(bytes);
+  const parsed = schema.safeParse(parseJson(bytes));
+  if (!parsed.success) throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
+  return parsed.data;
+}
+
+/** Only path and kind: the message of an issue may quote the body. */
+function describeIssue({ path, code, message }: z.core.$ZodIssue): { path: string; message: string } {
+  return { path: path.join('.'), message: code === 'unrecognized_keys' ? 'unknown fields' : message };
 }
 
 /** Removes NUL and lone surrogates, which the network may deliver and Postgres cannot store. */

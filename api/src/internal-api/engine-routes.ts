@@ -3,11 +3,13 @@ import type { z } from 'zod';
 import type { Leases } from '../engines/leases.js';
 import { recordPairing, recordUnlinked } from '../instances/pairing/engine-updates.js';
 import { readSession, writeSession } from '../engines/session.js';
-import { readSent, type BuiltMessages } from '../engines/built.js';
-import type { Claims } from '../engines/claims.js';
+import { readSent, BuiltMessages } from '../engines/built.js';
+import { Claims } from '../engines/claims.js';
 import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
-import type { Receiver } from '../inbound/receiver.js';
-import type { Outcomes } from '../engines/outcomes.js';
+import { Receiver } from '../inbound/receiver.js';
+import { MessageCache } from '../engines/message-cache.js';
+import { Outcomes } from '../engines/outcomes.js';
+import type { RedisUsers } from '../engines/redis-users.js';
 import { RefusalError } from '../engines/refusal.js';
 import { recordRestriction, recordStates } from '../engines/states.js';
 
@@ -20,24 +22,28 @@ type EngineHandlers = {
   [R in EngineRoute]: (caller: EngineCaller, request: ParsedRequest<R>) => HandlerResult<EngineResponse<R>>;
 };
 
-interface EngineServices {
+export interface InternalServices {
   leases: Leases;
-  claims: Claims;
-  built: BuiltMessages;
-  outcomes: Outcomes;
-  receiver: Receiver;
+  redisUsers: RedisUsers;
   /** Called when tokens of an instance may have been revoked. */
   forgetTokens: (instanceId: string) => void;
 }
 
 /** Handlers of the engine routes. The token determines the instance; no request names one. */
-export function engineHandlers(deps: InternalDeps, services: EngineServices): EngineHandlers {
-  const { leases, claims, built, outcomes, receiver } = services;
+export function engineHandlers(
+  deps: InternalDeps,
+  { leases, forgetTokens }: InternalServices,
+): EngineHandlers {
+  const known = new MessageCache();
+  const claims = new Claims(deps, known);
+  const built = new BuiltMessages(deps, known);
+  const outcomes = new Outcomes(deps, known);
+  const receiver = new Receiver(deps);
   return {
     acquire: async (caller, request) => {
       if (request.pod !== caller.pod) throw new RefusalError('unauthorized');
       const acquired = await leases.acquire(caller, request);
-      services.forgetTokens(caller.instanceId);
+      forgetTokens(caller.instanceId);
       return acquired;
     },
     renew: (caller, request) => leases.renew(caller, request),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -12,29 +13,24 @@ import {
   LISTENER_LIMITS,
   IDLE_TIMEOUT_MS,
 } from '@gwk/core/listener-limits';
-import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
-import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
+import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
+import { OPERATOR_ROUTES, type OperatorRoute } from '@gwk/core/protocol/operator';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { API_METRICS } from '@gwk/core/metrics/api';
 import { Histogram } from 'prom-client';
 import type { z } from 'zod';
 import { ClientGone } from '../http/body.js';
 import { CLIENT_GONE } from '../http/respond.js';
-import { Receiver } from '../inbound/receiver.js';
 import { Leases } from '../engines/leases.js';
 import { RedisUsers } from '../engines/redis-users.js';
 import { Authentication } from './auth.js';
 import { readBody } from './body.js';
 import { BodyBudget } from './body-budget.js';
-import { BuiltMessages } from '../engines/built.js';
-import { Claims } from '../engines/claims.js';
-import type { InternalDeps } from '../engines/dependencies.js';
+import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
 import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
 import { followIdentity, readIdentity } from './identity.js';
 import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
-import { MessageCache } from '../engines/message-cache.js';
-import { Outcomes } from '../engines/outcomes.js';
 import { RefusalError } from '../engines/refusal.js';
 
 export interface InternalListener {
@@ -43,26 +39,15 @@ export interface InternalListener {
   close(): Promise<void>;
 }
 
-interface Route {
-  maxBytes: number;
-  schema: z.ZodType;
-  /** Authenticates the call and returns its handler. */
-  authenticate(authorization: string | undefined): Promise<Authenticated>;
-}
+/** Returns the answer, in JSON. Undefined: the handler has answered. */
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
+
+type Authenticate = (request: IncomingMessage) => Authenticated | Promise<Authenticated>;
 
 interface Authenticated {
   /** Caller for the body budget. */
   caller: string;
-  handle: (request: never) => Promise<unknown>;
-}
-
-/** Handles a body or an answer other than JSON. Undefined: the handler has answered. */
-type RawRoute = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
-
-interface Routes {
-  json: ReadonlyMap<string, Route>;
-  raw: ReadonlyMap<string, RawRoute>;
-  budget: BodyBudget;
+  handle: (body: never) => Promise<unknown>;
 }
 
 const SMALL_BODY = 64 * 1024;
@@ -84,13 +69,14 @@ const CLOSE_GRACE_MS = 5_000;
  * logs ids and codes, never bodies.
  */
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
-  const routes = makeRoutes(deps);
+  const handlers = makeHandlers(deps);
   const { registry } = deps;
   const durations = registry && new Histogram({ ...API_METRICS.internalDuration, registers: [registry] });
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const began = performance.now();
     const path = pathOf(request);
-    const route = routes.json.has(path) || routes.raw.has(path) ? path : 'none';
+    const handler = handlers.get(path);
+    const route = handler ? path : 'none';
     const { traceparent } = request.headers;
     const span = tracing.child(`POST ${route}`, traceparent as string | undefined, { kind: 'server' });
     response.on('close', () => {
@@ -98,7 +84,8 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
       durations?.labels({ route, status: String(status) }).observe((performance.now() - began) / 1000);
       span.end(response.statusCode >= 500 ? String(response.statusCode) : null);
     });
-    void respond(deps, routes, request, response);
+    if (handler && request.method === 'POST') void respond(deps, handler, request, response);
+    else send(response, 404, { error: 'not-found' });
   };
   const { internalTlsCert, internalTlsKey, internalHost, internalPort } = deps.config;
   const identity = readIdentity(internalTlsCert, internalTlsKey);
@@ -115,10 +102,7 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
       log: deps.log,
       read: () => readIdentity(internalTlsCert, internalTlsKey),
     });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(internalPort, internalHost, resolve);
-  });
+  await once(server.listen(internalPort, internalHost), 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
@@ -130,76 +114,73 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
 
 /** Time for the calls in flight at a stop; a call whose body does not arrive must not delay the stop. */
 async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
   const late = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-  await closed;
+  await new Promise((resolve) => server.close(resolve));
   clearTimeout(late);
 }
 
-const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0]!;
+/** Only the path of an upload has a query. */
+const pathOf = ({ url = '' }: IncomingMessage): string =>
+  url.startsWith(`${MEDIA_PATHS.upload}?`) ? MEDIA_PATHS.upload : url;
 
-function makeRoutes(deps: InternalDeps): Routes {
+function makeHandlers(deps: InternalDeps): ReadonlyMap<string, Handler> {
   const { config, database, redis, sealer, log } = deps;
   const authentication = new Authentication(database, config.operatorToken, deps.now);
   const forgetTokens = (instanceId: string): void => authentication.forget(instanceId);
   const { redisUrl, redisCa: ca, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
   const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl, ca }, log);
-  const leases = new Leases(deps, redisUsers);
-  const known = new MessageCache();
-  const engines = engineHandlers(deps, {
-    leases,
-    claims: new Claims(deps, known),
-    built: new BuiltMessages(deps, known),
-    outcomes: new Outcomes(deps, known),
-    receiver: new Receiver(deps),
-    forgetTokens,
-  });
-  const operator = operatorHandlers(deps, { leases, redisUsers, forgetTokens });
-
-  const routes = new Map<string, Route>();
-  const add = (path: string, schema: z.ZodType, authenticate: Route['authenticate']): void => {
-    routes.set(path, { maxBytes: MAX_BYTES[path] ?? SMALL_BODY, schema, authenticate });
-  };
-  for (const [name, { request }] of Object.entries(ENGINE_ROUTES)) {
-    const handler = engines[name as keyof typeof engines] as (
-      caller: unknown,
-      body: unknown,
-    ) => Promise<unknown>;
-    add(`/engine/${name}`, request, async (authorization) => {
-      const caller = await authentication.engine(authorization);
-      return { caller: caller.instanceId, handle: (body) => handler(caller, body) };
-    });
-  }
-  for (const [name, { request }] of Object.entries(OPERATOR_ROUTES)) {
-    const handler = operator[name as keyof typeof operator];
-    add(`/operator/${name}`, request, async (authorization) => {
-      authentication.operator(authorization);
-      return { caller: 'operator', handle: handler };
-    });
-  }
-  return { json: routes, raw: mediaRoutes(deps, authentication), budget: new BodyBudget() };
-}
-
-function mediaRoutes(deps: InternalDeps, authentication: Authentication): Map<string, RawRoute> {
+  const services = { leases: new Leases(deps, redisUsers), redisUsers, forgetTokens };
+  const engines = engineHandlers(deps, services);
+  const operator = operatorHandlers(deps, services);
   const callerOf = (request: IncomingMessage) => authentication.engine(request.headers.authorization);
-  return new Map<string, RawRoute>([
+
+  const handlers = new Map<string, Handler>([
     [
       MEDIA_PATHS.download,
       async (request, response) => sendFinished(deps, await callerOf(request), request, response),
     ],
     [MEDIA_PATHS.upload, async (request) => takeReceived(deps, await callerOf(request), request)],
   ]);
+  const budget = new BodyBudget();
+  const add = (path: string, schema: z.ZodType, authenticate: Authenticate): void => {
+    const maxBytes = MAX_BYTES[path] ?? SMALL_BODY;
+    handlers.set(path, async (request) => {
+      const { caller, handle } = await authenticate(request);
+      const held = budget.open(caller);
+      try {
+        const body = await readBody(request, schema, { maxBytes, take: held.take });
+        return (await handle(body as never)) ?? {};
+      } finally {
+        held.close();
+      }
+    });
+  };
+  for (const [name, { request }] of Object.entries(ENGINE_ROUTES)) {
+    const handler = engines[name as EngineRoute] as (caller: EngineCaller, body: never) => Promise<unknown>;
+    add(`/engine/${name}`, request, async (call) => {
+      const caller = await callerOf(call);
+      return { caller: caller.instanceId, handle: (body) => handler(caller, body) };
+    });
+  }
+  for (const [name, { request }] of Object.entries(OPERATOR_ROUTES)) {
+    const handle = operator[name as OperatorRoute];
+    add(`/operator/${name}`, request, (call) => {
+      authentication.operator(call.headers.authorization);
+      return { caller: 'operator', handle };
+    });
+  }
+  return handlers;
 }
 
 async function respond(
   deps: InternalDeps,
-  routes: Routes,
+  handler: Handler,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    await perform(routes, request, response);
+    const answer = await handler(request, response);
+    if (answer !== undefined) send(response, 200, answer);
   } catch (error) {
     if (error instanceof ClientGone) return;
     if (!(error instanceof RefusalError)) {
@@ -210,32 +191,6 @@ async function respond(
     if (!request.complete) response.setHeader('connection', 'close');
     send(response, refusal.status, { error: refusal.refusal, ...refusal.more });
   }
-}
-
-async function perform(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const isPost = request.method === 'POST';
-  const raw = isPost ? routes.raw.get(pathOf(request)) : undefined;
-  if (raw) {
-    const answer = await raw(request, response);
-    return answer === undefined ? undefined : send(response, 200, answer);
-  }
-  const route = isPost ? routes.json.get(request.url ?? '') : undefined;
-  if (!route) return send(response, 404, { error: 'not-found' });
-  const { caller, handle } = await route.authenticate(request.headers.authorization);
-  const held = routes.budget.open(caller);
-  try {
-    const parsed = route.schema.safeParse(await readBody(request, route.maxBytes, held.take));
-    // Report only path and kind of an issue: the message may quote the body.
-    if (!parsed.success)
-      throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
-    send(response, 200, (await handle(parsed.data as never)) ?? {});
-  } finally {
-    held.close();
-  }
-}
-
-function describeIssue({ path, code, message }: z.core.$ZodIssue): { path: string; message: string } {
-  return { path: path.join('.'), message: code === 'unrecognized_keys' ? 'unknown fields' : message };
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

@@ -28,9 +28,8 @@ export async function sendFinished(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const asked = MediaDownload.safeParse(await readBody(request, SMALL_BODY));
-  if (!asked.success) throw new RefusalError('invalid');
-  const row = await finishedOf(deps, caller, asked.data);
+  const asked = await readBody(request, MediaDownload, { maxBytes: SMALL_BODY });
+  const row = await finishedOf(deps, caller, asked);
   const bytes = await deps.media.files.open(row).catch((error: unknown) => {
     throw error instanceof FileMissing ? new RefusalError('invalid') : error;
   });

@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
-import type { OperatorResponse, OperatorRoute, Projection } from '@gwk/core/protocol/operator';
-import type { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
+import type {
+  OPERATOR_ROUTES,
+  OperatorResponse,
+  OperatorRoute,
+  Projection,
+} from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
 import { projectResource } from '../instances/projection.js';
 import { deleteInstanceRow } from '../instances/remove.js';
 import { tellStillLinked } from '../instances/slot.js';
-import type { Leases } from '../engines/leases.js';
-import type { RedisUsers } from '../engines/redis-users.js';
 import { hashOfToken } from './auth.js';
 import type { InternalDeps } from '../engines/dependencies.js';
-import type { HandlerResult } from './engine-routes.js';
+import type { HandlerResult, InternalServices } from './engine-routes.js';
 import { readFacts } from '../engines/operator-facts.js';
 import { pairForCluster } from './operator-pairing.js';
 import { RefusalError } from '../engines/refusal.js';
@@ -25,10 +27,7 @@ type OperatorHandlers = {
 const TOKEN_PREFIX = 'gwk_engine_';
 const TOKEN_BYTES = 32;
 
-export function operatorHandlers(
-  deps: InternalDeps,
-  services: { leases: Leases; redisUsers: RedisUsers; forgetTokens: (instanceId: string) => void },
-): OperatorHandlers {
+export function operatorHandlers(deps: InternalDeps, services: InternalServices): OperatorHandlers {
   return {
     project: ({ resource }) => project(deps, resource),
     remove: ({ uid }) => remove(deps, services, uid),
@@ -54,7 +53,7 @@ async function project(deps: InternalDeps, resource: InstanceResource): Promise<
 
 async function remove(
   { database, sealer }: InternalDeps,
-  services: { redisUsers: RedisUsers; forgetTokens: (instanceId: string) => void },
+  services: InternalServices,
   uid: string,
 ): Promise<OperatorResponse<'remove'>> {
   const removed = await deleteInstanceRow(database, sealer, { uid });
