@@ -53,27 +53,27 @@ function readBytes(req: IncomingMessage): Buffer | Promise<Buffer> {
  * @throws ClientGone, errors of `take`
  */
 export function readChunks(req: IncomingMessage, take: (bytes: number) => void): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    const onData = (chunk: Buffer): void => {
-      try {
-        take(chunk.length);
-        chunks.push(chunk);
-      } catch (error) {
-        chunks.length = 0;
-        req.off('data', onData).resume();
-        reject(error);
-      }
-    };
-    req.on('data', onData);
-    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    // `close` follows every request; create the error, which costs a stack trace, only when it is needed.
-    const onEnd = (): void => {
-      if (!req.complete) reject(new ClientGone());
-    };
-    req.on('close', onEnd);
-    req.on('error', onEnd);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  const onData = (chunk: Buffer): void => {
+    try {
+      take(chunk.length);
+      chunks.push(chunk);
+    } catch (error) {
+      chunks.length = 0;
+      req.off('data', onData).resume();
+      reject(error);
+    }
+  };
+  // `close` follows every request; create the error, which costs a stack trace, only when it is needed.
+  const onEnd = (): void => {
+    if (!req.complete) reject(new ClientGone());
+  };
+  req.on('data', onData);
+  req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+  req.on('close', onEnd);
+  req.on('error', onEnd);
+  return promise;
 }
 
 function checkHeaders({ headers }: IncomingMessage): void {

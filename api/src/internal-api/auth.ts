@@ -34,9 +34,9 @@ export class Authentication {
   readonly #operatorHashes: readonly Buffer[];
   /** Oldest first. */
   readonly #known = new Map<string, Remembered>();
-  /** Running lookups, shared by concurrent calls. */
-  readonly #asked = new Map<string, Promise<EngineCaller | null>>();
-  readonly #looks: Batcher<string, EngineCaller | null>;
+  readonly #lookups: Batcher<string, EngineCaller | null>;
+  /** Number of calls of `forget`. */
+  #revocations = 0;
 
   constructor(
     private readonly database: Pick<Database, '$queryRaw'>,
@@ -44,7 +44,7 @@ export class Authentication {
     private readonly now = (): number => performance.now(),
   ) {
     this.#operatorHashes = parseTokens(operatorToken).map(hashOfToken);
-    this.#looks = new Batcher({ run: (names) => this.#lookUp(names) });
+    this.#lookups = new Batcher({ run: (names) => this.#lookUp(names) });
   }
 
   /** @throws RefusalError `unauthorized` */
@@ -55,24 +55,16 @@ export class Authentication {
       known.used = true;
       return known.caller;
     }
-    const caller = await (this.#asked.get(name) ?? this.#ask(name));
+    const caller = await this.#lookups.submit(name);
     if (!caller) throw new RefusalError('unauthorized');
     return caller;
-  }
-
-  #ask(name: string): Promise<EngineCaller | null> {
-    const asked = this.#looks.submit(name).finally(() => {
-      if (this.#asked.get(name) === asked) this.#asked.delete(name);
-    });
-    this.#asked.set(name, asked);
-    return asked;
   }
 
   async #lookUp(names: readonly string[]): Promise<(EngineCaller | null)[]> {
     const at = this.now();
     const wanted = new Set([...names, ...this.#aging(at)]);
     const hashes = [...wanted].map((name) => Buffer.from(name, 'base64'));
-    const asked = new Map(names.map((name) => [name, this.#asked.get(name)]));
+    const revocations = this.#revocations;
     const tokens = await this.database.$queryRaw<
       { id: string; instance_id: string; pod: string; hash: Uint8Array }[]
     >`
@@ -81,11 +73,9 @@ export class Authentication {
     const found = new Map<string, EngineCaller>();
     for (const { id, instance_id: instanceId, pod, hash } of tokens)
       found.set(Buffer.from(hash).toString('base64'), { tokenId: id, instanceId, pod });
-    for (const name of wanted) {
-      // Skip tokens that were forgotten meanwhile: the result may precede the revocation.
-      const current = asked.has(name) ? this.#asked.get(name) === asked.get(name) : this.#known.has(name);
-      if (current) this.#remember(name, found.get(name), at);
-    }
+    // The result may precede a revocation.
+    if (revocations === this.#revocations)
+      for (const name of wanted) this.#remember(name, found.get(name), at);
     return names.map((name) => found.get(name) ?? null);
   }
 
@@ -122,7 +112,7 @@ export class Authentication {
       if (caller.instanceId === instanceId) this.#known.delete(name);
     }
     // Running lookups may belong to this instance.
-    this.#asked.clear();
+    this.#revocations++;
   }
 }
 
