@@ -126,29 +126,27 @@ function decideByPolicy(request: SendRequest, facts: Facts, policy: Policy, tall
     lastWroteAt: isGroup ? now : toDate(facts.lastWroteAt),
   });
   if (hours.do === 'refuse') return refuse('policy-outside-hours');
-  const conversation = resolveConversation(request, facts, tally);
+  const { conversationId, contactId } = resolveConversation(request, facts, tally);
   const releaseAt = hours.do === 'schedule' ? hours.at : null;
-  const write = { request, facts, conversation, releaseAt };
-  if (conversation.contactId === null || facts.lastWroteAt !== null) {
-    return planWrite({ ...write, newContact: null, mass: null }, tally);
+  if (contactId === null || facts.lastWroteAt !== null) {
+    const decided = { conversationId, contactId, releaseAt, newContact: null, mass: null };
+    return planWrite(request, facts, decided, tally);
   }
-  const given = { request, facts, policy, tally, contactId: conversation.contactId };
+  const given = { request, facts, policy, tally, contactId };
   const mass =
     request.fingerprint === null ? null : checkMassSend({ ...given, fingerprint: request.fingerprint });
   if (mass && 'do' in mass) return mass;
   const newContact = facts.counted ? null : checkNewContact(given, now);
   if (newContact && 'do' in newContact) return newContact;
-  return planWrite({ ...write, newContact, mass }, tally);
-}
-
-interface ConversationIds {
-  conversationId: string;
-  /** Null for a group. */
-  contactId: string | null;
+  return planWrite(request, facts, { conversationId, contactId, releaseAt, newContact, mass }, tally);
 }
 
 /** Ids of existing rows, of rows that an earlier request of the batch creates, or new ids. */
-function resolveConversation(request: SendRequest, facts: Facts, tally: BatchTally): ConversationIds {
+function resolveConversation(
+  request: SendRequest,
+  facts: Facts,
+  tally: BatchTally,
+): Pick<WritePlan, 'conversationId' | 'contactId'> {
   const isGroup = request.recipient.kind === 'group';
   const conversationId = facts.conversationId ?? tally.conversations.get(request.recipientKey) ?? newUuid();
   const contactId = facts.contactId ?? tally.contacts.get(contactKey(request)) ?? newUuid();
@@ -201,19 +199,11 @@ function nextRank(ranks: ReadonlyMap<string, number> | undefined, contactId: str
   return ranks?.get(contactId) ?? (ranks?.size ?? 0) + 1;
 }
 
-interface WriteCase {
-  request: SendRequest;
-  facts: Facts;
-  conversation: ConversationIds;
-  releaseAt: Date | null;
-  newContact: LimitCheck | null;
-  mass: WritePlan['mass'];
-}
+type Decided = Pick<WritePlan, 'conversationId' | 'contactId' | 'releaseAt' | 'newContact' | 'mass'>;
 
 /** Adds the request to the tally. */
-function planWrite(given: WriteCase, tally: BatchTally): Decision {
-  const { request, facts, conversation, releaseAt, newContact, mass } = given;
-  const { conversationId, contactId } = conversation;
+function planWrite(request: SendRequest, facts: Facts, decided: Decided, tally: BatchTally): Decision {
+  const { conversationId, contactId, newContact, mass } = decided;
   tally.conversations.set(request.recipientKey, conversationId);
   if (contactId !== null) {
     tally.contacts.set(contactKey(request), contactId);
@@ -223,19 +213,15 @@ function planWrite(given: WriteCase, tally: BatchTally): Decision {
   return {
     do: 'write',
     plan: {
+      ...decided,
       counted: facts.counted,
       lastWroteAt: facts.lastWroteAt,
       accountVersion: facts.accountVersion!,
       instanceVersion: facts.instanceVersion!,
-      conversationId,
       createsConversation: facts.conversationId === null,
-      contactId,
       createsContact: contactId !== null && facts.contactId === null,
-      newContact,
-      mass,
       offlineMs: Math.max(0, Math.round(facts.offlineMs ?? 0)),
       offlineSince: facts.state === 'connected' ? null : facts.at,
-      releaseAt,
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database/database.js';
+import { toFields } from '../../database/model-columns.js';
 
 /** The keys by which Postgres finds the facts of a request. */
 export interface LookupKeys {
@@ -58,18 +59,8 @@ export interface Facts {
 /** Route in the idempotency records of sends. */
 export const SEND_ROUTE = 'POST /v1/messages';
 
-const GATHER = `
-  SELECT at, instance_version AS "instanceVersion", state, offline_ms AS "offlineMs", warm_up_from AS "warmUpFrom",
-    restricted_until AS "restrictedUntil", instance_policy AS "instancePolicy", account_version AS "accountVersion", account_policy AS "accountPolicy",
-    account_suspended AS "accountSuspended", record_hash AS "recordHash",
-    record_message AS "recordMessage", record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",
-    conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
-    oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
-    reply_ok AS "replyOk", media_found AS "mediaFound", media_instances AS "mediaInstances"
-  FROM gwk_accept_gather($1::jsonb, $2::integer)`;
-
 /** Reads the facts of a batch in one statement, in the order of the batch. */
-export function gatherFacts(
+export async function gatherFacts(
   database: Queryable,
   batch: readonly LookupKeys[],
   environmentWindowMinutes: number,
@@ -86,5 +77,8 @@ export function gatherFacts(
       media_id: mediaId,
     }),
   );
-  return database.$queryRawUnsafe<Facts[]>(GATHER, JSON.stringify(requests), environmentWindowMinutes);
+  const gather = 'SELECT * FROM gwk_accept_gather($1::jsonb, $2::integer)';
+  return toFields<Facts>(
+    await database.$queryRawUnsafe(gather, JSON.stringify(requests), environmentWindowMinutes),
+  );
 }
