@@ -90,7 +90,6 @@ const LOADED: Record<string, string[]> = {
     'api/dist/programs/api.js',
     'api/dist/instances/kubernetes-desired-state.js',
     'api/dist/database/migrate.js',
-    'api/dist/database/wait-for-migrations.js',
     'api/dist/cli.js',
   ],
   worker: [
@@ -98,7 +97,7 @@ const LOADED: Record<string, string[]> = {
     'api/dist/media/tools/tool.js',
     'api/dist/media/tools/pictures.js',
     'api/dist/media/tools/ffmpeg.js',
-    'api/dist/database/wait-for-migrations.js',
+    'api/dist/database/migrate.js',
   ],
   operator: [
     'operator/dist/cli/run-operator.js',

@@ -42,9 +42,7 @@ export function registerPrograms(program: Command): void {
     )
     .action(({ wait = false, timeout }: { wait?: boolean; timeout: number }) =>
       runCommand('migrate', async ({ databaseUrl: url, databaseCa: ca }) => {
-        const { migrate } = await import('../database/migrate.js');
-        const { retryWhileUnavailable, waitForMigrations } =
-          await import('../database/wait-for-migrations.js');
+        const { migrate, retryWhileUnavailable, waitForMigrations } = await import('../database/migrate.js');
         const timeoutMs = timeout * 1000;
         if (wait) print({ waited_ms: await waitForMigrations({ url, ca }, { timeoutMs }) });
         else print({ applied: await retryWhileUnavailable({ timeoutMs }, () => migrate({ url, ca })) });

@@ -9,9 +9,14 @@ import {
 } from '@gwk/test/support/servers/database';
 import { until } from '@gwk/test/support/wait';
 import pg from 'pg';
-import { migrate, listPendingMigrations, type SqlFolders } from './migrate.js';
+import {
+  listPendingMigrations,
+  migrate,
+  retryWhileUnavailable,
+  waitForMigrations,
+  type SqlFolders,
+} from './migrate.js';
 import { readFunctions } from './sql-functions.js';
-import { retryWhileUnavailable, waitForMigrations } from './wait-for-migrations.js';
 
 let database: TestDatabase;
 let folder: string;

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { postgresConnection } from './connection.js';
@@ -60,9 +61,7 @@ interface Applied {
  * @throws Error if a migration or function fails, or a migration was changed after it was applied
  */
 export async function migrate(database: MigratedDatabase | string, folders = FOLDERS): Promise<string[]> {
-  const client = createClient(database);
-  await client.connect();
-  try {
+  return withClient(database, async (client) => {
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
     await client.query(CREATE_TABLE);
     const migrations = await selectPending(client, readMigrations(folders.migrations));
@@ -71,9 +70,7 @@ export async function migrate(database: MigratedDatabase | string, folders = FOL
     const functions = await selectPendingFunctions(client, all, { current: 'latest' });
     await applyFunctions(client, functions);
     return [...migrations, ...functions].map(({ name }) => name);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /**
@@ -84,9 +81,7 @@ export async function listPendingMigrations(
   database: MigratedDatabase | string,
   folders = FOLDERS,
 ): Promise<string[]> {
-  const client = createClient(database);
-  await client.connect();
-  try {
+  return withClient(database, async (client) => {
     const all = readMigrations(folders.migrations);
     const pending = (await exists(client, '_prisma_migrations'))
       ? await selectPending(client, all, { unfinished: 'pending' })
@@ -96,19 +91,18 @@ export async function listPendingMigrations(
       ? await selectPendingFunctions(client, functions, { current: 'any' })
       : functions;
     return [...pending, ...pendingFunctions].map(({ name }) => name);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function exists(client: pg.Client, table: string): Promise<boolean> {
-  const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
-    table,
-  ]);
-  return rows[0]!.there;
+  const { rows } = await client.query('SELECT WHERE to_regclass($1) IS NOT NULL', [table]);
+  return rows.length > 0;
 }
 
-function createClient(database: MigratedDatabase | string): pg.Client {
+async function withClient<T>(
+  database: MigratedDatabase | string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const { url, ca } = typeof database === 'string' ? { url: database, ca: undefined } : database;
   const client = new pg.Client({
     ...postgresConnection(url, ca),
@@ -116,7 +110,12 @@ function createClient(database: MigratedDatabase | string): pg.Client {
   });
   // A connection that breaks while it is idle must not end the program.
   client.on('error', () => undefined);
-  return client;
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }
 
 function readMigrations(folder: string): Migration[] {
@@ -192,4 +191,62 @@ async function recordFailure(client: pg.Client, record: string[], reason: string
   await client.query('ROLLBACK');
   await client.query(MARK_ROLLED_BACK, record.slice(-1));
   await client.query(INSERT, [...record, reason, null, 0]);
+}
+
+interface WaitOptions {
+  timeoutMs: number;
+  everyMs?: number;
+}
+
+const EVERY_MS = 1_000;
+/** Postgres is unreachable, starting or stopping, or its name does not resolve yet. */
+const UNAVAILABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  '57P01',
+  '57P02',
+  '57P03',
+]);
+
+class MigrationsMissing extends Error {}
+
+/** Retries the work while Postgres is unavailable or lacks migrations, up to the timeout; throws all other errors at once. */
+export async function retryWhileUnavailable<T>(
+  { timeoutMs, everyMs = EVERY_MS }: WaitOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isTemporary = UNAVAILABLE.has((error as { code?: string }).code ?? '');
+      if (!(isTemporary || error instanceof MigrationsMissing) || performance.now() >= deadline) throw error;
+    }
+    await sleep(everyMs);
+  }
+}
+
+/**
+ * Waits until the database has every migration and function of this version. It may have newer ones: during an upgrade this
+ * version also works with those of the next one.
+ * @returns the time it took in milliseconds
+ * @throws Error with the missing migrations after the timeout; at once if a migration failed
+ */
+export async function waitForMigrations(
+  database: MigratedDatabase,
+  wait: WaitOptions,
+  folders?: SqlFolders,
+): Promise<number> {
+  const began = performance.now();
+  await retryWhileUnavailable(wait, async () => {
+    const pending = (await listPendingMigrations(database, folders)).join(', ');
+    if (pending === '') return;
+    throw new MigrationsMissing(`the database lacks ${pending} (is gwk migrate running, or did it fail?)`);
+  });
+  return Math.round(performance.now() - began);
 }
