@@ -13,19 +13,13 @@ async function looped(times: Pick<Job, 'everyMs' | 'restMs'>, outcomes: (JobResu
     const outcome = left.next().value!;
     return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
   };
-  await loop(
-    { name: 'test', ...times, pass },
-    {
-      log,
-      signal: stopping.signal,
-      onPass: (ok) => results.push(ok),
-      rest(ms) {
-        rests.push(ms);
-        if (rests.length === outcomes.length) stopping.abort();
-        return Promise.resolve();
-      },
-    },
-  );
+  const rest = (ms: number): Promise<void> => {
+    rests.push(ms);
+    if (rests.length === outcomes.length) stopping.abort();
+    return Promise.resolve();
+  };
+  const onPass = (ok: boolean) => results.push(ok);
+  await loop({ name: 'test', ...times, pass, rest }, { log, signal: stopping.signal, onPass });
   return { results, rests };
 }
 

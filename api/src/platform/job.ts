@@ -10,11 +10,15 @@ export interface Job {
   restMs?: number;
   /** @returns the number of processed items, and whether more work is due now */
   pass(): Promise<JobResult>;
+  /** Waits for the given milliseconds or until the signal, or less if work comes (default: a timer). */
+  rest?(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface JobResult {
   amount: number;
   more: boolean;
+  /** Pause after this pass, if the pass knows it. */
+  restMs?: number;
 }
 
 export const NOTHING: JobResult = { amount: 0, more: false };
@@ -40,27 +44,23 @@ interface LoopOptions {
   log: Logger;
   signal: AbortSignal;
   onPass?: (ok: boolean, amount: number) => void;
-  /** Waits for the given milliseconds or until the signal. */
-  rest?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-const restInReality: Required<LoopOptions>['rest'] = (ms, signal) =>
-  sleep(ms, undefined, { signal }).catch(() => undefined);
+const rest: Required<Job>['rest'] = (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined);
+
+/** 10 % either way, which keeps workers from running in step. */
+const withJitter = (ms: number): number => ms * (0.9 + Math.random() / 5);
 
 /**
- * Runs a job until the signal. It logs the first of consecutive errors and backs off; other jobs continue. Jitter of 10 %
- * keeps workers from running in step.
+ * Runs a job until the signal. It logs the first of consecutive errors and backs off; other jobs continue.
  */
-export async function loop(
-  job: Job,
-  { log, signal, onPass, rest = restInReality }: LoopOptions,
-): Promise<void> {
+export async function loop(job: Job, { log, signal, onPass }: LoopOptions): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
-    let more = false;
+    let wait: number;
     try {
       const result = await job.pass();
-      more = result.more;
+      wait = pauseAfter(job, result);
       if (failures > 0) log.info({ job: job.name }, 'job recovered');
       if (result.amount > 0) log.debug({ job: job.name, amount: result.amount }, 'job pass done');
       failures = 0;
@@ -69,11 +69,14 @@ export async function loop(
       failures += 1;
       if (failures === 1) log.warn({ err: error, job: job.name }, 'job failed; retrying');
       onPass?.(false, 0);
+      wait = withJitter(backoff(job.everyMs, failures));
     }
-    const wait = failures > 0 ? backoff(job.everyMs, failures) : more ? (job.restMs ?? 0) : job.everyMs;
-    await rest(wait * (0.9 + Math.random() / 5), signal);
+    if (!signal.aborted) await (job.rest ?? rest)(wait, signal);
   }
 }
+
+const pauseAfter = (job: Job, { more, restMs }: JobResult): number =>
+  restMs ?? withJitter(more ? (job.restMs ?? 0) : job.everyMs);
 
 export function backoff(everyMs: number, failures: number): number {
   return backoffDelay({ firstMs: Math.max(everyMs, 100), maxMs: MAX_BACKOFF_MS, jitter: 0 }, failures);

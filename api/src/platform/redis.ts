@@ -59,3 +59,30 @@ export function openRedis({ url, ca, program, log }: RedisOptions) {
 export function closeRedis(client: Redis): void {
   if (client.isOpen) client.destroy();
 }
+
+/**
+ * Finds the policy by which a Redis evicts keys.
+ * @param info section `memory` of INFO; some services omit it
+ */
+export function findEvictionPolicy(info: string): string | undefined {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  return policy === 'noeviction' ? undefined : policy;
+}
+
+/**
+ * Warns at each connection to a Redis that evicts keys: it removes notifications, commands and heartbeats. No message is
+ * lost, because Postgres stores them all, but messages wait for the next poll, and commands get no answer.
+ */
+export function watchEviction(redis: Redis, log: Logger): void {
+  const check = async (): Promise<void> => {
+    // A service without INFO: nothing to warn about.
+    const policy = findEvictionPolicy(await redis.info('memory').catch(() => ''));
+    if (policy === undefined) return;
+    log.warn(
+      { maxmemory_policy: policy },
+      'this Redis may evict keys of the gateway: set maxmemory-policy to noeviction (docs/operate.md)',
+    );
+  };
+  if (redis.isReady) void check();
+  redis.on('ready', () => void check());
+}

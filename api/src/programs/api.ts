@@ -1,14 +1,10 @@
 import { processClock, type Clock } from '@gwk/core/clock';
 import { apiSettings } from '@gwk/core/config/api';
 import type { Logger } from '@gwk/core/log';
-import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { tracing } from '@gwk/core/tracing/tracing';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';
 import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
-import { openDatabase, type Database } from '../database/database.js';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
 import type { ApiConfig, Services } from '../http/services.js';
@@ -17,24 +13,14 @@ import { Receiver } from '../inbound/receiver.js';
 import { createClusterCallLimit } from '../instances/cluster-call-limit.js';
 import { startInternalListener } from '../internal-api/listener.js';
 import { LiveCommands } from '../instances/live/commands.js';
-import { openMedia, type Media } from '../media/media.js';
+import { openMedia } from '../media/media.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { Acceptor } from '../messages/send/acceptor.js';
 import { SendNotifier } from '../messages/send-notifier.js';
 import { PairingWatch } from '../instances/pairing/watch.js';
-import { checkConnectionBudget } from '../database/connection-budget.js';
-import { watchEviction } from '../platform/redis-eviction.js';
-import { closeRedis, openRedis } from '../platform/redis.js';
-import { readConfig, readEnvironmentPolicy, runProgram, waitForUsableDatabase } from './startup.js';
+import { readConfig, readEnvironmentPolicy, runProgram, startOnStores, type Stores } from './startup.js';
 import { disablePretenuring, growOldSpaceByItsSize, touchYoungHeap } from './young-heap.js';
-
-/** `gwk api`: the public and the internal listener. */
-export interface RunningApi {
-  port: number;
-  internalPort: number;
-  stop(): Promise<void>;
-}
 
 /** Additional time of a stop, for calls of engines and for traces. */
 const CLOSING_MS = 10_000;
@@ -42,6 +28,7 @@ const MAX_CLUSTER_CALLS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
 const CLUSTER_TIMEOUT_MS = 2_500;
 
+/** `gwk api`: the public and the internal listener. */
 export function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   disablePretenuring();
   growOldSpaceByItsSize();
@@ -58,70 +45,50 @@ export function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
+export type RunningApi = Awaited<ReturnType<typeof startApi>>;
+
 /** @throws WrongEncryptionKey, TooFewConnections, and errors of the listeners */
-export async function startApi(
-  config: ApiConfig,
-  log: Logger,
-  signal: AbortSignal,
-  clock: Clock = processClock,
-): Promise<RunningApi> {
-  const sealer = new Sealer(parseEncryptionKeys(config.encryptionKeys));
-  const { databaseUrl: url, databaseCa: ca } = config;
-  const db = openDatabase({ url, ca, poolSize: config.databasePool, program: 'gwk-api' });
-  const closers: (() => Promise<unknown> | void)[] = [() => db.$disconnect()];
-  const closeAll = async (): Promise<void> => {
-    for (const close of closers.reverse()) await close();
-  };
-  let stopped: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopped ??= closeAll());
-  try {
-    await tracing.start(config, 'gwk-api', log);
-    closers.push(() => tracing.stop());
-    await waitForUsableDatabase(db, sealer, log, signal);
-    await checkConnectionBudget(db, { pool: config.databasePool, setting: 'GWK_API_DATABASE_POOL', log });
+export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, clock: Clock = processClock) =>
+  startOnStores({ name: 'api', config, log, signal }, async (stores) => {
+    const { db, sealer, redis, closers } = stores;
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
     const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
-    closers.push(() => media.store.close());
-    const services = await makeServices(config, log, { db, sealer, media, clock });
-    watchEviction(services.redis, log);
-    closers.push(() => closeRedis(services.redis));
-    closers.push(() => services.live.close());
+    closers.defer(() => media.store.close());
+    const services = await makeServices(config, stores, { log, media, clock });
+    closers.defer(() => services.live.close());
+    const { environmentPolicy, live, registry } = services;
     const internal = await startInternalListener({
       config,
-      environmentPolicy: services.environmentPolicy,
+      environmentPolicy,
       database: db,
-      redis: services.redis,
+      redis,
       sealer,
       media,
-      live: services.live,
+      live,
       log,
-      registry: services.registry,
+      registry,
     });
-    closers.push(() => internal.close());
-    messageMetrics.register(services.registry);
-    storeMetrics(services.registry, services);
+    closers.defer(() => internal.close());
+    messageMetrics.register(registry);
+    storeMetrics(registry, services);
     const listener = await startPublicListener(services);
-    closers.push(() => listener.close());
-    return { port: listener.port, internalPort: internal.port, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
+    closers.defer(() => listener.close());
+    return { port: listener.port, internalPort: internal.port };
+  });
 
 async function makeServices(
   config: ApiConfig,
-  log: Logger,
-  { db, sealer, media, clock }: { db: Database; sealer: Sealer; media: Media; clock: Clock },
+  { db, sealer, redis, redisKeys }: Stores,
+  given: Pick<Services, 'log' | 'media' | 'clock'>,
 ): Promise<Services> {
-  const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-api', log });
-  const redisKeys = new RedisKeys(config.redisPrefix);
+  const { log, clock } = given;
   const environmentPolicy = readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
+  const { redisUrl, redisCa } = config;
+  const sendNotifier = new SendNotifier(redis, redisKeys);
   return {
+    ...given,
     config,
     environmentPolicy,
-    log,
-    clock,
     db,
     redis,
     redisKeys,
@@ -132,25 +99,11 @@ async function makeServices(
     cursors: new Cursors(sealer),
     resources: await openResources(config),
     limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
-    live: new LiveCommands({
-      redis,
-      redisUrl: config.redisUrl,
-      redisCa: config.redisCa,
-      keys: redisKeys,
-      sealer,
-      log,
-      clock,
-    }),
+    live: new LiveCommands({ redis, redisUrl, redisCa, keys: redisKeys, sealer, log, clock }),
     pairings: new PairingWatch(db, sealer),
-    media,
     registry: new Registry(),
     receiver: new Receiver({ database: db, sealer, log, environmentPolicy }),
-    acceptor: new Acceptor({
-      database: db,
-      sealer,
-      sendNotifier: new SendNotifier(redis, redisKeys),
-      environmentPolicy,
-    }),
+    acceptor: new Acceptor({ database: db, sealer, sendNotifier, environmentPolicy }),
   };
 }
 

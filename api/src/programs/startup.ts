@@ -6,10 +6,13 @@ import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { parsePolicyOverrides, type PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
-import { parseEncryptionKeys, SealError, type Sealer } from '@gwk/core/encryption';
-import type { Database } from '../database/database.js';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { parseEncryptionKeys, SealError, Sealer } from '@gwk/core/encryption';
+import { tracing } from '@gwk/core/tracing/tracing';
+import { openDatabase, type Database } from '../database/database.js';
 import { checkEncryptionKeys, WrongEncryptionKey } from '../database/key-check.js';
-import { TooFewConnections } from '../database/connection-budget.js';
+import { checkConnectionBudget, TooFewConnections } from '../database/connection-budget.js';
+import { closeRedis, openRedis, watchEviction, type Redis } from '../platform/redis.js';
 
 const EXIT_CONFIGURATION = 2;
 const DATABASE_TIMEOUT_MS = 60_000;
@@ -90,11 +93,59 @@ export function readEnvironmentPolicy(setting: string, text: string): PolicyOver
   }
 }
 
+export interface Stores {
+  db: Database;
+  sealer: Sealer;
+  redis: Redis;
+  redisKeys: RedisKeys;
+  /** Closes parts of the program at its stop, in reverse order. */
+  closers: AsyncDisposableStack;
+}
+
+interface Start {
+  name: 'api' | 'worker';
+  config: ConfigOf<typeof apiSettings> | ConfigOf<typeof workerSettings>;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/**
+ * Opens the stores of a program and starts it on them. If the start fails, everything closes again.
+ * @throws WrongEncryptionKey, TooFewConnections
+ */
+export async function startOnStores<R>(
+  { name, config, log, signal }: Start,
+  start: (stores: Stores) => Promise<R>,
+): Promise<R & { stop(): Promise<void> }> {
+  const program = `gwk-${name}`;
+  const sealer = new Sealer(parseEncryptionKeys(config.encryptionKeys));
+  const { databaseUrl, databaseCa, databasePool: pool, redisUrl, redisCa } = config;
+  const db = openDatabase({ url: databaseUrl, ca: databaseCa, poolSize: pool, program });
+  const closers = new AsyncDisposableStack();
+  closers.defer(() => db.$disconnect());
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= closers.disposeAsync());
+  try {
+    await tracing.start(config, program, log);
+    closers.defer(() => tracing.stop());
+    await waitForUsableDatabase(db, sealer, log, signal);
+    await checkConnectionBudget(db, { pool, setting: `GWK_${name.toUpperCase()}_DATABASE_POOL`, log });
+    const redis = openRedis({ url: redisUrl, ca: redisCa, program, log });
+    closers.defer(() => closeRedis(redis));
+    watchEviction(redis, log);
+    const redisKeys = new RedisKeys(config.redisPrefix);
+    return { ...(await start({ db, sealer, redis, redisKeys, closers })), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
 /**
  * Waits up to 60 s for Postgres and its migrations.
  * @throws WrongEncryptionKey at once, because a retry cannot help
  */
-export async function waitForUsableDatabase(
+async function waitForUsableDatabase(
   db: Database,
   sealer: Sealer,
   log: Logger,

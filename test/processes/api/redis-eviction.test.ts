@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { createLogger } from '@gwk/core/log';
 import { ownRedis } from '../../support/servers/stores.js';
 import { until } from '../../support/wait.js';
-import { closeRedis, openRedis } from '@gwk/api/platform/redis';
-import { watchEviction } from '@gwk/api/platform/redis-eviction';
+import { closeRedis, openRedis, watchEviction } from '@gwk/api/platform/redis';
 
 test('logs a warning for a Redis that evicts, after each connection', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-evicting-'));
