@@ -32,12 +32,12 @@ export function attachOrderedIntake(
   log: Logger,
 ): void {
   const { ws } = socket;
-  const backpressure = new Backpressure(getRawSocket(socket));
+  const beginMessage = createBackpressure(getRawSocket(socket));
   const queue = new FairQueue();
   interceptEvent(socket, 'CB:message', (stanza: BinaryNode, pass) => {
     const bytes = countBytes(stanza);
     const isTooLarge = bytes > MAX_BYTES && stanza.attrs['category'] !== 'peer';
-    const handled = backpressure.begin(bytes);
+    const handled = beginMessage(bytes);
     const process = async (): Promise<void> => {
       // Messages that are not handled before the connection ends come again with the next one.
       if (!ws.isOpen) return;
@@ -65,36 +65,31 @@ export function getConversationKey(attrs: Record<string, string>): string {
   return jidNormalizedUser(isPnUser(name) ? (lid ?? name) : name);
 }
 
-/** Pauses the socket while too many bytes wait. */
-class Backpressure {
-  readonly #raw: RawSocket;
-  #bytes = 0;
-  #pause: NodeJS.Timeout | undefined;
-
-  constructor(raw: RawSocket) {
-    this.#raw = raw;
-  }
-
-  /** @returns a function to call once the message is handled */
-  begin(contentBytes: number): () => void {
+/**
+ * Pauses the socket while too many bytes wait.
+ * @returns counts a message, and returns a function to call once it is handled
+ */
+function createBackpressure(raw: RawSocket): (contentBytes: number) => () => void {
+  let waiting = 0;
+  let pause: NodeJS.Timeout | undefined;
+  const resume = (): void => {
+    if (!pause) return;
+    clearTimeout(pause);
+    pause = undefined;
+    raw.resume();
+  };
+  return (contentBytes) => {
     const bytes = contentBytes + STANZA_BYTES;
-    this.#bytes += bytes;
-    if (this.#bytes > MAX_WAITING_BYTES && !this.#pause) {
-      this.#raw.pause();
-      this.#pause = setTimeout(() => this.#resume(), PAUSE_MS);
+    waiting += bytes;
+    if (waiting > MAX_WAITING_BYTES && !pause) {
+      raw.pause();
+      pause = setTimeout(resume, PAUSE_MS);
     }
     return () => {
-      this.#bytes -= bytes;
-      if (this.#bytes <= MAX_WAITING_BYTES / 2) this.#resume();
+      waiting -= bytes;
+      if (waiting <= MAX_WAITING_BYTES / 2) resume();
     };
-  }
-
-  #resume(): void {
-    if (!this.#pause) return;
-    clearTimeout(this.#pause);
-    this.#pause = undefined;
-    this.#raw.resume();
-  }
+  };
 }
 
 function countBytes({ content }: BinaryNode): number {
