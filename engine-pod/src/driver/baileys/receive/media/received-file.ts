@@ -29,14 +29,9 @@ function findAttachment(message: proto.IMessage): Attachment | null {
   return file && type ? { file, type } : null;
 }
 
-/** The part of a connection that files need. */
-type FileConnection = Pick<NetworkConnection, 'media'> & {
-  socket: Pick<NetworkConnection['socket'], 'updateMediaMessage'>;
-};
-
 interface FileSource {
   /** Null while not connected. */
-  findConnection: () => FileConnection | null;
+  findConnection: () => NetworkConnection | null;
   storeFile: DriverContext['storeFile'];
   /** Aborted when nobody waits any longer; a file that is not stored by then is lost. */
   signal: AbortSignal;
@@ -135,7 +130,7 @@ export function decideMediaError(failure: DownloadFailure, spentMs: number): Med
 /** The phone may still have the file and upload it again. The message then states its new location. */
 async function requestReupload(
   envelope: Envelope,
-  connection: FileConnection | null,
+  connection: NetworkConnection | null,
   clock: Clock,
 ): Promise<'reuploaded' | PhoneFailure> {
   if (!connection) return 'no_connection';
