@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { BinaryNode } from '@whiskeysockets/baileys';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { SessionStore } from '../session/store.js';
 
 /** A decrypted message with the attributes of its stanza: everything needed to normalise it. */
@@ -29,7 +30,7 @@ export class Journal {
   /** Settled entries, oldest first: names by message id, because the network refers to ids. */
   readonly #settled = new Map<string, { names: string[]; at: number }>();
   /** Messages that were acknowledged before they were settled. */
-  readonly #acknowledged = new Set<string>();
+  readonly #acknowledged = new ExpiringMap<true>({ max: MAX_ACKNOWLEDGED, ttlMs: KEPT_MS });
   /**
    * Decryptions that are not stored yet, by name. The same ciphertext again, even on the next connection, waits for
    * the first.
@@ -113,11 +114,8 @@ export class Journal {
 
   /** The network has seen the acknowledgement of this id and will not send its messages again. */
   acknowledged(id: string): void {
-    if (this.#settled.has(id)) return this.#remove(id);
-    this.#acknowledged.add(id);
-    if (this.#acknowledged.size <= MAX_ACKNOWLEDGED) return;
-    const [oldest] = this.#acknowledged;
-    this.#acknowledged.delete(oldest!);
+    if (this.#settled.has(id)) this.#remove(id);
+    else this.#acknowledged.set(id, true);
   }
 
   #remove(id: string): void {
