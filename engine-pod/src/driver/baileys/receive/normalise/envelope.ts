@@ -85,6 +85,7 @@ export function buildEnvelope(
   const isGroup = chat.endsWith('@g.us');
   if (!isGroup && !DIRECT.test(chat)) return null;
   const author = isGroup ? normaliseJid(participant) : chat;
+  const secret = message.messageContextInfo?.messageSecret;
   return {
     id: id!,
     chat,
@@ -94,18 +95,13 @@ export function buildEnvelope(
     isGroup,
     name: attrs['notify']?.slice(0, MAX_NAME) ?? null,
     at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
-    secret: findSecret(message),
+    secret: secret?.length === SECRET_BYTES ? secret : null,
     message: unwrapMessage(message),
   };
 }
 
 /** A secret of another length decrypts nothing. */
 const SECRET_BYTES = 32;
-
-function findSecret({ messageContextInfo }: proto.IMessage): Uint8Array | null {
-  const secret = messageContextInfo?.messageSecret;
-  return secret?.length === SECRET_BYTES ? secret : null;
-}
 
 const DIRECT = /@(s\.whatsapp\.net|lid)$/;
 const MAX_NAME = 300;
