@@ -5,11 +5,10 @@ import { ManualClock } from '@gwk/test/support/clock';
 import { Rows } from '@gwk/test/support/engine/simulated-instance';
 import { SessionStore } from '../session/store.js';
 import { RateLimiter } from '../rate-limiter.js';
-import { PhoneRequests, type PhoneConnection } from './missing/phone-requests.js';
 import { parseReceipts, storeReceipts } from './screen/receipts.js';
 import { FairQueue } from './queue/fair-queue.js';
 import { Journal } from './journal.js';
-import { MissingMessages } from './missing/missing-messages.js';
+import { MissingMessages, PhoneRequests, type PhoneConnection } from './missing/missing-messages.js';
 import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
 
 const MAX_TURNS = 10_000;

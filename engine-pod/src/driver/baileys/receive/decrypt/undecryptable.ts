@@ -31,7 +31,7 @@ export const MAX_REQUESTS = 5;
 /**
  * Limits the work for undecryptable messages, through the two caches in which Baileys counts its requests:
  * - `retries`: resend requests for a message, and our own resends, per sender and in total.
- * - `resends`: claims that the phone was asked already. missing/phone-requests.ts asks it in the background.
+ * - `resends`: claims that the phone was asked already. missing/missing-messages.ts asks it in the background.
  *
  * Messages are handled one at a time, so an access under the current message's id is made for that message.
  */
