@@ -101,10 +101,7 @@ const CODES = ['reason', 'code', 'type', 'expire', 'location'];
 
 /** Picks known codes for the log. An error may carry stanzas and phone numbers in place of attributes. */
 function pickCodes(attrs: Record<string, unknown>): Record<string, string> {
-  return Object.fromEntries(
-    CODES.flatMap((name) => {
-      const value = attrs[name];
-      return typeof value === 'string' ? [[name, value]] : [];
-    }),
-  );
+  const isCode = (entry: [string, unknown]): entry is [string, string] =>
+    CODES.includes(entry[0]) && typeof entry[1] === 'string';
+  return Object.fromEntries(Object.entries(attrs).filter(isCode));
 }
