@@ -79,12 +79,8 @@ export class SessionStore {
 
   /** Reads all values of a type, past the cache. */
   async readAll(type: string): Promise<Record<string, unknown>> {
-    const entries = await this.#remote.read(type, null);
-    return Object.fromEntries(
-      entries
-        .filter((entry) => entry.type === type && entry.value !== null)
-        .map(({ key, value }) => [key, decodeValue(type, Buffer.from(value!, 'base64'))]),
-    );
+    const values = await this.#readRemote(type, null);
+    return Object.fromEntries([...values].map(([key, bytes]) => [key, decodeValue(type, bytes)]));
   }
 
   /**
@@ -126,12 +122,16 @@ export class SessionStore {
     return writes.map(() => undefined);
   }
 
-  async #fetch(type: string, keys: string[]): Promise<Map<string, Buffer>> {
+  async #readRemote(type: string, keys: string[] | null): Promise<Map<string, Buffer>> {
     const found = new Map<string, Buffer>();
-    for (const entry of await this.#remote.read(type, keys)) {
-      if (entry.type === type && entry.value !== null)
-        found.set(entry.key, Buffer.from(entry.value, 'base64'));
+    for (const { key, value } of await this.#remote.read(type, keys)) {
+      if (value !== null) found.set(key, Buffer.from(value, 'base64'));
     }
+    return found;
+  }
+
+  async #fetch(type: string, keys: string[]): Promise<Map<string, Buffer>> {
+    const found = await this.#readRemote(type, keys);
     for (const key of keys) {
       // Written meanwhile, so the fetched value is older.
       if (this.#findKnown(type, key) !== undefined) found.delete(key);
