@@ -6,8 +6,10 @@ import protobufs from 'libsignal/src/protobufs.js';
 import { DecryptionBudget, STEPS } from './decryption-budget.js';
 import { trimSessions, type Chain, type Session } from './trim-sessions.js';
 
-interface Cipher {
+/** libsignal's cipher, as far as it is changed. */
+export interface Cipher {
   addr: { id: string };
+  getRecord: () => Promise<{ sessions: Record<string, Session> } | null>;
   decryptWithSessions: (this: Cipher, data: Buffer, sessions: Session[]) => Promise<unknown>;
   doDecryptWhisperMessage: (this: Cipher, data: Buffer, session: Session) => Promise<Buffer>;
   storeRecord: (this: Cipher, record: { sessions: Record<string, Session> }) => Promise<void>;

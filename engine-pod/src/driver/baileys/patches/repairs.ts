@@ -4,7 +4,7 @@ import { Curve, generateSignalPubKey } from '@whiskeysockets/baileys';
 import { SenderKeyState } from '@whiskeysockets/baileys/lib/Signal/Group/sender-key-state.js';
 import * as libsignal from 'libsignal';
 import libsignalCurve from 'libsignal/src/curve.js';
-import { limitDecryption } from './decryption-limits.js';
+import { limitDecryption, type Cipher } from './decryption-limits.js';
 
 /**
  * Stock `Curve.verify` ignores libsignal's negative result, so forged network certificates and account signatures
@@ -29,14 +29,6 @@ function repairSenderKeys(): void {
     for (const key of this.getStructure().senderMessageKeys) key.seed = Buffer.from(key.seed);
     return stock.call(this, iteration);
   };
-}
-
-interface Session {
-  indexInfo: { baseKey: Buffer };
-}
-interface Cipher {
-  getRecord(): Promise<{ sessions: Record<string, Session> } | null>;
-  doDecryptWhisperMessage: (this: Cipher, data: Uint8Array, session: Session) => Promise<Buffer>;
 }
 
 /**

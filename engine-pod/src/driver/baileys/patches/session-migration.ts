@@ -31,11 +31,6 @@ export function mergeSessionRecords(
   return { ...into, _sessions: { ...Object.fromEntries(added), ...into._sessions } };
 }
 
-interface SessionMove {
-  from: string;
-  to: string;
-}
-
 /**
  * The names under which the sessions of a person's devices are stored, by phone number and by LID. Null for other
  * pairs.
@@ -44,7 +39,7 @@ export function listSessionMoves(
   phoneJid: string,
   lidJid: string,
   devices: readonly string[],
-): SessionMove[] | null {
+): { from: string; to: string }[] | null {
   if (!isPnUser(phoneJid) || !isLidUser(lidJid)) return null;
   const [phone, lid] = [jidDecode(phoneJid)!, jidDecode(lidJid)!];
   const all = new Set([...devices, String(phone.device ?? 0), '0']);
