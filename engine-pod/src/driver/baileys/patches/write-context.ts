@@ -6,28 +6,17 @@ export interface WriteContext {
   chat: string;
   /** Checked immediately before the stanza is written to the socket. */
   mayWrite: () => boolean;
-  encrypted: boolean;
+  encrypted?: boolean;
   /** Writes of ratchet steps that are not known to be stored. */
   pendingWrites: Promise<void>[];
-  written: boolean;
+  written?: boolean;
   /** Frames sent in this context from now on are not part of the message. */
-  finished: boolean;
+  finished?: boolean;
   /** The sender reported the message as not written, so the stanza must never leave. */
-  abandoned: boolean;
+  abandoned?: boolean;
   /** Called once the network has accepted the message. */
   confirmations: (() => Promise<void>)[];
 }
-
-export const createWriteContext = (chat: string, mayWrite: () => boolean): WriteContext => ({
-  chat,
-  mayWrite,
-  encrypted: false,
-  pendingWrites: [],
-  written: false,
-  finished: false,
-  abandoned: false,
-  confirmations: [],
-});
 
 export const writeContext = new AsyncLocalStorage<WriteContext>();
 

@@ -72,4 +72,4 @@ export class WriteGuard {
 }
 
 const isStanza = ({ encrypted, finished, abandoned }: WriteContext): boolean =>
-  encrypted && (!finished || abandoned);
+  encrypted === true && (!finished || abandoned === true);

@@ -1,6 +1,6 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
-import { createWriteContext, writeContext, type WriteContext } from '../patches/write-context.js';
+import { writeContext, type WriteContext } from '../patches/write-context.js';
 import type { NetworkConnection } from '../connection/network-connection.js';
 import { expectAck } from './acks.js';
 import type { BuiltMessage } from './built-message.js';
@@ -34,7 +34,12 @@ export async function sendMessage(
 ): Promise<void> {
   const { socket, closed } = connection;
   const jid = await recipients.prepare(connection, outgoing.chat);
-  const message = createWriteContext(jid, outgoing.mayWrite);
+  const message: WriteContext = {
+    chat: jid,
+    mayWrite: outgoing.mayWrite,
+    pendingWrites: [],
+    confirmations: [],
+  };
   const signal = AbortSignal.any([closed, outgoing.signal]);
   if (signal.aborted) throw SendFailure.notWritten();
   const { answer, forget } = expectAck(socket, outgoing.waMessageId, signal);
