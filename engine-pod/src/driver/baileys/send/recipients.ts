@@ -1,10 +1,4 @@
-import {
-  isJidGroup,
-  jidDecode,
-  jidNormalizedUser,
-  type GroupMetadata,
-  type WASocket,
-} from '@whiskeysockets/baileys';
+import { isJidGroup, jidDecode, jidNormalizedUser, type WASocket } from '@whiskeysockets/baileys';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { NetworkConnection } from '../connection/network-connection.js';
 import { SendFailure } from '../../driver.js';
@@ -50,7 +44,8 @@ export class Recipients {
     if (isJidGroup(chat)) {
       const metadata = await askNetwork(() => socket.groupMetadata(chat));
       groups.set(chat, metadata);
-      await prepareMembers(socket, metadata);
+      const members = metadata.participants.map(({ id }) => id);
+      await ensureSessions(socket, await askNetwork(() => socket.getUSyncDevices(members, true, false)));
       return chat;
     }
     const { user, server } = jidDecode(chat) ?? {};
@@ -70,8 +65,7 @@ export class Recipients {
     ]);
     const { user } = jidDecode(jid)!;
     if (!theirs.some((device) => device.user === user)) throw SendFailure.notWritten();
-    const jids = [...ours, ...theirs].map((device) => device.jid);
-    await askNetwork(() => socket.assertSessions(jids, false));
+    await ensureSessions(socket, [...ours, ...theirs]);
   }
 
   /**
@@ -89,15 +83,9 @@ export class Recipients {
   }
 }
 
-async function prepareMembers(socket: WASocket, { participants }: GroupMetadata): Promise<void> {
-  const members = participants.map(({ id }) => id);
-  const devices = await askNetwork(() => socket.getUSyncDevices(members, true, false));
-  await askNetwork(() =>
-    socket.assertSessions(
-      devices.map(({ jid }) => jid),
-      false,
-    ),
-  );
+async function ensureSessions(socket: WASocket, devices: Device[]): Promise<void> {
+  const jids = devices.map(({ jid }) => jid);
+  await askNetwork(() => socket.assertSessions(jids, false));
 }
 
 /** A failed query means that the message was not written and may be retried. */

@@ -21,10 +21,10 @@ export function listenForRestriction(socket: WASocket, report: (until: Date | nu
     if (attrs['error'] !== RESTRICTED || performance.now() - reportedAt < REPORT_INTERVAL_MS) return;
     reportedAt = performance.now();
     // An active restriction is reported above. If the network knows of none or does not answer, the refusal counts.
-    socket.fetchAccountReachoutTimelock().then(
-      ({ isActive }) => isActive || report(new Date(Date.now() + DEFAULT_RESTRICTION_MS)),
-      () => report(new Date(Date.now() + DEFAULT_RESTRICTION_MS)),
-    );
+    void socket
+      .fetchAccountReachoutTimelock()
+      .catch(() => ({ isActive: false }))
+      .then(({ isActive }) => isActive || report(new Date(Date.now() + DEFAULT_RESTRICTION_MS)));
   });
 }
 
