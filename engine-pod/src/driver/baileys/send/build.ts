@@ -4,11 +4,11 @@ import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type EncodedMessage } from '../../driver.js';
 import { encodeBuiltMessage } from './built-message.js';
 import { buildContext, addContext } from './content/context.js';
-import type { Renderer, UploadedFile } from './content/renderer.js';
+import type { Renderer } from './content/renderer.js';
 import { renderAudio, renderDocument, renderImage, renderSticker, renderVideo } from './content/file.js';
 import { renderInteractive } from './content/interactive.js';
-import { renderContact, renderLocation, renderText } from './content/plain.js';
-import { renderPoll } from './content/poll.js';
+import { renderContact, renderLocation, renderPoll, renderText } from './content/plain.js';
+import type { UploadedFile } from './upload.js';
 
 const RENDERERS: Record<MessageType, Renderer> = {
   text: renderText,

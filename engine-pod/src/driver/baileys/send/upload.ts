@@ -5,10 +5,12 @@ import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from '../../driver.js';
 import type { MediaHosts } from '../patches/media-hosts.js';
-import type { UploadedFile } from './content/renderer.js';
 import { askNetwork } from './recipients.js';
 
 const UPLOAD_MS = 120_000;
+
+/** File fields of the network's own messages, for every type of file. */
+export type UploadedFile = Awaited<ReturnType<typeof uploadFile>>;
 
 /**
  * Uploads the finished file of a message, encrypted with a key of its own. The encrypted bytes go through a
@@ -19,7 +21,7 @@ export async function uploadFile(
   hosts: MediaHosts,
   { readFile }: Pick<DriverContext, 'readFile'>,
   { message, content }: { message: ClaimedMessage; content: OutboundContent },
-): Promise<UploadedFile> {
+) {
   // Every type of message with a finished file is a type of Baileys' media too.
   const mediaType = content.type as MediaType;
   const encrypted = await readFile(message.message_id, (stream) =>

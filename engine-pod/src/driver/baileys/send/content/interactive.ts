@@ -13,7 +13,7 @@ export const renderInteractive: Renderer = ({ content, mode: instanceMode }) => 
   return { rendered_as, menu, ...render(interactive, text) };
 };
 
-type Form = (content: InteractiveContent, text: string) => Omit<RenderedMessage, 'menu'>;
+type Form = Omit<RenderedMessage, 'menu'>;
 
 const FORMS = {
   native_flow_buttons: (content, text) =>
@@ -21,15 +21,11 @@ const FORMS = {
   native_flow_list: (content, text) => renderNativeFlow(content, text, [toFlowList(content)]),
   legacy_buttons: renderLegacyButtons,
   legacy_list: renderLegacyList,
-} satisfies Record<string, Form>;
+} satisfies Record<string, (content: InteractiveContent, text: string) => Form>;
 
 type FlowButton = proto.Message.InteractiveMessage.NativeFlowMessage.INativeFlowButton;
 
-function renderNativeFlow(
-  { footer }: InteractiveContent,
-  text: string,
-  buttons: FlowButton[],
-): ReturnType<Form> {
+function renderNativeFlow({ footer }: InteractiveContent, text: string, buttons: FlowButton[]): Form {
   return {
     message: {
       messageContextInfo: { deviceListMetadata: {}, deviceListMetadataVersion: 2 },
@@ -71,7 +67,7 @@ const createFlowButton = (name: string, params: Record<string, unknown>): FlowBu
 });
 
 /** The legacy form only has reply buttons. The other buttons are written below the text. */
-function renderLegacyButtons({ buttons, footer }: InteractiveContent, text: string): ReturnType<Form> {
+function renderLegacyButtons({ buttons, footer }: InteractiveContent, text: string): Form {
   const all = buttons ?? [];
   const written = all
     .filter(({ type }) => type !== 'reply')
@@ -99,7 +95,7 @@ function renderLegacyButtons({ buttons, footer }: InteractiveContent, text: stri
   };
 }
 
-function renderLegacyList({ list, footer }: InteractiveContent, text: string): ReturnType<Form> {
+function renderLegacyList({ list, footer }: InteractiveContent, text: string): Form {
   const sections = list!.sections.map(({ title, rows }) => ({
     title,
     rows: rows.map(({ id, title, description }) => ({ rowId: id, title, description: description ?? '' })),

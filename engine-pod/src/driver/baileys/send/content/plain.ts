@@ -1,3 +1,4 @@
+import { buildPollMenu } from '@gwk/core/menus/menu-text';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Renderer } from './renderer.js';
 
@@ -30,6 +31,22 @@ export const renderLocation: Renderer = ({ content: { location } }) => ({
 export const renderContact: Renderer = ({ content: { contact } }) => ({
   message: { contactMessage: { displayName: contact!.name, vcard: buildVcard(contact!) } },
 });
+
+export const renderPoll: Renderer = ({ content, secret }) => {
+  const poll = content.poll!;
+  const creation = {
+    name: poll.name,
+    options: poll.options.map(({ label }) => ({ optionName: label })),
+    selectableOptionsCount: poll.selectable,
+  };
+  // Apps show version 3 as a single-choice poll and version 1 as a multiple-choice poll.
+  const kind = poll.selectable === 1 ? 'pollCreationMessageV3' : 'pollCreationMessage';
+  return {
+    message: { messageContextInfo: { messageSecret: secret }, [kind]: creation },
+    nodes: [{ tag: 'meta', attrs: { polltype: 'creation' } }],
+    menu: buildPollMenu(poll),
+  };
+};
 
 function buildVcard({ name, phones, organization }: NonNullable<OutboundContent['contact']>): string {
   const digits = phones.map((phone) => phone.replace(/^\+/, ''));
