@@ -1,6 +1,5 @@
 import { failpoint } from '@gwk/core/failpoints';
-import type { SentMenu, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
-import type { SentFields } from '@gwk/core/resources/message';
+import type { CallBody, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { FailureCode } from '@gwk/core/states';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { processClock, type Clock } from '@gwk/core/clock';
@@ -8,11 +7,7 @@ import { waitOnClock } from '../clock.js';
 import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
 
-export interface BuiltMessageRecord extends SentFields {
-  message_id: string;
-  built: string;
-  menu: SentMenu | null;
-}
+export type BuiltMessageRecord = CallBody<'built'>['messages'][number];
 
 /** An outcome, without the fields that only the sender knows. */
 type Unnamed<T> = Omit<T, 'message_id' | 'traceparent'>;
@@ -65,9 +60,8 @@ export class SendTask {
   readonly #finished = new AbortController();
   /** May have reached the network, from this engine or an earlier one. */
   #attempted: boolean;
-  #bytes!: Buffer;
-  #fields: SentFields;
-  #menu: SentMenu | null = null;
+  /** Set by `#prepare`. */
+  #built!: EncodedMessage;
   readonly #clock: Clock;
   readonly #answer = Promise.withResolvers<SendResult>();
 
@@ -76,7 +70,6 @@ export class SendTask {
     this.#context = context;
     this.#clock = context.clock ?? processClock;
     this.#attempted = message.attempted_at !== null;
-    this.#fields = { rendered_as: message.rendered_as };
   }
 
   get attempted(): boolean {
@@ -104,16 +97,14 @@ export class SendTask {
     const { message } = this;
     if (!this.#context.gate.open && !this.#attempted) return { kind: 'returned' };
     if (message.built !== null) {
-      this.#bytes = Buffer.from(message.built, 'base64');
+      const bytes = Buffer.from(message.built, 'base64');
+      this.#built = { bytes, rendered_as: message.rendered_as, menu: null };
       // The claim just confirmed that it is ours. Bytes stored by an earlier engine need not be stored again.
       if (message.attempted_at !== null) return undefined;
     } else {
       const built = await this.#build();
       if (!built) return this.#abandon();
-      const { bytes, menu, ...fields } = built;
-      this.#bytes = bytes;
-      this.#menu = menu;
-      this.#fields = fields;
+      this.#built = built;
     }
     return this.#store();
   }
@@ -135,11 +126,13 @@ export class SendTask {
   }
 
   async #store(): Promise<SendResult | undefined> {
+    const { message_id } = this.message;
+    const { bytes, rendered_as, menu } = this.#built;
     const isOurs = await this.#context.storeBuilt({
-      message_id: this.message.message_id,
-      built: this.#bytes.toString('base64'),
-      ...this.#fields,
-      menu: this.#menu,
+      message_id,
+      built: bytes.toString('base64'),
+      rendered_as,
+      menu,
     });
     return isOurs ? undefined : { kind: 'dropped' };
   }
@@ -167,11 +160,12 @@ export class SendTask {
   /** Makes one attempt. Undefined when no answer came in time. */
   async #attempt(attempt: number): Promise<SendResult | undefined> {
     const { driver, gate, ackTimeoutMs } = this.#context;
+    const { bytes, rendered_as } = this.#built;
     failpoint('engine.before-send');
     const sending = driver.send({
       waMessageId: this.message.wa_message_id,
       chat: this.message.chat,
-      bytes: this.#bytes,
+      bytes,
       mayWrite: () => {
         if (!gate.open) return false;
         this.#attempted = true;
@@ -180,7 +174,7 @@ export class SendTask {
       signal: this.#finished.signal,
     });
     const unanswered = sending.then(
-      () => this.#answer.resolve({ kind: 'sent', at: new Date().toISOString(), ...this.#fields }),
+      () => this.#answer.resolve({ kind: 'sent', at: new Date().toISOString(), rendered_as }),
       (error: unknown) => this.#handleFailure(error, attempt),
     );
     // Not an aborted timer, because every message would pay for an error with its stack trace.

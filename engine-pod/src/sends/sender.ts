@@ -84,7 +84,6 @@ export class Sender {
         span,
       };
       const place = this.#queue.offer(message.message_id, message.conversation_id, held);
-      if (place === 'known') continue;
       this.#bytes += bytes;
       if (place === 'run') void this.#run(held);
     }
