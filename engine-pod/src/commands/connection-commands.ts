@@ -44,9 +44,18 @@ export class ConnectionCommands {
     restart: () => this.#options.connection.handle({ kind: 'restart' }),
     logout: async () => ({ unlinked: await this.logout() }),
     pair: (args: string) => this.#pair(JSON.parse(args) as OpenPairing),
-    'check-contact': (args: string) => this.#checkContact(JSON.parse(args) as { phone: string }),
-    read: (args: string) => this.#read(JSON.parse(args) as { chat: string; messages: ReadMessage[] }),
-    presence: (args: string) => this.#presence(JSON.parse(args) as { chat: string; state: Presence }),
+    'check-contact': async (args: string) => {
+      const { phone } = JSON.parse(args) as { phone: string };
+      return { jid: await this.#callDriver((driver) => driver.checkContact(phone)) };
+    },
+    read: (args: string) => {
+      const { chat, messages } = JSON.parse(args) as { chat: string; messages: ReadMessage[] };
+      return this.#callDriver((driver) => driver.markRead(chat, messages));
+    },
+    presence: (args: string) => {
+      const { chat, state } = JSON.parse(args) as { chat: string; state: Presence };
+      return this.#callDriver((driver) => driver.sendPresence(chat, state));
+    },
     edit: (args: string) => this.#edit('edit', args),
     delete: (args: string) => this.#edit('delete', args),
     react: (args: string) => this.#edit('react', args),
@@ -92,18 +101,6 @@ export class ConnectionCommands {
     await this.#waitForLogout();
     if (!this.#options.connection.pair(pairing))
       throw new CommandError('already-paired', 'a device is already linked');
-  }
-
-  async #checkContact({ phone }: { phone: string }): Promise<{ jid: string | null }> {
-    return { jid: await this.#callDriver((driver) => driver.checkContact(phone)) };
-  }
-
-  #read({ chat, messages }: { chat: string; messages: ReadMessage[] }): Promise<void> {
-    return this.#callDriver((driver) => driver.markRead(chat, messages));
-  }
-
-  #presence({ chat, state }: { chat: string; state: Presence }): Promise<void> {
-    return this.#callDriver((driver) => driver.sendPresence(chat, state));
   }
 
   #edit(kind: OutboundEdit['kind'], args: string): Promise<void> {
