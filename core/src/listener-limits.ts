@@ -1,6 +1,8 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { http } from './node-http.js';
 
 /**
  * Limits of the listeners of the internal API, the operator, and health and metrics. A client must send its headers
@@ -115,14 +117,39 @@ export const MAX_HEALTH_CONNECTIONS = 256;
  * For listeners with short requests: at the limit, a new connection replaces the oldest one. A client that opens many
  * connections replaces its own, and probes still get an answer, so nobody can make the kubelet restart the pod.
  */
-export function dropOldestConnections(server: Server, maxConnections = MAX_HEALTH_CONNECTIONS): void {
+function dropOldestConnections(server: Server): void {
   const open = new Set<Socket>();
   endLateRequests(server);
   server.on('connection', (socket) => {
-    if (open.size >= maxConnections) destroyOldest(open);
+    if (open.size >= MAX_HEALTH_CONNECTIONS) destroyOldest(open);
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
+}
+
+export interface Listener {
+  port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a listener of short requests, such as health and metrics, with these limits.
+ * @throws the error of listening, for example EADDRINUSE
+ */
+export async function startListener(
+  { host, port }: { host: string; port: number },
+  handle: RequestListener,
+  idleTimeoutMs = IDLE_TIMEOUT_MS,
+): Promise<Listener> {
+  const server = http.createServer(LISTENER_LIMITS, handle);
+  server.setTimeout(idleTimeoutMs);
+  dropOldestConnections(server);
+  await once(server.listen(port, host), 'listening');
+  const close = (resolve: () => void): void => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  };
+  return { port: (server.address() as AddressInfo).port, close: () => new Promise(close) };
 }
 
 function destroyOldest(open: Set<Socket>): void {

@@ -1,6 +1,4 @@
-import type { Server, ServerResponse } from 'node:http';
-import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
-import { http } from '@gwk/core/node-http';
+import type { RequestListener, ServerResponse } from 'node:http';
 
 interface ProbeSources {
   /**
@@ -11,14 +9,11 @@ interface ProbeSources {
   metrics: () => Promise<string>;
 }
 
-/** Serves `/livez`, `/readyz` and `/metrics` of an engine on plain node:http. */
-export function createProbeServer(sources: ProbeSources): Server {
-  const server = http.createServer(LISTENER_LIMITS, (request, response) => {
+/** Answers `/livez`, `/readyz` and `/metrics` of an engine on plain node:http. */
+export function createProbeHandler(sources: ProbeSources): RequestListener {
+  return (request, response) => {
     respond(sources, request.url ?? '/', response).catch(() => response.destroy());
-  });
-  server.setTimeout(IDLE_TIMEOUT_MS);
-  dropOldestConnections(server);
-  return server;
+  };
 }
 
 async function respond(sources: ProbeSources, url: string, response: ServerResponse): Promise<void> {

@@ -1,16 +1,15 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { exitProcess } from '@gwk/core/exit-process';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
+import { startListener } from '@gwk/core/listener-limits';
 import { createLogger, synchronousStdout, type Logger } from '@gwk/core/log';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { createProbeServer } from './probes.js';
+import { createProbeHandler } from './probes.js';
 import { acquireLease, AcquireRefused } from './internal-api/lease.js';
 
 type Config = ConfigOf<typeof engineSettings>;
@@ -34,12 +33,12 @@ export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   };
   onShutdown(stop, { exitWithParent: config.exitWithParent, exit: exitProcess });
   await tracing.start(config, 'gwk-engine', log);
-  const probes = createProbeServer({
+  const answer = createProbeHandler({
     ready: () => ({ ready: engine?.ready ?? false, checks: engine?.checks ?? { lease: 'not-held' } }),
     metrics: async () => (await engine?.metrics.text()) ?? '',
   });
-  await once(probes.listen(config.port, config.host), 'listening');
-  log.info({ port: (probes.address() as AddressInfo).port }, 'waiting for the lease');
+  const { port } = await startListener(config, answer);
+  log.info({ port }, 'waiting for the lease');
   starting = createEngine(config, log, stopping.signal).then((created) => {
     engine = created;
     // A stop was requested meanwhile: only release the lease.

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createProbeServer } from '@gwk/engine-pod/probes';
+import { createProbeHandler } from '@gwk/engine-pod/probes';
 import { startHealthListener } from '@gwk/api/probes/probes';
-import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
+import { MAX_HEALTH_CONNECTIONS, startListener } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
 import { listen } from '@gwk/operator/http/server';
 import { Crowd } from '../support/gateway/crowd.js';
@@ -36,16 +35,13 @@ const HEALTH: [program: string, start: () => Promise<number>][] = [
   [
     'engine',
     async () => {
-      const server = createProbeServer({
+      const answer = createProbeHandler({
         ready: () => ({ ready: true, checks: {} }),
         metrics: async () => '',
       });
-      closers.push(() => {
-        server.close();
-        server.closeAllConnections();
-      });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      return (server.address() as AddressInfo).port;
+      const listener = await startListener({ host: '127.0.0.1', port: 0 }, answer);
+      closers.push(() => listener.close());
+      return listener.port;
     },
   ],
   [

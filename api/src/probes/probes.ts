@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import http, { type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
+import type { ServerResponse } from 'node:http';
+import { startListener, type Listener } from '@gwk/core/listener-limits';
 import { STORE_METRICS } from '@gwk/core/metrics/stores';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
@@ -105,28 +103,12 @@ function send(res: ServerResponse, status: number, type: string, text: string): 
 }
 
 /** Starts a listener with /livez, /readyz and /metrics only. */
-export interface HealthListener {
-  port: number;
-  close(): Promise<void>;
-}
-
-export async function startHealthListener(
-  { host, port }: { host: string; port: number },
+export function startHealthListener(
+  address: { host: string; port: number },
   options: HealthOptions,
-): Promise<HealthListener> {
+): Promise<Listener> {
   const answer = health(options);
-  const server = http.createServer(LISTENER_LIMITS, (req, res) => {
+  return startListener(address, (req, res) => {
     void answer(req as never, res as never, () => res.writeHead(404).end());
   });
-  server.setTimeout(IDLE_TIMEOUT_MS);
-  dropOldestConnections(server);
-  server.listen(port, host);
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }

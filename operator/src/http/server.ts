@@ -1,7 +1,6 @@
-import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
+import { startListener, type Listener } from '@gwk/core/listener-limits';
 import { type Logger } from '@gwk/core/log';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** A request and its response, for handlers. */
 export interface Exchange {
@@ -13,36 +12,16 @@ export interface Exchange {
 /** Answers a request it knows; returns false for other paths. */
 export type Handler = (exchange: Exchange) => Promise<boolean> | boolean;
 
-export interface Listening {
-  port: number;
-  close(): Promise<void>;
-}
-
 /** Starts one listener for health, metrics and, on one machine, the desired state. */
-export async function listen(
+export function listen(
   address: { host: string; port: number },
   handlers: Handler[],
   log: Logger,
-  silenceMs = IDLE_TIMEOUT_MS,
-): Promise<Listening> {
-  const server = createServer(
-    LISTENER_LIMITS,
-    (request, response) => void answer(request, response, handlers, log),
-  );
-  server.setTimeout(silenceMs);
-  dropOldestConnections(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: address.host, port: address.port }, resolve);
-  });
-  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  idleTimeoutMs?: number,
+): Promise<Listener> {
+  const handle = (request: IncomingMessage, response: ServerResponse) =>
+    void answer(request, response, handlers, log);
+  return startListener(address, handle, idleTimeoutMs);
 }
 
 async function answer(

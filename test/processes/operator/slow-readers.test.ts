@@ -1,7 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createLogger } from '@gwk/core/log';
-import { listen, type Listening } from '@gwk/operator/http/server';
+import type { Listener } from '@gwk/core/listener-limits';
+import { listen } from '@gwk/operator/http/server';
 import { realTime } from '../../support/wait.js';
 
 /** Node's socket timeout. Longer than this process may stall between a connection and its request. */
@@ -10,7 +11,7 @@ const IDLE_MS = realTime(1_000);
 const LARGE = 64 * 1024 * 1024;
 const asking = new EventEmitter();
 let disconnected: Promise<unknown>;
-let server: Listening;
+let server: Listener;
 beforeAll(async () => {
   server = await listen(
     { host: '127.0.0.1', port: 0 },

@@ -1,7 +1,8 @@
 import { changeResource } from '@gwk/operator/cli/instances/change';
 import { LocalCluster } from '@gwk/operator/cluster/local/local';
 import { createDesiredStateHandler } from '@gwk/operator/http/desired-state';
-import { listen, type Listening } from '@gwk/operator/http/server';
+import type { Listener } from '@gwk/core/listener-limits';
+import { listen } from '@gwk/operator/http/server';
 import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
 import type { NewResource } from '@gwk/core/desired-state/desired-state';
 import type { InstanceResource, InstanceSpec } from '@gwk/core/resources/manifest';
@@ -35,7 +36,7 @@ export class LocalStage {
   state!: OperatorDesiredState;
   /** Clock for missing files; it does not advance by itself. */
   now = Date.now();
-  #listening!: Listening;
+  #listening!: Listener;
 
   constructor(folder: string, relistMs: number) {
     this.cluster = new LocalCluster({
