@@ -55,6 +55,11 @@ export class ScriptedQueue {
     if (rows.length === 0) this.#waiting.delete(row.message.conversation_id);
   }
 
+  /** Id of the claim that holds the message. */
+  claimOf(messageId: string): string | null | undefined {
+    return this.#byId.get(messageId)?.claimId;
+  }
+
   claim(claimId: string, limit: number): ClaimedMessage[] {
     const heads: Row[] = [];
     const before: Row[] = [];
