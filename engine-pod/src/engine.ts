@@ -5,6 +5,7 @@ import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
+import type { Readiness } from '@gwk/core/probes';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { Connection } from './connection/connection.js';
@@ -106,20 +107,15 @@ export class Engine {
     this.#claimer.start();
   }
 
-  get ready(): boolean {
-    return this.#lease.valid;
-  }
-
-  /**
-   * Checks by name. Redis and the network are reported but do not affect readiness, because the engine survives
-   * their loss.
-   */
-  get checks(): Record<string, string> {
-    return {
-      lease: this.#lease.valid ? 'ok' : 'not-held',
+  /** Redis and the network are reported but do not affect readiness, because the engine survives their loss. */
+  get readiness(): Readiness {
+    const ready = this.#lease.valid;
+    const checks = {
+      lease: ready ? 'ok' : 'not-held',
       redis: this.#redis.up ? 'ok' : 'unreachable',
       connection: this.#connection.state,
     };
+    return { ready, checks };
   }
 
   /**

@@ -3,13 +3,12 @@ import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { exitProcess } from '@gwk/core/exit-process';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
-import { startListener } from '@gwk/core/listener-limits';
 import { createLogger, synchronousStdout, type Logger } from '@gwk/core/log';
+import { startProbeListener } from '@gwk/core/probes';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { createProbeHandler } from './probes.js';
 import { acquireLease, AcquireRefused } from './internal-api/lease.js';
 
 type Config = ConfigOf<typeof engineSettings>;
@@ -33,11 +32,10 @@ export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   };
   onShutdown(stop, { exitWithParent: config.exitWithParent, exit: exitProcess });
   await tracing.start(config, 'gwk-engine', log);
-  const answer = createProbeHandler({
-    ready: () => ({ ready: engine?.ready ?? false, checks: engine?.checks ?? { lease: 'not-held' } }),
+  const { port } = await startProbeListener(config, {
+    readiness: () => engine?.readiness ?? { ready: false, checks: { lease: 'not-held' } },
     metrics: async () => (await engine?.metrics.text()) ?? '',
   });
-  const { port } = await startListener(config, answer);
   log.info({ port }, 'waiting for the lease');
   starting = createEngine(config, log, stopping.signal).then((created) => {
     engine = created;

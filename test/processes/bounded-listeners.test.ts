@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createProbeHandler } from '@gwk/engine-pod/probes';
 import { startHealthListener } from '@gwk/api/probes/probes';
-import { MAX_HEALTH_CONNECTIONS, startListener } from '@gwk/core/listener-limits';
+import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
+import { startProbeListener } from '@gwk/core/probes';
 import { listen } from '@gwk/operator/http/server';
 import { Crowd } from '../support/gateway/crowd.js';
 import { createInternalApiWorld } from '../support/api/internal-api.js';
@@ -35,11 +35,8 @@ const HEALTH: [program: string, start: () => Promise<number>][] = [
   [
     'engine',
     async () => {
-      const answer = createProbeHandler({
-        ready: () => ({ ready: true, checks: {} }),
-        metrics: async () => '',
-      });
-      const listener = await startListener({ host: '127.0.0.1', port: 0 }, answer);
+      const readiness = () => ({ ready: true, checks: {} });
+      const listener = await startProbeListener({ host: '127.0.0.1', port: 0 }, { readiness });
       closers.push(() => listener.close());
       return listener.port;
     },
