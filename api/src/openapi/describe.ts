@@ -4,7 +4,7 @@ import { ID_PREFIXES } from '@gwk/core/ids';
 import type { z } from 'zod';
 import { idKindOf, type Operation } from '../http/operation.js';
 import { makeExample } from './examples.js';
-import { GENERAL, headerRefs, type HeaderName } from './headers.js';
+import { headerRefs } from './headers.js';
 import { heedsIdempotencyKey, listProblems } from './problems.js';
 import type { JsonSchema, SchemaBook } from './schema-book.js';
 
@@ -69,7 +69,7 @@ function pathSchema(name: string): JsonSchema {
 
 function queryParameters({ query }: Operation, book: SchemaBook): JsonSchema[] {
   if (!query) return [];
-  const { properties = {}, required = [] } = book.input(query) as {
+  const { properties = {}, required = [] } = book.add(query, 'input') as {
     properties?: Record<string, JsonSchema>;
     required?: string[];
   };
@@ -89,7 +89,7 @@ function headerParameters(operation: Operation): JsonSchema[] {
 }
 
 function requestBody({ bodyOptional, receive }: Operation, body: z.ZodType, book: SchemaBook): JsonSchema {
-  const schema = book.input(body);
+  const schema = book.add(body, 'input');
   return {
     required: !bodyOptional,
     content: {
@@ -110,13 +110,11 @@ function responsesOf(operation: Operation, book: SchemaBook): JsonSchema {
 }
 
 function success(operation: Operation, status: number, book: SchemaBook): JsonSchema {
-  const { result, resultType = 'application/json', etag } = operation;
-  const headers: HeaderName[] = [...GENERAL];
-  if (etag) headers.push('ETag');
-  if (heedsIdempotencyKey(operation)) headers.push('Idempotent-Replayed');
-  const answer = { description: STATUS_CODES[status] ?? '', headers: headerRefs(headers) };
+  const { result, resultType = 'application/json', etag = false } = operation;
+  const headers = headerRefs(etag && 'ETag', heedsIdempotencyKey(operation) && 'Idempotent-Replayed');
+  const answer = { description: STATUS_CODES[status] ?? '', headers };
   if (!result) return answer;
-  const schema = book.output(result);
+  const schema = book.add(result, 'output');
   const media =
     resultType === 'application/json' ? { schema, ...examplesOf(schema, book) } : streamOf(schema);
   return { ...answer, content: { [resultType]: media } };
@@ -127,12 +125,10 @@ const streamOf = (event: JsonSchema): JsonSchema => ({ schema: { type: 'string' 
 
 /** Problem codes are the keys of the examples. */
 function refusal(codes: readonly ProblemCode[]): JsonSchema {
-  const headers: HeaderName[] = [...GENERAL];
-  if (codes.some((code) => RETRIED.has(PROBLEMS[code].status))) headers.push('Retry-After');
-  if (codes.includes('unauthorized')) headers.push('WWW-Authenticate');
+  const isRetried = codes.some((code) => RETRIED.has(PROBLEMS[code].status));
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
-    headers: headerRefs(headers),
+    headers: headerRefs(isRetried && 'Retry-After', codes.includes('unauthorized') && 'WWW-Authenticate'),
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/ProblemOut' },
@@ -146,16 +142,8 @@ const RETRIED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503]);
 
 /** Examples of the schema, or a generated one. */
 function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
-  const named = namedExamples(schema, book);
-  return named ? { examples: named } : { example: makeExample(schema, book.components) };
-}
-
-function namedExamples(schema: JsonSchema, book: SchemaBook): JsonSchema | null {
-  const { $ref } = schema as { $ref?: string };
-  const target = $ref === undefined ? schema : book.components[$ref.split('/').at(-1)!];
-  const examples = target?.['examples'] as { type?: string }[] | undefined;
-  if (!examples || examples.length < 2) return null;
-  return Object.fromEntries(
-    examples.map((value, index) => [value.type ?? `example ${index + 1}`, { value }]),
-  );
+  const own = book.resolve(schema)['examples'] as { type?: string }[] | undefined;
+  if (!own || own.length < 2) return { example: makeExample(schema, book) };
+  const named = own.map((value, index) => [value.type ?? `example ${index + 1}`, { value }]);
+  return { examples: Object.fromEntries(named) };
 }

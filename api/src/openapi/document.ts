@@ -28,7 +28,7 @@ const VERSION = '0.1.0';
 /** Builds the OpenAPI document from the tables of operations and problems and from the schemas. */
 export function openApiDocument({ operations, baseUrl, docsUrl }: DocumentOptions): OpenApiDocument {
   const book = new SchemaBook();
-  book.output(ProblemOut);
+  book.add(ProblemOut, 'output');
   const paths: OpenApiDocument['paths'] = {};
   for (const operation of operations) {
     const item = (paths[operation.path] ??= {});
@@ -108,10 +108,9 @@ function problemExamples(docsUrl: string, operations: readonly Operation[]): Rec
   const answered = operations.flatMap((operation) => [...listProblems(operation).values()].flat());
   const codes = [...new Set(answered)].sort();
   const where = { docsUrl, path: '/v1/messages', requestId: '5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10' };
-  const extras = (code: ProblemCode) => EXTRAS[code] ?? {};
   return Object.fromEntries(
     codes.map((code) => {
-      const value = buildProblemBody(new Problem(code, extras(code)), where);
+      const value = buildProblemBody(new Problem(code, EXTRAS[code]), where);
       return [code, { summary: PROBLEMS[code].title, value }];
     }),
   );

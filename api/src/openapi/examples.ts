@@ -1,7 +1,5 @@
 import type { z } from 'zod';
-import type { JsonSchema } from './schema-book.js';
-
-type Components = Readonly<Record<string, JsonSchema>>;
+import type { JsonSchema, SchemaBook } from './schema-book.js';
 
 /** Examples by field name, for schemas that are plain strings. */
 const BY_NAME: Readonly<Record<string, string>> = {
@@ -51,25 +49,25 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
  * Returns a valid example of a schema: its own (`.meta({ examples })`) or a generated one. A test finds schemas that need
  * their own.
  */
-export function makeExample(schema: JsonSchema, components: Components, name = ''): unknown {
+export function makeExample(schema: JsonSchema, book: SchemaBook, name = ''): unknown {
   const { $ref, examples, enum: values, anyOf, allOf } = schema as z.core.JSONSchema.BaseSchema;
   if (examples) return examples[0];
-  if ($ref !== undefined) return makeExample(components[$ref.split('/').at(-1)!]!, components, name);
+  if ($ref !== undefined) return makeExample(book.resolve(schema), book, name);
   if ('const' in schema) return schema['const'];
   if ('default' in schema) return schema['default'];
   if (values) return values[0];
-  if (anyOf) return makeExample(anyOf[0]!, components, name);
-  if (allOf) return Object.assign({}, ...allOf.map((part) => makeExample(part, components)));
-  return ofType(schema, components, name);
+  if (anyOf) return makeExample(anyOf[0]!, book, name);
+  if (allOf) return Object.assign({}, ...allOf.map((part) => makeExample(part, book)));
+  return ofType(schema, book, name);
 }
 
-function ofType(schema: JsonSchema, components: Components, name: string): unknown {
+function ofType(schema: JsonSchema, book: SchemaBook, name: string): unknown {
   const { type } = schema as { type?: string | string[] };
   switch (Array.isArray(type) ? type[0] : type) {
     case 'object':
-      return ofObject(schema, components);
+      return ofObject(schema, book);
     case 'array':
-      return [makeExample(schema['items'] as JsonSchema, components, name)];
+      return [makeExample(schema['items'] as JsonSchema, book, name)];
     case 'string':
       return ofString(schema, name);
     case 'integer':
@@ -82,9 +80,9 @@ function ofType(schema: JsonSchema, components: Components, name: string): unkno
   }
 }
 
-function ofObject(schema: JsonSchema, components: Components): JsonSchema {
+function ofObject(schema: JsonSchema, book: SchemaBook): JsonSchema {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>);
-  return Object.fromEntries(properties.map(([name, part]) => [name, makeExample(part, components, name)]));
+  return Object.fromEntries(properties.map(([name, part]) => [name, makeExample(part, book, name)]));
 }
 
 function ofString({ format, minLength, maxLength }: JsonSchema, name: string): string {

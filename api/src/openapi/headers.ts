@@ -44,16 +44,18 @@ export const HEADERS = {
   },
 } as const satisfies Record<string, JsonSchema>;
 
-export type HeaderName = keyof typeof HEADERS;
+type HeaderName = keyof typeof HEADERS;
 
 /** Headers of every response. */
-export const GENERAL: readonly HeaderName[] = [
+const GENERAL: readonly HeaderName[] = [
   'X-Request-ID',
   'RateLimit-Limit',
   'RateLimit-Remaining',
   'RateLimit-Reset',
 ];
 
-export function headerRefs(names: readonly HeaderName[]): Record<string, JsonSchema> {
+/** @param more headers that this response has too; false for one that it does not have */
+export function headerRefs(...more: (HeaderName | false)[]): Record<string, JsonSchema> {
+  const names = [...GENERAL, ...more].filter((name) => name !== false);
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -1,28 +1,41 @@
+import * as policy from '@gwk/core/policy/policy';
+import * as resources from '@gwk/core/resources/index';
 import { z } from 'zod';
-import { registry } from './names.js';
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */
 export type JsonSchema = Record<string, unknown>;
 
+/** Schemas of queries, whose fields become single parameters. */
+const SPREAD = /Query$/;
+
+/** Shared components: the exported schemas of objects. Generated clients take their names from the exports. */
+const NAMES: ReadonlyMap<unknown, string> = new Map(
+  [...Object.entries(policy), ...Object.entries(resources)]
+    .filter(([name, value]) => value instanceof z.ZodObject && !SPREAD.test(name))
+    .map(([name, value]): [unknown, string] => [value, name]),
+);
+
+/** Registry of the schemas' metadata and names. */
+class NamingRegistry extends z.core.$ZodRegistry<z.core.GlobalMeta> {
+  override get<S extends z.core.$ZodType>(schema: S): z.core.$replace<z.core.GlobalMeta, S> | undefined {
+    const meta = z.globalRegistry.get(schema);
+    const id = NAMES.get(schema);
+    return id === undefined ? meta : { ...meta, id };
+  }
+}
+
+const registry = new NamingRegistry();
 const LOCAL = '#/$defs/';
 const SHARED = '#/components/schemas/';
 
 /**
- * Converts zod schemas into JSON Schemas. Named ones (names.ts) become shared components. Schemas of answers allow additional
- * fields, because later versions may add some; the tests close them.
+ * Converts zod schemas into JSON Schemas. Named ones become shared components. Schemas of answers allow additional fields,
+ * because later versions may add some; the tests close them.
  */
 export class SchemaBook {
   readonly components: Record<string, JsonSchema> = {};
 
-  input(schema: z.ZodType): JsonSchema {
-    return this.#add(schema, 'input');
-  }
-
-  output(schema: z.ZodType): JsonSchema {
-    return this.#add(schema, 'output');
-  }
-
-  #add(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  add(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const made = z.toJSONSchema(schema, {
       io,
       metadata: registry,
@@ -35,6 +48,12 @@ export class SchemaBook {
     delete root['$schema'];
     for (const [name, definition] of Object.entries($defs)) this.#name(name, definition);
     return root;
+  }
+
+  /** Returns the schema, or the component that it refers to. */
+  resolve(schema: JsonSchema): JsonSchema {
+    const { $ref } = schema as { $ref?: string };
+    return $ref === undefined ? schema : this.components[$ref.slice(SHARED.length)]!;
   }
 
   #name(name: string, definition: JsonSchema): void {
