@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { request, type ClientRequest } from 'node:http';
 import { sharedInternalApi, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import { until } from '@gwk/test/support/wait';
-import { BodyBudget } from './body-budget.js';
+import { BodyBudget } from './body.js';
 
 test('limits the bytes a caller has in flight, and frees them when they are processed', () => {
   const budget = new BodyBudget(10);
