@@ -25,10 +25,8 @@ export function createHandler(operation: Operation, services: Services, observer
     authorize(operation, req);
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
-      const body = operation.body
-        ? await bodyOf(operation, req, { received, clock: services.clock })
-        : undefined;
-      const query = operation.query ? parseQuery(operation.query, req.query) : undefined;
+      const body = operation.body && (await bodyOf(operation, req, received, services.clock));
+      const query = operation.query && parseQuery(operation.query, req.query);
       const call = callOf(operation, req, { query, body, received, services });
       const answer = operation.idempotent
         ? await handleIdempotently(operation, call as Call<never, never>, services)
@@ -87,7 +85,8 @@ function authorize(operation: Operation, req: Exchange): void {
 async function bodyOf(
   operation: Operation,
   req: Exchange,
-  { received, clock }: { received: unknown; clock: Clock },
+  received: unknown,
+  clock: Clock,
 ): Promise<unknown> {
   if (operation.receive) return operation.receive.identity(received as never);
   req.workingSince = 0;

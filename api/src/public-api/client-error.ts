@@ -6,6 +6,8 @@ import type { RateVerdict } from '../accounts/rate-limiter.js';
 import { incompleteRequest, type InFlight } from '../http/in-flight.js';
 import { PROBLEM_TYPE } from '../http/respond.js';
 
+const READ_WITHIN_MS = 1_000;
+
 /**
  * Answers malformed requests, oversized headers and incomplete requests with a problem and closes their connections. Node
  * reports these on the socket, before a request object exists.
@@ -16,9 +18,12 @@ export function clientErrorHandler(
   inFlight: Pick<InFlight, 'isStalled'>,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && inFlight.isStalled)
-      unlessRead(socket, () => refuse(error, socket));
-    else refuse(error, socket);
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT' || !inFlight.isStalled) return refuse(error, socket);
+    // After a stall, Node checks its time limits before it reads the data that arrived meanwhile.
+    const before = socket.bytesRead;
+    setTimeout(() => {
+      if (socket.bytesRead === before) refuse(error, socket);
+    }, READ_WITHIN_MS);
   };
 
   function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -42,16 +47,6 @@ export function clientErrorHandler(
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroySoon());
   }
-}
-
-const READ_WITHIN_MS = 1_000;
-
-/** After a stall, Node checks its time limits before it reads the data that arrived meanwhile. */
-function unlessRead(socket: Socket, then: () => void): void {
-  const before = socket.bytesRead;
-  setTimeout(() => {
-    if (socket.bytesRead === before) then();
-  }, READ_WITHIN_MS);
 }
 
 function problemOf(error: NodeJS.ErrnoException): Problem {

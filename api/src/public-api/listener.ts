@@ -18,15 +18,6 @@ import { CLIENT_GONE, type Observer } from '../http/respond.js';
 import { createServer } from './server.js';
 import type { ApiConfig, Services } from '../http/services.js';
 
-/** The public listener. */
-interface PublicListener {
-  port: number;
-  /** Answers the requests in flight and those that arrive meanwhile, then closes. */
-  close(): Promise<void>;
-}
-
-type StopTimes = Pick<ApiConfig, 'drainMs' | 'stopUnreadyMs' | 'stopIdleMs'>;
-
 /** Interval at which idle connections are closed: a response that began before the stop did not announce the close. */
 const IDLE_CHECK_MS = 1_000;
 /** Time for the final answers (500 with `Retry-After`) to leave after the drain time. */
@@ -61,7 +52,7 @@ class PublicApi implements Observer {
   }
 }
 
-export async function startPublicListener(services: Services): Promise<PublicListener> {
+export async function startPublicListener(services: Services) {
   const { config, limiter, db, redis, media, registry } = services;
   const api = new PublicApi(services);
   const probes = {
@@ -99,6 +90,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   }
   return {
     port: (server.address() as AddressInfo).port,
+    /** Answers the requests in flight and those that arrive meanwhile, then closes. */
     close: async () => {
       await drain(server, api, config);
       await metrics?.close();
@@ -118,7 +110,7 @@ async function closeIdle(server: Server): Promise<void> {
  * 2. The listener closes, answers say `Connection: close`, and idle connections are closed.
  * Before each step the process reads all data that has arrived (`afterReading`): a request may wait unread behind a timer.
  */
-async function drain(server: Server, api: PublicApi, times: StopTimes): Promise<void> {
+async function drain(server: Server, api: PublicApi, times: ApiConfig): Promise<void> {
   api.stopping = true;
   await sleep(times.stopUnreadyMs);
   await afterReading();

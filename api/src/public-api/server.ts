@@ -30,13 +30,7 @@ interface ServerOptions {
  * each one, and V8 handles such objects slowly: about 0.4 of the throughput.
  * This relies on Node's classes being plain functions (server.integration.test.ts).
  */
-export function createServer({
-  app,
-  clientError,
-  failed,
-  maxConnections,
-  maxConnectionsPerAddress,
-}: ServerOptions): http.Server {
+export function createServer({ app, clientError, failed, ...limits }: ServerOptions): http.Server {
   const server = http.createServer(
     {
       IncomingMessage: requestClass(app) as never,
@@ -57,7 +51,7 @@ export function createServer({
       app(exchange, reply, (error: unknown) => failed(error, exchange, reply));
     },
   );
-  limitConnections(server, maxConnections, maxConnectionsPerAddress);
+  limitConnections(server, limits.maxConnections, limits.maxConnectionsPerAddress);
   server.setTimeout(IDLE_TIMEOUT_MS);
   server.on('clientError', clientError);
   // Node would answer 417 without a body; RFC 9110 allows a server to ignore the expectation.
