@@ -10,8 +10,7 @@ import { formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
-import { deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
-import { EDIT_TIMEOUT_MS } from './edit/send-edit.js';
+import { EDIT_TIMEOUT_MS, deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
 import { findMessage, listMessages } from './list.js';
 import { messageOut } from './view.js';
 

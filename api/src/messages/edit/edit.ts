@@ -1,15 +1,25 @@
+import type { Sealer } from '@gwk/core/encryption';
+import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import { Problem, type ProblemCode } from '@gwk/core/problems';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
-import { emit, eventItem, messageEvent, type Author, type EventDraft } from '../../events/emit.js';
-import type { Message } from '../../generated/prisma/client.js';
+import {
+  emit,
+  messageEvent,
+  toMessageSubject,
+  type Author,
+  type EventDraft,
+  type MessageSubject,
+} from '../../events/emit.js';
+import type { Message, Prisma } from '../../generated/prisma/client.js';
 import { checkIfMatch } from '../../http/etag.js';
 import type { Services } from '../../http/services.js';
+import { ANSWER_MARGIN_MS, isHeld, unavailable } from '../../instances/live/ask-engine.js';
 import { failMessages } from '../apply-status.js';
 import { openContent, sealContent } from '../content.js';
 import { findMessage } from '../list.js';
 import { decideDelete, decideEdit, decideReaction } from './decide.js';
-import { sendEdit } from './send-edit.js';
+import { newWaMessageId } from '../wa-message-id.js';
 
 /** An edit, deletion or reaction by the API. */
 interface EditRequest {
@@ -35,12 +45,8 @@ export async function editMessage(
   checkIfMatch(ifMatch, message.version);
   throwIfRefused(decideEdit(message, new Date()));
   const subject = await sendEdit(services, message, { kind: 'edit', text });
-  const content = await replaceText(services, message, text);
-  await storeEdit(services, message, {
-    deleted: false,
-    content,
-    draft: messageEvent('message.edited', subject, new Date(), { ...BY_US, text }),
-  });
+  const event = messageEvent('message.edited', subject, new Date(), { ...BY_US, text });
+  await storeEdit(services, id, event, (tx) => replaceText(tx, services.sealer, message, text));
   return findMessage(services.db, caller, id);
 }
 
@@ -72,10 +78,16 @@ function throwIfRefused(code: ProblemCode | null): void {
   if (code !== null) throw new Problem(code);
 }
 
+/** A deleted message loses its content and accepts no replies. */
 async function deleteForAll(services: Services, message: Message): Promise<void> {
   const subject = await sendEdit(services, message, { kind: 'delete' });
-  const draft = messageEvent('message.deleted', subject, new Date(), BY_US);
-  await storeEdit(services, message, { deleted: true, content: null, draft });
+  const event = messageEvent('message.deleted', subject, new Date(), BY_US);
+  await storeEdit(services, message.id, event, async (tx) => {
+    const where = { messageId: message.id };
+    await tx.message.update({ where: { id: message.id }, data: { deletedForAll: true } });
+    await tx.messageContent.deleteMany({ where });
+    await tx.menu.deleteMany({ where });
+  });
 }
 
 /** @returns false if the message was no longer queued */
@@ -85,32 +97,73 @@ async function cancelSend({ db, sealer }: Services, id: string): Promise<boolean
   return (await failMessages({ database: db, sealer }, [id], error, isQueued)) > 0;
 }
 
-/** Later quotes use the stored content, so it gets the new text. Returns null if the content has been deleted. */
+/** Later quotes use the stored content, so it gets the new text, unless it has been deleted. */
 async function replaceText(
-  { db, sealer }: Services,
-  { id, instanceId }: Message,
+  tx: Prisma.TransactionClient,
+  sealer: Sealer,
+  { id: messageId, instanceId }: Message,
   text: string,
-): Promise<Buffer | null> {
-  const stored = await db.messageContent.findUnique({ where: { messageId: id } });
-  if (!stored) return null;
+): Promise<void> {
+  const stored = await tx.messageContent.findUnique({ where: { messageId } });
+  if (!stored) return;
   const content = JSON.parse(openContent(sealer, instanceId, stored.contentSealed)) as OutboundContent;
-  return sealContent(
-    sealer,
-    instanceId,
-    JSON.stringify({ ...content, text: { ...content.text, body: text } }),
-  );
+  const edited = JSON.stringify({ ...content, text: { ...content.text, body: text } });
+  const contentSealed = new Uint8Array(sealContent(sealer, instanceId, edited));
+  await tx.messageContent.updateMany({ where: { messageId }, data: { contentSealed } });
 }
 
-interface StoredEdit {
-  deleted: boolean;
-  content: Buffer | null;
-  draft: EventDraft;
+/** Stores an edit or deletion with its event in one transaction. After a deletion, another one has no effect. */
+async function storeEdit(
+  { db, sealer }: Services,
+  id: string,
+  event: EventDraft,
+  change: (tx: Prisma.TransactionClient) => Promise<void>,
+): Promise<void> {
+  await db.$transaction(async (tx) => {
+    const { count } = await tx.message.updateMany({
+      where: { id, deletedForAll: false },
+      data: { version: { increment: 1 }, updatedAt: new Date() },
+    });
+    if (count === 0) return;
+    await change(tx);
+    await emit(tx, sealer, [event]);
+  });
 }
 
-/** Stores the edit and its event in one transaction. A repeated deletion emits no event. */
-async function storeEdit({ db, sealer }: Services, { id }: Message, edit: StoredEdit): Promise<void> {
-  const { deleted, content, draft } = edit;
-  const event = JSON.stringify([eventItem(sealer, id, draft)]);
-  await db.$queryRaw`
-    SELECT gwk_edit_message(${id}::uuid, ${deleted}::boolean, ${content}::bytea, ${event}::jsonb)`;
+/** Time for the network to acknowledge an edit. */
+const DEADLINE_MS = 8_000;
+export const EDIT_TIMEOUT_MS = DEADLINE_MS + ANSWER_MARGIN_MS;
+
+type Edit = { kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string };
+
+/**
+ * Has the engine send an edit to the network and waits for the acknowledgement. Edits are idempotent, so a client may
+ * retry after `engine-unavailable`.
+ * @returns the subject of the event
+ * @throws Problem `not-found` if the instance has been deleted, `engine-unavailable`
+ */
+async function sendEdit(services: Services, message: Message, edit: Edit): Promise<MessageSubject> {
+  const instance = await services.db.instance.findFirst({
+    where: { id: message.instanceId, deletedAt: null },
+    include: { lease: true },
+  });
+  const [names] = await services.db.$queryRaw<{ groupId: string | null; contactName: string | null }[]>`
+    SELECT group_id AS "groupId", gwk_contact_name(contact_id) AS "contactName"
+    FROM conversations WHERE id = ${message.conversationId}::uuid`;
+  if (!instance || !names) throw new Problem('not-found');
+  const subject = toMessageSubject({ ...message, ...names });
+  if (!services.live.up || !isHeld(instance.lease)) throw unavailable();
+  const sent: OutboundEdit = {
+    ...edit,
+    stanza_id: newWaMessageId(),
+    message: {
+      chat: subject.chat.id,
+      wa_message_id: message.waMessageId!,
+      from_me: message.direction === 'outbound',
+      participant: message.participant,
+    },
+  };
+  const reply = await services.live.ask(instance, edit.kind, { ...sent }, DEADLINE_MS);
+  if (!reply?.ok) throw unavailable();
+  return subject;
 }
