@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid, toPublicId, type IdKind } from '@gwk/core/ids';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Caller } from './caller.js';
 
@@ -35,4 +35,25 @@ export function byKey(
   detail: Prisma.InputJsonObject = {},
 ): AuditedChange {
   return { actor: `key:${caller.keyId}`, accountId: caller.accountId, action, subject, detail };
+}
+
+const KINDS: Record<string, IdKind> = {
+  account: 'account',
+  instance: 'instance',
+  key: 'apiKey',
+  webhook: 'endpoint',
+};
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const BY_KEY = 'key:';
+
+/** Converts the references of an entry to public ids; `account` is null for entries without one. */
+export function publicNames({ accountId, actor, action, subject }: Omit<AuditedChange, 'detail'>) {
+  const kind = KINDS[action.split('.')[0]!];
+  return {
+    account: accountId === null ? null : toPublicId('account', accountId),
+    actor: actor.startsWith(BY_KEY) ? BY_KEY + toPublicId('apiKey', actor.slice(BY_KEY.length)) : actor,
+    action,
+    // The policy belongs to an account or an instance; the id shows which.
+    subject: kind && UUID.test(subject) ? toPublicId(kind, subject) : subject,
+  };
 }

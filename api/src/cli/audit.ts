@@ -1,6 +1,6 @@
 import { fromPublicId, ID_PREFIXES, lowestUuidAt, type IdKind } from '@gwk/core/ids';
 import type { Command } from 'commander';
-import { publicNames } from '../accounts/audit-names.js';
+import { publicNames } from '../accounts/audit-log.js';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { findAccount, CommandError, parseInteger, print, withDatabase } from './run.js';

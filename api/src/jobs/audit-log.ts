@@ -1,4 +1,4 @@
-import { publicNames } from '../accounts/audit-names.js';
+import { publicNames } from '../accounts/audit-log.js';
 import { toFields } from '../database/model-columns.js';
 import type { AuditEntry, Prisma } from '../generated/prisma/client.js';
 import type { Job } from '../platform/job.js';
