@@ -113,9 +113,9 @@ async function workerRound(stage: Stage, dead: BenchEndpoint[]): Promise<Round> 
     async (tx) => {
       for (const { accountId, dataSealed } of [...dead, ...live]) {
         await tx.$executeRaw`
-          SELECT gwk_emit(array_agg(gwk_new_id()), array_agg(${accountId}::uuid), array_agg(NULL::uuid),
-            array_agg('webhook.test'::text), array_agg(true), array_agg(now()),
-            array_agg(${new Uint8Array(dataSealed)}::bytea))
+          SELECT gwk_emit(jsonb_agg(jsonb_build_object('id', gwk_new_id(), 'account_id', ${accountId}::uuid,
+            'type', 'webhook.test', 'by_default', true, 'at', now(),
+            'data', ${Buffer.from(dataSealed).toString('base64')}::text)), '{}')::text
           FROM generate_series(1, ${EACH}::integer)`;
       }
     },

@@ -571,22 +571,21 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_emit(
-  ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
-  timestamps timestamptz[], data bytea[]
-) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-  deliveries integer;
+CREATE OR REPLACE FUNCTION gwk_emit(items jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
-  SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
-
-  WITH matching AS (
-    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
-    FROM unnest(ids, account_ids, instance_ids, types, by_default)
-      AS e(event_id, account_id, instance_id, type, is_default)
+  WITH emitted AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(items) AS e(
+      message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
+      data text)
+    WHERE e.message_id IS NULL OR e.message_id = ANY (changed)
+  ), stored AS (
+    INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
+    SELECT id, account_id, instance_id, type, at, decode(data, 'base64') FROM emitted
+  ), matching AS (
+    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.id AS event_id, e.instance_id, e.type
+    FROM emitted e
     JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
-    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.is_default))
+    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.by_default))
       AND (e.instance_id IS NULL
         OR NOT EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = d.id)
         OR EXISTS (SELECT FROM webhook_endpoint_instances r
@@ -598,21 +597,6 @@ BEGIN
   )
   INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
   SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
-  GET DIAGNOSTICS deliveries = ROW_COUNT;
-  RETURN deliveries;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_emit_items(events jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM gwk_emit(
-    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
-    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
-    array_agg(decode(e.data, 'base64') ORDER BY e.id))
-  FROM jsonb_to_recordset(events) AS e(
-    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
-    data text)
-  WHERE e.message_id = ANY (changed)
-  HAVING count(*) > 0;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_events_of_account(account uuid, type_filter text, low uuid, high uuid, max_rows integer)
@@ -820,7 +804,7 @@ BEGIN
   ) AS p
   WHERE c.id = p.contact_id;
 
-  PERFORM gwk_emit_items(events, inserted);
+  PERFORM gwk_emit(events, inserted);
 
   RETURN QUERY
   SELECT CASE
@@ -1311,24 +1295,6 @@ END $$;
 
 CREATE OR REPLACE TRIGGER media_removed AFTER DELETE OR UPDATE OF removed_at ON media
   FOR EACH ROW EXECUTE FUNCTION gwk_queue_media_removal();
-
-CREATE OR REPLACE FUNCTION gwk_edit_message(message uuid, deleted boolean, content bytea, event jsonb) RETURNS boolean
-LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE messages m SET deleted_for_all = m.deleted_for_all OR deleted, version = m.version + 1, updated_at = now()
-  WHERE m.id = message AND NOT m.deleted_for_all;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
-  IF deleted THEN
-    DELETE FROM message_contents c WHERE c.message_id = message;
-    DELETE FROM menus n WHERE n.message_id = message;
-  ELSIF content IS NOT NULL THEN
-    UPDATE message_contents c SET content_sealed = content WHERE c.message_id = message;
-  END IF;
-  PERFORM gwk_emit_items(event, ARRAY[message]);
-  RETURN true;
-END $$;
 
 CREATE OR REPLACE FUNCTION gwk_failed_messages(account uuid, instance_filter uuid[], low uuid, high uuid, max_rows integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
@@ -2039,7 +2005,7 @@ BEGIN
     END IF;
   END IF;
 
-  PERFORM gwk_emit_items(events, updated);
+  PERFORM gwk_emit(events, updated);
   waiting := ARRAY(
     SELECT EXISTS (
       SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')

@@ -1,22 +1,23 @@
 -- Writes events, and a pending delivery for every endpoint that subscribes to them. It runs in the transaction of the
--- change that the events report, so an event exists if and only if its change does. `by_default`: endpoints without
--- event types receive this type.
-CREATE OR REPLACE FUNCTION gwk_emit(
-  ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
-  timestamps timestamptz[], data bytea[]
-) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-  deliveries integer;
+-- change that the events report, so an event exists if and only if its change does.
+-- items: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)} (api/src/events/emit.ts).
+-- by_default: endpoints without event types receive this type.
+-- changed: the messages whose events are written. Items without a message are always written.
+CREATE OR REPLACE FUNCTION gwk_emit(items jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
-  SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
-
-  WITH matching AS (
-    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
-    FROM unnest(ids, account_ids, instance_ids, types, by_default)
-      AS e(event_id, account_id, instance_id, type, is_default)
+  WITH emitted AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(items) AS e(
+      message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
+      data text)
+    WHERE e.message_id IS NULL OR e.message_id = ANY (changed)
+  ), stored AS (
+    INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
+    SELECT id, account_id, instance_id, type, at, decode(data, 'base64') FROM emitted
+  ), matching AS (
+    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.id AS event_id, e.instance_id, e.type
+    FROM emitted e
     JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
-    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.is_default))
+    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.by_default))
       AND (e.instance_id IS NULL
         OR NOT EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = d.id)
         OR EXISTS (SELECT FROM webhook_endpoint_instances r
@@ -28,6 +29,4 @@ BEGIN
   )
   INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
   SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
-  GET DIAGNOSTICS deliveries = ROW_COUNT;
-  RETURN deliveries;
 END $$;

@@ -19,31 +19,23 @@ export interface EventDraft {
   data: Record<string, unknown>;
 }
 
-/** Columns of gwk_emit. */
-type SealedEvent = Required<Omit<EventDraft, 'data'>> & { byDefault: boolean; data: Buffer };
-
 const COLUMN = 'events.data_sealed';
 
-export function sealEvent(sealer: Sealer, draft: EventDraft): SealedEvent {
-  const data = sealEventData(sealer, draft.accountId, draft.data);
-  return { id: newUuid(), ...draft, byDefault: EVENTS[draft.type].byDefault, data };
-}
-
 /**
- * Encrypts an event for a statement that itself decides whether a change happens (gwk_update_messages, gwk_receive). The
- * statement passes the events whose message it changed to gwk_emit_items.
+ * Encrypts an event as an item of gwk_emit.
+ * @param messageId for statements that themselves decide whether a message changes (gwk_update_messages, gwk_receive)
  */
-export function eventItem(sealer: Sealer, messageId: string, draft: EventDraft): Record<string, unknown> {
-  const event = sealEvent(sealer, draft);
+export function eventItem(sealer: Sealer, messageId: string | null, draft: EventDraft) {
+  const { id = newUuid(), accountId, instanceId, type, at, data } = draft;
   return {
     message_id: messageId,
-    id: event.id,
-    account_id: event.accountId,
-    instance_id: event.instanceId,
-    type: event.type,
-    by_default: event.byDefault,
-    at: event.at,
-    data: event.data.toString('base64'),
+    id,
+    account_id: accountId,
+    instance_id: instanceId,
+    type,
+    by_default: EVENTS[type].byDefault,
+    at,
+    data: sealEventData(sealer, accountId, data).toString('base64'),
   };
 }
 
@@ -68,16 +60,9 @@ export function openEventText(sealer: Sealer, accountId: string, sealed: Uint8Ar
 /** Writes events and their pending deliveries in the caller's transaction, and returns the ids of the events. */
 export async function emit(tx: Queryable, sealer: Sealer, drafts: readonly EventDraft[]): Promise<string[]> {
   if (drafts.length === 0) return [];
-  const events = drafts.map((draft) => sealEvent(sealer, draft));
-  await tx.$queryRaw`SELECT gwk_emit(
-    ${events.map((event) => event.id)}::uuid[],
-    ${events.map((event) => event.accountId)}::uuid[],
-    ${events.map((event) => event.instanceId)}::uuid[],
-    ${events.map((event) => event.type)}::text[],
-    ${events.map((event) => event.byDefault)}::boolean[],
-    ${events.map((event) => event.at.toISOString())}::timestamptz[],
-    ${events.map((event) => event.data)}::bytea[])`;
-  return events.map((event) => event.id);
+  const items = drafts.map((draft) => eventItem(sealer, null, draft));
+  await tx.$queryRaw`SELECT gwk_emit(${JSON.stringify(items)}::jsonb, '{}')::text`;
+  return items.map(({ id }) => id);
 }
 
 // ------------------------------------------------------------------ builders

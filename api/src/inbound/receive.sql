@@ -174,7 +174,7 @@ BEGIN
   ) AS p
   WHERE c.id = p.contact_id;
 
-  PERFORM gwk_emit_items(events, inserted);
+  PERFORM gwk_emit(events, inserted);
 
   RETURN QUERY
   SELECT CASE

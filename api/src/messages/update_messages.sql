@@ -87,7 +87,7 @@ BEGIN
     END IF;
   END IF;
 
-  PERFORM gwk_emit_items(events, updated);
+  PERFORM gwk_emit(events, updated);
   waiting := ARRAY(
     SELECT EXISTS (
       SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')

@@ -1,9 +1,9 @@
-import { toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { DeliveryStatus } from '@gwk/core/states';
 import { maySee, listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
-import { sealEvent } from '../events/emit.js';
+import { sealEventData } from '../events/emit.js';
 import { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import {
@@ -117,16 +117,9 @@ export async function sendTest(
     if (made) return made;
     const at = new Date();
     const data = { endpoint_id: toPublicId('endpoint', endpointId), timestamp: at.toISOString() };
-    const event = sealEvent(sealer, { accountId, instanceId: null, type: 'webhook.test', at, data });
-    await tx.event.create({
-      data: {
-        id: event.id,
-        accountId,
-        type: event.type,
-        timestamp: at,
-        dataSealed: new Uint8Array(event.data),
-      },
-    });
+    const event = { id: newUuid(), accountId, type: 'webhook.test', timestamp: at };
+    const dataSealed = new Uint8Array(sealEventData(sealer, accountId, data));
+    await tx.event.create({ data: { ...event, dataSealed } });
     await tx.$executeRaw`
       INSERT INTO webhook_deliveries (id, account_id, endpoint_id, event_id, event_type, status, next_attempt_at, created_at)
       VALUES (${deliveryId}::uuid, ${accountId}::uuid, ${endpointId}::uuid, ${event.id}::uuid, ${event.type}, 'pending',
