@@ -1,37 +1,15 @@
-import type { apiSettings } from '@gwk/core/config/api';
-import type { ConfigOf } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Registry } from 'prom-client';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
+import type { ApiConfig } from '../http/services.js';
 import type { Media } from '../media/media.js';
 import type { LiveCommands } from '../instances/live/commands.js';
 import type { AdminRedis } from './redis-users.js';
 
-/** Settings of the internal API. */
-export type InternalConfig = Pick<
-  ConfigOf<typeof apiSettings>,
-  | 'internalHost'
-  | 'internalPort'
-  | 'internalMaxConnections'
-  | 'internalTlsCert'
-  | 'internalTlsKey'
-  | 'operatorToken'
-  | 'leaseMs'
-  | 'leaseRenewMs'
-  | 'redisUrl'
-  | 'redisCa'
-  | 'redisPrefix'
-  | 'engineRedisUrl'
-  | 'redisAcl'
-  | 'environment'
-  | 'clusterNamespace'
-  | 'maxInstances'
->;
-
 export interface InternalDeps {
-  config: InternalConfig;
+  config: ApiConfig;
   environmentPolicy: PolicyOverrides;
   database: Database;
   /** Connection with the right to create Redis users. May be down; nothing here waits for it. */

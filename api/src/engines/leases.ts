@@ -11,11 +11,9 @@ import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence, leaseArrays } from './fence.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
-import type { EngineRedis, RedisUsers } from './redis-users.js';
+import type { RedisUsers } from './redis-users.js';
 
-interface RenewItem extends LeaseIdentity {
-  instanceId: string;
-}
+type RenewItem = LeaseIdentity & Pick<EngineCaller, 'instanceId'>;
 
 interface RenewRow extends OpenPairingRow {
   place: number;
@@ -92,7 +90,7 @@ export class Leases {
   async #terms(
     instanceId: string,
     lease: LeaseIdentity,
-    redis: EngineRedis,
+    redis: EngineResponse<'acquire'>['redis'],
   ): Promise<EngineResponse<'acquire'>> {
     const row = await this.deps.database.instance.findUniqueOrThrow({
       where: { id: instanceId },

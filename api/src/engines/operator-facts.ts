@@ -1,7 +1,6 @@
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
 import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../database/database.js';
-import type { InstanceLease } from '../generated/prisma/client.js';
 
 /** Reads the facts of instances for the operator's decisions. Deleted instances are missing. */
 export async function readFacts(database: Database, ids: readonly string[]): Promise<InstanceFacts[]> {
@@ -18,17 +17,13 @@ export async function readFacts(database: Database, ids: readonly string[]): Pro
     first_paired_at: iso(row.firstPairedAt),
     banned_until: iso(row.bannedUntil),
     pairing: row.pairing?.state === 'pairing' || row.unlinkId !== null,
-    lease: leaseOf(row.lease),
+    // A released lease has neither pod nor end.
+    lease: {
+      pod: row.lease?.holder ? row.lease.pod : null,
+      epoch: row.lease?.epoch ?? 0,
+      expires_at: row.lease?.holder ? iso(row.lease.expiresAt) : null,
+    },
   }));
-}
-
-/** A released lease has neither pod nor end. */
-function leaseOf(lease: InstanceLease | null): InstanceFacts['lease'] {
-  if (!lease) return { pod: null, epoch: 0, expires_at: null };
-  const { pod, epoch, holder, expiresAt } = lease;
-  return holder === null
-    ? { pod: null, epoch, expires_at: null }
-    : { pod, epoch, expires_at: iso(expiresAt) };
 }
 
 const iso = (time: Date | null): string | null => time?.toISOString() ?? null;

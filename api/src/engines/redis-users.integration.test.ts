@@ -153,11 +153,17 @@ test('restores a user that Redis lost, for the current lease only', async () => 
 test('restores a user with the password of its engine during a key rotation', async () => {
   const engine = await acquired();
   const { database: db, redis, sealer, keys } = internalApi.world;
-  const prefix = keys.instance('').replace(/i::$/, '');
+  const redisPrefix = keys.instance('').replace(/i::$/, '');
   const rotated = new Sealer([...parseEncryptionKeys(randomBytes(32).toString('base64')), ...sealer.keys]);
   const log = createLogger('test', 'fatal');
-  const options = { redisUrl: redisUrl(), engineRedisUrl: undefined, prefix, acl: true };
-  const users = new RedisUsers(redis, rotated, options, log);
+  const config = {
+    redisUrl: redisUrl(),
+    engineRedisUrl: undefined,
+    redisPrefix,
+    redisAcl: true,
+    redisCa: undefined,
+  };
+  const users = new RedisUsers(redis, rotated, config, log);
   const { epoch, holder } = await db.instanceLease.findUniqueOrThrow({
     where: { instanceId: engine.instanceId },
   });

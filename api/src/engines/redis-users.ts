@@ -1,7 +1,9 @@
 import { withTimeout } from '@gwk/core/async/timeout';
 import type { Logger } from '@gwk/core/log';
+import type { EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/encryption';
+import type { ApiConfig } from '../http/services.js';
 
 /** The part of a node-redis client that creates users. */
 export interface AdminRedis {
@@ -29,26 +31,10 @@ const COMMANDS = [
 const ANSWER_WITHIN_MS = 1_000;
 
 /** Address and credentials of an engine. */
-export interface EngineRedis {
-  url: string;
-  username: string | null;
-  password: string | null;
-  key_prefix: string;
-  /** Certificate authority (PEM). */
-  ca?: string;
-}
+type EngineRedis = EngineResponse<'acquire'>['redis'];
 
-interface RedisUsersOptions {
-  /** Address of the API itself, with credentials. */
-  redisUrl: string;
-  /** Address for engines (default: the API's). */
-  engineRedisUrl: string | undefined;
-  prefix: string;
-  /** False: engines share the API's credentials, and only the encryption of commands protects them. */
-  acl: boolean;
-  /** Certificate authority (PEM) for rediss:// addresses. */
-  ca?: string | undefined;
-}
+/** `redisUrl` is the address of the API itself, with credentials, and the default of `engineRedisUrl`. */
+type RedisConfig = Pick<ApiConfig, 'redisUrl' | 'engineRedisUrl' | 'redisPrefix' | 'redisAcl' | 'redisCa'>;
 
 /**
  * The Redis users of engines: each can access only the keys and channels of its own instance. The password derives from the
@@ -60,21 +46,21 @@ export class RedisUsers {
   constructor(
     private readonly redis: AdminRedis,
     private readonly sealer: Sealer,
-    private readonly options: RedisUsersOptions,
+    private readonly config: RedisConfig,
     private readonly log: Logger,
   ) {
-    this.#keys = new RedisKeys(options.prefix);
+    this.#keys = new RedisKeys(config.redisPrefix);
   }
 
   /** Creates the user of a new lease. Closes older connections of the instance if Redis is available. */
-  async grant(instanceId: string, lease: { epoch: number; holder: string }): Promise<EngineRedis> {
-    if (this.options.acl) await this.#make(instanceId, lease, { cutOthers: true });
+  async grant(instanceId: string, lease: LeaseIdentity): Promise<EngineRedis> {
+    if (this.config.redisAcl) await this.#make(instanceId, lease, { cutOthers: true });
     return this.#address(instanceId, lease);
   }
 
   /** Re-creates the user of the current lease. False if Redis is unavailable. */
-  async restore(instanceId: string, lease: { epoch: number; holder: string }): Promise<boolean> {
-    return !this.options.acl || this.#make(instanceId, lease, { cutOthers: false });
+  async restore(instanceId: string, lease: LeaseIdentity): Promise<boolean> {
+    return !this.config.redisAcl || this.#make(instanceId, lease, { cutOthers: false });
   }
 
   /** Removes the user and the keys of a deleted instance. */
@@ -84,34 +70,36 @@ export class RedisUsers {
       this.#keys.commands(instanceId),
       this.#keys.heartbeat(instanceId),
     ];
-    if (this.options.acl) await this.#send(instanceId, ['ACL', 'DELUSER', this.#keys.engineUser(instanceId)]);
+    if (this.config.redisAcl)
+      await this.#send(instanceId, ['ACL', 'DELUSER', this.#keys.engineUser(instanceId)]);
     await this.#send(instanceId, ['DEL', ...keys]);
   }
 
-  #address(instanceId: string, lease: { epoch: number; holder: string }): EngineRedis {
-    const own = new URL(this.options.redisUrl);
+  #address(instanceId: string, lease: LeaseIdentity): EngineRedis {
+    const own = new URL(this.config.redisUrl);
     const shared = { username: decode(own.username), password: decode(own.password) };
     own.username = '';
     own.password = '';
     const [password] = this.#passwords(instanceId, lease);
     const user = { username: this.#keys.engineUser(instanceId), password: password! };
     return {
-      url: this.options.engineRedisUrl ?? own.href,
-      ...(this.options.acl ? user : shared),
-      key_prefix: this.options.prefix,
-      ...(this.options.ca !== undefined && { ca: this.options.ca }),
+      url: this.config.engineRedisUrl ?? own.href,
+      // Without ACLs, engines share the API's credentials, and only the encryption of commands protects them.
+      ...(this.config.redisAcl ? user : shared),
+      key_prefix: this.config.redisPrefix,
+      ...(this.config.redisCa !== undefined && { ca: this.config.redisCa }),
     };
   }
 
   /** Passwords under all encryption keys: an engine keeps its password during a key rotation. */
-  #passwords(instanceId: string, lease: { epoch: number; holder: string }): string[] {
+  #passwords(instanceId: string, lease: LeaseIdentity): string[] {
     const digests = this.sealer.fingerprints(instanceId, 'redis user', `${lease.epoch} ${lease.holder}`);
     return digests.map((digest) => digest.toString('hex'));
   }
 
   async #make(
     instanceId: string,
-    lease: { epoch: number; holder: string },
+    lease: LeaseIdentity,
     { cutOthers }: { cutOthers: boolean },
   ): Promise<boolean> {
     const user = this.#keys.engineUser(instanceId);

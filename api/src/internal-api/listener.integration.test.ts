@@ -5,6 +5,7 @@ import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { createLogger } from '@gwk/core/log';
+import type { ApiConfig } from '../http/services.js';
 import {
   createInternalApiWorld,
   filesIn,
@@ -179,7 +180,7 @@ test('a call is 503 while Postgres is unavailable', async () => {
       environment: 'test',
       clusterNamespace: 'default',
       maxInstances: 10,
-    },
+    } as Partial<ApiConfig> as ApiConfig,
     environmentPolicy: {},
     database,
     redis: world.redis,

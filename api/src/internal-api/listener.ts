@@ -126,8 +126,7 @@ function makeHandlers(deps: InternalDeps): ReadonlyMap<string, Handler> {
   const { config, database, redis, sealer, log } = deps;
   const authentication = new Authentication(database, config.operatorToken, deps.now);
   const forgetTokens = (instanceId: string): void => authentication.forget(instanceId);
-  const { redisUrl, redisCa: ca, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
-  const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl, ca }, log);
+  const redisUsers = new RedisUsers(redis, sealer, config, log);
   const services = { leases: new Leases(deps, redisUsers), redisUsers, forgetTokens };
   const engines = engineHandlers(deps, services);
   const operator = operatorHandlers(deps, services);

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newCommandKey } from '@gwk/api/instances/command-key';
 import { startInternalListener, type InternalListener } from '@gwk/api/internal-api/listener';
-import type { InternalConfig, InternalDeps } from '@gwk/api/engines/dependencies';
+import type { InternalDeps } from '@gwk/api/engines/dependencies';
+import type { ApiConfig } from '@gwk/api/http/services';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { MediaFiles } from '@gwk/api/media/files';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
@@ -40,7 +41,7 @@ export interface InternalApiWorld {
   /** Creates a client of the engine routes with any token. `baseUrl` selects a replica. */
   clientWith(token: string, baseUrl?: string): EngineClient;
   /** Starts one more replica of the internal API on the same database. */
-  addReplica(config?: Partial<InternalConfig>, now?: InternalDeps['now']): Promise<string>;
+  addReplica(config?: Partial<ApiConfig>, now?: InternalDeps['now']): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -50,7 +51,7 @@ const CALL_TIMEOUT_MS = 120_000;
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests-0123456789';
 
 export interface InternalApiOptions {
-  config?: Partial<InternalConfig>;
+  config?: Partial<ApiConfig>;
   redis?: InternalDeps['redis'];
   live?: InternalDeps['live'];
   log?: DestinationStream;
@@ -189,8 +190,8 @@ function logTo(log: DestinationStream | undefined): Logger {
   return createLogger('internal-api', log ? 'info' : (process.env['TEST_INTERNAL_API_LOG'] ?? 'fatal'), log);
 }
 
-function configOf(world: World): InternalConfig {
-  return {
+function configOf(world: World): ApiConfig {
+  const config: Partial<ApiConfig> = {
     internalHost: '127.0.0.1',
     internalPort: 0,
     internalMaxConnections: 1_000,
@@ -208,6 +209,7 @@ function configOf(world: World): InternalConfig {
     clusterNamespace: 'default',
     maxInstances: 10,
   };
+  return config as ApiConfig;
 }
 
 type Report = CallBody<'outcomes'>['outcomes'][number];
