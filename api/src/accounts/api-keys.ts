@@ -14,19 +14,13 @@ const KEY_FORM = /^gwk_live_[A-Za-z0-9_-]{43}$/;
 interface Entry {
   caller: Caller | null;
   askedAt: number;
-  refreshing: boolean;
 }
 
-interface KeyRow {
+interface KeyRow extends Omit<Caller, 'scopes' | 'instances'> {
   hash: Uint8Array;
-  id: string;
-  account_id: string;
-  account_name: string;
   scopes: Scope[];
   restricted: boolean;
-  instance_ids: string[];
-  requests_per_minute: number | null;
-  suspended: boolean;
+  instanceIds: string[];
 }
 
 /** Creates a key, which is shown once and stored as its hash. 256 random bits need neither salt nor a slow hash. */
@@ -67,11 +61,8 @@ export class KeyDirectory {
     const entry = this.#entries.get(hashed);
     const age = entry ? this.#now() - entry.askedAt : Infinity;
     if (!entry || age >= MAX_AGE_MS) return this.#ask(hashed).then(({ caller }) => caller);
-    if (age >= REFRESH_AFTER_MS && !entry.refreshing) {
-      entry.refreshing = true;
-      // If the refresh fails, the entry expires and the next request queries again.
-      this.#ask(hashed).catch(() => undefined);
-    }
+    // If the refresh fails, the next request tries again, until the entry expires.
+    if (age >= REFRESH_AFTER_MS && !this.#asking.has(hashed)) this.#ask(hashed).catch(() => undefined);
     return entry.caller;
   }
 
@@ -81,16 +72,15 @@ export class KeyDirectory {
       const askedAt = this.#now();
       asking = this.#lookups
         .submit(hashed)
-        .then((caller) => this.#keep(hashed, { caller, askedAt, refreshing: false }))
+        .then((caller) => {
+          const entry = { caller, askedAt };
+          this.#entries.set(hashed, entry);
+          return entry;
+        })
         .finally(() => this.#asking.delete(hashed));
       this.#asking.set(hashed, asking);
     }
     return asking;
-  }
-
-  #keep(hashed: string, entry: Entry): Entry {
-    this.#entries.set(hashed, entry);
-    return entry;
   }
 }
 
@@ -98,24 +88,16 @@ export class KeyDirectory {
 async function findCallers(database: Queryable, hashes: readonly string[]): Promise<(Caller | null)[]> {
   const wanted = [...new Set(hashes)].map((text) => Buffer.from(text, 'hex'));
   const rows = await database.$queryRaw<KeyRow[]>`
-    SELECT k.hash, k.id, k.account_id, a.name AS account_name, k.scopes, k.restricted,
-      ARRAY(SELECT i.instance_id::text FROM api_key_instances i WHERE i.api_key_id = k.id) AS instance_ids,
-      a.requests_per_minute, a.suspended_at IS NOT NULL AS suspended
+    SELECT k.hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", k.scopes, k.restricted,
+      ARRAY(SELECT i.instance_id::text FROM api_key_instances i WHERE i.api_key_id = k.id) AS "instanceIds",
+      a.requests_per_minute AS "requestsPerMinute", a.suspended_at IS NOT NULL AS suspended
     FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE k.hash = ANY (${wanted}::bytea[]) AND k.revoked_at IS NULL`;
   const byHash = new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), callerOf(row)]));
   return hashes.map((hashed) => byHash.get(hashed) ?? null);
 }
 
-function callerOf(row: KeyRow): Caller {
-  const restricted = row.restricted || row.instance_ids.length > 0;
-  return {
-    keyId: row.id,
-    accountId: row.account_id,
-    accountName: row.account_name,
-    scopes: new Set(row.scopes),
-    instances: restricted ? new Set(row.instance_ids) : null,
-    requestsPerMinute: row.requests_per_minute,
-    suspended: row.suspended,
-  };
+function callerOf({ hash: _, scopes, restricted, instanceIds, ...caller }: KeyRow): Caller {
+  const instances = restricted || instanceIds.length > 0 ? new Set(instanceIds) : null;
+  return { ...caller, scopes: new Set(scopes), instances };
 }

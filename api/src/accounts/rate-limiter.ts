@@ -172,8 +172,7 @@ export class RateLimiter {
 }
 
 function newGroup(subject: string, window: Window): Group {
-  let settle!: (before: number) => void;
-  const before = new Promise<number>((resolve) => (settle = resolve));
+  const { promise: before, resolve: settle } = Promise.withResolvers<number>();
   return { subject, window, size: 0, known: window.counted + window.uncounted, askedAt: 0, settle, before };
 }
 
