@@ -23,7 +23,7 @@ const PASSING = new Set(['40P01', '40001', '23503']);
  * conflict. If this process stops in the middle, Postgres ends the transaction after 5 s.
  */
 export async function changeContact<T>(
-  { database }: Pick<ContactDeps, 'database'>,
+  database: Database,
   change: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -64,15 +64,18 @@ const GROUP = 500;
  * The lock blocks all other writes to the contact, so this fails one batch only; the worker fails the rest (finishOptOut).
  * Claims refuse the rest meanwhile.
  */
-export async function failWaitingFor(tx: Transaction, sealer: Sealer, contactId: string): Promise<number> {
+export async function failWaitingFor(
+  tx: Transaction,
+  sealer: Sealer,
+  contactId: string,
+): Promise<{ failed: number; more: boolean }> {
   const rows: { message_id: string }[] = await tx.$queryRaw`
     SELECT * FROM gwk_waiting_messages_of_contact(${contactId}::uuid, ${GROUP}::integer)`;
   const ids = rows.map(({ message_id }) => message_id);
   const failed = await failMessages({ database: tx, sealer }, ids, { code: 'opted_out', message: null });
-  await tx.$executeRaw`
-    UPDATE opt_outs SET unfinished = ${ids.length === GROUP}
-    WHERE contact_id = ${contactId}::uuid AND unfinished <> ${ids.length === GROUP}`;
-  return failed;
+  const more = ids.length === GROUP;
+  await tx.optOut.updateMany({ where: { contactId, unfinished: !more }, data: { unfinished: more } });
+  return { failed, more };
 }
 
 /** Fails the next batch of messages to an opted-out contact. @returns the number, and whether more may be queued */
@@ -80,18 +83,15 @@ export function finishOptOut(
   { database, sealer }: ContactDeps,
   contactId: string,
 ): Promise<{ failed: number; more: boolean }> {
-  return changeContact({ database }, async (tx) => {
+  return changeContact(database, async (tx) => {
     await lockContact(tx, contactId);
     if (!(await isUnfinished(tx, contactId))) return { failed: 0, more: false };
-    const failed = await failWaitingFor(tx, sealer, contactId);
-    return { failed, more: await isUnfinished(tx, contactId) };
+    return failWaitingFor(tx, sealer, contactId);
   });
 }
 
-export async function isUnfinished(db: Queryable, contactId: string): Promise<boolean> {
-  const rows = await db.$queryRaw<unknown[]>`
-    SELECT FROM opt_outs WHERE contact_id = ${contactId}::uuid AND unfinished`;
-  return rows.length > 0;
+export async function isUnfinished(tx: Transaction, contactId: string): Promise<boolean> {
+  return (await tx.optOut.count({ where: { contactId, unfinished: true } })) > 0;
 }
 
 /**
@@ -103,7 +103,7 @@ export async function linkNames(
   names: readonly [string, string],
   guard: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<void> {
-  await changeContact({ database }, async (tx) => {
+  await changeContact(database, async (tx) => {
     await guard(tx);
     const [row] = await tx.$queryRaw<{ contact_id: string; merged: boolean; opted_out: boolean }[]>`
       SELECT * FROM gwk_link_names(${accountId}::uuid, ${names[0]}, ${names[1]}, ${newUuid()}::uuid)`;

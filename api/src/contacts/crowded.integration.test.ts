@@ -43,7 +43,7 @@ async function queueMany(to: string): Promise<void> {
 
 async function optOutContact(to: string): Promise<string> {
   const contactId = await findContactId(world, to);
-  await changeContact(deps(), async (tx) => {
+  await changeContact(deps().database, async (tx) => {
     await lockContact(tx, contactId);
     await addOptOut(tx, contactId);
     await failWaitingFor(tx, world.sealer, contactId);
@@ -78,7 +78,7 @@ test('removing an opt-out leaves no message queued that was accepted before it',
   const to = someone();
   await queueMany(to);
   const contactId = await optOutContact(to);
-  await changeContact(deps(), async (tx) => {
+  await changeContact(deps().database, async (tx) => {
     await lockContact(tx, contactId);
     expect(await release(tx, world.sealer, contactId)).toBe(true);
   });
@@ -92,7 +92,7 @@ test('sends to other contacts do not wait for a contact that is locked for long'
   for (const to of [held, fresh, ...others]) await world.send(acceptor, { to });
   const contacts = [await findContactId(world, held), await findContactId(world, fresh)];
   let late: Promise<string>[] = [];
-  await changeContact(deps(), async (tx) => {
+  await changeContact(deps().database, async (tx) => {
     await tx.$queryRaw`SELECT gwk_lock_contacts(${contacts}::uuid[])::text`;
     await addOptOut(tx, contacts[0]!);
     late = [

@@ -37,7 +37,7 @@ async function whileLocked(
   beside: () => Promise<string>,
 ): Promise<string> {
   let outcome: Promise<string> | undefined;
-  await changeContact(stage, async (tx) => {
+  await changeContact(stage.database, async (tx) => {
     await locked(tx);
     outcome = beside();
     await until(() => isLockAwaited(), { what: 'a transaction waits for the lock' });

@@ -13,7 +13,6 @@ import {
   failWaitingFor,
   isUnfinished,
   lockContactNamed,
-  type ContactDeps,
   type Transaction,
 } from './contacts.js';
 
@@ -63,10 +62,8 @@ export async function optOut(tx: Queryable, given: NewOptOut): Promise<boolean> 
  */
 export async function release(tx: Transaction, sealer: Sealer, contactId: string): Promise<boolean> {
   while (await isUnfinished(tx, contactId)) await failWaitingFor(tx, sealer, contactId);
-  return (await tx.$executeRaw`DELETE FROM opt_outs WHERE contact_id = ${contactId}::uuid`) > 0;
+  return (await tx.optOut.deleteMany({ where: { contactId } })).count > 0;
 }
-
-const contactDeps = ({ db, sealer }: Services): ContactDeps => ({ database: db, sealer });
 
 /** `created`: false if the contact was opted out before, under any form of its phone number. */
 export function createOptOut(
@@ -75,7 +72,7 @@ export function createOptOut(
   phone: string,
 ): Promise<{ created: boolean; row: OptOutRow }> {
   const { accountId } = caller;
-  return changeContact(contactDeps(services), async (tx) => {
+  return changeContact(services.db, async (tx) => {
     const contactId = (await lockContactNamed(tx, accountId, canonicalPhone(phone), true))!;
     const created = await optOut(tx, { contactId, phone, source: 'api', keyword: null, instanceId: null });
     if (created) {
@@ -89,7 +86,7 @@ export function createOptOut(
 
 /** @throws Problem `not-found` if the contact is not opted out */
 export async function deleteOptOut(services: Services, caller: Caller, phone: string): Promise<void> {
-  const released = await changeContact(contactDeps(services), async (tx) => {
+  const released = await changeContact(services.db, async (tx) => {
     const id = await lockContactNamed(tx, caller.accountId, canonicalPhone(phone), false);
     if (id === null || !(await release(tx, services.sealer, id))) return false;
     await audit(tx, byKey(caller, 'opt_out.delete', id));

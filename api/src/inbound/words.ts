@@ -14,7 +14,7 @@ import { write, type Entry, type Result } from './write.js';
 export function receiveWord(deps: ContactDeps, entry: Entry, word: Word): Promise<Result> {
   const { arrival, known } = entry;
   const { sealer } = deps;
-  return changeContact(deps, async (tx) => {
+  return changeContact(deps.database, async (tx) => {
     // The lock order is leases before conversations.
     if (arrival.lease) await fence(tx, arrival.instanceId, arrival.lease);
     if (known.contactId !== null) await lockContact(tx, known.contactId);
