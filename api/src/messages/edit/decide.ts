@@ -24,23 +24,20 @@ export function decideEdit(message: EditableMessage, now: Date): ProblemCode | n
   return now.getTime() - sentAt.getTime() > EDIT_WINDOW_MS ? 'edit-window-closed' : null;
 }
 
-type DeleteDecision =
-  | { do: 'refuse'; code: ProblemCode }
-  /** The message is deleted or canceled already. */
-  | { do: 'nothing' }
-  /** The message is scheduled and unclaimed: cancels the send. */
-  | { do: 'cancel' }
-  /** The message has been sent: deletes it on the network for everyone. */
-  | { do: 'delete' };
-
-export function decideDelete(message: EditableMessage): DeleteDecision {
+/**
+ * Decides a deletion: refuse it, do nothing (the message is deleted or canceled already), cancel the send (it is scheduled
+ * and unclaimed), or delete it on the network for everyone.
+ */
+export function decideDelete(
+  message: EditableMessage,
+): { refuse: ProblemCode } | 'nothing' | 'cancel' | 'delete' {
   const { direction, status, errorCode, scheduledFor, deletedForAll } = message;
-  if (direction !== 'outbound') return { do: 'refuse', code: 'not-editable' };
-  if (deletedForAll || errorCode === 'canceled') return { do: 'nothing' };
-  if (hasLeft(status)) return { do: 'delete' };
-  if (status === 'sending') return { do: 'refuse', code: 'message-sending' };
-  if (status === 'queued' && scheduledFor !== null) return { do: 'cancel' };
-  return { do: 'refuse', code: 'message-not-sent' };
+  if (direction !== 'outbound') return { refuse: 'not-editable' };
+  if (deletedForAll || errorCode === 'canceled') return 'nothing';
+  if (hasLeft(status)) return 'delete';
+  if (status === 'sending') return { refuse: 'message-sending' };
+  if (status === 'queued' && scheduledFor !== null) return 'cancel';
+  return { refuse: 'message-not-sent' };
 }
 
 /** Returns the problem of a reaction, or null. Inbound messages can be reacted to as well. */

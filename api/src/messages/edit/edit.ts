@@ -57,9 +57,9 @@ export async function deleteMessage({ services, caller, id }: EditRequest): Prom
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const message = await findMessage(services.db, caller, id);
     const decision = decideDelete(message);
-    if (decision.do === 'refuse') throw new Problem(decision.code);
-    if (decision.do === 'nothing') return;
-    if (decision.do === 'delete') return deleteForAll(services, message);
+    if (decision === 'nothing') return;
+    if (decision === 'delete') return deleteForAll(services, message);
+    if (decision !== 'cancel') throw new Problem(decision.refuse);
     if (await cancelSend(services, id)) return;
   }
   throw new Problem('message-sending');
