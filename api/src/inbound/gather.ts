@@ -6,6 +6,7 @@ import type { Database } from '../database/database.js';
 import type { Message } from '../generated/prisma/client.js';
 import { toFields } from '../database/model-columns.js';
 import { openMenu } from '../messages/content.js';
+import { findByNetworkIds } from '../messages/list.js';
 import { mediaId, readsMenus, targetId, findVoter, type Arrival } from './arrival.js';
 
 /** A sent menu, with the number of selectable options (null: not a poll). */
@@ -123,22 +124,15 @@ async function gatherTargets(
   rows: readonly Pick<Known, 'conversationId'>[],
 ): Promise<(Target | undefined)[]> {
   const wanted = arrivals.flatMap((arrival, index) => {
-    const target = targetId(arrival);
+    const waMessageId = targetId(arrival);
     const { conversationId } = rows[index]!;
-    return target === null || conversationId === null ? [] : [{ index, target, conversationId }];
+    if (waMessageId === null || conversationId === null) return [];
+    return [{ index, instanceId: arrival.instanceId, conversationId, waMessageId }];
   });
   if (wanted.length === 0) return [];
-  const [found] = await database.$queryRaw<[{ ids: (string | null)[] }]>`
-    SELECT gwk_find_messages(NULL, ${wanted.map(({ index }) => arrivals[index]!.instanceId)}::uuid[],
-      ${wanted.map(({ conversationId }) => conversationId)}::uuid[],
-      ${wanted.map(({ target }) => target)}::text[]) AS ids`;
-  const messages = await database.message.findMany({
-    where: { id: { in: found.ids.filter((id) => id !== null) } },
-    select: { id: true, direction: true, participant: true },
-  });
-  const byId = new Map(messages.map((message) => [message.id, message]));
+  const found = await findByNetworkIds(database, wanted);
   const targets: (Target | undefined)[] = [];
-  wanted.forEach(({ index }, place) => (targets[index] = byId.get(found.ids[place] ?? '')));
+  wanted.forEach(({ index }, place) => (targets[index] = found[place]));
   return targets;
 }
 

@@ -138,3 +138,25 @@ export async function findMessage(db: Database, caller: Caller, id: string): Pro
   }
   return row;
 }
+
+interface NetworkName {
+  instanceId: string;
+  conversationId: string;
+  waMessageId: string;
+}
+
+/** Finds messages of conversations by their network ids, in the same order; undefined: gwk has no such message. */
+export async function findByNetworkIds(
+  db: Pick<Database, '$queryRaw' | 'message'>,
+  names: readonly NetworkName[],
+): Promise<(Pick<Message, 'id' | 'direction' | 'participant' | 'waMessageId'> | undefined)[]> {
+  const [found] = await db.$queryRaw<[{ ids: (string | null)[] }]>`
+    SELECT gwk_find_messages(NULL, ${names.map(({ instanceId }) => instanceId)}::uuid[],
+      ${names.map(({ conversationId }) => conversationId)}::uuid[],
+      ${names.map(({ waMessageId }) => waMessageId)}::text[]) AS ids`;
+  const rows = await db.message.findMany({
+    where: { id: { in: found.ids.filter((id) => id !== null) } },
+    select: { id: true, direction: true, participant: true, waMessageId: true },
+  });
+  return found.ids.map((id) => rows.find((row) => row.id === id));
+}

@@ -80,13 +80,6 @@ const lookups: Record<string, (n: number) => Promise<unknown>> = {
     );
     return rows[0]!.found[0];
   },
-  'a message that was marked read in a chat': async (n) => {
-    const { rows } = await client.query<{ id: string }>(
-      'SELECT id FROM gwk_messages_by_network_id($1::uuid, ARRAY[$2])',
-      [instance, nameOf(n)],
-    );
-    return rows[0]!.id;
-  },
   'the next message of a long queue with as many scheduled ones': async () => {
     await client.query('UPDATE outbox SET head = false WHERE head');
     await client.query('SELECT gwk_promote_heads(ARRAY[$1::uuid])', [conversation]);

@@ -2,6 +2,7 @@ import { Problem } from '@gwk/core/problems';
 import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipients';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
+import { findByNetworkIds } from '../../messages/list.js';
 import { askEngine } from './ask-engine.js';
 
 /** @throws Problem `invalid-phone` */
@@ -9,12 +10,6 @@ export function parseChat(segment: string): Recipient {
   const chat = parseRecipient(segment);
   if (!chat) throw new Problem('invalid-phone');
   return chat;
-}
-
-interface Marked {
-  id: string;
-  wa_message_id: string;
-  participant: string | null;
 }
 
 /**
@@ -29,8 +24,8 @@ export async function markRead(
 ): Promise<void> {
   const ids = [...new Set(given)];
   const conversation = await findConversation(services, row, chat);
-  const known = conversation === null ? [] : await findMarked(services, row.id, conversation.id, ids);
-  const participants = new Map(known.map(({ wa_message_id, participant }) => [wa_message_id, participant]));
+  const known = conversation === null ? [] : await findReceived(services, row.id, conversation.id, ids);
+  const participants = new Map(known.map(({ waMessageId, participant }) => [waMessageId, participant]));
   const messages = ids.map((id) => ({ wa_message_id: id, participant: participants.get(id) ?? null }));
   await askEngine(services, row, 'read', { chat: toNetworkId(conversation?.name ?? chat.name), messages });
   if (conversation === null || known.length === 0) return;
@@ -73,14 +68,13 @@ async function findConversation(
   return found ?? null;
 }
 
-function findMarked(
+async function findReceived(
   { db }: Services,
   instanceId: string,
   conversationId: string,
   ids: readonly string[],
-): Promise<Marked[]> {
-  return db.$queryRaw<Marked[]>`
-    SELECT m.id, m.wa_message_id, m.participant
-    FROM gwk_messages_by_network_id(${instanceId}::uuid, ${[...ids]}::text[]) AS m
-    WHERE m.conversation_id = ${conversationId}::uuid AND m.direction = 'inbound'`;
+) {
+  const names = ids.map((waMessageId) => ({ instanceId, conversationId, waMessageId }));
+  const found = await findByNetworkIds(db, names);
+  return found.flatMap((message) => (message?.direction === 'inbound' ? [message] : []));
 }
