@@ -213,16 +213,16 @@ CREATE OR REPLACE FUNCTION gwk_new_id() RETURNS uuid LANGUAGE sql VOLATILE PARAL
 $$;
 
 CREATE OR REPLACE FUNCTION gwk_acquire_lease(
-  instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
-) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, unresponsive_since timestamptz)
-LANGUAGE plpgsql AS $$
+  instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer,
+  OUT outcome text, OUT new_epoch integer, OUT retry_after_ms integer, OUT unresponsive_since timestamptz
+) LANGUAGE plpgsql AS $$
 DECLARE
   lease instance_leases;
   caller_token engine_tokens;
 BEGIN
   SELECT * INTO lease FROM instance_leases l WHERE l.instance_id = instance FOR UPDATE;
   IF NOT FOUND OR EXISTS (SELECT FROM instances i WHERE i.id = instance AND i.deleted_at IS NOT NULL) THEN
-    RETURN QUERY SELECT 'gone', NULL::integer, NULL::integer, NULL::timestamptz;
+    outcome := 'gone';
     RETURN;
   END IF;
   SELECT * INTO caller_token FROM engine_tokens t
@@ -231,20 +231,20 @@ BEGIN
     SELECT FROM engine_tokens t
     WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (caller_token.issued_at, caller_token.id)
   ) THEN
-    RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer, NULL::timestamptz;
+    outcome := 'unauthorized';
     RETURN;
   END IF;
   IF lease.holder = new_holder AND lease.token_id = token THEN
     UPDATE instance_leases l
     SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
     WHERE l.instance_id = instance;
-    RETURN QUERY SELECT 'acquired', lease.epoch, NULL::integer, NULL::timestamptz;
+    outcome := 'acquired';
+    new_epoch := lease.epoch;
     RETURN;
   END IF;
   IF lease.holder IS NOT NULL AND lease.expires_at > now() THEN
-    RETURN QUERY
-    SELECT 'lease-held', NULL::integer, ceil(extract(epoch FROM lease.expires_at - now()) * 1000)::integer,
-      NULL::timestamptz;
+    outcome := 'lease-held';
+    retry_after_ms := ceil(extract(epoch FROM lease.expires_at - now()) * 1000);
     RETURN;
   END IF;
   UPDATE instance_leases l
@@ -254,7 +254,9 @@ BEGIN
   UPDATE engine_tokens t SET revoked_at = now()
   WHERE t.instance_id = instance AND t.revoked_at IS NULL
     AND (t.issued_at, t.id) < (caller_token.issued_at, caller_token.id);
-  RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer, (
+  outcome := 'acquired';
+  new_epoch := lease.epoch + 1;
+  unresponsive_since := (
     SELECT CASE WHEN lease.holder IS NULL THEN lease.expires_at ELSE lease.renewed_at END
     FROM instances i WHERE i.id = instance AND i.state = 'connected');
 END $$;
@@ -422,14 +424,13 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::messages, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
-  FROM unnest(refusals) WITH ORDINALITY AS r(refusal, place);
-
-  RETURN QUERY
-  SELECT r.place, NULL::text, r.message_id, true, NULL::messages, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
-    NULL::timestamptz, NULL::text, NULL::timestamptz
-  FROM unnest(opted_out_places, opted_out_ids) AS r(place, message_id);
+  SELECT r.place::integer, nullif(r.refusal, 'late'), r.message_id, r.message_id IS NOT NULL, NULL::messages,
+    NULL::text, NULL::text, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+  FROM (
+    SELECT f.place, f.refusal, NULL::uuid AS message_id FROM unnest(refusals) WITH ORDINALITY AS f(refusal, place)
+    UNION ALL
+    SELECT p.place, NULL, p.message_id FROM unnest(opted_out_places, opted_out_ids) AS p(place, message_id)
+  ) AS r;
 
   granted := ARRAY(
     SELECT o.message_id
@@ -1362,20 +1363,6 @@ BEGIN
     AND m.direction = 'outbound'
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN outbox o ON o.message_id = m.id;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_messages_by_network_id(instance uuid, names text[])
-RETURNS TABLE (id uuid, conversation_id uuid, direction text, wa_message_id text, participant text)
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
-AS $$
-BEGIN
-  RETURN QUERY
-  SELECT m.* FROM unnest(names) AS n(name)
-  CROSS JOIN LATERAL (
-    SELECT v.id, v.conversation_id, v.direction, v.wa_message_id, v.participant FROM messages v
-    WHERE gwk_equals_by_hash(v.wa_message_id, n.name) AND v.instance_id = instance
-    ORDER BY gwk_hash_high(v.wa_message_id)) AS m;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_messages_of_account(account uuid, status_filter text, low uuid, high uuid, max_rows integer)

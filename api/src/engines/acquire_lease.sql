@@ -2,16 +2,16 @@
 -- gets its epoch again. `now()` is earlier than any wait for the lock and later than the engine's request. The engine
 -- counts from its request, so its lease ends there before it ends here.
 CREATE OR REPLACE FUNCTION gwk_acquire_lease(
-  instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
-) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, unresponsive_since timestamptz)
-LANGUAGE plpgsql AS $$
+  instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer,
+  OUT outcome text, OUT new_epoch integer, OUT retry_after_ms integer, OUT unresponsive_since timestamptz
+) LANGUAGE plpgsql AS $$
 DECLARE
   lease instance_leases;
   caller_token engine_tokens;
 BEGIN
   SELECT * INTO lease FROM instance_leases l WHERE l.instance_id = instance FOR UPDATE;
   IF NOT FOUND OR EXISTS (SELECT FROM instances i WHERE i.id = instance AND i.deleted_at IS NOT NULL) THEN
-    RETURN QUERY SELECT 'gone', NULL::integer, NULL::integer, NULL::timestamptz;
+    outcome := 'gone';
     RETURN;
   END IF;
   SELECT * INTO caller_token FROM engine_tokens t
@@ -20,20 +20,20 @@ BEGIN
     SELECT FROM engine_tokens t
     WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (caller_token.issued_at, caller_token.id)
   ) THEN
-    RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer, NULL::timestamptz;
+    outcome := 'unauthorized';
     RETURN;
   END IF;
   IF lease.holder = new_holder AND lease.token_id = token THEN
     UPDATE instance_leases l
     SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
     WHERE l.instance_id = instance;
-    RETURN QUERY SELECT 'acquired', lease.epoch, NULL::integer, NULL::timestamptz;
+    outcome := 'acquired';
+    new_epoch := lease.epoch;
     RETURN;
   END IF;
   IF lease.holder IS NOT NULL AND lease.expires_at > now() THEN
-    RETURN QUERY
-    SELECT 'lease-held', NULL::integer, ceil(extract(epoch FROM lease.expires_at - now()) * 1000)::integer,
-      NULL::timestamptz;
+    outcome := 'lease-held';
+    retry_after_ms := ceil(extract(epoch FROM lease.expires_at - now()) * 1000);
     RETURN;
   END IF;
   UPDATE instance_leases l
@@ -43,7 +43,9 @@ BEGIN
   UPDATE engine_tokens t SET revoked_at = now()
   WHERE t.instance_id = instance AND t.revoked_at IS NULL
     AND (t.issued_at, t.id) < (caller_token.issued_at, caller_token.id);
-  RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer, (
+  outcome := 'acquired';
+  new_epoch := lease.epoch + 1;
+  unresponsive_since := (
     SELECT CASE WHEN lease.holder IS NULL THEN lease.expires_at ELSE lease.renewed_at END
     FROM instances i WHERE i.id = instance AND i.state = 'connected');
 END $$;

@@ -1,5 +1,5 @@
 import { Batcher } from '@gwk/core/batcher';
-import type { SentMenu, EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
+import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { resolvePolicy } from '@gwk/core/policy/policy';
 import { openBuilt, sealBuilt, sealMenu } from '../messages/content.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
@@ -8,13 +8,9 @@ import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
-interface BuiltItem extends LeaseIdentity {
-  instanceId: string;
-  messageId: string;
-  built: Buffer;
-  renderedAs: string | null;
-  menu: SentMenu | null;
-}
+type BuiltItem = EngineRequest<'built'>['messages'][number] &
+  LeaseIdentity &
+  Pick<EngineCaller, 'instanceId'>;
 
 interface Stored {
   refusal: LeaseRefusal;
@@ -34,32 +30,26 @@ interface BuiltRow {
  * (docs/architecture.md). The first stored form stays. An engine with other bytes gets no confirmation and may not send them.
  */
 export class BuiltMessages {
-  readonly #batcher: Batcher<BuiltItem, Stored>;
+  readonly #batcher = new Batcher<BuiltItem, Stored>({
+    run: (items) => this.#storeAll(items),
+    linger: LINGER,
+    mayIsolate: isRolledBack,
+  });
 
   constructor(
     private readonly deps: InternalDeps,
     private readonly known: MessageCache,
-  ) {
-    this.#batcher = new Batcher({
-      run: (items) => this.#storeAll(items),
-      linger: LINGER,
-      mayIsolate: isRolledBack,
-    });
-  }
+  ) {}
 
   async store(caller: EngineCaller, request: EngineRequest<'built'>): Promise<EngineResponse<'built'>> {
     const { instanceId } = caller;
     const { epoch, holder, messages } = request;
     const answers = await Promise.all(
-      messages.map(async ({ message_id: messageId, built, rendered_as: renderedAs, menu = null }) => {
-        const bytes = Buffer.from(built, 'base64');
-        const item = { instanceId, epoch, holder, messageId, built: bytes, renderedAs, menu };
-        return { messageId, ...(await this.#batcher.submit(item)) };
-      }),
+      messages.map((message) => this.#batcher.submit({ ...message, instanceId, epoch, holder })),
     );
     const refused = answers.find(({ refusal }) => refusal);
     if (refused?.refusal) throw new RefusalError(refused.refusal);
-    return { stored: answers.filter(({ stored }) => stored).map(({ messageId }) => messageId) };
+    return { stored: messages.filter((_, index) => answers[index]!.stored).map((item) => item.message_id) };
   }
 
   async #storeAll(items: readonly BuiltItem[]): Promise<Stored[]> {
@@ -67,12 +57,12 @@ export class BuiltMessages {
     const levels = { environment: environmentPolicy, account: {}, instance: {} };
     const { menu_ttl_hours: menuHours } = resolvePolicy(levels, { warmingUp: false });
     // Storing the rendering changes the version of the message, so cached facts are stale.
-    for (const { messageId, renderedAs } of items) if (renderedAs !== null) this.known.forget(messageId);
+    for (const { message_id, rendered_as } of items) if (rendered_as !== null) this.known.forget(message_id);
     const rows = await database.$queryRaw<BuiltRow[]>`
       SELECT * FROM gwk_store_built(
-        ${leaseArrays(items)}, ${items.map((item) => item.messageId)}::uuid[],
-        ${items.map((item) => sealBuilt(sealer, item.instanceId, item.built))}::bytea[],
-        ${items.map((item) => item.renderedAs)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
+        ${leaseArrays(items)}, ${items.map((item) => item.message_id)}::uuid[],
+        ${items.map((item) => sealBuilt(sealer, item.instanceId, bytesOf(item)))}::bytea[],
+        ${items.map((item) => item.rendered_as)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
     return rows.map(({ place, refusal, held, existing }) => {
       return { refusal, stored: held && this.#same(items[place - 1]!, existing) };
     });
@@ -80,28 +70,24 @@ export class BuiltMessages {
 
   #menusOf(items: readonly BuiltItem[]): string {
     const { sealer } = this.deps;
-    const menus = items.flatMap(({ menu, messageId, instanceId }) =>
-      menu
-        ? [
-            {
-              message_id: messageId,
-              kind: menu.kind,
-              mode: menu.mode,
-              options: sealMenu(sealer, instanceId, menu).toString('base64'),
-            },
-          ]
-        : [],
-    );
+    const menus = items.flatMap(({ menu, message_id, instanceId }) => {
+      if (!menu) return [];
+      const { kind, mode } = menu;
+      return [{ message_id, kind, mode, options: sealMenu(sealer, instanceId, menu).toString('base64') }];
+    });
     return JSON.stringify(menus);
   }
 
   #same(item: BuiltItem, existing: Uint8Array | null): boolean {
     if (!existing) return true;
-    const same = item.built.equals(openBuilt(this.deps.sealer, item.instanceId, existing));
-    if (!same) this.deps.log.error({ message: item.messageId }, 'engine built different bytes for a message');
+    const same = bytesOf(item).equals(openBuilt(this.deps.sealer, item.instanceId, existing));
+    if (!same)
+      this.deps.log.error({ message: item.message_id }, 'engine built different bytes for a message');
     return same;
   }
 }
+
+const bytesOf = ({ built }: BuiltItem): Buffer => Buffer.from(built, 'base64');
 
 /**
  * Reads the encoded form of a sent message while it is stored. A device of the contact that could not decrypt it requests it
@@ -115,11 +101,9 @@ export async function readSent(
   const [row] = await database.$transaction(async (tx) => {
     await fence(tx, instanceId, { epoch, holder });
     return tx.$queryRaw<{ built_sealed: Uint8Array }[]>`
-      SELECT c.built_sealed
-      FROM gwk_messages_by_network_id(${instanceId}::uuid, ${[wa_message_id]}::text[]) AS m
-      JOIN message_contents c ON c.message_id = m.id
-      WHERE m.direction = 'outbound' AND c.built_sealed IS NOT NULL
-      LIMIT 1`;
+      SELECT c.built_sealed FROM message_contents c
+      WHERE c.message_id = (gwk_find_messages(NULL, ARRAY[${instanceId}::uuid], NULL, ARRAY[${wa_message_id}]))[1]
+        AND c.built_sealed IS NOT NULL`;
   });
   return { built: row ? openBuilt(sealer, instanceId, row.built_sealed).toString('base64') : null };
 }

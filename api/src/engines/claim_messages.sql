@@ -121,14 +121,13 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::messages, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
-  FROM unnest(refusals) WITH ORDINALITY AS r(refusal, place);
-
-  RETURN QUERY
-  SELECT r.place, NULL::text, r.message_id, true, NULL::messages, NULL::text, NULL::text, NULL::bytea, NULL::bytea,
-    NULL::timestamptz, NULL::text, NULL::timestamptz
-  FROM unnest(opted_out_places, opted_out_ids) AS r(place, message_id);
+  SELECT r.place::integer, nullif(r.refusal, 'late'), r.message_id, r.message_id IS NOT NULL, NULL::messages,
+    NULL::text, NULL::text, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+  FROM (
+    SELECT f.place, f.refusal, NULL::uuid AS message_id FROM unnest(refusals) WITH ORDINALITY AS f(refusal, place)
+    UNION ALL
+    SELECT p.place, NULL, p.message_id FROM unnest(opted_out_places, opted_out_ids) AS p(place, message_id)
+  ) AS r;
 
   granted := ARRAY(
     SELECT o.message_id

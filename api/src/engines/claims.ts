@@ -1,6 +1,6 @@
 import { Batcher } from '@gwk/core/batcher';
 import { parseUuidTime, toPublicId } from '@gwk/core/ids';
-import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
+import type { ClaimedMessage, EngineRequest, EngineResponse } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
@@ -17,13 +17,7 @@ import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
-interface ClaimItem extends LeaseIdentity {
-  instanceId: string;
-  number: number;
-  repeated: boolean;
-  claimId: string;
-  limit: number;
-}
+type ClaimItem = EngineRequest<'claims'> & Pick<EngineCaller, 'instanceId'>;
 
 const MESSAGE = [...FACT_FIELDS, 'conversationId', 'type'] as const;
 const NAMED = [
@@ -64,30 +58,22 @@ interface Claimed {
  * not block later ones of their conversations.
  */
 export class Claims {
-  readonly #batcher: Batcher<ClaimItem, Claimed>;
+  readonly #batcher = new Batcher<ClaimItem, Claimed>({
+    run: (items) => this.#claimAll(items),
+    linger: LINGER,
+    mayIsolate: isRolledBack,
+  });
 
   constructor(
     private readonly deps: InternalDeps,
     private readonly known: MessageCache,
-  ) {
-    this.#batcher = new Batcher({
-      run: (items) => this.#claimAll(items),
-      linger: LINGER,
-      mayIsolate: isRolledBack,
-    });
-  }
+  ) {}
 
-  async claim(caller: EngineCaller, request: EngineRequest<'claims'>): Promise<EngineResponse<'claims'>> {
-    const { epoch, holder, number, repeated, claim_id: claimId, limit } = request;
-    const { refusal, messages } = await this.#batcher.submit({
-      instanceId: caller.instanceId,
-      epoch,
-      holder,
-      number,
-      repeated,
-      claimId,
-      limit,
-    });
+  async claim(
+    { instanceId }: EngineCaller,
+    request: EngineRequest<'claims'>,
+  ): Promise<EngineResponse<'claims'>> {
+    const { refusal, messages } = await this.#batcher.submit({ ...request, instanceId });
     if (refusal) throw new RefusalError(refusal);
     return { messages };
   }
@@ -98,7 +84,7 @@ export class Claims {
       WITH c AS (SELECT * FROM gwk_claim_messages(
         ${leaseArrays(items)}, ${items.map((item) => item.number)}::bigint[],
         ${items.map((item) => item.repeated)}::boolean[],
-        ${items.map((item) => item.claimId)}::uuid[], ${items.map((item) => item.limit)}::integer[]))
+        ${items.map((item) => item.claim_id)}::uuid[], ${items.map((item) => item.limit)}::integer[]))
       SELECT ${selectFields(NAMED, 'c')}, ${selectFields(MESSAGE, '(c.message)')} FROM c`;
     const answers: Claimed[] = items.map(() => ({ refusal: null, messages: [] }));
     const optedOut: string[] = [];
@@ -147,7 +133,7 @@ export class Claims {
   }
 
   /** Caches the facts of a message in status `sending`. */
-  #remember(row: ClaimRow, { epoch, holder, claimId }: ClaimItem): void {
+  #remember(row: ClaimRow, { epoch, holder, claim_id: claimId }: ClaimItem): void {
     if (row.status !== 'sending') return;
     const facts = { ...row, contentSealed: null, builtSealed: null };
     this.known.remember({ ...facts, claimEpoch: epoch, claimHolder: holder, claimId });

@@ -39,14 +39,15 @@ interface TakeRow {
  * a random holder id: a restored backup may repeat the number, but never the pair.
  */
 export class Leases {
-  readonly #renewals: Batcher<RenewItem, Renewal>;
+  readonly #renewals = new Batcher<RenewItem, Renewal>({
+    run: (items) => this.#renewAll(items),
+    mayIsolate: isRolledBack,
+  });
 
   constructor(
     private readonly deps: InternalDeps,
     private readonly redisUsers: RedisUsers,
-  ) {
-    this.#renewals = new Batcher({ run: (items) => this.#renewAll(items), mayIsolate: isRolledBack });
-  }
+  ) {}
 
   async acquire(caller: EngineCaller, request: EngineRequest<'acquire'>): Promise<EngineResponse<'acquire'>> {
     const holder = request.holder ?? randomUUID();
@@ -129,13 +130,11 @@ export class Leases {
     };
   }
 
-  async renew(caller: EngineCaller, request: EngineRequest<'renew'>): Promise<EngineResponse<'renew'>> {
-    const { epoch, holder } = request;
-    const { refusal, ...renewal } = await this.#renewals.submit({
-      instanceId: caller.instanceId,
-      epoch,
-      holder,
-    });
+  async renew(
+    { instanceId }: EngineCaller,
+    { epoch, holder }: LeaseIdentity,
+  ): Promise<EngineResponse<'renew'>> {
+    const { refusal, ...renewal } = await this.#renewals.submit({ instanceId, epoch, holder });
     if (refusal) throw new RefusalError(refusal);
     return renewal;
   }

@@ -31,18 +31,16 @@ interface Recorded {
  * repeated call has no effect on outcomes that were recorded before.
  */
 export class Outcomes {
-  readonly #batcher: Batcher<OutcomeItem, Recorded>;
+  readonly #batcher = new Batcher<OutcomeItem, Recorded>({
+    run: (items) => this.#recordAll(items),
+    linger: LINGER_OUTCOMES,
+    mayIsolate: isRolledBack,
+  });
 
   constructor(
     private readonly deps: InternalDeps,
     private readonly known: MessageCache,
-  ) {
-    this.#batcher = new Batcher({
-      run: (items) => this.#recordAll(items),
-      linger: LINGER_OUTCOMES,
-      mayIsolate: isRolledBack,
-    });
-  }
+  ) {}
 
   async record(
     caller: EngineCaller,
