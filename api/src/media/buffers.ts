@@ -14,17 +14,15 @@ function loadCollector(): Collect {
   return found;
 }
 
+let streamed = 0;
+
 /**
  * Runs a minor garbage collection (1 to 2 ms) after every 4 MB of streamed data. Buffers are outside V8's heap, so V8 alone
  * frees streamed buffers only after about 64 MB.
  */
-export class BufferReclaimer {
-  #bytes = 0;
-
-  count(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes < INTERVAL_BYTES) return;
-    this.#bytes = 0;
-    (collect ??= loadCollector())({ type: 'minor' });
-  }
+export function countStreamed(bytes: number): void {
+  streamed += bytes;
+  if (streamed < INTERVAL_BYTES) return;
+  streamed = 0;
+  (collect ??= loadCollector())({ type: 'minor' });
 }

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
-import { Transform, type Readable, type TransformCallback } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { toFields } from '../database/model-columns.js';
 import type { Media } from '../generated/prisma/client.js';
-import { BufferReclaimer } from './buffers.js';
+import { countStreamed } from './buffers.js';
 import { HEAD_BYTES, sniff, type TypeHints } from './sniff.js';
 import { FileMissing, type MediaStore } from './store/store.js';
-import { newFileKey, Seal, sealedRange, Unseal } from './store/sealed-file.js';
+import { newFileKey, seal, sealedRange, unseal } from './store/sealed-file.js';
 
 interface MediaFilesDeps {
   db: Queryable;
@@ -66,27 +65,20 @@ export class MediaFiles {
   /** Writes the source to the store. @throws FileTooLarge and the errors of the source and the store */
   async receive(source: Readable, maxBytes: number, hints: TypeHints): Promise<ReceivedFile> {
     const { db, store } = this.deps;
+    // The source may fail before the store reads it, which then throws the error.
+    source.on('error', () => undefined);
     const storeKey = newUuid();
     await db.$executeRaw`
       INSERT INTO store_removals (store_key, due_at)
       VALUES (${storeKey}, now() + ${UNCLAIMED_MINUTES}::integer * interval '1 minute')`;
-    // A pipeline would wait forever for a source that was destroyed before.
-    if (source.destroyed) {
-      await this.discard({ storeKey, kept: false });
-      throw new Error('the source ended before it was read');
-    }
     const key = newFileKey();
-    const meter = new Meter(maxBytes);
-    const seal = new Seal(key);
-    const [read, written] = await Promise.allSettled([
-      pipeline(source, meter, seal),
-      store.write(storeKey, seal),
-    ]);
-    // If the source failed, the error of the store is only a consequence.
-    for (const half of [read, written]) {
-      if (half.status === 'fulfilled') continue;
+    const meter = new Meter();
+    try {
+      await store.write(storeKey, seal(meter.measure(source, maxBytes), key));
+    } catch (error) {
+      source.destroy();
       await this.discard({ storeKey, kept: false }).catch(() => undefined);
-      throw half.reason;
+      throw error;
     }
     const mimetype = await sniff(meter.head(), hints);
     return { storeKey, key, size: meter.size, sha256: meter.digest(), mimetype, kept: false };
@@ -136,9 +128,12 @@ export class MediaFiles {
     const key = this.deps.sealer.open(row.accountId, KEY_COLUMN, row.keySealed);
     const range = sealedRange(row.size, start, end);
     const sealed = await this.deps.store.read(row.storeKey, range);
-    const plain = new Unseal(key, range);
-    pipeline(sealed, plain).catch(() => undefined);
-    return plain;
+    return pipeline(
+      sealed,
+      (bytes) => unseal(bytes, key, range),
+      new PassThrough(),
+      () => undefined,
+    );
   }
 
   #read(rows: Record<string, unknown>[]): MediaRow | null {
@@ -151,26 +146,21 @@ export class MediaFiles {
 }
 
 /** Counts and hashes the bytes and stores the first ones for sniffing. */
-class Meter extends Transform {
+class Meter {
   size = 0;
-  readonly #max: number;
   readonly #hash = createHash('sha256');
   readonly #head: Buffer[] = [];
-  readonly #buffers = new BufferReclaimer();
 
-  constructor(max: number) {
-    super();
-    this.#max = max;
-  }
-
-  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    const missing = HEAD_BYTES - this.size;
-    if (missing > 0) this.#head.push(Buffer.from(chunk.subarray(0, missing)));
-    this.size += chunk.length;
-    if (this.size > this.#max) return done(new FileTooLarge());
-    this.#hash.update(chunk);
-    this.#buffers.count(chunk.length);
-    done(null, chunk);
+  async *measure(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+    for await (const chunk of source) {
+      const missing = HEAD_BYTES - this.size;
+      if (missing > 0) this.#head.push(Buffer.from(chunk.subarray(0, missing)));
+      this.size += chunk.length;
+      if (this.size > maxBytes) throw new FileTooLarge();
+      this.#hash.update(chunk);
+      countStreamed(chunk.length);
+      yield chunk;
+    }
   }
 
   head(): Buffer {

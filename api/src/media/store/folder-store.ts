@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { FileMissing, type MediaStore } from './store.js';
 
 /** A whole block, because a full disk may still accept a few bytes. */
@@ -20,18 +18,14 @@ export class FolderStore implements MediaStore {
     this.#folder = resolve(folder);
   }
 
-  async write(key: string, source: Readable): Promise<void> {
+  async write(key: string, source: AsyncIterable<Buffer>): Promise<void> {
     const path = this.#pathOf(key);
     const unfinished = `${path}.${randomUUID()}.part`;
-    // The source may fail before it is read, and a pipeline could then wait forever.
-    source.on('error', () => undefined);
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      if (source.destroyed) throw source.errored ?? new Error('the source ended before it was read');
-      await pipeline(source, createWriteStream(unfinished, { mode: 0o600, flush: true }));
+      await writeFile(unfinished, source, { mode: 0o600, flush: true });
       await rename(unfinished, path);
     } catch (error) {
-      source.destroy();
       await rm(unfinished, { force: true });
       throw error;
     }

@@ -46,24 +46,32 @@ export class S3Store implements MediaStore {
    * Uploads parts one at a time through one buffer, because the SDK's uploader holds several copies of each part. An
    * upload is visible when it is complete; a failed one is aborted.
    */
-  async write(key: string, source: Readable): Promise<void> {
-    const part = new PartBuffer();
-    let parts: MultipartUpload | undefined;
+  async write(key: string, source: AsyncIterable<Buffer>): Promise<void> {
+    const place = this.#place(key);
+    const Parts: CompletedPart[] = [];
+    let upload: (Place & { UploadId: string }) | undefined;
     try {
-      for await (const chunk of source as AsyncIterable<Buffer>) {
-        for (let taken = part.fill(chunk); part.full; taken += part.fill(chunk.subarray(taken))) {
-          parts ??= await MultipartUpload.begin(this.#client, this.#place(key));
-          await parts.send(part.take());
+      for await (const Body of splitParts(source)) {
+        if (!upload && Body.length < PART_BYTES) {
+          await this.#client.send(new PutObjectCommand({ ...place, Body }));
+          return;
         }
+        upload ??= await this.#beginUpload(place);
+        const PartNumber = Parts.length + 1;
+        const { ETag } = await this.#client.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
+        Parts.push({ PartNumber, ETag });
       }
-      const rest = part.take();
-      if (!parts) await this.#client.send(new PutObjectCommand({ ...this.#place(key), Body: rest }));
-      else await parts.finish(rest);
+      await this.#client.send(new CompleteMultipartUploadCommand({ ...upload!, MultipartUpload: { Parts } }));
     } catch (error) {
-      source.destroy();
-      await parts?.abort();
+      // If the abort fails too, the bucket's rule for incomplete uploads deletes it (docs/media.md).
+      if (upload) await this.#client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
       throw error;
     }
+  }
+
+  async #beginUpload(place: Place): Promise<Place & { UploadId: string }> {
+    const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand(place));
+    return { ...place, UploadId: UploadId! };
   }
 
   async read(key: string, { start, end }: { start: number; end: number }): Promise<Readable> {
@@ -104,58 +112,24 @@ interface Place {
   Key: string;
 }
 
-class PartBuffer {
-  readonly #buffer = Buffer.allocUnsafe(PART_BYTES);
-  #filled = 0;
-
-  get full(): boolean {
-    return this.#filled === PART_BYTES;
+/**
+ * Splits a file into parts of 5 MiB and a rest, through one buffer: a part is valid until the next one. An empty file is one
+ * empty part.
+ */
+async function* splitParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const part = Buffer.allocUnsafe(PART_BYTES);
+  let filled = 0;
+  let isEmpty = true;
+  for await (const chunk of source) {
+    for (let taken = 0; taken < chunk.length;) {
+      const copied = chunk.copy(part, filled, taken);
+      taken += copied;
+      filled += copied;
+      if (filled < PART_BYTES) continue;
+      yield part;
+      filled = 0;
+      isEmpty = false;
+    }
   }
-
-  /** @returns the number of copied bytes */
-  fill(chunk: Buffer): number {
-    const copied = chunk.copy(this.#buffer, this.#filled);
-    this.#filled += copied;
-    return copied;
-  }
-
-  /** Returns the content, which is valid until the next fill. */
-  take(): Buffer {
-    const taken = this.#buffer.subarray(0, this.#filled);
-    this.#filled = 0;
-    return taken;
-  }
-}
-
-class MultipartUpload {
-  readonly #done: CompletedPart[] = [];
-
-  private constructor(
-    private readonly client: S3Client,
-    private readonly upload: Place & { UploadId: string | undefined },
-  ) {}
-
-  static async begin(client: S3Client, place: Place): Promise<MultipartUpload> {
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(place));
-    return new MultipartUpload(client, { ...place, UploadId });
-  }
-
-  /** The caller may reuse the buffer when this resolves. */
-  async send(Body: Buffer): Promise<void> {
-    const PartNumber = this.#done.length + 1;
-    const { ETag } = await this.client.send(new UploadPartCommand({ ...this.upload, PartNumber, Body }));
-    this.#done.push({ PartNumber, ETag });
-  }
-
-  async finish(rest: Buffer): Promise<void> {
-    if (rest.length > 0) await this.send(rest);
-    await this.client.send(
-      new CompleteMultipartUploadCommand({ ...this.upload, MultipartUpload: { Parts: this.#done } }),
-    );
-  }
-
-  /** If the abort fails too, the bucket's rule for incomplete uploads deletes it (docs/media.md). */
-  async abort(): Promise<void> {
-    await this.client.send(new AbortMultipartUploadCommand(this.upload)).catch(() => undefined);
-  }
+  if (filled > 0 || isEmpty) yield part.subarray(0, filled);
 }

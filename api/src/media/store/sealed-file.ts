@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, randomBytes, type CipherGCM } from 'node:crypto';
-import { Transform, type TransformCallback } from 'node:stream';
 
 // File format: chunks of 64 KiB of ciphertext (the last one may be shorter), each followed by a 16-byte tag of
 // AES-256-GCM. The nonce is the number of the chunk, so chunks cannot be swapped, and the row has the size, so the end
@@ -24,42 +23,29 @@ function nonceOf(chunk: number): Buffer {
 }
 
 /** Encrypts a stream. It encrypts each piece at once instead of collecting whole chunks, which saves a copy. */
-export class Seal extends Transform {
-  readonly #key: Buffer;
-  #chunk = 0;
-  #cipher: CipherGCM | undefined;
-  #inChunk = 0;
-
-  constructor(key: Buffer) {
-    super({ highWaterMark: CHUNK });
-    this.#key = key;
-  }
-
-  override _transform(data: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    let left = data;
-    while (left.length > 0) {
-      const piece = left.subarray(0, CHUNK - this.#inChunk);
-      left = left.subarray(piece.length);
-      this.#cipher ??= createCipheriv(ALGORITHM, this.#key, nonceOf(this.#chunk++));
-      this.push(this.#cipher.update(piece));
-      this.#inChunk += piece.length;
-      if (this.#inChunk === CHUNK) this.#endChunk();
+export async function* seal(plain: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
+  let chunk = 0;
+  let inChunk = 0;
+  let cipher: CipherGCM | undefined;
+  for await (const data of plain) {
+    for (let at = 0; at < data.length;) {
+      const piece = data.subarray(at, at + CHUNK - inChunk);
+      cipher ??= createCipheriv(ALGORITHM, key, nonceOf(chunk++));
+      yield cipher.update(piece);
+      at += piece.length;
+      inChunk += piece.length;
+      if (inChunk < CHUNK) continue;
+      yield endChunk(cipher);
+      cipher = undefined;
+      inChunk = 0;
     }
-    done();
   }
+  if (cipher) yield endChunk(cipher);
+}
 
-  override _flush(done: TransformCallback): void {
-    this.#endChunk();
-    done();
-  }
-
-  #endChunk(): void {
-    if (!this.#cipher) return;
-    this.#cipher.final();
-    this.push(this.#cipher.getAuthTag());
-    this.#cipher = undefined;
-    this.#inChunk = 0;
-  }
+function endChunk(cipher: CipherGCM): Buffer {
+  cipher.final();
+  return cipher.getAuthTag();
 }
 
 /** Position of a range of plain bytes in the encrypted file. */
@@ -73,7 +59,6 @@ interface SealedRange {
   skip: number;
   /** Plain bytes of the range. */
   length: number;
-  lastChunk: number;
 }
 
 export function sealedRange(size: number, start: number, end: number): SealedRange {
@@ -87,74 +72,47 @@ export function sealedRange(size: number, start: number, end: number): SealedRan
     chunk,
     skip: start - chunk * CHUNK,
     length: end - start + 1,
-    lastChunk,
   };
 }
 
-/** Decrypts a range. Fails with BrokenFile; emits only authenticated bytes. */
-export class Unseal extends Transform {
-  readonly #key: Buffer;
-  readonly #range: SealedRange;
-  #chunk: number;
-  #skip: number;
-  #left: number;
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
-
-  constructor(key: Buffer, range: SealedRange) {
-    super({ highWaterMark: SEALED_CHUNK });
-    this.#key = key;
-    this.#range = range;
-    this.#chunk = range.chunk;
-    this.#skip = range.skip;
-    this.#left = range.length;
+/** Decrypts a range. Yields only authenticated bytes. @throws BrokenFile */
+export async function* unseal(
+  sealed: AsyncIterable<Buffer>,
+  key: Buffer,
+  range: SealedRange,
+): AsyncGenerator<Buffer> {
+  let { chunk, skip, length: left } = range;
+  for await (const bytes of splitChunks(sealed)) {
+    const wanted = openChunk(bytes, key, chunk).subarray(skip, skip + left);
+    chunk += 1;
+    skip = 0;
+    left -= wanted.length;
+    if (wanted.length > 0) yield wanted;
   }
+  if (left > 0) throw new BrokenFile('the file is shorter than its row says');
+}
 
-  override _transform(data: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.#pending.push(data);
-    this.#pendingBytes += data.length;
-    if (this.#pendingBytes < SEALED_CHUNK) return done();
-    let pending = Buffer.concat(this.#pending);
-    try {
-      while (pending.length >= SEALED_CHUNK) {
-        this.#open(pending.subarray(0, SEALED_CHUNK));
-        pending = pending.subarray(SEALED_CHUNK);
-      }
-    } catch (error) {
-      return done(error as Error);
-    }
-    this.#pending = [Buffer.from(pending)];
-    this.#pendingBytes = pending.length;
-    done();
+async function* splitChunks(sealed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let pending: Buffer[] = [];
+  let size = 0;
+  for await (const bytes of sealed) {
+    pending.push(bytes);
+    size += bytes.length;
+    if (size < SEALED_CHUNK) continue;
+    let all = Buffer.concat(pending);
+    for (; all.length >= SEALED_CHUNK; all = all.subarray(SEALED_CHUNK)) yield all.subarray(0, SEALED_CHUNK);
+    pending = [all];
+    size = all.length;
   }
+  if (size > 0) yield Buffer.concat(pending);
+}
 
-  override _flush(done: TransformCallback): void {
-    try {
-      if (this.#pendingBytes > 0) this.#open(Buffer.concat(this.#pending));
-      if (this.#left > 0) throw new BrokenFile('the file is shorter than its row says');
-      done();
-    } catch (error) {
-      done(error as Error);
-    }
-  }
-
-  #open(sealed: Buffer): void {
-    const { lastChunk } = this.#range;
-    if (sealed.length < TAG || this.#chunk > lastChunk)
-      throw new BrokenFile('the file does not match its row');
-    const nonce = nonceOf(this.#chunk);
-    const decipher = createDecipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG });
-    decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
-    let plain: Buffer;
-    try {
-      plain = Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - TAG)), decipher.final()]);
-    } catch {
-      throw new BrokenFile('the file was changed or has another key');
-    }
-    const wanted = plain.subarray(this.#skip, this.#skip + this.#left);
-    this.#chunk += 1;
-    this.#skip = 0;
-    this.#left -= wanted.length;
-    if (wanted.length > 0) this.push(wanted);
+function openChunk(sealed: Buffer, key: Buffer, chunk: number): Buffer {
+  try {
+    const decipher = createDecipheriv(ALGORITHM, key, nonceOf(chunk), { authTagLength: TAG });
+    decipher.setAuthTag(sealed.subarray(-TAG));
+    return Buffer.concat([decipher.update(sealed.subarray(0, -TAG)), decipher.final()]);
+  } catch {
+    throw new BrokenFile('the file was changed or has another key');
   }
 }

@@ -6,8 +6,8 @@ export type MediaStoreConfig = ConfigOf<typeof mediaStoreSettings>;
 
 /** Stores encrypted files (sealed-file.ts) by key. A file is whole or absent. */
 export interface MediaStore {
-  /** Writes the source to its end. `read` never sees a failed write. */
-  write(key: string, source: Readable): Promise<void>;
+  /** Writes the source to its end. `read` never sees a failed write. @throws also the error of the source */
+  write(key: string, source: AsyncIterable<Buffer>): Promise<void>;
 
   /** Reads the bytes from `start` to `end`, both included. @throws FileMissing */
   read(key: string, range: { start: number; end: number }): Promise<Readable>;
