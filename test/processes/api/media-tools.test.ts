@@ -95,7 +95,12 @@ test('measures audio that needs no conversion, and converts the audio of a video
 
 test('reports the size and duration of a video, and makes a thumbnail', async () => {
   const thumbnail = samples.path('thumbnail');
-  const answer = await run({ tool: 'video', input: samples.film('c.mp4'), container: 'mov', thumbnail });
+  const answer = await run({
+    tool: 'video',
+    input: samples.film('c.mp4'),
+    container: 'mov',
+    output: thumbnail,
+  });
   expect(answer).toMatchObject({ width: 320, height: 240, duration_s: 2 });
   const picture = await sharp(Buffer.from(answer.thumbnail!, 'base64')).metadata();
   expect([picture.format, picture.width]).toEqual(['jpeg', 72]);
@@ -117,12 +122,12 @@ test.each([
   [512, 513, 'a sticker must have 512x512 pixels'],
 ])('decides about a sticker of %ix%i', async (width, height, expected) => {
   const input = await samples.picture(`${width}x${height}.webp`, width, height);
-  expect(await outcome({ tool: 'sticker', input })).toBe(expected);
+  expect(await outcome({ tool: 'sticker', input, output })).toBe(expected);
 });
 
 test('rejects a sticker that is not WebP, and reports an animated one', async () => {
   const png = await samples.picture('sticker.png', 512, 512);
-  expect(await outcome({ tool: 'sticker', input: png })).toBe('a sticker must be WebP');
+  expect(await outcome({ tool: 'sticker', input: png, output })).toBe('a sticker must be WebP');
   const frame = (color: string) =>
     sharp({ create: { width: 512, height: 512, channels: 4, background: color } })
       .png()
@@ -132,7 +137,7 @@ test('rejects a sticker that is not WebP, and reports an animated one', async ()
   await sharp(frames, { join: { animated: true } })
     .webp()
     .toFile(input);
-  expect(await run({ tool: 'sticker', input })).toMatchObject({ animated: true });
+  expect(await run({ tool: 'sticker', input, output })).toMatchObject({ animated: true });
 });
 
 /** A PNG of 30000x30000 pixels in about 100 bytes. It would decode to 2.7 GB. */
@@ -296,7 +301,7 @@ exec "${ffmpeg}" "$@"`,
 test('runs no more tools at once than the limit', async () => {
   const input = await samples.picture('one.png', 100, 100);
   const one = new Tools({ ...limits, concurrency: 1 });
-  const answers = await Promise.all([1, 2, 3].map(() => run({ tool: 'thumbnail', input }, one)));
+  const answers = await Promise.all([1, 2, 3].map(() => run({ tool: 'thumbnail', input, output }, one)));
   expect(answers).toHaveLength(3);
 });
 

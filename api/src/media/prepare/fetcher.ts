@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
-import { MediaUnavailable } from './unavailable.js';
+import { MediaUnavailable } from './rules.js';
 
 interface FetcherOptions {
   guard: Pick<AddressGuard, 'checkUrl'>;

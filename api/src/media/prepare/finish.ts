@@ -1,7 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { createReadStream } from 'node:fs';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
@@ -9,19 +6,14 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import { extractMedia } from '../../messages/preparation.js';
 import { FileTooLarge, type MediaFiles, type MediaRow } from '../files.js';
 import { FileMissing } from '../store/store.js';
-import { FileRefused, type ToolAnswer, type ToolJob } from '../tools/jobs.js';
-import { createJobFolder } from './job-folder.js';
-import type { Tools } from '../tools/run.js';
+import { FileRefused, type ToolAnswer } from '../tools/jobs.js';
+import { decodeFile, type DecodeDeps } from './decode.js';
 import type { Fetcher } from './fetcher.js';
-import { planPreparation, chooseMimetype, type Plan } from './rules.js';
-import { MediaUnavailable } from './unavailable.js';
+import { planPreparation, chooseMimetype, MediaUnavailable, type Plan } from './rules.js';
 
-export interface FinishDeps {
+export interface FinishDeps extends DecodeDeps {
   files: MediaFiles;
   fetcher: Fetcher;
-  tools: Tools;
-  /** Folder for decrypted files while they are decoded. */
-  folder: string;
   fetchMs: number;
 }
 
@@ -47,7 +39,7 @@ export async function finishMedia(
   const filename = given.filename ?? source.filename;
   const plan = planPreparation(content.type, source.mimetype, content.audio?.voice === true);
   const mimetype = chooseMimetype(plan, source.mimetype, given.mimetype ?? null);
-  const { row, metadata } = await decode(source, plan, { owner, deps, signal });
+  const { row, metadata } = await decode(source, plan, owner, deps, signal);
   return {
     file: row.id,
     mimetype,
@@ -105,52 +97,31 @@ const isConnectionLost = (error: unknown): boolean =>
     String((error as { code?: unknown }).code),
   );
 
-interface Decoding {
-  owner: Owner;
-  deps: FinishDeps;
-  signal: AbortSignal;
-}
-
 /** Decodes the file and returns the row to send. If the file was converted, the fetched source is deleted. */
 async function decode(
   source: MediaRow,
   plan: Plan,
-  { owner, deps, signal }: Decoding,
+  owner: Owner,
+  deps: FinishDeps,
+  signal: AbortSignal,
 ): Promise<{ row: MediaRow; metadata: Omit<ToolAnswer, 'converted'> }> {
-  if (plan.do === 'nothing') return { row: source, metadata: {} };
-  const { files, tools } = deps;
-  const folder = await createJobFolder(deps.folder);
+  if (plan === null) return { row: source, metadata: {} };
+  const { files } = deps;
+  const open = () => files.open(source);
   try {
-    const [input, output] = [join(folder, 'input'), join(folder, 'output')];
-    await pipeline(await files.open(source), createWriteStream(input, { mode: 0o600 }), { signal });
-    const job = toToolJob(plan, input, output);
-    const { converted, ...metadata } = await tools.run(job, folder, signal);
-    if (!converted) return { row: source, metadata };
-    const hints = { filename: null, declared: null };
-    const file = await files.receive(createReadStream(output), MAX_MEDIA_BYTES, hints);
-    const row = await files.keep(file, { id: newUuid(), ...owner, filename: source.filename });
-    if (source.messageId !== null) await files.delete(source.id);
-    return { row, metadata };
+    return await decodeFile(open, plan, deps, signal, async ({ converted, ...metadata }, output) => {
+      if (!converted) return { row: source, metadata };
+      const hints = { filename: null, declared: null };
+      const file = await files.receive(createReadStream(output), MAX_MEDIA_BYTES, hints);
+      const row = await files.keep(file, { id: newUuid(), ...owner, filename: source.filename });
+      if (source.messageId !== null) await files.delete(source.id);
+      return { row, metadata };
+    });
   } catch (error) {
     if (error instanceof FileRefused || error instanceof FileTooLarge || error instanceof FileMissing) {
       const text = error instanceof FileRefused ? error.message : 'the file is too large or was deleted';
       throw new MediaUnavailable(text, { cause: error });
     }
     throw error;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function toToolJob(plan: Exclude<Plan, { do: 'nothing' }>, input: string, output: string): ToolJob {
-  switch (plan.do) {
-    case 'image':
-      return { tool: 'image', input, output, keep: plan.keep };
-    case 'sticker':
-      return { tool: 'sticker', input };
-    case 'video':
-      return { tool: 'video', input, container: plan.container, thumbnail: output };
-    case 'audio':
-      return { tool: 'audio', input, output, container: plan.container, to: plan.to };
   }
 }

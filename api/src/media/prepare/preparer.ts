@@ -10,8 +10,7 @@ import { openContent, sealContent } from '../../messages/content.js';
 import type { JobResult } from '../../platform/job.js';
 import { finishMedia, type FinishDeps } from './finish.js';
 import { buildPreview } from './preview.js';
-import { claimPreparations, type ClaimedPreparation } from './claim.js';
-import { MediaUnavailable } from './unavailable.js';
+import { MediaUnavailable } from './rules.js';
 
 export interface PreparerDeps extends FinishDeps {
   db: Database;
@@ -20,6 +19,15 @@ export interface PreparerDeps extends FinishDeps {
   log: Logger;
   onResult?: (result: PreparationResult) => void;
   options: { concurrency: number; decodeMs: number };
+}
+
+interface ClaimedPreparation {
+  message_id: string;
+  instance_id: string;
+  account_id: string;
+  type: string;
+  attempts: number;
+  content_sealed: Uint8Array | null;
 }
 
 export type PreparationResult = 'prepared' | 'retried' | 'unavailable';
@@ -59,12 +67,9 @@ export class Preparer {
     const free = options.concurrency - this.#working.size;
     if (free <= 0) return { amount: 0, more: false };
     const perAccount = Math.ceil(options.concurrency / ACCOUNT_SHARE);
-    const rows = await claimPreparations(db, {
-      limit: free,
-      perAccount,
-      claimMs: this.#claimMs,
-      busy: this.#busy,
-    });
+    const rows = await db.$queryRaw<ClaimedPreparation[]>`
+      SELECT * FROM gwk_claim_preparations(${free}::integer, ${perAccount}::integer, ${this.#claimMs}::integer,
+        ${[...this.#busy.keys()]}::uuid[], ${[...this.#busy.values()]}::integer[])`;
     for (const row of rows) this.#start(row);
     return { amount: rows.length, more: false };
   }

@@ -1,20 +1,11 @@
-import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { codePoints } from '@gwk/core/resources/common';
 import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import { Parser } from 'htmlparser2';
-import type { Tools } from '../tools/run.js';
+import { decodeFile, type DecodeDeps } from './decode.js';
 import type { Fetcher } from './fetcher.js';
-import { createJobFolder } from './job-folder.js';
 
-interface PreviewDeps {
-  fetcher: Fetcher;
-  tools: Tools;
-  folder: string;
-}
+type PreviewDeps = DecodeDeps & { fetcher: Fetcher };
 
 const TIMEOUT_MS = 10_000;
 const MAX_PAGE_BYTES = 512_000;
@@ -128,20 +119,16 @@ function clean(text: string, max: number): string | null {
 async function fetchThumbnail(
   image: string,
   page: URL,
-  { fetcher, tools, folder: parent }: PreviewDeps,
+  deps: PreviewDeps,
   signal: AbortSignal,
 ): Promise<string | null> {
   if (!URL.canParse(image, page.href)) return null;
-  const folder = await createJobFolder(parent);
+  const open = async () =>
+    limitImage((await deps.fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, signal)).body);
   try {
-    const { body } = await fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, signal);
-    const input = join(folder, 'input');
-    await pipeline(body, limitImage, createWriteStream(input, { mode: 0o600 }), { signal });
-    return (await tools.run({ tool: 'thumbnail', input }, folder, signal)).thumbnail ?? null;
+    return await decodeFile(open, { tool: 'thumbnail' }, deps, signal, ({ thumbnail }) => thumbnail ?? null);
   } catch {
     return null; // the preview then has no picture
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

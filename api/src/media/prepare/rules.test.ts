@@ -1,7 +1,6 @@
 import type { MessageType } from '@gwk/core/resources/message';
-import { planPreparation, chooseMimetype, type Plan } from './rules.js';
+import { planPreparation, chooseMimetype, MediaUnavailable, type Plan } from './rules.js';
 import { retryDelay } from './preparer.js';
-import { MediaUnavailable } from './unavailable.js';
 
 const plan = (type: MessageType, sniffed: string, voice = false) => {
   try {
@@ -12,27 +11,27 @@ const plan = (type: MessageType, sniffed: string, voice = false) => {
 };
 
 test.each<[MessageType, string, boolean, string]>([
-  ['image', 'image/jpeg', false, '{"do":"image","keep":true}'],
-  ['image', 'image/webp', false, '{"do":"image","keep":false}'],
+  ['image', 'image/jpeg', false, '{"tool":"image","keep":true}'],
+  ['image', 'image/webp', false, '{"tool":"image","keep":false}'],
   ['image', 'image/svg+xml', false, 'the file is not a picture that can be sent'],
   ['image', 'application/pdf', false, 'the file is not a picture that can be sent'],
-  ['sticker', 'image/webp', false, '{"do":"sticker"}'],
+  ['sticker', 'image/webp', false, '{"tool":"sticker"}'],
   ['sticker', 'image/png', false, 'the file is not a WebP that can be sent'],
-  ['video', 'video/mp4', false, '{"do":"video","container":"mov"}'],
+  ['video', 'video/mp4', false, '{"tool":"video","container":"mov"}'],
   ['video', 'audio/mpeg', false, 'the file is not a video that can be sent'],
   ['video', 'text/plain', false, 'the file is not a video that can be sent'],
-  ['audio', 'audio/mpeg', false, '{"do":"audio","container":"mp3","to":null}'],
-  ['audio', 'audio/mpeg', true, '{"do":"audio","container":"mp3","to":"voice"}'],
-  ['audio', 'video/webm', true, '{"do":"audio","container":"matroska","to":"voice"}'],
-  ['audio', 'video/webm', false, '{"do":"audio","container":"matroska","to":"aac"}'],
+  ['audio', 'audio/mpeg', false, '{"tool":"audio","container":"mp3","to":null}'],
+  ['audio', 'audio/mpeg', true, '{"tool":"audio","container":"mp3","to":"voice"}'],
+  ['audio', 'video/webm', true, '{"tool":"audio","container":"matroska","to":"voice"}'],
+  ['audio', 'video/webm', false, '{"tool":"audio","container":"matroska","to":"aac"}'],
   ['audio', 'application/vnd.apple.mpegurl', true, 'the file is not audio that can be sent'],
-  ['document', 'application/octet-stream', false, '{"do":"nothing"}'],
+  ['document', 'application/octet-stream', false, 'null'],
 ])('%s of %s (voice: %s)', (type, sniffed, voice, expected) => {
   expect(plan(type, sniffed, voice)).toBe(expected);
 });
 
-const NOTHING: Plan = { do: 'nothing' };
-const AUDIO: Plan = { do: 'audio', container: 'mp3', to: null };
+const NOTHING: Plan = null;
+const AUDIO = { tool: 'audio', container: 'mp3', to: null } as const;
 test.each<[string, Plan, [sniffed: string, given: string | null], string]>([
   ['a document has the requested type', NOTHING, ['text/plain', 'text/csv'], 'text/csv'],
   ['a document without a requested type has the sniffed type', NOTHING, ['text/plain', null], 'text/plain'],
@@ -40,7 +39,7 @@ test.each<[string, Plan, [sniffed: string, given: string | null], string]>([
   ['audio may get another audio type', AUDIO, ['audio/mpeg', 'audio/mp3'], 'audio/mp3'],
   ['audio cannot get a text type', AUDIO, ['audio/mpeg', 'text/html'], 'audio/mpeg'],
   ['voice is Opus', { ...AUDIO, to: 'voice' }, ['audio/mpeg', 'audio/mpeg'], 'audio/ogg; codecs=opus'],
-  ['a converted picture is JPEG', { do: 'image', keep: false }, ['image/gif', 'image/gif'], 'image/jpeg'],
+  ['a converted picture is JPEG', { tool: 'image', keep: false }, ['image/gif', 'image/gif'], 'image/jpeg'],
 ])('%s', (_, given, [sniffed, requested], expected) => {
   expect(chooseMimetype(given, sniffed, requested)).toBe(expected);
 });

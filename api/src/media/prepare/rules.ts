@@ -1,15 +1,21 @@
 import type { MessageType } from '@gwk/core/resources/message';
 import { bareType } from '../sniff.js';
-import { MediaUnavailable } from './unavailable.js';
+import type { ToolPlan } from '../tools/jobs.js';
 
-/** Conversion of a file before it is sent. */
-export type Plan =
-  /** Send the file unchanged. */
-  | { do: 'nothing' }
-  | { do: 'image'; keep: boolean }
-  | { do: 'sticker' }
-  | { do: 'video'; container: string }
-  | { do: 'audio'; container: string; to: 'voice' | 'aac' | null };
+/** The file of a message cannot be fetched or used. The API shows the error's message to the consumer. */
+export class MediaUnavailable extends Error {
+  override name = 'MediaUnavailable';
+  /** A retry may succeed. */
+  readonly temporary: boolean;
+
+  constructor(message: string, { temporary = false, cause }: { temporary?: boolean; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.temporary = temporary;
+  }
+}
+
+/** Check and conversion of a file before it is sent. Null: it is sent unchanged. */
+export type Plan = Exclude<ToolPlan, { tool: 'thumbnail' }> | null;
 
 /** The only container formats passed to ffmpeg, by sniffed type. */
 const CONTAINERS: Readonly<Record<string, string>> = {
@@ -39,20 +45,20 @@ const CONVERTIBLE: ReadonlySet<string> = new Set(['image/webp', 'image/gif', 'im
 type Kind = Extract<MessageType, 'image' | 'video' | 'document' | 'audio' | 'sticker'>;
 
 const PLANS: Record<Kind, (sniffed: string, voice: boolean) => Plan> = {
-  document: () => ({ do: 'nothing' }),
-  sticker: (sniffed) => (sniffed === 'image/webp' ? { do: 'sticker' } : unfit('a WebP')),
+  document: () => null,
+  sticker: (sniffed) => (sniffed === 'image/webp' ? { tool: 'sticker' } : unfit('a WebP')),
   image(sniffed) {
-    if (DISPLAYABLE.has(sniffed)) return { do: 'image', keep: true };
-    return CONVERTIBLE.has(sniffed) ? { do: 'image', keep: false } : unfit('a picture');
+    if (DISPLAYABLE.has(sniffed)) return { tool: 'image', keep: true };
+    return CONVERTIBLE.has(sniffed) ? { tool: 'image', keep: false } : unfit('a picture');
   },
   video(sniffed) {
     const container = CONTAINERS[sniffed];
-    return container !== undefined && isVideo(sniffed) ? { do: 'video', container } : unfit('a video');
+    return container !== undefined && isVideo(sniffed) ? { tool: 'video', container } : unfit('a video');
   },
   audio(sniffed, voice) {
     const container = CONTAINERS[sniffed];
     if (container === undefined) return unfit('audio');
-    return { do: 'audio', container, to: voice ? 'voice' : isVideo(sniffed) ? 'aac' : null };
+    return { tool: 'audio', container, to: voice ? 'voice' : isVideo(sniffed) ? 'aac' : null };
   },
 };
 
@@ -75,9 +81,8 @@ const VOICE_TYPE = 'audio/ogg; codecs=opus';
  */
 export function chooseMimetype(plan: Plan, sniffed: string, given: string | null): string {
   const requested = bareType(given);
-  switch (plan.do) {
-    case 'nothing':
-      return requested ?? sniffed;
+  if (plan === null) return requested ?? sniffed;
+  switch (plan.tool) {
     case 'sticker':
       return sniffed;
     case 'image':
@@ -85,5 +90,5 @@ export function chooseMimetype(plan: Plan, sniffed: string, given: string | null
     case 'audio':
       if (plan.to !== null) return plan.to === 'voice' ? VOICE_TYPE : 'audio/mp4';
   }
-  return requested?.startsWith(`${plan.do}/`) ? requested : sniffed;
+  return requested?.startsWith(`${plan.tool}/`) ? requested : sniffed;
 }

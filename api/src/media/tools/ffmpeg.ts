@@ -83,8 +83,7 @@ export async function readAudio(
   if (to === 'aac') asAac(command.output(`file:${output}`));
   // fluent-ffmpeg reports a failure if this stream closes 20 ms before ffmpeg exits, so the stream emits no close event.
   const pcm = new PassThrough({ emitClose: false });
-  const loudness = new Loudness();
-  pcm.on('data', (chunk: Buffer) => loudness.add(chunk));
+  const loudness = new Loudness(pcm);
   command
     .output(pcm, { end: true })
     .outputOptions('-map', '0:a:0')

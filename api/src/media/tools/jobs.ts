@@ -1,14 +1,17 @@
-/** Job of a tool, sent as JSON from the worker to api/bin/media-tool.js. */
-export type ToolJob =
-  /** Checks a picture. Without `keep`, also converts it to JPEG (`output`). */
-  | { tool: 'image'; input: string; output: string; keep: boolean }
+/** Work of a tool on a file. */
+export type ToolPlan =
+  /** Checks a picture. Without `keep`, also converts it to JPEG. */
+  | { tool: 'image'; keep: boolean }
   /** Checks a WebP of 512x512 pixels. */
-  | { tool: 'sticker'; input: string }
+  | { tool: 'sticker' }
   /** Makes a small JPEG of any picture. */
-  | { tool: 'thumbnail'; input: string }
-  | { tool: 'video'; input: string; container: string; thumbnail: string }
-  /** Converts the audio to `to` (`output`); null: measures it only. */
-  | { tool: 'audio'; input: string; container: string; output: string; to: 'voice' | 'aac' | null };
+  | { tool: 'thumbnail' }
+  | { tool: 'video'; container: string }
+  /** Converts the audio; null: measures it only. */
+  | { tool: 'audio'; container: string; to: 'voice' | 'aac' | null };
+
+/** Job of a tool with its files, sent as JSON from the worker to api/bin/media-tool.js. */
+export type ToolJob = ToolPlan & { input: string; output: string };
 
 export interface ToolAnswer {
   width?: number;

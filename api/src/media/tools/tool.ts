@@ -20,8 +20,8 @@ async function perform(job: ToolJob): Promise<ToolAnswer> {
     const { readAudio, readVideo } = await import('./ffmpeg.js');
     if (job.tool === 'audio') return readAudio(job.input, job.container, job);
     const { readThumbnail } = await import('./pictures.js');
-    const metadata = await readVideo(job.input, job.container, job.thumbnail);
-    return { ...metadata, ...(await readThumbnail(job.thumbnail)) };
+    const metadata = await readVideo(job.input, job.container, job.output);
+    return { ...metadata, ...(await readThumbnail(job.output)) };
   }
   const { readImage, readSticker, readThumbnail } = await import('./pictures.js');
   if (job.tool === 'image') return readImage(job.input, job.output, job.keep);

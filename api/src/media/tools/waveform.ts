@@ -1,49 +1,41 @@
+import type { Readable } from 'node:stream';
 import { WAVEFORM_POINTS } from './jobs.js';
 
 export const PCM_RATE = 8_000;
-const WINDOW = PCM_RATE / 20;
 const BYTES = 2;
+/** 50 ms. */
+const WINDOW_BYTES = (PCM_RATE / 20) * BYTES;
 const TOP = 100;
 
 /** Measures the loudness of streamed PCM (16 bit, mono) in windows of 50 ms. */
 export class Loudness {
   readonly #windows: number[] = [];
-  #squares = 0;
-  #inWindow = 0;
-  #samples = 0;
-  #odd: number | null = null;
+  #bytes = 0;
 
-  add(chunk: Buffer): void {
-    let bytes = chunk;
-    if (this.#odd !== null) bytes = Buffer.concat([Buffer.from([this.#odd]), chunk]);
-    const whole = bytes.length - (bytes.length % BYTES);
-    this.#odd = whole < bytes.length ? bytes[whole]! : null;
-    for (let at = 0; at < whole; at += BYTES) this.#addSample(bytes.readInt16LE(at));
+  constructor(pcm: Readable) {
+    pcm.on('readable', () => {
+      // The last window may be shorter.
+      for (let window; (window = pcm.read(WINDOW_BYTES) as Buffer | null);) {
+        this.#windows.push(levelOf(window));
+        this.#bytes += window.length;
+      }
+    });
   }
 
   get seconds(): number {
-    return this.#samples / PCM_RATE;
+    return this.#bytes / BYTES / PCM_RATE;
   }
 
   /** The loudest point is 100; all points of silence are 0. */
   points(): Uint8Array {
-    const windows = this.#inWindow > 0 ? [...this.#windows, this.#level()] : this.#windows;
-    return shrink(windows, WAVEFORM_POINTS);
+    return shrink(this.#windows, WAVEFORM_POINTS);
   }
+}
 
-  #addSample(sample: number): void {
-    this.#squares += sample * sample;
-    this.#inWindow += 1;
-    this.#samples += 1;
-    if (this.#inWindow < WINDOW) return;
-    this.#windows.push(this.#level());
-    this.#squares = 0;
-    this.#inWindow = 0;
-  }
-
-  #level(): number {
-    return Math.sqrt(this.#squares / this.#inWindow);
-  }
+function levelOf(window: Buffer): number {
+  let squares = 0;
+  for (let at = 0; at + BYTES <= window.length; at += BYTES) squares += window.readInt16LE(at) ** 2;
+  return Math.sqrt((squares * BYTES) / window.length);
 }
 
 function shrink(levels: readonly number[], points: number): Uint8Array {

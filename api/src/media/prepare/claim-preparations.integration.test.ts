@@ -1,7 +1,6 @@
 import type { Acceptor } from '../../messages/send/acceptor.js';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
-import { claimPreparations } from './claim.js';
 
 let world: World;
 let acceptor: Acceptor;
@@ -12,7 +11,11 @@ beforeAll(async () => {
 afterEach(() => world.database.outboxEntry.deleteMany());
 afterAll(() => world.close());
 
-const CAPACITY = { limit: 8, perAccount: 4, claimMs: 3_600_000 };
+/** Claims at most `limit` messages, 4 for each account, for an hour. */
+const claimRows = (busy: Record<string, number> = {}, limit = 8) =>
+  world.database.$queryRaw<{ message_id: string; account_id: string }[]>`
+    SELECT * FROM gwk_claim_preparations(${limit}::integer, 4, 3600000,
+      ${Object.keys(busy)}::uuid[], ${Object.values(busy)}::integer[])`;
 
 async function account(): Promise<string> {
   const id = newUuid();
@@ -33,15 +36,8 @@ async function queue(accountId: string, messages: number): Promise<void> {
   }
 }
 
-async function claim(
-  busy: Record<string, number> = {},
-  limit = CAPACITY.limit,
-): Promise<Record<string, number>> {
-  const claimed = await claimPreparations(world.database, {
-    ...CAPACITY,
-    limit,
-    busy: new Map(Object.entries(busy)),
-  });
+async function claim(busy?: Record<string, number>, limit?: number): Promise<Record<string, number>> {
+  const claimed = await claimRows(busy, limit);
   const amounts: Record<string, number> = {};
   for (const { account_id: id } of claimed) amounts[id] = (amounts[id] ?? 0) + 1;
   return amounts;
@@ -70,7 +66,6 @@ test('claims the oldest messages first, and each once', async () => {
   const ids = (
     await world.database.message.findMany({ where: { accountId: one }, orderBy: { id: 'asc' } })
   ).map(({ id }) => id);
-  const first = await claimPreparations(world.database, { ...CAPACITY, busy: new Map() });
-  const second = await claimPreparations(world.database, { ...CAPACITY, busy: new Map() });
+  const [first, second] = [await claimRows(), await claimRows()];
   expect([...first, ...second].map(({ message_id }) => message_id)).toEqual(ids);
 });
