@@ -19,8 +19,8 @@ interface Calls {
    * @throws the driver's error; `readSqlState` reads it
    */
   callFunction: Call;
-  /** The same for a function that returns rows. */
-  callRows: (sql: string, values: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
+  /** The same for a function that returns rows: objects by column. */
+  callRows: (sql: string, values: readonly unknown[]) => Promise<Record<string, unknown>[]>;
   /** The same through the pipelined connection (pipeline.ts). */
   callPipelined: Call;
   readPoolUsage(): PoolUsage;
@@ -109,11 +109,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   const connected = async () => (await adapter.connected(client)).underlyingDriver();
   const statement = (sql: string, values: readonly unknown[]) =>
     ({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' }) as const;
-  const callRows = async (sql: string, values: readonly unknown[]) =>
-    (await (await connected()).query<unknown[]>(statement(sql, values))).rows;
   return Object.assign(client, {
-    callRows,
-    callFunction: async (sql: string, values: readonly unknown[]) => (await callRows(sql, values))[0]!,
+    async callRows(sql: string, values: readonly unknown[]) {
+      const byColumn = { name: nameOf(sql), text: sql, values: values as unknown[] };
+      return (await (await connected()).query<Record<string, unknown>>(byColumn)).rows;
+    },
+    async callFunction(sql: string, values: readonly unknown[]) {
+      const { rows } = await (await connected()).query<unknown[]>(statement(sql, values));
+      return rows[0]!;
+    },
     async callPipelined(sql: string, values: readonly unknown[]) {
       const [row] = await pipeline.query(await connected(), statement(sql, values));
       return row!;

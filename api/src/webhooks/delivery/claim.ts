@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../database/database.js';
 import { plainArray } from '../../database/arrays.js';
+import { toFields } from '../../database/model-columns.js';
 import type { Capacity } from './slots.js';
 import type { ClaimedDelivery } from './types.js';
 
@@ -9,29 +10,15 @@ interface ClaimLimits extends Capacity {
   perEndpoint: number;
 }
 
-/** The columns of gwk_claim_webhooks, in order. */
-type Row = readonly [
-  deliveryId: string,
-  endpointId: string,
-  eventId: string,
-  earlierAttempts: number,
-  accountId: string,
-  url: string,
-  enabled: boolean,
-  failingSince: Date | null,
-  lastFailedAt: Date | null,
-  eventType: string | null,
-  eventAt: Date | null,
-  eventData: Uint8Array | null,
-  outOfScope: boolean,
-  secretsSealed: string,
-];
+type Row = Omit<ClaimedDelivery, 'lock' | 'event' | 'secretsSealed'> & {
+  eventType: string | null;
+  eventAt: Date | null;
+  eventData: Uint8Array | null;
+  secrets: string;
+};
 
 const CLAIM = `
-  SELECT delivery_id, endpoint_id, event_id, attempts, account_id, url, enabled, failing_since, last_failed_at,
-    event_type, event_at, event_data, out_of_scope,
-    array_to_string(ARRAY(SELECT encode(s, 'hex') FROM unnest(secrets) AS s), ',')
-  FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
+  SELECT * FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
     $8::integer)`;
 
 /** Claims due deliveries up to the limits, in one statement. */
@@ -48,29 +35,13 @@ export async function claimDeliveries(db: Database, limits: ClaimLimits): Promis
     limits.maxCalls,
     limits.maxUnhealthyCalls,
   ]);
-  return (rows as readonly Row[]).map((row) => toClaimedDelivery(row, lock));
-}
-
-function toClaimedDelivery(row: Row, lock: string): ClaimedDelivery {
-  const [deliveryId, endpointId, eventId, earlierAttempts, accountId, url, enabled, ...rest] = row;
-  const [failingSince, lastFailedAt, eventType, eventAt, dataSealed, outOfScope, secretsSealed] = rest;
-  return {
-    deliveryId,
+  return toFields<Row>(rows).map(({ eventType, eventAt, eventData, secrets, ...row }) => ({
+    ...row,
     lock,
-    endpointId,
-    accountId,
-    eventId,
-    earlierAttempts,
-    url,
-    enabled,
-    failingSince,
-    lastFailedAt,
-    event: dataSealed && { type: eventType!, at: eventAt!, dataSealed },
-    outOfScope,
-    secretsSealed: parseHexList(secretsSealed),
-  };
+    event: eventData && { type: eventType!, at: eventAt!, dataSealed: eventData },
+    secretsSealed: parseHexList(secrets),
+  }));
 }
 
-/** The query returns comma-separated hex, because the driver parses an array of bytea character by character. */
 const parseHexList = (list: string): Buffer[] =>
   list === '' ? [] : list.split(',').map((bytes) => Buffer.from(bytes, 'hex'));

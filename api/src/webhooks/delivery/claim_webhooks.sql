@@ -4,13 +4,14 @@
 -- were requested by hand afterwards.
 -- `out_of_scope`: the endpoint no longer includes the event's instance. Read with the URL in one snapshot, because a
 -- key that gained access through the new scope may have changed the URL.
+-- `secrets`: comma-separated hex, because the driver parses an array of bytea character by character.
 CREATE OR REPLACE FUNCTION gwk_claim_webhooks(
   lock uuid, lock_ms integer, busy uuid[], busy_counts integer[], slow uuid[],
   per_endpoint integer, max_deliveries integer, max_unreliable integer
 ) RETURNS TABLE (
-  delivery_id uuid, endpoint_id uuid, event_id uuid, attempts integer, account_id uuid, url text, enabled boolean,
+  delivery_id uuid, endpoint_id uuid, event_id uuid, earlier_attempts integer, account_id uuid, url text, enabled boolean,
   failing_since timestamptz, last_failed_at timestamptz,
-  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets bytea[]
+  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets text
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET enable_material = off
@@ -59,9 +60,8 @@ BEGIN
       AND EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = e.id)
       AND NOT EXISTS (SELECT FROM webhook_endpoint_instances r
                       WHERE r.endpoint_id = e.id AND r.instance_id = v.instance_id),
-    ARRAY(SELECT s.secret_sealed FROM webhook_secrets s
-          WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())
-          ORDER BY s.created_at DESC, s.id DESC)
+    (SELECT coalesce(string_agg(encode(s.secret_sealed, 'hex'), ',' ORDER BY s.created_at DESC, s.id DESC), '')
+     FROM webhook_secrets s WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now()))
   FROM unnest(claimed_ids) AS t(id)
   JOIN webhook_queue q ON q.delivery_id = t.id
   JOIN webhook_endpoints e ON e.id = q.endpoint_id
