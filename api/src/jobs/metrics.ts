@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client
 import type { PreparationResult } from '../media/prepare/preparer.js';
 import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
 import type { Backlog } from './backlog.js';
-import type { AttemptResult, DeliveryMetrics } from '../webhooks/delivery/types.js';
+import type { AttemptResult } from '../webhooks/delivery/types.js';
 
 /** Sources of values that are read at each scrape. */
 export interface Observed {
@@ -21,7 +21,7 @@ interface Due {
 }
 
 /** Metrics of a worker. */
-export class WorkerMetrics implements DeliveryMetrics {
+export class WorkerMetrics {
   readonly registry = new Registry();
   readonly #attempts = new Counter({ ...WORKER_METRICS.attempts, registers: [this.registry] });
   readonly #latency = new Histogram({ ...WORKER_METRICS.latency, registers: [this.registry] });

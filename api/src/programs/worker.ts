@@ -115,7 +115,10 @@ function runAll(
 
 function makeDeliveries(
   config: WorkerConfig,
-  { clock, ...deps }: Pick<DeliveryDeps, 'db' | 'sealer' | 'log' | 'metrics'> & { clock: DeliveryClock },
+  { clock, metrics, ...deps }: Pick<DeliveryDeps, 'db' | 'sealer' | 'log'> & {
+    metrics: WorkerMetrics;
+    clock: DeliveryClock;
+  },
   closers: AsyncDisposableStack,
 ): Deliveries {
   const guard = new AddressGuard({
@@ -131,7 +134,8 @@ function makeDeliveries(
     drainMs: clock.drainMs,
   };
   const links = new MediaLinks(deps.sealer, config.mediaUrl);
-  return new Deliveries({ ...deps, guard, links, dispatcher, options, now: clock.now });
+  const onAttempt = metrics.recordAttempt.bind(metrics);
+  return new Deliveries({ ...deps, guard, links, dispatcher, onAttempt, options, now: clock.now });
 }
 
 function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: LivenessReader): Job[] {

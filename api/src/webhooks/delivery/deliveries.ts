@@ -19,7 +19,7 @@ import { decideResult, decideUnsendable, returnUncalled, recordResults } from '.
 import { prepare, type PrepareDeps } from './prepare.js';
 import { IDLE_MS, pollDelay } from './schedule.js';
 import { Slots } from './slots.js';
-import type { CallOutcome, ClaimedDelivery, AttemptResult, DeliveryMetrics } from './types.js';
+import type { ClaimedDelivery, AttemptResult } from './types.js';
 
 export interface DeliveryOptions {
   timeoutMs: number;
@@ -36,9 +36,15 @@ export interface DeliveryDeps {
   links: MediaLinks;
   dispatcher: Dispatcher;
   log: Logger;
-  metrics: DeliveryMetrics;
+  onAttempt: (attempt: AttemptResult) => void;
   options: DeliveryOptions;
   now?: () => Date;
+}
+
+interface RunningDelivery {
+  claimed: ClaimedDelivery;
+  call?: Call;
+  ended: Promise<void>;
 }
 
 const LOCK_MARGIN_MS = 15_000;
@@ -61,8 +67,8 @@ export class Deliveries {
   readonly #deps: DeliveryDeps;
   readonly #slots: Slots;
   readonly #preparing: PrepareDeps;
-  readonly #calls = new InFlightSet<Call>();
-  readonly #unfinished = new InFlightSet<Promise<void>>();
+  readonly #running = new InFlightSet<RunningDelivery>();
+  #polling: Promise<unknown> = Promise.resolve();
   readonly #writer: Batcher<AttemptResult, void>;
   readonly #now: () => Date;
   #stopping = false;
@@ -86,7 +92,9 @@ export class Deliveries {
 
   /** Claims and starts due deliveries. @returns the delay before the next poll in milliseconds */
   pass(): Promise<number> {
-    return this.#track(this.#poll());
+    const delay = this.#poll();
+    this.#polling = delay.catch(() => undefined);
+    return delay;
   }
 
   async #poll(): Promise<number> {
@@ -129,38 +137,32 @@ export class Deliveries {
     const drained = this.#drain();
     const { timeoutMs, drainMs = DRAIN_MS } = this.#deps.options;
     await resolvesWithin(drained, Math.min(timeoutMs, drainMs));
-    for (const call of this.#calls.items) call.abort(new WorkerStopping());
+    for (const { call } of this.#running.items) call?.abort(new WorkerStopping());
     await drained;
   }
 
   async #drain(): Promise<void> {
-    while (this.#unfinished.size > 0) await Promise.all(this.#unfinished.items);
+    await this.#polling;
+    await Promise.all(this.#running.items.map(({ ended }) => ended));
   }
 
   #start(claimed: ClaimedDelivery): void {
-    const running = this.#deliver(claimed).catch((error: unknown) => {
-      this.#deps.log.error(
-        { err: error, delivery: claimed.deliveryId },
-        'webhook delivery interrupted; it is due again when its lock expires',
-      );
-    });
-    void this.#track(running);
+    const running: RunningDelivery = { claimed, ended: Promise.resolve() };
+    const entry = this.#running.add(running);
+    running.ended = this.#deliver(running)
+      .catch((error: unknown) => {
+        this.#deps.log.error(
+          { err: error, delivery: claimed.deliveryId },
+          'webhook delivery interrupted; it is due again when its lock expires',
+        );
+      })
+      .finally(() => this.#running.delete(entry));
   }
 
-  /** Registers work that `stop` waits for. */
-  #track<T>(work: Promise<T>): Promise<T> {
-    const ended = work.then(
-      () => undefined,
-      () => undefined,
-    );
-    const entry = this.#unfinished.add(ended);
-    void ended.then(() => this.#unfinished.delete(entry));
-    return work;
-  }
-
-  async #deliver(claimed: ClaimedDelivery): Promise<void> {
+  async #deliver(running: RunningDelivery): Promise<void> {
+    const { claimed } = running;
     const span = this.#span(claimed);
-    const attempt = this.#stopping ? returnUncalled(claimed) : await this.#attempt(claimed, span.traceparent);
+    const attempt = this.#stopping ? returnUncalled(claimed) : await this.#attempt(running, span.traceparent);
     const { result, statusCode, error } = attempt;
     span.set({
       'gwk.delivery.result': result,
@@ -168,7 +170,7 @@ export class Deliveries {
     });
     span.end(error);
     await this.#record(attempt);
-    this.#deps.metrics.recordAttempt(attempt);
+    this.#deps.onAttempt(attempt);
   }
 
   async #addTraces(claimed: readonly ClaimedDelivery[]): Promise<void> {
@@ -193,7 +195,8 @@ export class Deliveries {
     });
   }
 
-  async #attempt(claimed: ClaimedDelivery, traceparent: string | null): Promise<AttemptResult> {
+  async #attempt(running: RunningDelivery, traceparent: string | null): Promise<AttemptResult> {
+    const { claimed } = running;
     const { sealer, dispatcher, options } = this.#deps;
     const release = this.#slots.take(claimed.endpointId, claimed.failingSince !== null);
     const start = performance.now();
@@ -202,7 +205,8 @@ export class Deliveries {
       const prepared = prepare(claimed, this.#preparing, this.#now());
       if ('error' in prepared) return decideUnsendable(prepared);
       if (traceparent !== null) prepared.headers['traceparent'] = traceparent;
-      const outcome = await this.#call(new Call(prepared, dispatcher, options.timeoutMs));
+      running.call = new Call(prepared, dispatcher, options.timeoutMs);
+      const outcome = await running.call.outcome;
       answered = outcome.statusCode !== null;
       failpoint('worker.after-post');
       return decideResult(outcome, sealer, this.#now());
@@ -213,15 +217,6 @@ export class Deliveries {
       release({ latencyMs: performance.now() - start, answered });
       this.#freed = true;
       this.#wake();
-    }
-  }
-
-  async #call(call: Call): Promise<CallOutcome> {
-    const entry = this.#calls.add(call);
-    try {
-      return await call.outcome;
-    } finally {
-      this.#calls.delete(entry);
     }
   }
 
@@ -243,8 +238,8 @@ export class Deliveries {
     const { db, log } = this.#deps;
     const disabled = await recordResults(db, attempts);
     for (const endpoint of disabled) {
-      const reason = attempts.find((item) => item.endpointId === endpoint && item.health?.disable)?.health
-        ?.disable;
+      const results = attempts.filter(({ claimed }) => claimed.endpointId === endpoint);
+      const reason = results.find(({ health }) => health?.disable)?.health?.disable;
       log.warn({ endpoint, reason }, 'webhook endpoint disabled');
     }
     return attempts.map(() => undefined);

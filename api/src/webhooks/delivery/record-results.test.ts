@@ -1,21 +1,15 @@
 import { mergeEndpointResults } from './record-results.js';
 import type { AttemptResult } from './types.js';
 
-const base: AttemptResult = {
-  deliveryId: 'd',
-  lock: 'l',
-  endpointId: 'a',
+type Health = NonNullable<AttemptResult['health']> & { failingSince: Date | null };
+const attemptWith = (health: Health | null, endpointId = 'a'): AttemptResult => ({
+  claimed: { endpointId, failingSince: health?.failingSince ?? null } as AttemptResult['claimed'],
   result: 'retry',
   delayMs: 1,
   statusCode: 500,
   error: null,
   latencyMs: 1,
   response: null,
-  health: null,
-};
-const attemptWith = (health: AttemptResult['health'], endpointId = 'a'): AttemptResult => ({
-  ...base,
-  endpointId,
   health,
 });
 const failure = { healthy: false, disable: null, failingSince: null };

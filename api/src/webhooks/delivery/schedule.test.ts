@@ -14,13 +14,13 @@ const DAY = 24 * HOUR;
 const now = new Date('2026-05-04T12:00:00Z');
 const ago = (ms: number): Date => new Date(now.getTime() - ms);
 
-const first: Attempt = { earlierAttempts: 0, statusCode: 500, retryAfterMs: null, enabled: true, random: 0 };
+const first: Attempt = { earlierAttempts: 0, statusCode: 500, retryAfterMs: null, enabled: true };
 const retry = (delayMs: number) => ({ result: 'retry', delayMs });
-const failed = { result: 'failed' };
-const succeeded = { result: 'succeeded' };
+const failed = { result: 'failed', delayMs: null };
+const succeeded = { result: 'succeeded', delayMs: null };
 
 describe('result of an attempt', () => {
-  test.each<[string, Partial<Attempt>, object]>([
+  test.each<[string, Partial<Attempt> & { random?: number }, object]>([
     ['200 is success', { statusCode: 200 }, succeeded],
     ['204 is success', { statusCode: 204 }, succeeded],
     ['299 is success', { statusCode: 299 }, succeeded],
@@ -49,8 +49,8 @@ describe('result of an attempt', () => {
       retry(5 * MINUTE),
     ],
     ['caps Retry-After at one day', { statusCode: 503, retryAfterMs: 30 * DAY }, retry(DAY)],
-  ])('%s', (_sentence, attempt, expected) => {
-    expect(nextAttempt({ ...first, ...attempt })).toEqual(expected);
+  ])('%s', (_sentence, { random = 0, ...attempt }, expected) => {
+    expect(nextAttempt({ ...first, ...attempt }, random)).toEqual(expected);
   });
 
   test('makes eight attempts', () => expect(MAX_ATTEMPTS).toBe(8));

@@ -39,17 +39,18 @@ export interface Attempt {
   retryAfterMs: number | null;
   /** A disabled endpoint gets one attempt, for a test or a manual retry. */
   enabled: boolean;
-  /** Random number from 0 to 1. */
-  random: number;
 }
 
-type NextAttempt = { result: 'succeeded' } | { result: 'failed' } | { result: 'retry'; delayMs: number };
+type NextAttempt = { result: 'succeeded' | 'failed'; delayMs: null } | { result: 'retry'; delayMs: number };
 
-export function nextAttempt(attempt: Attempt): NextAttempt {
-  if (isSuccess(attempt.statusCode)) return { result: 'succeeded' };
+export const FAILED: NextAttempt = { result: 'failed', delayMs: null };
+
+/** @param random from 0 to 1 */
+export function nextAttempt(attempt: Attempt, random = Math.random()): NextAttempt {
+  if (isSuccess(attempt.statusCode)) return { result: 'succeeded', delayMs: null };
   const delay = DELAYS_MS[attempt.earlierAttempts];
-  if (delay === undefined || attempt.statusCode === GONE || !attempt.enabled) return { result: 'failed' };
-  const scheduled = Math.round(delay * (1 + JITTER * attempt.random));
+  if (delay === undefined || attempt.statusCode === GONE || !attempt.enabled) return FAILED;
+  const scheduled = Math.round(delay * (1 + JITTER * random));
   const requested = Math.min(attempt.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   return { result: 'retry', delayMs: Math.max(scheduled, requested) };
 }

@@ -48,22 +48,12 @@ export interface CallOutcome {
   latencyMs: number;
 }
 
-/** Result of one attempt; an element of the argument of gwk_record_webhook_results. */
-export interface AttemptResult {
-  deliveryId: string;
-  lock: string;
-  endpointId: string;
+/** Result of one attempt. */
+export interface AttemptResult extends Pick<CallOutcome, 'claimed' | 'statusCode' | 'error' | 'response'> {
   result: 'succeeded' | 'failed' | 'retry' | 'returned';
+  /** Delay before a retry. */
   delayMs: number | null;
-  statusCode: number | null;
-  error: string | null;
   latencyMs: number | null;
-  response: Buffer | null;
   /** Effect on the endpoint; null: none. */
-  health: { healthy: boolean; disable: DisableReason | null; failingSince: Date | null } | null;
-}
-
-/** Receives the result of each delivery attempt. */
-export interface DeliveryMetrics {
-  recordAttempt(attempt: AttemptResult): void;
+  health: { healthy: boolean; disable: DisableReason | null } | null;
 }
