@@ -21,7 +21,7 @@ export const resendDeliveriesJob = ({ db }: JobDependencies): Job => ({
   everyMs: 500,
   async pass() {
     const [{ resent }] = await db.$queryRaw<[{ resent: number | null }]>`
-      SELECT gwk_continue_resend(${RESEND_BATCH}::integer) AS resent`;
+      SELECT gwk_continue_resend(NULL, ${RESEND_BATCH}::integer) AS resent`;
     return { amount: resent ?? 0, more: resent !== null };
   },
 });
