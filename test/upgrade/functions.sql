@@ -918,72 +918,6 @@ BEGIN
   RETURN abandoned;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_failed_deliveries(
-  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[]
-) RETURNS SETOF webhook_deliveries LANGUAGE sql STABLE AS $$
-  SELECT d.* FROM webhook_deliveries d
-  WHERE d.endpoint_id = endpoint AND d.status = 'failed'
-    AND d.id > after_id AND d.id < gwk_lowest_id(until + interval '1 minute') AND d.created_at BETWEEN since AND until
-    AND (visible_instances IS NULL OR d.instance_id IS NULL OR d.instance_id = ANY (visible_instances))
-$$;
-
-CREATE OR REPLACE FUNCTION gwk_requeue_deliveries(ids uuid[]) RETURNS SETOF uuid
-LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
-AS $$
-BEGIN
-  RETURN QUERY
-  WITH ended AS MATERIALIZED (
-    SELECT d.id, d.endpoint_id, d.event_id
-    FROM unnest(ids) AS i(id) JOIN webhook_deliveries d ON d.id = i.id
-    WHERE d.status <> 'pending'
-    ORDER BY d.id FOR NO KEY UPDATE OF d
-  ), queued AS (
-    INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
-    SELECT e.id, e.endpoint_id, e.event_id, now() FROM ended e
-  )
-  UPDATE webhook_deliveries d SET status = 'pending', next_attempt_at = now(), delivered_at = NULL
-  FROM ended e WHERE d.id = e.id
-  RETURNING d.id;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_resend_failed(
-  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[], max_deliveries integer
-) RETURNS TABLE (resent integer, last_id uuid)
-LANGUAGE plpgsql
-SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-AS $$
-DECLARE
-  batch uuid[];
-BEGIN
-  batch := ARRAY(SELECT f.id FROM gwk_failed_deliveries(endpoint, after_id, since, until, visible_instances) AS f
-                 ORDER BY f.id LIMIT max_deliveries);
-  resent := (SELECT count(*) FROM gwk_requeue_deliveries(batch));
-  last_id := batch[cardinality(batch)];
-  RETURN NEXT;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_continue_resend(max_deliveries integer) RETURNS integer
-LANGUAGE plpgsql AS $$
-DECLARE
-  job webhook_resends;
-  batch record;
-BEGIN
-  SELECT * INTO job FROM webhook_resends ORDER BY touched_at LIMIT 1 FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND THEN
-    RETURN NULL;
-  END IF;
-  SELECT * INTO batch FROM gwk_resend_failed(job.endpoint_id, job.after_id, job.since, job.until,
-    CASE WHEN job.restricted THEN job.instance_ids END, max_deliveries);
-  IF batch.last_id IS NULL THEN
-    DELETE FROM webhook_resends WHERE id = job.id;
-  ELSE
-    UPDATE webhook_resends SET after_id = batch.last_id, touched_at = clock_timestamp() WHERE id = job.id;
-  END IF;
-  RETURN batch.resent;
-END $$;
-
 CREATE OR REPLACE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -1154,7 +1088,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_waiting_instances() RETURNS TABLE (
-  instance_id uuid, state text, deleted boolean, offline_ms bigint, suspended_ms bigint
+  instance_id uuid, state text, deleted boolean, offline_ms double precision, suspended_ms double precision
 )
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -1167,8 +1101,8 @@ AS $$
   )
   SELECT i.id, i.state, i.deleted_at IS NOT NULL,
     i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
-      ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END,
-    floor(extract(epoch FROM now() - a.suspended_at) * 1000)::bigint
+      ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000) END::double precision,
+    floor(extract(epoch FROM now() - a.suspended_at) * 1000)::double precision
   FROM waiting w
   JOIN instances i ON i.id = w.id
   JOIN accounts a ON a.id = i.account_id
@@ -1999,6 +1933,61 @@ BEGIN
     FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
     ORDER BY i.place);
   RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_failed_deliveries(
+  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[]
+) RETURNS SETOF webhook_deliveries LANGUAGE sql STABLE AS $$
+  SELECT d.* FROM webhook_deliveries d
+  WHERE d.endpoint_id = endpoint AND d.status = 'failed'
+    AND d.id > after_id AND d.id < gwk_lowest_id(until + interval '1 minute') AND d.created_at BETWEEN since AND until
+    AND (visible_instances IS NULL OR d.instance_id IS NULL OR d.instance_id = ANY (visible_instances))
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_requeue_deliveries(ids uuid[]) RETURNS SETOF uuid
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+BEGIN
+  RETURN QUERY
+  WITH ended AS MATERIALIZED (
+    SELECT d.id, d.endpoint_id, d.event_id
+    FROM unnest(ids) AS i(id) JOIN webhook_deliveries d ON d.id = i.id
+    WHERE d.status <> 'pending'
+    ORDER BY d.id FOR NO KEY UPDATE OF d
+  ), queued AS (
+    INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
+    SELECT e.id, e.endpoint_id, e.event_id, now() FROM ended e
+  )
+  UPDATE webhook_deliveries d SET status = 'pending', next_attempt_at = now(), delivered_at = NULL
+  FROM ended e WHERE d.id = e.id
+  RETURNING d.id;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_continue_resend(resend uuid, max_deliveries integer) RETURNS integer
+LANGUAGE plpgsql
+SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  job webhook_resends;
+  batch uuid[];
+BEGIN
+  SELECT * INTO job FROM webhook_resends r WHERE resend IS NULL OR r.id = resend
+  ORDER BY r.touched_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  batch := ARRAY(
+    SELECT f.id FROM gwk_failed_deliveries(job.endpoint_id, job.after_id, job.since, job.until,
+      CASE WHEN job.restricted THEN job.instance_ids END) AS f
+    ORDER BY f.id LIMIT max_deliveries);
+  IF cardinality(batch) < max_deliveries THEN
+    DELETE FROM webhook_resends WHERE id = job.id;
+  ELSE
+    UPDATE webhook_resends SET after_id = batch[max_deliveries], touched_at = clock_timestamp() WHERE id = job.id;
+  END IF;
+  RETURN (SELECT count(*) FROM gwk_requeue_deliveries(batch));
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_deliveries_of_endpoint(

@@ -18,18 +18,8 @@ export interface WaitingInstance {
 
 type Deps = Pick<JobDependencies, 'db' | 'sealer'>;
 
-async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<WaitingInstance[]> {
-  type Row = Omit<WaitingInstance, 'offlineMs' | 'suspendedMs'> & {
-    offlineMs: bigint;
-    suspendedMs: bigint | null;
-  };
-  const rows = toFields<Row>(await db.$queryRaw`SELECT * FROM gwk_waiting_instances()`);
-  return rows.map(({ offlineMs, suspendedMs, ...row }) => ({
-    ...row,
-    offlineMs: Number(offlineMs),
-    suspendedMs: suspendedMs === null ? null : Number(suspendedMs),
-  }));
-}
+const waitingInstances = async ({ db }: Pick<Deps, 'db'>): Promise<WaitingInstance[]> =>
+  toFields<WaitingInstance>(await db.$queryRaw`SELECT * FROM gwk_waiting_instances()`);
 
 /** Selects waiting messages of an instance; with both limits null it selects none. */
 interface Which {

@@ -1,7 +1,7 @@
 -- Instances with waiting messages, and the facts that decide about those. One index lookup per instance. `offline_ms`:
 -- time outside `connected` until now.
 CREATE OR REPLACE FUNCTION gwk_waiting_instances() RETURNS TABLE (
-  instance_id uuid, state text, deleted boolean, offline_ms bigint, suspended_ms bigint
+  instance_id uuid, state text, deleted boolean, offline_ms double precision, suspended_ms double precision
 )
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -14,8 +14,8 @@ AS $$
   )
   SELECT i.id, i.state, i.deleted_at IS NOT NULL,
     i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
-      ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END,
-    floor(extract(epoch FROM now() - a.suspended_at) * 1000)::bigint
+      ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000) END::double precision,
+    floor(extract(epoch FROM now() - a.suspended_at) * 1000)::double precision
   FROM waiting w
   JOIN instances i ON i.id = w.id
   JOIN accounts a ON a.id = i.account_id
