@@ -11,7 +11,7 @@ import type { Dispatcher } from 'undici';
 import type { Database } from '../../database/database.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
-import { SigningKeys } from '../signing-keys.js';
+import { SigningKeys } from '../secrets.js';
 import { readContexts } from '../../platform/trace-contexts.js';
 import { Call, WorkerStopping } from './call.js';
 import { claimDeliveries } from './claim.js';

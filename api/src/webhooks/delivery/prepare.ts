@@ -5,7 +5,7 @@ import { signWebhook } from '@gwk/core/webhook-signature';
 import { openEventText } from '../../events/emit.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
-import type { SigningKeys } from '../signing-keys.js';
+import type { SigningKeys } from '../secrets.js';
 import type { ClaimedDelivery, PreparedCall, Unsendable } from './types.js';
 
 export interface PrepareDeps {

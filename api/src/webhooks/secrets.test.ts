@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { SealError, Sealer, parseEncryptionKeys } from '@gwk/core/encryption';
 import { generateWebhookSecret, toWebhookKey } from '@gwk/core/webhook-signature';
-import { sealWebhookSecret } from './secrets.js';
-import { SigningKeys } from './signing-keys.js';
+import { sealWebhookSecret, SigningKeys } from './secrets.js';
 
 const sealer = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')));
 const sealed = (account: string, secret = generateWebhookSecret()) =>
