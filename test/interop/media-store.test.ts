@@ -1,4 +1,4 @@
-import { openMediaStore } from '@gwk/api/media/store/open-store';
+import { openMediaStore } from '@gwk/api/media/media';
 import { loadConfig } from '@gwk/core/config/load';
 import { mediaStoreSettings } from '@gwk/core/config/media';
 import { testMediaStore } from '../support/api/media-store.js';

@@ -3,7 +3,7 @@ import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { MediaFiles } from './files.js';
 import { MediaLinks } from './links.js';
-import { openMediaStore } from './store/open-store.js';
+import { FolderStore } from './store/folder-store.js';
 import type { MediaStore, MediaStoreConfig } from './store/store.js';
 import { StoreWatch } from './store/watch.js';
 
@@ -32,4 +32,13 @@ export async function openMedia(
     links: new MediaLinks(sealer, config.mediaUrl),
     watch: new StoreWatch(store, log),
   };
+}
+
+/** Opens the configured bucket, or the folder if no bucket is configured. */
+export async function openMediaStore(config: MediaStoreConfig): Promise<MediaStore> {
+  const { mediaS3Bucket: bucket } = config;
+  if (bucket === undefined) return new FolderStore(config.mediaFolder);
+  // The SDK needs about 20 MB of memory, so it is loaded only for a bucket.
+  const { S3Store } = await import('./store/s3-store.js');
+  return new S3Store(bucket, config);
 }

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { mediaStoreSettings } from '@gwk/core/config/media';
 import { loadConfig } from '@gwk/core/config/load';
 import { testMediaStore, WHOLE } from '@gwk/test/support/api/media-store';
-import { openMediaStore } from './open-store.js';
+import { openMediaStore } from '../media.js';
 
 /** test/interop/media-store.test.ts tests a bucket. */
 const folder = mkdtempSync(join(tmpdir(), 'gwk-stores-'));
