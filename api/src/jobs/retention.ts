@@ -1,4 +1,5 @@
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
+import type { Database } from '../database/database.js';
 import type { MediaStore } from '../media/store/store.js';
 import { passBatches, type Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
@@ -57,15 +58,17 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
 const selectDue = (table: string, key: string, due: string, size: number): string =>
   `(${key}) IN (SELECT ${key} FROM ${table} WHERE ${due} LIMIT ${size} FOR UPDATE SKIP LOCKED)`;
 
+const batchJob = (db: Database, name: string, size: number, statements: readonly string[]): Job => ({
+  name,
+  everyMs: EVERY_MS,
+  pass: () => passBatches(statements, size, (statement) => db.$executeRawUnsafe(statement)),
+});
+
 export function retentionJob({ db }: JobDependencies, options: RetentionOptions): Job {
   const statements = listExpiring(options).map(
     ([table, key, due]) => `DELETE FROM ${table} WHERE ${selectDue(table, key, due, GROUP)}`,
   );
-  return {
-    name: 'retention',
-    everyMs: EVERY_MS,
-    pass: () => passBatches(statements, GROUP, (statement) => db.$executeRawUnsafe(statement)),
-  };
+  return batchJob(db, 'retention', GROUP, statements);
 }
 
 /**
@@ -82,11 +85,7 @@ export function expiredMediaJob({ db }: JobDependencies): Job {
     `DELETE FROM media WHERE ${select(`message_id IS NOT NULL
        AND NOT EXISTS (SELECT FROM message_contents c WHERE c.message_id = media.message_id)`)}`,
   ];
-  return {
-    name: 'media',
-    everyMs: EVERY_MS,
-    pass: () => passBatches(statements, MEDIA_GROUP, (statement) => db.$executeRawUnsafe(statement)),
-  };
+  return batchJob(db, 'media', MEDIA_GROUP, statements);
 }
 
 /**
