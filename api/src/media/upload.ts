@@ -27,103 +27,78 @@ export async function receiveUpload(req: IncomingMessage, files: MediaFiles): Pr
   if (Number(req.headers['content-length'] ?? 0) > MAX_MEDIA_BYTES + MAX_FORM_OVERHEAD) {
     throw new Problem('file-too-large');
   }
-  const form = new Form(req, files);
+  const parser = openParser(req);
+  const form: Form = {};
   try {
-    return await form.read();
+    await parseForm(req, parser, form, files);
+    if (!form.received) throw invalid('file', 'required', 'a file part is required');
+    const file = await form.received;
+    if (file.size === 0) throw new Problem('empty-file');
+    return { file, filename: chooseName(form) };
   } catch (error) {
-    form.abandon();
-    await form.discard();
-    if (error instanceof FileTooLarge) throw new Problem('file-too-large');
-    throw error;
+    // Ignores the rest of the request.
+    req.unpipe(parser);
+    form.stream?.destroy();
+    parser.on('error', () => undefined).destroy();
+    const file = await form.received?.catch(() => undefined);
+    if (file) await files.discard(file);
+    throw error instanceof FileTooLarge ? new Problem('file-too-large') : error;
   }
+}
+
+/** Content of a form, as far as it is read. */
+interface Form {
+  filename?: string;
+  partName?: string;
+  stream?: Readable;
+  received?: Promise<ReceivedFile>;
 }
 
 const NAME = MediaUpload.pick({ filename: true });
 
-class Form {
-  readonly #req: IncomingMessage;
-  readonly #files: MediaFiles;
-  readonly #parser: Busboy;
-  #filename: string | undefined;
-  #partName: string | undefined;
-  #receiving: Promise<ReceivedFile> | undefined;
-  #current: Readable | undefined;
+/** The field `filename` of the form wins over the filename of the part. */
+function chooseName(form: Form): string | null {
+  const { filename } = validate(NAME, { filename: form.filename });
+  return (filename ?? validate(NAME, { filename: form.partName }).filename) || null;
+}
 
-  constructor(req: IncomingMessage, files: MediaFiles) {
-    this.#req = req;
-    this.#files = files;
-    try {
-      this.#parser = busboy({ headers: req.headers, limits: LIMITS, defParamCharset: 'utf8' });
-    } catch {
-      throw invalid('', 'content-type', 'O corpo deve ser multipart/form-data.');
+function openParser({ headers }: IncomingMessage): Busboy {
+  try {
+    return busboy({ headers, limits: LIMITS, defParamCharset: 'utf8' });
+  } catch {
+    throw invalid('', 'content-type', 'O corpo deve ser multipart/form-data.');
+  }
+}
+
+function parseForm(req: IncomingMessage, parser: Busboy, form: Form, files: MediaFiles): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const idleTimer = setTimeout(() => reject(incompleteRequest()), IDLE_TIMEOUT_MS);
+  req.on('data', () => idleTimer.refresh());
+  req.on('close', () => {
+    if (!req.complete) reject(new ClientGone());
+  });
+  parser.on('file', (name, stream, { filename, mimeType }) => {
+    // A broken form may end the stream before it is read, or a stream that is ignored.
+    stream.on('error', () => undefined);
+    if (name !== 'file') {
+      stream.resume();
+      return;
     }
-  }
-
-  async read(): Promise<Upload> {
-    await this.#parse();
-    if (!this.#receiving) throw invalid('file', 'required', 'a file part is required');
-    const file = await this.#receiving;
-    if (file.size === 0) throw new Problem('empty-file');
-    return { file, filename: this.#name() };
-  }
-
-  /** The field `filename` of the form wins over the filename of the part. */
-  #name(): string | null {
-    const { filename } = validate(NAME, { filename: this.#filename });
-    const name = filename ?? validate(NAME, { filename: this.#partName }).filename;
-    return name === undefined || name === '' ? null : name;
-  }
-
-  #parse(): Promise<void> {
-    const parser = this.#parser;
-    return new Promise((resolve, reject) => {
-      const idleTimer = setTimeout(() => reject(incompleteRequest()), IDLE_TIMEOUT_MS);
-      const end = (settle: () => void): void => {
-        clearTimeout(idleTimer);
-        settle();
-      };
-      const fail = (error: Error): void => end(() => reject(error));
-      this.#req.on('data', () => idleTimer.refresh());
-      this.#req.on('close', () => {
-        if (!this.#req.complete) fail(new ClientGone());
-      });
-      parser.on('file', (name, stream, info) => {
-        // A broken form may end the stream before it is read, or a stream that is ignored.
-        stream.on('error', () => undefined);
-        if (name !== 'file') {
-          stream.resume();
-          return;
-        }
-        this.#partName = info.filename;
-        this.#current = stream;
-        const hints = { filename: info.filename ?? null, declared: info.mimeType };
-        this.#receiving = this.#files.receive(stream, MAX_MEDIA_BYTES, hints);
-        this.#receiving.catch(fail);
-      });
-      parser.on('field', (name, value, info) => {
-        if (name === 'filename') this.#filename = info.valueTruncated ? 'x'.repeat(MAX_FILENAME + 1) : value;
-      });
-      parser.on('filesLimit', () => fail(invalid('file', 'too-many', 'only one file in a form')));
-      parser.on('partsLimit', () => fail(invalid('', 'too-many', 'too many parts')));
-      parser.on('fieldsLimit', () => fail(invalid('', 'too-many', 'too many fields')));
-      parser.on('error', () => fail(invalid('', 'multipart', 'O corpo não é multipart/form-data válido.')));
-      parser.on('close', () => end(resolve));
-      this.#req.pipe(parser);
-    });
-  }
-
-  /** Ignores the rest of the request. */
-  abandon(): void {
-    this.#req.unpipe(this.#parser);
-    this.#current?.destroy();
-    this.#parser.on('error', () => undefined);
-    this.#parser.destroy();
-  }
-
-  async discard(): Promise<void> {
-    const file = await this.#receiving?.catch(() => undefined);
-    if (file) await this.#files.discard(file);
-  }
+    const hints = { filename: filename ?? null, declared: mimeType };
+    const received = files.receive(stream, MAX_MEDIA_BYTES, hints);
+    received.catch(reject);
+    Object.assign(form, { stream, received, partName: filename });
+  });
+  parser.on('field', (name, value, info) => {
+    if (name === 'filename') form.filename = info.valueTruncated ? 'x'.repeat(MAX_FILENAME + 1) : value;
+  });
+  parser.on('filesLimit', () => reject(invalid('file', 'too-many', 'only one file in a form')));
+  parser.on('partsLimit', () => reject(invalid('', 'too-many', 'too many parts')));
+  parser.on('fieldsLimit', () => reject(invalid('', 'too-many', 'too many fields')));
+  parser.on('error', () => reject(invalid('', 'multipart', 'O corpo não é multipart/form-data válido.')));
+  parser.on('close', resolve);
+  req.pipe(parser);
+  return promise.finally(() => clearTimeout(idleTimer));
 }
 
 const invalid = (path: string, code: string, message: string): Problem => {
