@@ -19,27 +19,20 @@ const HEAP_MB = 128;
 const BLOCK = 512;
 const KB = 1024;
 
-/** The tool crashed or was killed at a limit. This counts as a refusal of the file. */
-class ToolFailed extends FileRefused {
-  override name = 'ToolFailed';
-}
-
 /**
  * Runs tools in processes of their own with limits of concurrency, time, memory and output. A tool at a limit is killed with
  * its child processes. A tool gets a folder and none of this process's environment.
  */
 export class Tools {
-  readonly #limits: ToolLimits;
   readonly #queue: LimitFunction;
 
-  constructor(limits: ToolLimits) {
-    this.#limits = limits;
+  constructor(private readonly limits: ToolLimits) {
     this.#queue = pLimit(limits.concurrency);
   }
 
-  /** @throws FileRefused, ToolFailed; ToolNotStarted; the signal's reason */
+  /** @throws FileRefused, also if the tool crashes or is killed at a limit; ToolNotStarted; the signal's reason */
   async run(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer> {
-    if (this.#limits.ffmpeg === null && (job.tool === 'audio' || job.tool === 'video')) {
+    if (this.limits.ffmpeg === null && (job.tool === 'audio' || job.tool === 'video')) {
       throw new Error('ffmpeg not found: install it, or set GWK_WORKER_FFMPEG');
     }
     const answer = await this.#queue(() => {
@@ -51,8 +44,8 @@ export class Tools {
     return answer;
   }
 
-  #runNow(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer | ToolRefusal> {
-    const { timeMs, memoryMb } = this.#limits;
+  async #runNow(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer | ToolRefusal> {
+    const { timeMs, memoryMb } = this.limits;
     const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, TOOL, JSON.stringify(job)], {
       cwd: folder,
       env: this.#environment(folder),
@@ -60,39 +53,40 @@ export class Tools {
       detached: true,
       stdio: ['pipe', 'pipe', 'ignore'],
     });
-    return new Promise((resolve, reject) => {
-      let text = '';
-      let ending: Error | undefined;
-      const end = (reason: Error): void => {
-        ending ??= reason;
-        killGroup(child);
-      };
-      const abort = (): void => end(signal.reason as Error);
-      signal.addEventListener('abort', abort);
-      const clock = setTimeout(() => end(new ToolFailed('decoding the file takes too long')), timeMs);
-      const watch = setInterval(() => {
-        if (residentKb(child.pid) > memoryMb * KB)
-          end(new ToolFailed('decoding the file takes too much memory'));
-      }, MEMORY_CHECK_MS);
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-        if (text.length > MAX_ANSWER_BYTES) end(new ToolFailed('decoding the file writes too much output'));
-      });
-      child.on('error', (error) => (ending ??= error));
-      child.on('close', () => {
-        clearTimeout(clock);
-        clearInterval(watch);
-        signal.removeEventListener('abort', abort);
-        // Its child processes may still run.
-        killGroup(child);
-        if (ending) reject(ending);
-        else settle(text, resolve, reject);
-      });
+    let text = '';
+    let ending: Error | undefined;
+    const end = (reason: Error): void => {
+      ending ??= reason;
+      killGroup(child);
+    };
+    const abort = (): void => end(signal.reason as Error);
+    signal.addEventListener('abort', abort);
+    const clock = setTimeout(() => end(new FileRefused('decoding the file takes too long')), timeMs);
+    const watch = setInterval(() => {
+      if (residentKb(child.pid) > memoryMb * KB)
+        end(new FileRefused('decoding the file takes too much memory'));
+    }, MEMORY_CHECK_MS);
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      if (text.length > MAX_ANSWER_BYTES) end(new FileRefused('decoding the file writes too much output'));
     });
+    child.on('error', (error) => (ending ??= error));
+    await new Promise((resolve) => child.on('close', resolve));
+    clearTimeout(clock);
+    clearInterval(watch);
+    signal.removeEventListener('abort', abort);
+    // Its child processes may still run.
+    killGroup(child);
+    if (ending) throw ending;
+    try {
+      return JSON.parse(text) as ToolAnswer;
+    } catch {
+      throw new FileRefused('the file cannot be decoded');
+    }
   }
 
   #environment(folder: string): NodeJS.ProcessEnv {
-    const { timeMs, memoryMb, ffmpeg } = this.#limits;
+    const { timeMs, memoryMb, ffmpeg } = this.limits;
     return {
       PATH: process.env['PATH'] ?? '',
       TMPDIR: folder,
@@ -102,18 +96,6 @@ export class Tools {
       MEDIA_SECONDS: String(Math.ceil(timeMs / 1000) + 1),
       MEDIA_FILE_BLOCKS: String(Math.ceil(MAX_MEDIA_BYTES / BLOCK) + 1),
     };
-  }
-}
-
-function settle(
-  text: string,
-  resolve: (answer: ToolAnswer | ToolRefusal) => void,
-  reject: (error: Error) => void,
-): void {
-  try {
-    resolve(JSON.parse(text) as ToolAnswer);
-  } catch {
-    reject(new ToolFailed('the file cannot be decoded'));
   }
 }
 
