@@ -51,9 +51,7 @@ const ACCOUNT_SHARE = 2;
 export class Preparer {
   readonly #deps: PreparerDeps;
   readonly #claimMs: number;
-  readonly #working = new Set<Promise<void>>();
-  /** Messages in preparation, by account. */
-  readonly #busy = new Map<string, number>();
+  readonly #working = new Set<{ accountId: string; work: Promise<void> }>();
   readonly #ended = new AbortController();
 
   constructor(deps: PreparerDeps) {
@@ -67,9 +65,10 @@ export class Preparer {
     const free = options.concurrency - this.#working.size;
     if (free <= 0) return { amount: 0, more: false };
     const perAccount = Math.ceil(options.concurrency / ACCOUNT_SHARE);
+    const busy = [...Map.groupBy(this.#working, ({ accountId }) => accountId)];
     const rows = await db.$queryRaw<ClaimedPreparation[]>`
       SELECT * FROM gwk_claim_preparations(${free}::integer, ${perAccount}::integer, ${this.#claimMs}::integer,
-        ${[...this.#busy.keys()]}::uuid[], ${[...this.#busy.values()]}::integer[])`;
+        ${busy.map(([id]) => id)}::uuid[], ${busy.map(([, working]) => working.length)}::integer[])`;
     for (const row of rows) this.#start(row);
     return { amount: rows.length, more: false };
   }
@@ -77,11 +76,10 @@ export class Preparer {
   /** Aborts running preparations, which are then due at once. */
   async stop(): Promise<void> {
     this.#ended.abort(new Error('the worker stops'));
-    await Promise.all(this.#working);
+    await Promise.all([...this.#working].map(({ work }) => work));
   }
 
   #start(row: ClaimedPreparation): void {
-    this.#count(row.account_id, 1);
     const work = this.#prepare(row)
       .catch((error: unknown) => this.#failed(row, error))
       .catch((error: unknown) => {
@@ -90,17 +88,9 @@ export class Preparer {
           'media preparation interrupted; it is due again when its claim expires',
         );
       })
-      .finally(() => {
-        this.#working.delete(work);
-        this.#count(row.account_id, -1);
-      });
-    this.#working.add(work);
-  }
-
-  #count(accountId: string, more: 1 | -1): void {
-    const amount = (this.#busy.get(accountId) ?? 0) + more;
-    if (amount > 0) this.#busy.set(accountId, amount);
-    else this.#busy.delete(accountId);
+      .finally(() => this.#working.delete(entry));
+    const entry = { accountId: row.account_id, work };
+    this.#working.add(entry);
   }
 
   async #prepare(row: ClaimedPreparation): Promise<void> {
