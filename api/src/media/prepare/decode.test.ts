@@ -13,9 +13,8 @@ test('creates the folder after its parent was deleted', async () => {
     return { thumbnail: await readFile(input, 'utf8') };
   });
   const open = () => Promise.resolve(Readable.from([Buffer.from('a file')]));
-  const deps = { tools: { run }, folder: parent };
-  const signal = new AbortController().signal;
-  const answer = await decodeFile(open, { tool: 'thumbnail' }, deps, signal, ({ thumbnail }) => thumbnail);
+  const deps = { tools: { run }, folder: parent, signal: new AbortController().signal };
+  const answer = await decodeFile(open, { tool: 'thumbnail' }, deps, ({ thumbnail }) => thumbnail);
   expect(answer).toBe('a file');
   await expect(stat(run.mock.calls[0]![1])).rejects.toThrow('ENOENT');
   await rm(parent, { recursive: true });

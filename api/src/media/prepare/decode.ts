@@ -9,6 +9,7 @@ export interface DecodeDeps {
   tools: Pick<Tools, 'run'>;
   /** Parent of the folders for decrypted files. It is created again if a cleaner of temporary folders has deleted it. */
   folder: string;
+  signal: AbortSignal;
 }
 
 /**
@@ -19,8 +20,7 @@ export interface DecodeDeps {
 export async function decodeFile<T>(
   open: () => Promise<AsyncIterable<Buffer>>,
   plan: ToolPlan,
-  { tools, folder: parent }: DecodeDeps,
-  signal: AbortSignal,
+  { tools, folder: parent, signal }: DecodeDeps,
   use: (answer: ToolAnswer, output: string) => T | Promise<T>,
 ): Promise<T> {
   await mkdir(parent, { recursive: true, mode: 0o700 });

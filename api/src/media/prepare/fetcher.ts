@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
-import type { AddressGuard } from '../../platform/address-guard/guard.js';
+import { readErrorCode, type AddressGuard } from '../../platform/address-guard/guard.js';
 import { MediaUnavailable } from './rules.js';
 
 interface FetcherOptions {
@@ -93,9 +93,7 @@ function readFilename(url: URL): string | null {
 }
 
 function toMediaUnavailable(error: unknown): MediaUnavailable {
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  const { code } = (first ?? {}) as { code?: unknown };
-  if (code === 'GWK_FORBIDDEN_ADDRESS')
+  if (readErrorCode(error) === 'GWK_FORBIDDEN_ADDRESS')
     return new MediaUnavailable('the URL is not allowed (address-not-public)');
   return new MediaUnavailable('the file could not be fetched (no answer)', { temporary: true, cause: error });
 }

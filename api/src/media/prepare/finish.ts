@@ -11,7 +11,7 @@ import { decodeFile, type DecodeDeps } from './decode.js';
 import type { Fetcher } from './fetcher.js';
 import { planPreparation, chooseMimetype, MediaUnavailable, type Plan } from './rules.js';
 
-export interface FinishDeps extends DecodeDeps {
+export interface FinishDeps extends Omit<DecodeDeps, 'signal'> {
   files: MediaFiles;
   fetcher: Fetcher;
   fetchMs: number;
@@ -39,7 +39,7 @@ export async function finishMedia(
   const filename = given.filename ?? source.filename;
   const plan = planPreparation(content.type, source.mimetype, content.audio?.voice === true);
   const mimetype = chooseMimetype(plan, source.mimetype, given.mimetype ?? null);
-  const { row, metadata } = await decode(source, plan, owner, deps, signal);
+  const { row, metadata } = await decode(source, plan, owner, { ...deps, signal });
   return {
     file: row.id,
     mimetype,
@@ -102,14 +102,13 @@ async function decode(
   source: MediaRow,
   plan: Plan,
   owner: Owner,
-  deps: FinishDeps,
-  signal: AbortSignal,
+  deps: FinishDeps & DecodeDeps,
 ): Promise<{ row: MediaRow; metadata: Omit<ToolAnswer, 'converted'> }> {
   if (plan === null) return { row: source, metadata: {} };
   const { files } = deps;
   const open = () => files.open(source);
   try {
-    return await decodeFile(open, plan, deps, signal, async ({ converted, ...metadata }, output) => {
+    return await decodeFile(open, plan, deps, async ({ converted, ...metadata }, output) => {
       if (!converted) return { row: source, metadata };
       const hints = { filename: null, declared: null };
       const file = await files.receive(createReadStream(output), MAX_MEDIA_BYTES, hints);

@@ -5,7 +5,7 @@ import { Parser } from 'htmlparser2';
 import { decodeFile, type DecodeDeps } from './decode.js';
 import type { Fetcher } from './fetcher.js';
 
-type PreviewDeps = DecodeDeps & { fetcher: Fetcher };
+type PreviewDeps = Omit<DecodeDeps, 'signal'> & { fetcher: Fetcher };
 
 const TIMEOUT_MS = 10_000;
 const MAX_PAGE_BYTES = 512_000;
@@ -46,7 +46,8 @@ export async function buildPreview(
     }
     const { title, description, image } = await readPage(page.body);
     if (title === null) return null;
-    const thumbnail = image === null ? null : await fetchThumbnail(image, page.url, deps, whole);
+    const thumbnail =
+      image === null ? null : await fetchThumbnail(image, page.url, { ...deps, signal: whole });
     return { url, title, description, thumbnail };
   } catch {
     signal.throwIfAborted();
@@ -119,14 +120,13 @@ function clean(text: string, max: number): string | null {
 async function fetchThumbnail(
   image: string,
   page: URL,
-  deps: PreviewDeps,
-  signal: AbortSignal,
+  deps: PreviewDeps & DecodeDeps,
 ): Promise<string | null> {
   if (!URL.canParse(image, page.href)) return null;
   const open = async () =>
-    limitImage((await deps.fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, signal)).body);
+    limitImage((await deps.fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, deps.signal)).body);
   try {
-    return await decodeFile(open, { tool: 'thumbnail' }, deps, signal, ({ thumbnail }) => thumbnail ?? null);
+    return await decodeFile(open, { tool: 'thumbnail' }, deps, ({ thumbnail }) => thumbnail ?? null);
   } catch {
     return null; // the preview then has no picture
   }
