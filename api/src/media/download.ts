@@ -29,18 +29,23 @@ export function createDownloadHandler({ files, links, observer }: DownloadDeps):
     const etag = `"${row.sha256.toString('hex')}"`;
     const head = buildHeaders(row, req.requestId, etag);
     if (observer.closing) head.push('Connection', 'close');
-    if (req.headers['if-none-match'] === etag) return end(req, res, { status: 304, head }, observer);
+    const end = (status: number): void => {
+      res.writeHead(status, head);
+      res.end();
+      observer.answered(req, status);
+    };
+    if (req.headers['if-none-match'] === etag) return end(304);
     const usesRange = req.headers['if-range'] === undefined || req.headers['if-range'] === etag;
-    const range = parseRange(usesRange ? req.headers.range : undefined, row.size);
-    if (range.kind === 'unsatisfiable') {
+    const part = parseRange(usesRange ? req.headers.range : undefined, row.size);
+    if (part && part.start >= row.size) {
       head.push('Content-Range', `bytes */${row.size}`, 'Content-Length', '0');
-      return end(req, res, { status: 416, head }, observer);
+      return end(416);
     }
-    const { start, end: last } = range.kind === 'part' ? range : { start: 0, end: row.size - 1 };
-    const status = range.kind === 'part' ? 206 : 200;
+    const { start, end: last } = part ?? { start: 0, end: row.size - 1 };
+    const status = part ? 206 : 200;
     head.push('Content-Type', row.mimetype, 'Content-Length', String(last - start + 1));
-    if (status === 206) head.push('Content-Range', `bytes ${start}-${last}/${row.size}`);
-    if (req.method === 'HEAD') return end(req, res, { status, head }, observer);
+    if (part) head.push('Content-Range', `bytes ${start}-${last}/${row.size}`);
+    if (req.method === 'HEAD') return end(status);
     const body = await files.open(row, start, last).catch((error: unknown) => {
       throw error instanceof FileMissing ? new Problem('media-expired') : error;
     });
@@ -92,34 +97,18 @@ function disposition(filename: string | null): string {
   return `attachment; filename*=UTF-8''${encoded}`;
 }
 
-function end(
-  req: Exchange,
-  res: Reply,
-  { status, head }: { status: number; head: string[] },
-  observer: Observer,
-): void {
-  res.writeHead(status, head);
-  res.end();
-  observer.answered(req, status);
-}
-
-/** Part of a file requested by a `Range` header (RFC 9110), both ends included. */
-type RequestedRange =
-  { kind: 'whole' } | { kind: 'part'; start: number; end: number } | { kind: 'unsatisfiable' };
-
-const WHOLE: RequestedRange = { kind: 'whole' };
 const ONE_RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
-/** Ignores several ranges, other units and malformed headers, as RFC 9110 allows: the whole file is sent. */
-function parseRange(header: string | undefined, size: number): RequestedRange {
+/**
+ * Reads the part that a `Range` header requests (RFC 9110), both ends included; a part that starts after the end is not
+ * satisfiable. Null: the whole file, also for several ranges, other units and malformed headers, as the RFC allows.
+ */
+function parseRange(header: string | undefined, size: number): { start: number; end: number } | null {
   const [, first = '', last = ''] = ONE_RANGE.exec(header ?? '') ?? [];
-  if (first === '' && last === '') return WHOLE;
-  if (first === '') return rangeWithin(Math.max(0, size - Number(last)), size - 1, size);
-  if (last === '') return rangeWithin(Number(first), size - 1, size);
-  if (Number(last) < Number(first)) return WHOLE;
-  return rangeWithin(Number(first), Math.min(Number(last), size - 1), size);
-}
-
-function rangeWithin(start: number, end: number, size: number): RequestedRange {
-  return start >= size ? { kind: 'unsatisfiable' } : { kind: 'part', start, end };
+  if (first === '' && last === '') return null;
+  if (first === '') return { start: Math.max(0, size - Number(last)), end: size - 1 };
+  if (last === '') return { start: Number(first), end: size - 1 };
+  return Number(last) < Number(first)
+    ? null
+    : { start: Number(first), end: Math.min(Number(last), size - 1) };
 }
