@@ -207,3 +207,10 @@ export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Ag
     },
   });
 }
+
+/** Reads the first code of a failed connection: an AggregateError has one error for each address family. */
+export function readErrorCode(cause: unknown): string {
+  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
+  const { code } = (first ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+}

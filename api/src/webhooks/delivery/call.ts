@@ -1,14 +1,10 @@
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Dispatcher } from 'undici';
+import { readErrorCode } from '../../platform/address-guard/guard.js';
 import type { CallOutcome, PreparedCall } from './types.js';
 
 /** Bytes of an answer that are read and stored. The connection is then closed. */
 const MAX_RESPONSE_BYTES = 20_000;
-
-/** The call took longer than its timeout. */
-class CallTimeout extends Error {
-  override name = 'CallTimeout';
-}
 
 export class WorkerStopping extends Error {
   override name = 'WorkerStopping';
@@ -47,7 +43,7 @@ export class Call implements Dispatcher.DispatchHandler {
     clock: Pick<Clock, 'after'> = processClock,
   ) {
     this.#clearTimeout = clock.after(timeoutMs, () =>
-      this.abort(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
+      this.abort(new Error(`no complete answer within ${timeoutMs / 1000} s`)),
     );
     const { url, headers, body } = prepared;
     const path = `${url.pathname}${url.search}`;
@@ -59,7 +55,7 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   /** Ends the call now; no effect on a finished call. */
-  abort(reason: CallTimeout | WorkerStopping): void {
+  abort(reason: Error): void {
     if (!this.#end()) return;
     this.#reason = reason;
     if (reason instanceof WorkerStopping) this.#settled.reject(reason);
@@ -76,7 +72,7 @@ export class Call implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: Headers): void {
     if (statusCode < 200) return;
     this.#statusCode = statusCode;
-    this.#retryAfter = firstValue(headers['retry-after']);
+    this.#retryAfter = [headers['retry-after']].flat()[0] ?? null;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -133,10 +129,6 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 }
 
-function firstValue(header: string | string[] | undefined): string | null {
-  return (Array.isArray(header) ? header[0] : header) ?? null;
-}
-
 const FAILURES: Record<string, string> = {
   GWK_FORBIDDEN_ADDRESS: 'the address is not public',
   ENOTFOUND: 'the name does not exist',
@@ -168,11 +160,4 @@ function describeFailure(cause: unknown): string {
   if (code.startsWith('HPE_') || (cause as Error).name === 'HTTPParserError') return 'the answer is not HTTP';
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return 'no TLS connection';
   return /^[A-Z_0-9]{1,60}$/.test(code) ? `the call failed (${code})` : 'the call failed';
-}
-
-/** Reads the first code: an AggregateError has one error for each address family. */
-function readErrorCode(cause: unknown): string {
-  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
-  const { code } = (first ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : '';
 }
