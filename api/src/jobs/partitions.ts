@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Database } from '../database/database.js';
+import { readSqlState } from '../database/grouping.js';
 import { NOTHING, type Job, type JobResult } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
@@ -37,6 +38,7 @@ const LOCK_ATTEMPTS = 5;
 const TRANSACTION_MS = 15_000;
 /** After this time Postgres ends the transaction of a stalled or disconnected process that holds a table lock. */
 const IDLE_MS = 5_000;
+const [LOCK_TIMEOUT, UNDEFINED_TABLE, CHECK_VIOLATION] = ['55P03', '42P01', '23514'];
 
 export interface PartitionTimes {
   /** Time limit of each lock (table, partition, default partition), and so the longest wait of other transactions. */
@@ -103,24 +105,25 @@ export function partitionsJob(
     restMs: REST_MS,
     async pass() {
       const plans = planPartitions(new Date(now()), kept);
-      const result: JobResult[] = [];
+      const result = { ...NOTHING };
       const errors: Error[] = [];
-      const agree = await clocksAgree(deps.db, now).then(
-        () => true,
-        (error: Error) => (errors.push(error), false),
+      const steps: Step[] = [makeDays];
+      await checkClocks(deps.db, now).then(
+        () => steps.push(emptyDefault, dropExpired),
+        (error: Error) => errors.push(error),
       );
       // Runs every step even after errors: on a full disk no partition can be created until one is dropped.
-      for (const step of agree ? [makeDays, emptyDefault, dropExpired] : [makeDays])
+      for (const step of steps)
         for (const plan of plans)
-          await run(step, plan).then(
-            (done) => result.push(done),
-            (error: Error) => errors.push(error),
-          );
+          try {
+            const { amount, more } = await run(step, plan);
+            result.amount += amount;
+            result.more ||= more;
+          } catch (error) {
+            errors.push(error as Error);
+          }
       if (errors.length > 0) throw new AggregateError(errors, errors[0]!.message);
-      return {
-        amount: result.reduce((sum, { amount }) => sum + amount, 0),
-        more: result.some(({ more }) => more),
-      };
+      return result;
     },
   };
 }
@@ -129,7 +132,7 @@ export function partitionsJob(
  * Compares the clocks of this worker and of Postgres, because a machine may boot with a clock years ahead and a drop is final.
  * @throws if they differ by more than a minute
  */
-async function clocksAgree(db: Database, now: () => number): Promise<void> {
+async function checkClocks(db: Database, now: () => number): Promise<void> {
   const before = now();
   const [row] = await db.$queryRaw<{ ms: number }[]>`
     SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms`;
@@ -185,7 +188,7 @@ async function makeDay(work: Work, parent: string, day: string): Promise<number>
       return row!.amount;
     });
   } catch (error) {
-    if (!isCheckViolation(error)) throw error;
+    if (readSqlState(error) !== CHECK_VIOLATION) throw error;
     work.log.warn({ table: parent, day }, 'rows of this day are in the default partition');
     return 0;
   }
@@ -236,7 +239,8 @@ async function dropPartition(work: Work, parent: string, name: string): Promise<
       (tx) => lockPartition(tx, name, work.times),
     );
   } catch (error) {
-    if (isMissing(error, name)) return 'missing';
+    if (readSqlState(error) === UNDEFINED_TABLE && String(error).includes(name.split('.').at(-1)!))
+      return 'missing';
     throw error;
   }
 }
@@ -254,7 +258,9 @@ async function lockPartition(
   try {
     await tx.$executeRawUnsafe(`LOCK TABLE ONLY ${partition} IN SHARE UPDATE EXCLUSIVE MODE`);
   } catch (error) {
-    throw isLockTimeout(error) ? new InUse(partition, 'partition in use; dropping it later') : error;
+    throw readSqlState(error) === LOCK_TIMEOUT
+      ? new InUse(partition, 'partition in use; dropping it later')
+      : error;
   }
 }
 
@@ -285,7 +291,7 @@ async function underLock<T>(
         { timeout: TRANSACTION_MS },
       );
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (readSqlState(error) !== LOCK_TIMEOUT) throw error;
       if (attempt < LOCK_ATTEMPTS) await sleep(lockRetryMs * attempt);
     }
   }
@@ -294,17 +300,3 @@ async function underLock<T>(
 
 const setLockTimeout = (tx: Transaction, ms: number) =>
   tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${ms}`);
-
-function isLockTimeout(error: unknown): boolean {
-  return /55P03|lock timeout/.test(String((error as Error).message));
-}
-
-function isMissing(error: unknown, name: string): boolean {
-  const message = String((error as Error).message);
-  const bare = name.slice(name.lastIndexOf('.') + 1);
-  return /42P01|does not exist/.test(message) && message.includes(bare);
-}
-
-function isCheckViolation(error: unknown): boolean {
-  return /23514|default partition .* would be violated/.test(String((error as Error).message));
-}
