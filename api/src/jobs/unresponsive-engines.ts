@@ -63,19 +63,14 @@ export class Observer {
   }
 
   async observe<T>(look: () => Promise<T>): Promise<T> {
-    const start = this.#now();
-    if (this.#healthySince === null || start - this.#last > MAX_GAP_MS) this.#healthySince = null;
-    try {
-      const seen = await look();
-      const end = this.#now();
-      if (end - start > MAX_GAP_MS) this.#healthySince = null;
-      this.#healthySince ??= end;
-      this.#last = end;
-      return seen;
-    } catch (error) {
-      this.#healthySince = null;
-      throw error;
-    }
+    const [start, healthySince] = [this.#now(), this.#healthySince];
+    this.#healthySince = null;
+    const seen = await look();
+    const end = this.#now();
+    const interrupted = start - this.#last > MAX_GAP_MS || end - start > MAX_GAP_MS;
+    this.#healthySince = interrupted ? end : (healthySince ?? end);
+    this.#last = end;
+    return seen;
   }
 }
 
