@@ -76,7 +76,9 @@ export async function createEndpoint(
   checkUrl(body.url, config);
   return db.$transaction(async (tx) => {
     await lockAccountByName(tx, caller.accountName);
-    const existing = resumed && (await findCreated(tx, caller, id));
+    const where = { id, accountId: caller.accountId };
+    const include = { ...WITH_INSTANCES, secrets: true };
+    const existing = resumed && (await tx.webhookEndpoint.findFirst({ where, include }));
     if (existing) {
       const sealed = existing.secrets[0]!.secretSealed;
       return { row: existing, secret: openWebhookSecret(sealer, caller.accountId, sealed) };
@@ -99,13 +101,6 @@ export async function createEndpoint(
     });
     await audit(tx, byKey(caller, 'webhook.create', id));
     return { row, secret };
-  });
-}
-
-function findCreated(tx: Prisma.TransactionClient, caller: Caller, id: string) {
-  return tx.webhookEndpoint.findFirst({
-    where: { id, accountId: caller.accountId },
-    include: { ...WITH_INSTANCES, secrets: true },
   });
 }
 
