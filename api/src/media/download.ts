@@ -61,13 +61,9 @@ export function createDownloadHandler({ files, links, observer }: DownloadDeps):
 async function findRow(req: Exchange, files: MediaFiles, links: MediaLinks): Promise<MediaRow> {
   const id = String(req.params['media_id']);
   const { expires, signature } = req.query;
-  const check = links.check({ id, expires, signature });
-  if (!check.ok) {
-    if (check.reason === 'forged') throw new Problem('not-found');
-    throw new Problem('media-expired', { detail: 'O link expirou. Peça outro em GET /v1/media/{media_id}.' });
-  }
+  const mediaId = links.open({ id, expires, signature });
   req.subject = id;
-  const row = await files.find(check.mediaId);
+  const row = await files.find(mediaId);
   if (!row) throw new Problem('not-found');
   if (row.removedAt !== null || row.expiresAt.getTime() <= Date.now()) throw new Problem('media-expired');
   return row;

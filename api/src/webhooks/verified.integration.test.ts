@@ -1,4 +1,4 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import type { DeliveryWorld, Post } from '@gwk/test/support/api/deliveries';
 import { endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 import { MediaLinks } from '../media/links.js';
@@ -28,7 +28,7 @@ function isLinkValid(post: Post): boolean {
   const { searchParams, pathname } = url;
   const [expires, signature] = [searchParams.get('expires'), searchParams.get('signature')];
   const link = { id: pathname.split('/').at(-1)!, expires, signature };
-  return new MediaLinks(world.sealer, 'http://127.0.0.1:8080').check(link).ok;
+  return new MediaLinks(world.sealer, 'http://127.0.0.1:8080').open(link) === fromPublicId('media', link.id);
 }
 
 test('every attempt verifies, also after a rotation: same id, new timestamp, signature and link', async () => {
