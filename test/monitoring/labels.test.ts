@@ -1,7 +1,7 @@
 import { Metrics } from '@gwk/api/public-api/metrics';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { messageMetrics } from '@gwk/api/platform/metrics/messages';
-import { databaseSizeReader, readBacklog } from '@gwk/api/jobs/backlog';
+import { postgresReaders, readBacklog } from '@gwk/api/jobs/backlog';
 import { WorkerMetrics } from '@gwk/api/jobs/metrics';
 import { METRICS } from '@gwk/core/metrics/page';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
@@ -35,8 +35,8 @@ async function exportWorkerAndApi(): Promise<string> {
   const keeping = { messageDays: 90, eventDays: 90, deliveryDays: 90, contentHours: 24 };
   const worker = new WorkerMetrics({
     inFlight: () => 0,
+    ...postgresReaders(db, keeping),
     backlog: () => readBacklog(db, keeping),
-    databaseBytes: databaseSizeReader(db),
   });
   const { registry } = worker;
   for (const ok of [true, false]) worker.passed('release', ok, 1);

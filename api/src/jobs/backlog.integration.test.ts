@@ -1,7 +1,7 @@
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { lowestUuidAt, newUuid } from '@gwk/core/ids';
 import { openDatabase } from '../database/database.js';
-import { backlogReader, databaseSizeReader, readBacklog } from './backlog.js';
+import { postgresReaders, readBacklog } from './backlog.js';
 import { WorkerMetrics } from './metrics.js';
 
 let at: JobWorld;
@@ -329,12 +329,11 @@ test('counts expired partitions by the retention of each table', async () => {
 });
 
 test('without Postgres the gauges read Nan, also those read before', async () => {
-  let backlog = backlogReader(at.deps.db, KEEPING, TIMES);
-  let databaseBytes = databaseSizeReader(at.deps.db, TIMES);
+  let readers = postgresReaders(at.deps.db, KEEPING, TIMES);
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
-    backlog: () => backlog(),
-    databaseBytes: () => databaseBytes(),
+    backlog: () => readers.backlog(),
+    databaseBytes: () => readers.databaseBytes(),
   });
   const before = await metrics.registry.metrics();
   expect(before).toContain('gwk_send_queue_messages{state="waiting"} 0\n');
@@ -344,8 +343,7 @@ test('without Postgres the gauges read Nan, also those read before', async () =>
     poolSize: 1,
     program: 'gwk-test',
   });
-  backlog = backlogReader(unreachable, KEEPING, TIMES);
-  databaseBytes = databaseSizeReader(unreachable, TIMES);
+  readers = postgresReaders(unreachable, KEEPING, TIMES);
   const text = await metrics.registry.metrics();
   expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
   expect(text).toContain('gwk_send_queue_age_seconds Nan\n');
@@ -358,8 +356,8 @@ test('serves metrics that need no lock while a table is locked', async () => {
   const { db } = at.deps;
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
-    backlog: backlogReader(db, KEEPING, { ...TIMES, timeoutMs: 1 }),
-    databaseBytes: databaseSizeReader(db, TIMES),
+    ...postgresReaders(db, KEEPING, TIMES),
+    backlog: postgresReaders(db, KEEPING, { ...TIMES, timeoutMs: 1 }).backlog,
   });
   const text = await db.$transaction(
     async (tx) => {

@@ -35,22 +35,18 @@ const DOWN_MINUTES = 5;
 /** Retention periods; older rows count as overdue. */
 type Keeping = DaysKept & Pick<RetentionOptions, 'contentHours'>;
 
-/** Cached queries of the worker's metrics. */
-export const postgresReaders = (db: Database, keeping: Keeping) => ({
-  backlog: backlogReader(db, keeping),
-  databaseBytes: databaseSizeReader(db),
-});
-
-export const backlogReader = (db: Database, keeping: Keeping, times?: Times) =>
-  cacheQuery(() => readBacklog(db, keeping), times);
-
-/** Reads the size in bytes with its own statement, so that it shows whether Postgres answers when the others are slow. */
-export const databaseSizeReader = (db: Database, times?: Times) =>
-  cacheQuery(async () => {
+/**
+ * Cached queries of the worker's metrics. The size of the database in bytes has its own statement, so that it shows whether
+ * Postgres answers when the others are slow.
+ */
+export const postgresReaders = (db: Database, keeping: Keeping, times?: Times) => ({
+  backlog: cacheQuery(() => readBacklog(db, keeping), times),
+  databaseBytes: cacheQuery(async () => {
     const [row] = await db.$queryRaw<[{ bytes: number }]>`
       SELECT pg_database_size(current_database())::float8 AS bytes`;
     return row.bytes;
-  }, times);
+  }, times),
+});
 
 /**
  * SQL for the longest time in seconds for which a connected instance has sent and claimed nothing although a message of it

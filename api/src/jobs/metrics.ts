@@ -3,17 +3,11 @@ import type { Metric } from '@gwk/core/metrics/metric';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { PreparationResult } from '../media/prepare/preparer.js';
 import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
-import type { Backlog } from './backlog.js';
+import type { Backlog, postgresReaders } from './backlog.js';
 import type { AttemptResult } from '../webhooks/delivery/types.js';
 
-/** Sources of values that are read at each scrape. */
-export interface Observed {
-  inFlight: () => number;
-  /** Null: Postgres does not answer. */
-  backlog: () => Promise<Backlog | null>;
-  /** Null: Postgres does not answer. */
-  databaseBytes: () => Promise<number | null>;
-}
+/** Sources of values that are read at each scrape. Null: Postgres does not answer. */
+export type Observed = ReturnType<typeof postgresReaders> & { inFlight: () => number };
 
 interface Due {
   everyMs: number;
