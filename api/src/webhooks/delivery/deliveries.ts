@@ -5,12 +5,9 @@ import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
 import { toPublicId } from '@gwk/core/ids';
 import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/encryption';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Dispatcher } from 'undici';
 import type { Database } from '../../database/database.js';
-import type { MediaLinks } from '../../media/links.js';
-import type { AddressGuard } from '../../platform/address-guard/guard.js';
 import { SigningKeys } from '../secrets.js';
 import { readContexts } from '../../platform/trace-contexts.js';
 import { Call, WorkerStopping } from './call.js';
@@ -29,11 +26,8 @@ export interface DeliveryOptions {
   drainMs?: number;
 }
 
-export interface DeliveryDeps {
+export interface DeliveryDeps extends Omit<PrepareDeps, 'signingKeys'> {
   db: Database;
-  sealer: Sealer;
-  guard: AddressGuard;
-  links: MediaLinks;
   dispatcher: Dispatcher;
   log: Logger;
   onAttempt: (attempt: AttemptResult) => void;
@@ -79,8 +73,7 @@ export class Deliveries {
   constructor(deps: DeliveryDeps) {
     this.#deps = deps;
     this.#now = deps.now ?? (() => new Date());
-    const { sealer, guard, links } = deps;
-    this.#preparing = { sealer, guard, links, signingKeys: new SigningKeys(sealer) };
+    this.#preparing = { ...deps, signingKeys: new SigningKeys(deps.sealer) };
     const { concurrency, perEndpoint, timeoutMs } = deps.options;
     this.#slots = new Slots({ total: concurrency, perEndpoint, slowMs: timeoutMs * SLOW_FRACTION });
     this.#writer = new Batcher({ run: (items) => this.#write(items) });
