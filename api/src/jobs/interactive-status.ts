@@ -74,12 +74,7 @@ async function judgePending(db: Database): Promise<number> {
   return judged;
 }
 
-interface End {
-  id: string;
-  accountId: string;
-  state: string;
-  jid: string | null;
-}
+type End = NonNullable<Awaited<ReturnType<typeof endOf>>>;
 
 /** One worker at a time. Sends nothing while either instance is offline, because the result would say nothing about the format. */
 async function startDue({ db, acceptor }: Deps, options: MonitorOptions): Promise<number> {
@@ -107,7 +102,7 @@ async function startDue({ db, acceptor }: Deps, options: MonitorOptions): Promis
   });
 }
 
-async function endOf(db: Database, publicId: string): Promise<End | null> {
+async function endOf(db: Database, publicId: string) {
   const id = fromPublicId('instance', publicId);
   if (id === null) return null;
   const select = { id: true, accountId: true, state: true, jid: true };

@@ -188,7 +188,7 @@ describe('the job', () => {
     await heartbeat(alive!, { state: 'disconnected', since: after(40_000), at: after(44_000) });
     await heartbeat(older!, { epoch: 1, state: 'connected', since: after(-9_000), at: after(7_000) });
     const { redis, keys } = given.world;
-    const read = createLivenessReader(heartbeatLiveness(redis, keys), { log: given.deps.log });
+    const read = createLivenessReader(heartbeatLiveness(redis, keys), given.deps.log);
     await unresponsiveEnginesJob(given.deps, await createHealthyObserver(), read).pass();
     const rows = await given.world.database.instance.findMany({
       where: { id: { in: [dead!, alive!, older!] } },
@@ -212,7 +212,7 @@ describe('the job', () => {
     const job = unresponsiveEnginesJob(
       given.deps,
       await createHealthyObserver(),
-      createLivenessReader(source, { log: given.deps.log }),
+      createLivenessReader(source, given.deps.log),
     );
     expect((await job.pass()).amount).toBe(0);
     await redis.del(keys.heartbeat(id));
@@ -233,7 +233,7 @@ describe('the job', () => {
     const reads: [string, boolean][] = [];
     const unreachable = prometheusLiveness('http://127.0.0.1:1/');
     const onRead = (source: string, ok: boolean) => void reads.push([source, ok]);
-    const read = createLivenessReader(unreachable, { log: log as never, onRead });
+    const read = createLivenessReader(unreachable, log as never, onRead);
     const job = unresponsiveEnginesJob(given.deps, await createHealthyObserver(), read);
     const suspects = [
       { ...lease, instanceId: id, epoch: 2, holder, state: 'connected' as const, now: new Date() },

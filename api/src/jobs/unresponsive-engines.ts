@@ -80,14 +80,10 @@ export type LivenessReader = (
   due: readonly EndedLease[],
 ) => Promise<ReadonlyMap<string, Liveness>>;
 
-interface LivenessReaderOptions {
-  log: JobDependencies['log'];
-  onRead?: (source: LivenessSource['name'], ok: boolean) => void;
-}
-
 export function createLivenessReader(
   source: LivenessSource,
-  { log, onRead }: LivenessReaderOptions,
+  log: JobDependencies['log'],
+  onRead?: (source: LivenessSource['name'], ok: boolean) => void,
 ): LivenessReader {
   let unavailable = false;
   return async (suspects, due) => {

@@ -90,7 +90,7 @@ export const startWorker = (
         ? prometheusLiveness(config.prometheusUrl)
         : heartbeatLiveness(redis, redisKeys);
       metrics.setLivenessSource(source.name);
-      const readLiveness = createLivenessReader(source, { log, onRead: metrics.livenessRead.bind(metrics) });
+      const readLiveness = createLivenessReader(source, log, metrics.livenessRead.bind(metrics));
       const all = [...createJobs(deps, config, readLiveness), ...media.jobs, deliverJob(deliveries)];
       const jobs = runAll(all, { log, signal: ended.signal, metrics });
       closers.defer(async () => {
