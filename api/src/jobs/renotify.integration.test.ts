@@ -1,6 +1,6 @@
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { until } from '@gwk/test/support/wait';
-import { renotifyJob } from './renotify.js';
+import { renotifyJob } from './waiting-messages.js';
 
 let given: JobWorld;
 beforeAll(async () => {

@@ -2,6 +2,7 @@ import { decideWaiting, type FailureCode, type InstanceState } from '@gwk/core/s
 import { finishOptOut } from '../contacts/contacts.js';
 import { toFields } from '../database/model-columns.js';
 import { failMessages } from '../messages/apply-status.js';
+import type { SendNotification } from '../messages/send-notifier.js';
 import { NOTHING, passBatches, type Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 
@@ -135,6 +136,25 @@ export function optOutsJob({ db, sealer }: Deps): Job {
         result.more ||= more;
       }
       return result;
+    },
+  };
+}
+
+const WAITED_MS = 5_000;
+const PER_INSTANCE = 5;
+
+/** Notifies engines again of messages that wait although their instance is connected: Redis may have lost the notification. */
+export function renotifyJob({ db, sendNotifier }: JobDependencies, waitedMs = WAITED_MS): Job {
+  return {
+    name: 'renotify',
+    everyMs: 1_000,
+    async pass() {
+      const heads = toFields<SendNotification>(
+        await db.$queryRaw`
+        SELECT * FROM gwk_renotify(${waitedMs}::integer, ${PER_INSTANCE}::integer)`,
+      );
+      await sendNotifier.notify(heads);
+      return { amount: heads.length, more: false };
     },
   };
 }

@@ -23,13 +23,13 @@ import {
   expireMessagesJob,
   optOutsJob,
   refuseMessagesJob,
+  renotifyJob,
   unconfirmedSendsJob,
 } from '../jobs/waiting-messages.js';
 import { pairingJob } from '../jobs/pairing.js';
 import { partitionsJob } from '../jobs/partitions.js';
 import { releaseScheduledJob } from '../jobs/release-scheduled.js';
 import { retentionJob } from '../jobs/retention.js';
-import { renotifyJob } from '../jobs/renotify.js';
 import {
   createLivenessReader,
   Observer,
@@ -115,7 +115,11 @@ function runAll(
 
 function makeDeliveries(
   config: WorkerConfig,
-  { clock, metrics, ...deps }: Pick<DeliveryDeps, 'db' | 'sealer' | 'log'> & {
+  {
+    clock,
+    metrics,
+    ...deps
+  }: Pick<DeliveryDeps, 'db' | 'sealer' | 'log'> & {
     metrics: WorkerMetrics;
     clock: DeliveryClock;
   },
