@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { SealError, type Sealer } from '@gwk/core/encryption';
 import { signWebhook } from '@gwk/core/webhook-signature';
@@ -35,30 +34,22 @@ export function prepare(claimed: ClaimedDelivery, deps: PrepareDeps, now: Date):
     const data = refreshLink(stored, (id) => deps.links.make(id, LINK_SECONDS, now.getTime()));
     const keys = claimed.secretsSealed.map((sealed) => deps.signingKeys.get(accountId, sealed));
     const body = `{"type":${JSON.stringify(event.type)},"timestamp":"${event.at.toISOString()}","data":${data}}`;
-    return { claimed, url: check.url, body, headers: buildHeaders(claimed, keys, body, now) };
+    const id = toPublicId('event', claimed.eventId);
+    const timestamp = Math.floor(now.getTime() / 1000);
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': USER_AGENT,
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signWebhook(keys, id, timestamp, body),
+    };
+    return { claimed, url: check.url, body, headers };
   } catch (error) {
     // An operator may still configure the missing key, so the delivery is retried.
     if (error instanceof SealError)
       return { claimed, error: 'cannot be decrypted with the configured keys', final: false };
     throw error;
   }
-}
-
-function buildHeaders(
-  claimed: ClaimedDelivery,
-  keys: KeyObject[],
-  body: string,
-  now: Date,
-): Record<string, string> {
-  const id = toPublicId('event', claimed.eventId);
-  const timestamp = Math.floor(now.getTime() / 1000);
-  return {
-    'content-type': 'application/json',
-    'user-agent': USER_AGENT,
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signWebhook(keys, id, timestamp, body),
-  };
 }
 
 /**
