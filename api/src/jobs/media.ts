@@ -4,22 +4,13 @@ import { join } from 'node:path';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
 import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
-import type { Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
 import { openMedia } from '../media/media.js';
 import { Fetcher } from '../media/prepare/fetcher.js';
 import { Preparer, type PreparerDeps } from '../media/prepare/preparer.js';
 import { expiredMediaJob, mediaFileRemovalJob } from './retention.js';
-import type { StoreWatch } from '../media/store/watch.js';
 import { findFfmpeg, isUsable } from '../media/tools/find-ffmpeg.js';
 import { Tools } from '../media/tools/run.js';
-
-/** Media work of a worker: prepares messages and expires files. */
-interface WorkerMedia {
-  jobs: Job[];
-  watch: StoreWatch;
-  stop(): Promise<void>;
-}
 
 type Config = ConfigOf<typeof workerSettings>;
 
@@ -32,7 +23,8 @@ const USER_AGENT = 'gwk-media/1';
 
 type Deps = JobDependencies & Pick<PreparerDeps, 'onResult'>;
 
-export async function openWorkerMedia(config: Config, deps: Deps): Promise<WorkerMedia> {
+/** Media work of a worker: prepares messages and expires files. */
+export async function openWorkerMedia(config: Config, deps: Deps) {
   const { store, files, watch } = await openMedia(config, deps);
   const guard = new AddressGuard({
     loopback: config.loopbackMedia,

@@ -9,11 +9,6 @@ import type { AttemptResult } from '../webhooks/delivery/types.js';
 /** Sources of values that are read at each scrape. Null: Postgres does not answer. */
 export type Observed = ReturnType<typeof postgresReaders> & { inFlight: () => number };
 
-interface Due {
-  everyMs: number;
-  at: number;
-}
-
 /** Metrics of a worker. */
 export class WorkerMetrics {
   readonly registry = new Registry();
@@ -23,7 +18,7 @@ export class WorkerMetrics {
   readonly #result = new Counter({ ...WORKER_METRICS.jobItems, registers: [this.registry] });
   readonly #preparations = new Counter({ ...WORKER_METRICS.preparations, registers: [this.registry] });
   readonly #livenessReads = new Counter({ ...WORKER_METRICS.livenessReads, registers: [this.registry] });
-  readonly #due = new Map<string, Due>();
+  readonly #due = new Map<string, { everyMs: number; at: number }>();
   readonly #now: () => number;
 
   constructor({ inFlight, backlog, databaseBytes }: Observed, now: () => number = () => performance.now()) {

@@ -13,13 +13,7 @@ export interface DaysKept {
   deliveryDays: number;
 }
 
-interface PartitionPlan {
-  parent: string;
-  /** Days (UTC) that need a partition: from yesterday to 7 days ahead. */
-  days: string[];
-  /** First day to keep. */
-  keepFrom: string;
-}
+type PartitionPlan = ReturnType<typeof planPartitions>[number];
 
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 7;
@@ -40,46 +34,41 @@ const TRANSACTION_MS = 15_000;
 const IDLE_MS = 5_000;
 const [LOCK_TIMEOUT, UNDEFINED_TABLE, CHECK_VIOLATION] = ['55P03', '42P01', '23514'];
 
-export interface PartitionTimes {
+const TIMES = {
   /** Time limit of each lock (table, partition, default partition), and so the longest wait of other transactions. */
-  lockTimeoutMs: number;
-  /** Pause after the first attempt; it grows by the same amount with each attempt. */
-  lockRetryMs: number;
-  /** Time limit for the lock of a partition in autovacuum, which yields after 1 s unless it prevents wraparound. */
-  vacuumTimeoutMs: number;
-  /** Minimum time between two drops of large partitions: the pause less the jitter of the loop (10 %). */
-  turnMs: number;
-}
-
-const TIMES: PartitionTimes = {
   lockTimeoutMs: 100,
+  /** Pause after the first attempt; it grows by the same amount with each attempt. */
   lockRetryMs: 200,
+  /** Time limit for the lock of a partition in autovacuum, which yields after 1 s unless it prevents wraparound. */
   vacuumTimeoutMs: 3_000,
+  /** Minimum time between two drops of large partitions: the pause less the jitter of the loop (10 %). */
   turnMs: REST_MS * 0.9,
 };
+export type PartitionTimes = typeof TIMES;
 
-interface PartitionOptions {
-  now?: () => number;
-  times?: Partial<PartitionTimes>;
-}
-
-export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
+export function planPartitions(now: Date, kept: DaysKept) {
   const day = (offset: number): string =>
     new Date(now.getTime() + offset * DAY_MS).toISOString().slice(0, 10);
+  // Days (UTC) that need a partition: from yesterday to 7 days ahead.
   const days = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => day(index - 1));
   const daysOf = {
     messages: kept.messageDays,
     events: kept.eventDays,
     webhook_deliveries: kept.deliveryDays,
   };
-  return Object.entries(daysOf).map(([parent, daysKept]) => ({ parent, days, keepFrom: day(-daysKept) }));
+  return Object.entries(daysOf).map(([parent, daysKept]) => ({
+    parent,
+    days,
+    /** First day to keep. */
+    keepFrom: day(-daysKept),
+  }));
 }
 
 /** Creates partitions for the coming days and drops expired ones: one large partition per pass. */
 export function partitionsJob(
   deps: Deps,
   kept: DaysKept,
-  { now = Date.now, times }: PartitionOptions = {},
+  { now = Date.now, times }: { now?: () => number; times?: Partial<PartitionTimes> } = {},
 ): Job {
   const work: Work = { ...deps, left: new ExpiringMap(SKIPPED), times: { ...TIMES, ...times } };
   const logged = new Map<string, string>();

@@ -13,18 +13,13 @@ declare module '../http/services.js' {
   }
 }
 
-/** Media services of a process. */
-export interface Media {
-  store: MediaStore;
-  files: MediaFiles;
-  links: MediaLinks;
-  watch: StoreWatch;
-}
+export type Media = Awaited<ReturnType<typeof openMedia>>;
 
+/** Opens the media services of a process. */
 export async function openMedia(
   config: MediaStoreConfig & { mediaUrl: string },
   { db, sealer, log }: { db: Queryable; sealer: Sealer; log: Logger },
-): Promise<Media> {
+) {
   const store = await openMediaStore(config);
   return {
     store,

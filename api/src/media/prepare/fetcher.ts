@@ -10,14 +10,7 @@ interface FetcherOptions {
   userAgent: string;
 }
 
-interface FetchedFile {
-  body: Readable;
-  /** Media type from the server. */
-  type: string | null;
-  /** Last segment of the path. */
-  name: string | null;
-  url: URL;
-}
+type FetchedFile = ReturnType<typeof accept>;
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -71,7 +64,7 @@ export class Fetcher {
   }
 }
 
-function accept({ body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: number): FetchedFile {
+function accept({ body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: number) {
   const refuse = (text: string): never => {
     body.on('error', () => undefined).destroy();
     throw new MediaUnavailable(text);
@@ -79,9 +72,11 @@ function accept({ body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: 
   const encoding = firstValue(headers['content-encoding']) ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') refuse('the file could not be fetched (sent compressed)');
   if (Number(firstValue(headers['content-length']) ?? 0) > maxBytes) refuse('the file is too large');
-  return { body, type: firstValue(headers['content-type']), name: readFilename(url), url };
+  const type = firstValue(headers['content-type']);
+  return { body: body as Readable, type, name: readFilename(url), url };
 }
 
+/** The last segment of the path. */
 function readFilename(url: URL): string | null {
   const last = url.pathname.split('/').at(-1) ?? '';
   try {

@@ -48,29 +48,23 @@ function endChunk(cipher: CipherGCM): Buffer {
   return cipher.getAuthTag();
 }
 
-/** Position of a range of plain bytes in the encrypted file. */
-interface SealedRange {
-  /** Bytes of the encrypted file, both included. */
-  start: number;
-  end: number;
-  /** Number of the first chunk. */
-  chunk: number;
-  /** Plain bytes to skip in it. */
-  skip: number;
-  /** Plain bytes of the range. */
-  length: number;
-}
+type SealedRange = ReturnType<typeof sealedRange>;
 
-export function sealedRange(size: number, start: number, end: number): SealedRange {
+/** Position of a range of plain bytes in the encrypted file. */
+export function sealedRange(size: number, start: number, end: number) {
   const lastChunk = Math.max(0, Math.ceil(size / CHUNK) - 1);
   const chunk = Math.floor(start / CHUNK);
   const until = Math.min(Math.floor(Math.max(start, end) / CHUNK), lastChunk);
   const sealedSize = size + (lastChunk + 1) * TAG;
   return {
+    /** Bytes of the encrypted file, both included. */
     start: chunk * SEALED_CHUNK,
     end: Math.min((until + 1) * SEALED_CHUNK, sealedSize) - 1,
+    /** Number of the first chunk. */
     chunk,
+    /** Plain bytes to skip in it. */
     skip: start - chunk * CHUNK,
+    /** Plain bytes of the range. */
     length: end - start + 1,
   };
 }

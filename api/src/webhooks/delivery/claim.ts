@@ -2,13 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../../database/database.js';
 import { plainArray } from '../../database/arrays.js';
 import { toFields } from '../../database/model-columns.js';
-import type { Capacity } from './slots.js';
+import type { Slots } from './slots.js';
 import type { ClaimedDelivery } from './types.js';
 
-interface ClaimLimits extends Capacity {
-  lockMs: number;
-  perEndpoint: number;
-}
+type ClaimLimits = ReturnType<Slots['capacity']> & { lockMs: number; perEndpoint: number };
 
 type Row = Omit<ClaimedDelivery, 'lock' | 'event' | 'secretsSealed'> & {
   eventType: string | null;

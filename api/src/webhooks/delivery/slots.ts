@@ -10,17 +10,6 @@ interface EndedCall {
   answered: boolean | null;
 }
 
-/** Capacity for one claim. */
-export interface Capacity {
-  /** Calls that count against the limit of each endpoint. */
-  busy: ReadonlyMap<string, number>;
-  /** Endpoints whose last answer was slow. */
-  slow: readonly string[];
-  maxCalls: number;
-  /** Calls to failing and slow endpoints. */
-  maxUnhealthyCalls: number;
-}
-
 interface Backoff {
   /** An unanswered call that started earlier does not extend the backoff. */
   since: number;
@@ -59,13 +48,17 @@ export class Slots {
     return this.#taken;
   }
 
-  capacity(): Capacity {
+  /** Capacity for one claim. */
+  capacity() {
     const { total } = this.limits;
     const maxUnhealthy = Math.max(1, Math.floor(total / 2));
     return {
+      /** Calls that count against the limit of each endpoint. */
       busy: this.#busyWithBackoff(),
+      /** Endpoints whose last answer was slow. */
       slow: [...this.#slow],
       maxCalls: Math.max(0, total - this.#taken),
+      /** Calls to failing and slow endpoints. */
       maxUnhealthyCalls: Math.max(0, maxUnhealthy - this.#unhealthy),
     };
   }
