@@ -12,7 +12,7 @@ import { keepContexts } from '../../platform/trace-contexts.js';
 import { PolicyResolver } from '../policies.js';
 import type { SendNotification, SendNotifier } from '../send-notifier.js';
 import { AcceptCache } from './fast/accept-cache.js';
-import { decideBatch, type Decision } from './decide.js';
+import { decideBatch, type Decision, type SendItem } from './decide.js';
 import { gatherFacts, type Facts } from './gather.js';
 import {
   createEntry,
@@ -22,7 +22,6 @@ import {
   type EntryContext,
   type Sender,
   type SendInput,
-  type SendItem,
 } from './items.js';
 import { BatchWriter, type TextCount, type WriteEntry } from './write.js';
 

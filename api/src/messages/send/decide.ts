@@ -6,6 +6,7 @@ import type { Policy } from '@gwk/core/policy/policy';
 import { Problem, type ProblemCode } from '@gwk/core/problems';
 import { isSameBody } from '../../http/idempotency/store.js';
 import type { Facts, LookupKeys } from './gather.js';
+import type { Draft } from './request.js';
 
 /** The decision on one request of a batch. Everything in this file is pure. */
 export type Decision =
@@ -56,6 +57,9 @@ export type SendRequest = LookupKeys & {
   /** The instances that the sender's API key is restricted to; null: all. */
   visible: ReadonlySet<string> | null;
 };
+
+/** A request in a batch. */
+export type SendItem = SendRequest & { draft: Draft; traceparent: string | null };
 
 type PolicyLookup = (facts: Facts) => Policy;
 

@@ -14,7 +14,7 @@ import { sealContent } from '../content.js';
 import { messageOut, UNSENT } from '../view.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import type { AcceptCache } from './fast/accept-cache.js';
-import type { SendRequest, WritePlan } from './decide.js';
+import type { SendItem, WritePlan } from './decide.js';
 import { SEND_ROUTE, type Facts } from './gather.js';
 import { readDraft, type Draft } from './request.js';
 import type { WriteEntry } from './write.js';
@@ -29,9 +29,6 @@ export interface SendInput {
 
 /** The account and the API key that send. */
 export type Sender = Pick<Caller, 'accountId' | 'instances' | 'suspended'>;
-
-/** A request in a batch. */
-export type SendItem = SendRequest & { draft: Draft; traceparent: string | null };
 
 const FINGERPRINT_BYTES = 16;
 const NO_HASHES = { bodyHash: null, formerHashes: [] };
@@ -82,7 +79,6 @@ export function createEntry(
   plan: WritePlan,
 ): WriteEntry {
   const { accountId, instanceId, recordId, draft } = request;
-  const { to, type, content, prepared } = draft;
   const messageId = newMessageId();
   const response = buildResponse(draft, { messageId, instanceId, releaseAt: plan.releaseAt });
   const mustStoreResponse = recordId !== null && plan.releaseAt !== null;
@@ -91,12 +87,9 @@ export function createEntry(
     plan,
     messageId,
     createdAt: parseUuidTime(messageId),
-    to,
-    type,
-    prepared,
     waMessageId: newWaMessageId(),
     text: plan.mass?.check ? cache.findTextCount(request.fingerprint!, plan.mass.minutes) : null,
-    contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
+    contentSealed: sealContent(sealer, instanceId, JSON.stringify(draft.content)),
     response,
     responseSealed: mustStoreResponse ? sealer.sealJson(accountId, RESPONSE_COLUMN, response) : null,
   };

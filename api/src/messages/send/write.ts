@@ -4,19 +4,15 @@ import type { Call } from '../../database/database.js';
 import { readSqlState } from '../../database/grouping.js';
 import { LOCK_NOT_AVAILABLE } from '../../database/pipeline.js';
 import { layOutBatch, type BatchLayout } from './fast/batch-layout.js';
-import type { SendRequest, WritePlan } from './decide.js';
+import type { SendItem, WritePlan } from './decide.js';
 
 /** An accepted request with the values of its rows. */
 export interface WriteEntry {
-  request: SendRequest;
+  request: SendItem;
   plan: WritePlan;
   messageId: string;
   /** Time of the message id, in milliseconds since 1970. */
   createdAt: number;
-  to: string;
-  type: string;
-  /** False: the worker has to fetch, convert or preview something before the message can be claimed. */
-  prepared: boolean;
   waMessageId: string;
   contentSealed: Buffer;
   /** Cached count of the text, if its limit is verified. */
@@ -164,8 +160,8 @@ const BATCH: Readonly<Record<string, Value>> = {
   counted: plain(({ plan }) => plan.counted),
   last_wrote: plain(({ plan }) => plan.lastWroteAt),
   // Message and queue entry.
-  recipients: text(({ to }) => to),
-  types: plain(({ type }) => type),
+  recipients: text(({ request }) => request.draft.to),
+  types: plain(({ request }) => request.draft.type),
   wa_message_ids: plain(({ waMessageId }) => waMessageId),
   created: plain(({ createdAt }) => createdAt),
   offline_ms: plain(offlineMsAtAcceptance),
@@ -181,7 +177,8 @@ const BATCH: Readonly<Record<string, Value>> = {
   mass_minutes: plain(({ plan }) => plan.mass?.minutes ?? null),
   mass_counts: plain((entry) => entry.text?.count ?? null),
   mass_text_totals: plain((entry) => entry.text?.textTotal ?? null),
-  unprepared: ({ entries }) => literal(entries.filter(isUnprepared).map(({ messageId }) => messageId)),
+  unprepared: ({ entries }) =>
+    literal(entries.filter(({ request }) => !request.draft.prepared).map(({ messageId }) => messageId)),
   // Rows to lock.
   locked_counters: ({ layout }) => literal(layout.counters.map(({ instanceId }) => instanceId)),
   locked_conversations: ({ layout }) => literal(layout.lockedConversations),
@@ -211,8 +208,6 @@ const WRITE = `SELECT ${COLUMNS} FROM gwk_accept_write($1, $2, $3, $4, $5) AS w`
 
 /** Array literal of ids or numbers, which need no quotes. */
 const literal = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
-
-const isUnprepared = ({ prepared }: WriteEntry) => !prepared;
 
 const DAY_MS = 86_400_000;
 
