@@ -572,7 +572,10 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_emit(items jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION gwk_emit(items jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
 BEGIN
   WITH emitted AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(items) AS e(

@@ -3,7 +3,10 @@
 -- items: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)} (api/src/events/emit.ts).
 -- by_default: endpoints without event types receive this type.
 -- changed: the messages whose events are written. Items without a message are always written.
-CREATE OR REPLACE FUNCTION gwk_emit(items jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION gwk_emit(items jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
 BEGIN
   WITH emitted AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(items) AS e(
