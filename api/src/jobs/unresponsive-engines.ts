@@ -49,24 +49,21 @@ const MAX_GAP_MS = 5_000;
  * healthy. A failed observation, or one more than 5 s after the previous one (a stalled process), restarts the measurement.
  */
 export class Observer {
-  readonly #now: () => number;
   #healthySince: number | null = null;
   #last = 0;
 
   /** @param now monotonic clock in milliseconds */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
+  constructor(private readonly now = (): number => performance.now()) {}
 
   healthyForMs(): number {
     return this.#healthySince === null ? 0 : this.#last - this.#healthySince;
   }
 
   async observe<T>(look: () => Promise<T>): Promise<T> {
-    const [start, healthySince] = [this.#now(), this.#healthySince];
+    const [start, healthySince] = [this.now(), this.#healthySince];
     this.#healthySince = null;
     const seen = await look();
-    const end = this.#now();
+    const end = this.now();
     const interrupted = start - this.#last > MAX_GAP_MS || end - start > MAX_GAP_MS;
     this.#healthySince = interrupted ? end : (healthySince ?? end);
     this.#last = end;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Problem, type FieldError } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems';
 import { MAX_FILENAME, MAX_MEDIA_BYTES, MediaUpload } from '@gwk/core/resources/media';
 import busboy, { type Busboy } from 'busboy';
 import { ClientGone } from '../http/body.js';
@@ -101,7 +101,5 @@ function parseForm(req: IncomingMessage, parser: Busboy, form: Form, files: Medi
   return promise.finally(() => clearTimeout(idleTimer));
 }
 
-const invalid = (path: string, code: string, message: string): Problem => {
-  const errors: FieldError[] = [{ path, code, message }];
-  return new Problem('validation-error', { errors });
-};
+const invalid = (path: string, code: string, message: string): Problem =>
+  new Problem('validation-error', { errors: [{ path, code, message }] });

@@ -25,11 +25,12 @@ const MAX_KEYS = 10_000;
  * signatures. A rotation creates another encrypted secret, so an entry never becomes stale. The oldest entry is evicted.
  */
 export class SigningKeys {
-  readonly #sealer: Sealer;
   readonly #keys: ExpiringMap<KeyObject>;
 
-  constructor(sealer: Sealer, max = MAX_KEYS) {
-    this.#sealer = sealer;
+  constructor(
+    private readonly sealer: Sealer,
+    max = MAX_KEYS,
+  ) {
     this.#keys = new ExpiringMap({ max, ttlMs: Infinity });
   }
 
@@ -43,7 +44,7 @@ export class SigningKeys {
     const name = accountId + bytes.toString('base64');
     const cached = this.#keys.get(name);
     if (cached) return cached;
-    const key = toWebhookKey(openWebhookSecret(this.#sealer, accountId, sealed));
+    const key = toWebhookKey(openWebhookSecret(this.sealer, accountId, sealed));
     this.#keys.set(name, key);
     return key;
   }

@@ -20,12 +20,11 @@ const CHECK_MS = 10_000;
 /** Stores files in a bucket of S3 or of a compatible server. */
 export class S3Store implements MediaStore {
   readonly #client: S3Client;
-  readonly #bucket: string;
-  readonly #prefix: string;
 
-  constructor(bucket: string, config: MediaStoreConfig) {
-    this.#bucket = bucket;
-    this.#prefix = config.mediaS3Prefix;
+  constructor(
+    private readonly bucket: string,
+    private readonly config: MediaStoreConfig,
+  ) {
     const { mediaS3Url: url, mediaS3AccessKey: accessKey, mediaS3SecretKey: secretKey } = config;
     this.#client = new S3Client({
       region: config.mediaS3Region,
@@ -103,7 +102,7 @@ export class S3Store implements MediaStore {
   }
 
   #place(key: string): Place {
-    return { Bucket: this.#bucket, Key: this.#prefix + key };
+    return { Bucket: this.bucket, Key: this.config.mediaS3Prefix + key };
   }
 }
 

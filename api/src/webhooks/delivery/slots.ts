@@ -1,15 +1,3 @@
-interface SlotLimits {
-  total: number;
-  perEndpoint: number;
-  slowMs: number;
-}
-
-interface EndedCall {
-  latencyMs: number;
-  /** Any HTTP answer counts. Null: the call says nothing about the endpoint. */
-  answered: boolean | null;
-}
-
 interface Backoff {
   /** An unanswered call that started earlier does not extend the backoff. */
   since: number;
@@ -40,7 +28,7 @@ export class Slots {
   #unhealthy = 0;
 
   constructor(
-    private readonly limits: SlotLimits,
+    private readonly limits: { total: number; perEndpoint: number; slowMs: number },
     private readonly now = (): number => performance.now(),
   ) {}
 
@@ -63,14 +51,17 @@ export class Slots {
     };
   }
 
-  /** Takes a slot. @returns a function that releases it */
-  take(endpointId: string, failing: boolean): (ended: EndedCall) => void {
+  /**
+   * Takes a slot.
+   * @returns a function that releases it. `answered`: by any HTTP answer; null: the call says nothing about the endpoint.
+   */
+  take(endpointId: string, failing: boolean) {
     const unhealthy = failing || this.#slow.has(endpointId);
     const startedAt = this.now();
     this.#taken += 1;
     if (unhealthy) this.#unhealthy += 1;
     this.#busy.set(endpointId, (this.#busy.get(endpointId) ?? 0) + 1);
-    return ({ latencyMs, answered }) => {
+    return ({ latencyMs, answered }: { latencyMs: number; answered: boolean | null }): void => {
       this.#taken -= 1;
       if (unhealthy) this.#unhealthy -= 1;
       const left = this.#busy.get(endpointId)! - 1;
