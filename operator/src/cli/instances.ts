@@ -68,21 +68,14 @@ const TIMEOUT_MS = 15_000;
 
 /** The commands' code is loaded only when one runs, because every `gwk` registers them. */
 async function run(command: (commands: CommandModule, terminal: Terminal) => Promise<void>): Promise<void> {
-  const [commands, { OperatorDesiredState }, { findTarget, CliError }, { isExpected }] = await Promise.all([
+  const [commands, { OperatorDesiredState }, { findTarget, runCommand }] = await Promise.all([
     import('./instances/commands.js'),
     import('@gwk/core/desired-state/operator-client'),
     import('./instances/target.js'),
-    import('./instances/change.js'),
   ]);
-  try {
+  await runCommand('instances', async () => {
     const target = findTarget(process.env, process.cwd());
     const state = new OperatorDesiredState({ ...target, timeoutMs: TIMEOUT_MS });
     await command(commands, { state, print: (text) => console.log(text), now: Date.now });
-  } catch (error) {
-    const expected =
-      isExpected(error) || error instanceof CliError || (error as Error).name === 'ConfigError';
-    if (!expected) throw error;
-    process.stderr.write(`gwk instances: ${(error as Error).message}\n`);
-    process.exitCode = 1;
-  }
+  });
 }

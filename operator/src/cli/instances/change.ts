@@ -1,10 +1,4 @@
-import {
-  ResourceConflict,
-  ResourceInvalid,
-  DesiredStateUnavailable,
-  type DesiredState,
-  type Place,
-} from '@gwk/core/desired-state/desired-state';
+import { ResourceConflict, type DesiredState, type Place } from '@gwk/core/desired-state/desired-state';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 
 const TRIES = 10;
@@ -24,10 +18,4 @@ export async function changeResource(
       if (!(error instanceof ResourceConflict) || attempt === TRIES) throw error;
     }
   }
-}
-
-/** Whether the user can fix the error, so that its message suffices. */
-export function isExpected(error: unknown): error is Error {
-  const kinds = [ResourceConflict, ResourceInvalid, DesiredStateUnavailable];
-  return kinds.some((kind) => error instanceof kind);
 }

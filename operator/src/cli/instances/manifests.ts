@@ -67,10 +67,7 @@ function parseDocument(origin: string, item: unknown): ManifestDocument {
     origin,
     name,
     namespace: typeof namespace === 'string' ? namespace : null,
-    metadata: {
-      ...(labels !== undefined && { labels: labels as Record<string, string> }),
-      ...(annotations !== undefined && { annotations: annotations as Record<string, string> }),
-    },
+    metadata: { labels, annotations } as ManifestDocument['metadata'],
     spec: spec as Record<string, unknown>,
   };
 }

@@ -11,6 +11,27 @@ export class CliError extends Error {
   override name = 'CliError';
 }
 
+const EXPECTED = [
+  'CliError',
+  'ConfigError',
+  'DesiredStateUnavailable',
+  'KubeError',
+  'ResourceConflict',
+  'ResourceInvalid',
+];
+
+/** Runs a command. Prints only the message of an error that the user can fix. */
+export async function runCommand(name: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { name: kind, message } = error as Error;
+    if (!EXPECTED.includes(kind)) throw error;
+    process.stderr.write(`gwk ${name}: ${message}\n`);
+    process.exitCode = 1;
+  }
+}
+
 const NOT_FOUND =
   'no gateway found on this machine. Start one (make run), run this command in its folder, or set GWK_CLUSTER_URL and GWK_CLUSTER_TOKEN';
 

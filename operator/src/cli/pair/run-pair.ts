@@ -1,9 +1,7 @@
-import type { KubeClient } from '@gwk/core/kubernetes/client';
 import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
 import type { PairingRequest } from '@gwk/core/resources/pairing-request';
 import { toString as encodeQr } from 'qrcode';
-import { isExpected } from '../instances/change.js';
-import { CliError, findTarget } from '../instances/target.js';
+import { CliError, findTarget, runCommand } from '../instances/target.js';
 import type { Address } from '../../cluster/local/address.js';
 import { createLocalPairCluster } from './local-cluster.js';
 import { pair } from './pair.js';
@@ -21,36 +19,27 @@ const TIMEOUT_MS = 15_000;
 export async function runPair(name: string, options: PairOptions): Promise<void> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-  let client: KubeClient | undefined;
-  try {
-    const operator = findOperator(options);
-    // Load client-node only for Kubernetes.
-    const kubernetes = operator ? null : await import('./kubernetes-cluster.js');
-    client = kubernetes?.findCluster(options.kubeconfig, options.context);
-    const namespace = options.namespace ?? client?.namespace ?? 'default';
-    const cluster = client
-      ? kubernetes!.createPairCluster(client, namespace, name)
-      : createLocalPairCluster(new OperatorDesiredState({ ...operator!, timeoutMs: TIMEOUT_MS }), {
-          namespace,
-          name,
-        });
+  await runCommand('pair', async () => {
+    const { cluster, close } = await openCluster(name, options);
     const print = (text: string) => console.log(text);
-    await pair(
-      { cluster, print, renderQr, signal: interrupted.signal },
-      options.method,
-      options.phone ?? null,
-    );
-  } catch (error) {
-    if (!isShown(error)) throw error;
-    process.stderr.write(`gwk pair: ${error.message}\n`);
-    process.exitCode = 1;
-  } finally {
-    await client?.close();
-  }
+    const terminal = { cluster, print, renderQr, signal: interrupted.signal };
+    await pair(terminal, options.method, options.phone ?? null).finally(close);
+  });
 }
 
-const isShown = (error: unknown): error is Error =>
-  error instanceof CliError || (error as Error).name === 'KubeError' || isExpected(error);
+async function openCluster(name: string, options: PairOptions) {
+  const operator = findOperator(options);
+  if (operator) {
+    const { namespace = 'default' } = options;
+    const state = new OperatorDesiredState({ ...operator, timeoutMs: TIMEOUT_MS });
+    return { cluster: createLocalPairCluster(state, { namespace, name }), close: () => undefined };
+  }
+  // Load client-node only for Kubernetes.
+  const { createPairCluster, findCluster } = await import('./kubernetes-cluster.js');
+  const client = findCluster(options.kubeconfig, options.context);
+  const cluster = createPairCluster(client, options.namespace ?? client.namespace, name);
+  return { cluster, close: () => client.close() };
+}
 
 /** The gateway on this machine. Null: there is none, or the user named a kubeconfig or a context. @throws CliError */
 function findOperator({ kubeconfig, context }: PairOptions): Address | null {
