@@ -81,11 +81,12 @@ export class FolderSync {
     await this.#finishDeletions();
     const files = await this.#store.folder.read();
     this.unreadable = null;
-    const faults = new Map<string, string>();
+    const invalid = [...files.values()].filter(({ fault }) => fault !== null);
+    const faults = new Map(invalid.map(({ path, fault }) => [path, fault!]));
     const candidates = this.#findCandidates(files, faults);
     for (const [key, { manifest, file }] of candidates) {
       // A manifest of a resource being deleted waits for the deletion to complete.
-      if (file.fault !== null || isDeleting(this.#store.entry(key))) continue;
+      if (isDeleting(this.#store.entry(key))) continue;
       await this.#store.importManifest(manifest, file.path).catch((error: unknown) => {
         faults.set(file.path, (error as Error).message);
       });
@@ -106,18 +107,14 @@ export class FolderSync {
     files: ReadonlyMap<string, ManifestFile>,
     faults: Map<string, string>,
   ): Map<string, Candidate> {
+    const all = [...files.values()].flatMap((file) => file.manifests.map((manifest) => ({ manifest, file })));
     const candidates = new Map<string, Candidate>();
-    for (const file of files.values()) {
-      if (file.fault !== null) faults.set(file.path, file.fault);
-      for (const manifest of file.manifests) {
-        const key = formatKey(manifest.metadata);
-        const other = candidates.get(key);
-        const keeps = this.#store.entry(key)?.file === file.path;
-        if (!other || keeps) candidates.set(key, { manifest, file });
-        if (!other) continue;
-        const [winner, loser] = keeps ? [file, other.file] : [other.file, file];
-        if (loser.fault === null) faults.set(loser.path, `${key} is already defined in ${winner.path}`);
-      }
+    for (const [key, found] of Map.groupBy(all, ({ manifest }) => formatKey(manifest.metadata))) {
+      const owner = this.#store.entry(key)?.file;
+      const winner = found.find(({ file }) => file.path === owner) ?? found[0]!;
+      candidates.set(key, winner);
+      for (const { file } of found.filter((one) => one !== winner))
+        faults.set(file.path, `${key} is already defined in ${winner.file.path}`);
     }
     return candidates;
   }

@@ -5,14 +5,14 @@ import { formatKey } from '../cluster.js';
 import { removeFile, writeAtomically } from './disk.js';
 import { readManifests, type FileManifest } from './manifest-file.js';
 
-/** Last content of a manifest file. */
+/** Content of a manifest file. */
 export interface ManifestFile {
   /** Relative to the folder. */
   path: string;
   /** Changes whenever the file changes. */
   stamp: string;
   text: string;
-  /** Manifests of the last valid content. */
+  /** None if the file is invalid. */
   manifests: FileManifest[];
   /** Why the file is ignored; its previous content stays in force. Null: it is valid. */
   fault: string | null;
@@ -44,9 +44,8 @@ export class ManifestFolder {
   async find(name: string, key: string): Promise<{ file: ManifestFile; manifest: FileManifest } | null> {
     await this.#load(name, 0);
     const file = this.#files.get(name);
-    if (file?.fault !== null) return null;
-    const manifest = file.manifests.find(({ metadata }) => formatKey(metadata) === key);
-    return manifest ? { file, manifest } : null;
+    const manifest = file?.manifests.find(({ metadata }) => formatKey(metadata) === key);
+    return file && manifest ? { file, manifest } : null;
   }
 
   /** Replaces or creates a file. Null removes it. */
@@ -83,21 +82,21 @@ export class ManifestFolder {
   async #load(name: string, settledMs: number): Promise<void> {
     const now = await this.#stat(name);
     if (!now) return void this.#files.delete(name);
-    const known = this.#files.get(name);
     const stamp = `${now.mtimeMs}:${now.size}:${now.ino}`;
-    if (known?.stamp === stamp) return;
+    if (this.#files.get(name)?.stamp === stamp) return;
     const age = Date.now() - now.mtimeMs;
     if (age >= 0 && age < settledMs) {
       this.settling = true;
       return;
     }
-    const before = { path: name, stamp, text: '', manifests: known?.manifests ?? [] };
+    const file: ManifestFile = { path: name, stamp, text: '', manifests: [], fault: null };
     try {
-      const text = await readFile(join(this.path, name), 'utf8');
-      this.#files.set(name, { ...before, text, manifests: readManifests(text), fault: null });
+      file.text = await readFile(join(this.path, name), 'utf8');
+      file.manifests = readManifests(file.text);
     } catch (error) {
-      this.#files.set(name, { ...before, fault: (error as Error).message });
+      file.fault = (error as Error).message;
     }
+    this.#files.set(name, file);
   }
 
   async #stat(name: string): Promise<Stats | null> {
