@@ -58,7 +58,6 @@ export class Pods implements PodStore {
   readonly #options: PodsOptions;
   /** The folder of the records. */
   readonly #folder: string;
-  readonly #log: Logger;
   readonly #slots = new Map<string, Slot>();
   readonly #starts: LimitFunction;
   #changed: (key: string) => void = () => undefined;
@@ -67,7 +66,6 @@ export class Pods implements PodStore {
   constructor(options: PodsOptions) {
     this.#options = options;
     this.#folder = join(options.stateFolder, 'pods');
-    this.#log = options.log;
     this.#starts = pLimit(options.maxConcurrentStarts);
   }
 
@@ -163,8 +161,9 @@ export class Pods implements PodStore {
   /** Resolves once another engine may start. */
   async #start(slot: Slot, token: string): Promise<void> {
     if (slot.requested) return;
+    const { launch, log } = this.#options;
     slot.record.startedAt = Date.now();
-    const engine = launchEngine(this.#options.launch, slot.record, token, this.#log);
+    const engine = launchEngine(launch, slot.record, token, log);
     slot.engine = engine;
     void engine.ended.then((how) => this.#setEnded(slot, how));
     await engine.ready;
@@ -195,7 +194,11 @@ export class Pods implements PodStore {
 
   #awaitOrphan(slot: Slot, pid: number): void {
     const { name } = slot.record;
-    const signal = (kind: NodeJS.Signals) => void signalOrphan(pid, name, kind);
+    const signal = (kind: NodeJS.Signals) =>
+      void isAlive(pid, name)
+        .then((alive) => alive && process.kill(pid, kind))
+        // The check failed, or the process has just exited.
+        .catch(() => undefined);
     const grace = this.#options.graceMs ?? GRACE_MS;
     slot.timers.push(setTimeout(() => signal('SIGTERM'), Math.min(ORPHAN_EXIT_MS, grace / 2)));
     slot.timers.push(setTimeout(() => signal('SIGKILL'), grace));
@@ -208,18 +211,8 @@ export class Pods implements PodStore {
   }
 }
 
-async function signalOrphan(pid: number, name: string, kind: NodeJS.Signals): Promise<void> {
-  if (!(await isAlive(pid, name).catch(() => false))) return;
-  try {
-    process.kill(pid, kind);
-  } catch {
-    // It has just exited.
-  }
-}
-
 function buildPod({ record, phase, requested, end }: Slot): Pod {
-  const { name, key, uid, instanceId, version, template, startedAt } = record;
-  const identity = { name, shownAs: name, node: null, key, uid, instanceId, version, template, startedAt };
+  const identity = { ...record, shownAs: record.name, node: null };
   if (phase === 'ended') return { ...identity, phase, requested, ...end! };
   return { ...identity, phase, waiting: null, endingSince: null };
 }
