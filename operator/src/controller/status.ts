@@ -18,15 +18,18 @@ const unknown = withStatus('Unknown');
 export function buildStatus(observed: Observed, decision: Decision): InstanceResourceStatus {
   const resource = observed.resource!;
   const previous = resource.status;
-  const generation = getGeneration(observed, resource);
+  const observedGeneration = getGeneration(observed, resource);
   const outcomes = evaluate(observed, decision);
-  const conditions = (Object.entries(outcomes) as [Type, Outcome][]).map(([type, outcome]) =>
-    buildCondition(type, outcome, { generation, previous, now: observed.now }),
-  );
+  const conditions = (Object.entries(outcomes) as [Type, Outcome][]).map(([type, outcome]) => {
+    const before = previous?.conditions.find((condition) => condition.type === type);
+    const isUnchanged = before?.status === outcome.status;
+    const lastTransitionTime = isUnchanged ? before.lastTransitionTime : new Date(observed.now).toISOString();
+    return { type, ...outcome, observedGeneration, lastTransitionTime };
+  });
   const engineRuns = outcomes.EngineRunning.status === 'True';
   return {
     ...buildIdentity(observed, previous),
-    observedGeneration: generation,
+    observedGeneration,
     conditions,
     engine: buildEngine(observed),
     lastError: engineRuns ? null : findLastError(observed),
@@ -110,23 +113,8 @@ function connected({ pod, projection }: Observed): Outcome {
 function ready(conditions: Record<Exclude<Type, 'Ready'>, Outcome>, { resource }: Observed): Outcome {
   if (resource!.metadata.deletionTimestamp !== undefined)
     return no('Deleting', 'The resource is being deleted');
-  const { Accepted, EngineRunning, Paired, Connected } = conditions;
-  const first = [Accepted, EngineRunning, Paired, Connected].find(({ status }) => status !== 'True');
-  if (!first) return yes('Ready', 'Ready to send and receive');
-  return { ...first };
-}
-
-interface Before {
-  generation: number;
-  previous: InstanceResourceStatus | undefined;
-  now: number;
-}
-
-function buildCondition(type: Type, outcome: Outcome, { generation, previous, now }: Before): Condition {
-  const before = previous?.conditions.find((condition) => condition.type === type);
-  const isUnchanged = before?.status === outcome.status;
-  const lastTransitionTime = isUnchanged ? before.lastTransitionTime : new Date(now).toISOString();
-  return { type, ...outcome, observedGeneration: generation, lastTransitionTime };
+  const first = Object.values(conditions).find(({ status }) => status !== 'True');
+  return first ?? yes('Ready', 'Ready to send and receive');
 }
 
 function buildIdentity({ projection }: Observed, previous: InstanceResourceStatus | undefined) {
