@@ -1,3 +1,4 @@
+import { inFakeTime } from '@gwk/test/support/fake-time';
 import { Rollout } from './rollout.js';
 
 const opened = (width: number): Rollout => {
@@ -60,14 +61,16 @@ test('grants no turn before all instances were reconciled, and counts those foun
   expect(rollout.request('c', true)).toBe(false);
 });
 
-test('lets an instance that was broken before block the upgrade only for a limited time', () => {
-  let now = 0;
-  const rollout = new Rollout(1, 1000, () => now);
-  rollout.report('broken', 'moving');
-  rollout.open();
-  expect(rollout.request('a', true)).toBe(false);
-  now = 1001;
-  rollout.report('broken', 'moving');
-  expect(rollout.request('a', true)).toBe(true);
-  expect(rollout.request('b', true)).toBe(false);
-});
+test(
+  'lets an instance that was broken before block the upgrade only for 5 minutes',
+  inFakeTime(async (pass) => {
+    const rollout = new Rollout(1);
+    rollout.report('broken', 'moving');
+    rollout.open();
+    expect(rollout.request('a', true)).toBe(false);
+    await pass(300_001);
+    rollout.report('broken', 'moving');
+    expect(rollout.request('a', true)).toBe(true);
+    expect(rollout.request('b', true)).toBe(false);
+  }),
+);

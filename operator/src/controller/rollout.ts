@@ -22,20 +22,16 @@ const TIMEOUT_MS = 300_000;
  *
  * A version that does not work keeps its turns. At most `limit` instances go offline, and the upgrade pauses until
  * somebody fixes the version (metric gwk_operator_rollout). An instance that was broken before must not block the
- * others, so a replacement without a granted turn counts for `timeoutMs` only.
+ * others, so a replacement without a granted turn counts for TIMEOUT_MS only.
  */
 export class Rollout {
   readonly #limit: number;
-  readonly #timeoutMs: number;
-  readonly #now: () => number;
   readonly #moving = new Map<string, Replacement>();
   readonly #waiting = new Set<string>();
   #open = false;
 
-  constructor(limit: number, timeoutMs = TIMEOUT_MS, now: () => number = Date.now) {
+  constructor(limit: number) {
     this.#limit = limit;
-    this.#timeoutMs = timeoutMs;
-    this.#now = now;
   }
 
   get moving(): number {
@@ -60,7 +56,7 @@ export class Rollout {
       return false;
     }
     this.#waiting.delete(key);
-    this.#moving.set(key, { granted: true, mustConnect: connected, since: this.#now() });
+    this.#moving.set(key, { granted: true, mustConnect: connected, since: Date.now() });
     return true;
   }
 
@@ -69,7 +65,7 @@ export class Rollout {
     const before = this.#moving.get(key);
     if (progress === 'moving') {
       this.#waiting.delete(key);
-      if (!before) this.#moving.set(key, { granted: false, mustConnect: false, since: this.#now() });
+      if (!before) this.#moving.set(key, { granted: false, mustConnect: false, since: Date.now() });
       return [];
     }
     if (progress === 'settled') this.#waiting.delete(key);
@@ -79,7 +75,7 @@ export class Rollout {
   }
 
   #free(): number {
-    const since = this.#now() - this.#timeoutMs;
+    const since = Date.now() - TIMEOUT_MS;
     const counted = [...this.#moving.values()].filter((one) => one.granted || one.since > since);
     return this.#limit - counted.length;
   }
