@@ -39,7 +39,7 @@ export async function startOnKubernetes(
     namespace: client.namespace,
     name: config.leaseName,
     identity: `${hostname()}_${randomBytes(4).toString('hex')}`,
-    ...(options.leaderTimes && { times: options.leaderTimes }),
+    times: options.leaderTimes,
   });
   const metrics = createOperatorMetrics(cluster, controller);
   calls.register(metrics, { cluster, leader });
@@ -98,7 +98,7 @@ function createCluster(
       logLevel: config.logLevel,
       networks: config,
     },
-    ...(watchTimes && { watchTimes }),
+    watchTimes,
   });
 }
 

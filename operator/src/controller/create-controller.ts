@@ -34,7 +34,7 @@ export function createController(
     log,
     limits: { idleMs: config.idleEngineMs, leaseTimeoutMs, stuckMs },
     maxConcurrentUpgrades: config.maxConcurrentUpgrades,
-    ...(backoff && { backoff }),
+    backoff,
   });
   return { controller, close: () => client.close() };
 }

@@ -87,10 +87,10 @@ function buildSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containe
     tolerations: [...profile.tolerations, tolerate('not-ready'), tolerate('unreachable')],
     imagePullSecrets: profile.imagePullSecrets,
     topologySpreadConstraints: topologySpreadConstraints as never,
-    ...(affinity && { affinity }),
-    ...(priorityClassName !== undefined && { priorityClassName }),
-    ...(runtimeClassName !== undefined && { runtimeClassName }),
-    ...(schedulerName !== undefined && { schedulerName }),
+    affinity,
+    priorityClassName,
+    runtimeClassName,
+    schedulerName,
   };
 }
 
@@ -112,7 +112,7 @@ function buildContainer(
     name: COMPONENT,
     image: profile.image,
     imagePullPolicy: profile.imagePullPolicy,
-    ...(profile.command && { command: profile.command }),
+    command: profile.command,
     args: ['engine'],
     env: buildEnvironment(name, template.logLevel, profile, settings),
     ports: [{ name: 'health', containerPort: PORT }],
