@@ -18,7 +18,7 @@ import { derivePod, isNodeLost, readPod, type EnginePod, type RawNode, type RawP
 import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
 import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from './pod-spec.js';
 import type { Profile, Profiles } from './profiles.js';
-import { Informer, type Page, type WatchTimes } from './informer.js';
+import { Informer, type Page, type Watching, type WatchTimes } from './informer.js';
 
 export interface KubernetesClusterOptions {
   client: KubeClient;
@@ -93,11 +93,8 @@ export class EnginePods implements PodStore {
       this.#revisions.set(name, computeRevision(profile, options.settings));
   }
 
-  get watches(): Informer<never, never>[] {
-    return [...this.#pods, ...(this.#mayWatchNodes ? [this.#nodes] : [])] as unknown as Informer<
-      never,
-      never
-    >[];
+  get watches(): Watching[] {
+    return [...this.#pods, ...(this.#mayWatchNodes ? [this.#nodes] : [])];
   }
 
   /** Whether the pods of the namespace at this index were listed. */

@@ -62,6 +62,12 @@ interface Entry<Cached> {
   cached: Cached;
 }
 
+/** An informer of any kind. */
+export type Watching = Pick<
+  Informer<KubeObject, unknown>,
+  'start' | 'stop' | 'ageMs' | 'forbidden' | 'failures' | 'relists'
+>;
+
 type Emit = (type: string, object: unknown) => void;
 type Failure = Error & { statusCode?: number };
 

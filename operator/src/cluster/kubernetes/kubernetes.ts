@@ -13,7 +13,7 @@ import { FIELD_MANAGERS, parseKey } from './names.js';
 import { publishPairing } from './pairing-secret.js';
 import { readResource } from './read-resource.js';
 import { EventRecorder } from './event-recorder.js';
-import { Informer } from './informer.js';
+import { Informer, type Watching } from './informer.js';
 
 const ROOT = `/apis/${MANIFEST_API_VERSION}`;
 const OBJECT = { apiVersion: MANIFEST_API_VERSION, kind: 'Instance' };
@@ -73,8 +73,8 @@ export class KubernetesCluster implements Cluster {
     return this.#unreadable.size;
   }
 
-  get watches(): Informer<never, never>[] {
-    return [...(this.#instances as unknown as Informer<never, never>[]), ...this.pods.watches];
+  get watches(): Watching[] {
+    return [...this.#instances, ...this.pods.watches];
   }
 
   /** A namespace without read access does not block the others. The operator serves it once it has access. */
