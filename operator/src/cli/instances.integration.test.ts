@@ -173,13 +173,13 @@ describe('get', () => {
 
 test('waits for the deletion, unless --no-wait', async () => {
   await stage.create('a');
-  await stage.setFinalizers('a', [FINALIZER]);
+  await stage.setFinalizer('a', true);
   await remove(terminal, ['a'], { ...here, wait: false });
   const poll = jest.spyOn(terminal.state, 'get');
   const waiting = remove(terminal, ['a'], { ...here, wait: true });
   await until(() => poll.mock.results.length > 0, { what: 'it polls' });
   await poll.mock.results[0]!.value;
-  await stage.setFinalizers('a', []);
+  await stage.setFinalizer('a', false);
   await waiting;
   expect(printed).toEqual(['instance.gwk.dev/a is being deleted', 'instance.gwk.dev/a deleted']);
   await expect(remove(terminal, ['a'], { ...here, wait: true })).rejects.toThrow('not found');

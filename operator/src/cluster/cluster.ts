@@ -22,7 +22,8 @@ export interface Cluster {
 
   /** Does nothing if the resource of that uid no longer exists. */
   setStatus(target: Target, status: InstanceResourceStatus): Promise<void>;
-  setFinalizers(target: Target, finalizers: string[]): Promise<void>;
+  /** Adds or removes the operator's finalizer. */
+  setFinalizer(target: Target, isSet: boolean): Promise<void>;
   deleteResource(target: Target): Promise<void>;
 
   /** Publishes the state of a pairing to users allowed to see it. Null removes it. Idempotent. */

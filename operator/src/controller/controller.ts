@@ -1,5 +1,5 @@
 import { type Logger } from '@gwk/core/log';
-import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import { PodExists, type Cluster, type Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { decide, hasFinalizer, needsUpgrade, type Action, type Decision } from './decide.js';
@@ -309,9 +309,9 @@ export class Controller {
     this.#log.debug({ instance: key, action: action.do }, 'reconcile');
     switch (action.do) {
       case 'add-finalizer':
-        return this.#cluster.setFinalizers(target, [...getFinalizers(observed), FINALIZER]);
+        return this.#cluster.setFinalizer(target, true);
       case 'remove-finalizer':
-        return this.#removeFinalizer(target, getFinalizers(observed));
+        return this.#removeFinalizer(target);
       case 'create-pod':
         return this.#createPod(target, action);
       case 'delete-pod':
@@ -372,9 +372,8 @@ export class Controller {
     this.queue.add(target.key);
   }
 
-  async #removeFinalizer(target: Target, finalizers: string[]): Promise<void> {
-    const others = finalizers.filter((name) => name !== FINALIZER);
-    await this.#cluster.setFinalizers(target, others);
+  async #removeFinalizer(target: Target): Promise<void> {
+    await this.#cluster.setFinalizer(target, false);
     this.#histories.delete(target.uid);
     this.#removals.delete(target.uid);
     this.projections.forget(target.uid);
@@ -384,10 +383,6 @@ export class Controller {
 
 function getTarget(key: string, { resource }: Observed): Target | null {
   return resource && { key, uid: resource.metadata.uid };
-}
-
-function getFinalizers({ resource }: Observed): string[] {
-  return resource?.metadata.finalizers ?? [];
 }
 
 /** Ignores field order, which the cluster decides, and treats a missing field as null. */

@@ -68,7 +68,7 @@ describe('change', () => {
   test('changes generation with the spec, resourceVersion with every change', async () => {
     const seen: InstanceResource[] = [await stage.get('shop')];
     seen.push(await stage.change('shop', {}, { a: 'b' }));
-    await stage.setFinalizers('shop', ['x/y']);
+    await stage.setFinalizer('shop', true);
     seen.push(await stage.get('shop'));
     seen.push(await stage.change('shop', { displayName: 'Store' }));
     const versions = seen.map(({ metadata }) => metadata.resourceVersion);
@@ -154,7 +154,7 @@ describe('delete', () => {
 
   test('keeps a resource marked as deleted until its finalizers are gone', async () => {
     await stage.create('shop');
-    await stage.setFinalizers('shop', ['gwk.dev/engine']);
+    await stage.setFinalizer('shop', true);
     await stage.delete('shop');
     const { deletionTimestamp } = (await stage.get('shop')).metadata;
     expect(deletionTimestamp).toBeDefined();
@@ -162,7 +162,7 @@ describe('delete', () => {
     await expect(stage.create('shop')).rejects.toBeInstanceOf(ResourceConflict);
     await stage.delete('shop');
     expect((await stage.get('shop')).metadata.deletionTimestamp).toBe(deletionTimestamp);
-    await stage.setFinalizers('shop', []);
+    await stage.setFinalizer('shop', false);
     expect(await stage.find('shop')).toBeNull();
     await stage.create('shop');
   });

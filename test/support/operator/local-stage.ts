@@ -120,9 +120,9 @@ export class LocalStage {
     return this.state.delete({ namespace: 'default', name });
   }
 
-  async setFinalizers(name: string, finalizers: string[]): Promise<void> {
+  async setFinalizer(name: string, isSet: boolean): Promise<void> {
     const { uid } = (await this.get(name)).metadata;
-    await this.cluster.setFinalizers({ key: `default/${name}`, uid }, finalizers);
+    await this.cluster.setFinalizer({ key: `default/${name}`, uid }, isSet);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createLogger } from '@gwk/core/log';
-import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
+import { FINALIZER, type Condition, type InstanceResource } from '@gwk/core/resources/manifest';
 import {
   PodExists,
   type Cluster,
@@ -62,7 +62,7 @@ export class World {
     resource: (key) => this.#resources.get(key),
     // Like a watch: a write comes back and causes another reconcile.
     setStatus: ({ key }, status) => this.#put(key, { status }, 'status'),
-    setFinalizers: ({ key }, finalizers) => this.#setFinalizers(key, finalizers),
+    setFinalizer: ({ key }, isSet) => this.#setFinalizers(key, isSet ? [FINALIZER] : []),
     deleteResource: async ({ key }) => this.delete(key),
     pods: {
       find: (key) => this.#pods.get(key) ?? { phase: 'absent' },

@@ -1,5 +1,6 @@
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import {
+  FINALIZER,
   type InstanceResource,
   MANIFEST_API_VERSION,
   type InstanceResourceStatus,
@@ -113,25 +114,22 @@ export class KubernetesCluster implements Cluster {
   }
 
   /** Keeps finalizers of others, whatever happens to them meanwhile. */
-  async setFinalizers({ key, uid }: Target, finalizers: string[]): Promise<void> {
-    const present = this.resource(key)?.metadata.finalizers ?? [];
-    const added = finalizers.filter((name) => !present.includes(name));
-    const removed = present.filter((name) => !finalizers.includes(name));
+  async setFinalizer({ key, uid }: Target, isSet: boolean): Promise<void> {
     const target = { ...INSTANCES, ...parseKey(key), fieldManager: FIELD_MANAGERS.resource };
-    if (added.length > 0) {
-      const body = { ...OBJECT, metadata: { name: target.name, uid, finalizers: added } };
+    if (isSet) {
+      const body = { ...OBJECT, metadata: { name: target.name, uid, finalizers: [FINALIZER] } };
       const patch = { ...target, force: true, body };
-      await this.#write(key, this.#objects.patchNamespacedCustomObject(patch, PATCH.apply));
+      return this.#write(key, this.#objects.patchNamespacedCustomObject(patch, PATCH.apply));
     }
-    for (const finalizer of removed) {
-      const at = `/metadata/finalizers/${present.indexOf(finalizer)}`;
-      const body = [
-        { op: 'test', path: '/metadata/uid', value: uid },
-        { op: 'test', path: at, value: finalizer },
-        { op: 'remove', path: at },
-      ];
-      await this.#write(key, this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json));
-    }
+    const index = this.resource(key)?.metadata.finalizers?.indexOf(FINALIZER) ?? -1;
+    if (index === -1) return;
+    const path = `/metadata/finalizers/${index}`;
+    const body = [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      { op: 'test', path, value: FINALIZER },
+      { op: 'remove', path },
+    ];
+    await this.#write(key, this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json));
   }
 
   async deleteResource({ key, uid }: Target): Promise<void> {

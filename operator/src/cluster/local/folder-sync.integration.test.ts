@@ -36,7 +36,7 @@ function write(file: string, content: string): void {
 const SUSPENDED = 'account: main\n  suspended: true';
 const exists = (name: string) => async () => (await stage.find(name)) !== null;
 const metadata = async (name: string) => (await stage.get(name)).metadata;
-const hold = (name: string) => stage.setFinalizers(name, ['gwk.dev/engine']);
+const hold = (name: string) => stage.setFinalizer(name, true);
 const state = (name: string) => path(join('.state', 'resources', `default@${name}.json`));
 
 describe('changes in the folder', () => {
@@ -266,7 +266,7 @@ describe('a restart', () => {
     await stage.delete('shop');
     await restart();
     expect((await metadata('shop')).deletionTimestamp).toBeDefined();
-    await stage.setFinalizers('shop', []);
+    await stage.setFinalizer('shop', false);
     await restart();
     expect(await exists('shop')()).toBe(false);
   });
@@ -279,7 +279,7 @@ describe('a restart', () => {
     write('shop.yaml', text('shop'));
     await stage.readMuchLater();
     expect((await metadata('shop')).deletionTimestamp).toBeDefined();
-    await stage.setFinalizers('shop', []);
+    await stage.setFinalizer('shop', false);
     await until(exists('shop'), { what: 'a new one is there' });
     const created = await metadata('shop');
     expect(created.uid).not.toBe(uid);
@@ -317,7 +317,7 @@ describe('a crash between two writes', () => {
     writeFileSync(state('shop'), JSON.stringify(entry));
     stage = await LocalStage.start(folder.path);
     expect(existsSync(path('shop.yaml'))).toBe(false);
-    await stage.setFinalizers('shop', []);
+    await stage.setFinalizer('shop', false);
     expect(await exists('shop')()).toBe(false);
   });
 

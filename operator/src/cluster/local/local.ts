@@ -68,8 +68,8 @@ export class LocalCluster implements Cluster {
     return Promise.resolve();
   }
 
-  setFinalizers(target: Target, finalizers: string[]): Promise<void> {
-    return this.store.setFinalizers(target, finalizers);
+  setFinalizer(target: Target, isSet: boolean): Promise<void> {
+    return this.store.setFinalizer(target, isSet);
   }
 
   deleteResource(target: Target): Promise<void> {

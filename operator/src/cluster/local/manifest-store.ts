@@ -2,6 +2,7 @@ import { ResourceConflict, type NewResource, type Place } from '@gwk/core/desire
 import type { InstanceDetails, RecordedEvent } from '@gwk/core/desired-state/operator-client';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import {
+  FINALIZER,
   InstanceResource,
   MANIFEST_API_VERSION,
   type InstanceResourceStatus,
@@ -195,7 +196,8 @@ export class ManifestStore {
     this.#onChange(key);
   }
 
-  setFinalizers(target: Target, finalizers: string[]): Promise<void> {
+  setFinalizer(target: Target, isSet: boolean): Promise<void> {
+    const finalizers = isSet ? [FINALIZER] : [];
     return this.runExclusive(async () => {
       if (!this.#find(target)) return;
       await this.#patch(target.key, { metadata: { finalizers } });
