@@ -12,6 +12,7 @@ import { canonicalJson } from '@gwk/core/canonical-json';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import pLimit from 'p-limit';
 import { formatKey, type InstanceEvent, type Target } from '../cluster.js';
 import {
   ensureFolder,
@@ -64,12 +65,13 @@ export class ManifestStore {
   readonly stateFolder: string;
   /** Codes of `gwk pair` by key. In memory only: the next operator finds the request and publishes it again. */
   readonly pairings = new Map<string, PairingView>();
+  /** Runs one writer at a time. */
+  readonly runExclusive = pLimit(1);
   readonly #log: Logger;
   readonly #entries = new Map<string, Entry>();
   readonly #unsaved = new Set<string>();
   /** Starts at the current time, so that no version of an earlier run matches a new one. */
   #version = Date.now() * 1000;
-  #lastWrite: Promise<unknown> = Promise.resolve();
   #saveTimer: NodeJS.Timeout | undefined;
   #onChange: (key: string) => void = () => undefined;
 
@@ -97,13 +99,6 @@ export class ManifestStore {
   async close(): Promise<void> {
     clearTimeout(this.#saveTimer);
     await this.runExclusive(() => this.#saveUnsaved());
-  }
-
-  /** Runs one writer at a time. */
-  runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#lastWrite.then(work);
-    this.#lastWrite = done.catch(() => undefined);
-    return done;
   }
 
   entry(key: string): Entry | undefined {

@@ -1,5 +1,6 @@
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { ResourceInvalid, type NewResource } from '@gwk/core/desired-state/desired-state';
+import { toFieldErrors } from '@gwk/core/field-errors';
 import { InstanceManifest, InstanceSpec, MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
 
@@ -73,10 +74,5 @@ export function invalidError(name: string, faults: string[]): ResourceInvalid {
 }
 
 export function listFaults(error: z.ZodError): string[] {
-  return error.issues.flatMap((issue) => {
-    const path = issue.path.map(String);
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `${[...path, key].join('.')}: unknown field`);
-    return [`${path.join('.') || '<root>'}: ${issue.message}`];
-  });
+  return toFieldErrors(error).map(({ path, message }) => `${path || '<root>'}: ${message}`);
 }
