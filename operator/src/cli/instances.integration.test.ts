@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { FINALIZER } from '@gwk/core/resources/manifest';
 import { resource, NOW, at } from '@gwk/test/support/operator/build';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { connectTo, LocalStage, manifest } from '@gwk/test/support/operator/local-stage';

@@ -1,4 +1,4 @@
-import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
 
 /** Aligns rows into columns as wide as their widest cell. */
 export function table(rows: string[][]): string {
@@ -28,7 +28,10 @@ export function buildRow(resource: InstanceResource, { namespace, wide }: Column
   const { metadata, spec, status } = resource;
   const first = namespace ? [metadata.namespace, metadata.name] : [metadata.name];
   const age = formatAge(metadata.creationTimestamp, now);
-  const { status: is, reason } = findCondition(resource, 'Ready') ?? { status: 'Unknown', reason: 'Pending' };
+  const { status: is, reason } = status?.conditions.find(({ type }) => type === 'Ready') ?? {
+    status: 'Unknown',
+    reason: 'Pending',
+  };
   return [
     ...first,
     is,
@@ -45,10 +48,6 @@ function buildWideCells({ spec, status }: InstanceResource): string[] {
 }
 
 const NONE = '-';
-
-function findCondition({ status }: InstanceResource, type: Condition['type']): Condition | undefined {
-  return status?.conditions.find((condition) => condition.type === type);
-}
 
 const UNITS: [string, number][] = [
   ['d', 86_400],

@@ -1,10 +1,11 @@
 import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
-import type { PairingRequest } from '@gwk/core/resources/pairing-request';
+import type { Place } from '@gwk/core/desired-state/desired-state';
+import { PAIRING_ANNOTATION, type PairingRequest } from '@gwk/core/resources/pairing-request';
 import { toString as encodeQr } from 'qrcode';
+import { changeResource } from '../instances/change.js';
 import { CliError, findTarget, runCommand } from '../instances/target.js';
 import type { Address } from '../../cluster/local/address.js';
-import { createLocalPairCluster } from './local-cluster.js';
-import { pair } from './pair.js';
+import { pair, type PairCluster } from './pair.js';
 
 export interface PairOptions {
   namespace?: string;
@@ -39,6 +40,22 @@ async function openCluster(name: string, options: PairOptions) {
   const client = findCluster(options.kubeconfig, options.context);
   const cluster = createPairCluster(client, options.namespace ?? client.namespace, name);
   return { cluster, close: () => client.close() };
+}
+
+/** An Instance of the gateway on this machine. */
+function createLocalPairCluster(state: OperatorDesiredState, place: Place): PairCluster {
+  return {
+    instance: () => state.get(place),
+    view: async () => (await state.details(place))?.pairing ?? null,
+    async setRequest(request) {
+      await changeResource(state, place, (resource) => {
+        const annotations = { ...resource.metadata.annotations };
+        if (request) annotations[PAIRING_ANNOTATION] = JSON.stringify(request);
+        else delete annotations[PAIRING_ANNOTATION];
+        return { ...resource, metadata: { ...resource.metadata, annotations } };
+      });
+    },
+  };
 }
 
 /** The gateway on this machine. Null: there is none, or the user named a kubeconfig or a context. @throws CliError */

@@ -56,11 +56,7 @@ export class KubernetesCluster implements Cluster {
           path: namespace === null ? `${ROOT}/instances` : `${ROOT}/namespaces/${namespace}/instances`,
           list: (page) =>
             namespace === null
-              ? lists.listCustomObjectForAllNamespaces({
-                  ...INSTANCES,
-                  resourcePlural: INSTANCES.plural,
-                  ...page,
-                })
+              ? lists.listClusterCustomObject({ ...INSTANCES, ...page })
               : lists.listNamespacedCustomObject({ ...INSTANCES, namespace, ...page }),
           transform: (raw) => this.#read(raw),
           onChange: (key) => this.#notifyChanged(key),
