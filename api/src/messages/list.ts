@@ -20,14 +20,12 @@ import { LISTED_FIELDS, type ListedMessage } from './view.js';
 
 type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
 
-/** The ids that the filters select; null: no filter. */
-interface ListScope {
+/** The unsent messages that the filters select; null: no filter. */
+interface UnsentScope {
   accountId: string;
-  /** Instances of the account. */
   instances: string[] | null;
-  /** Conversations of these instances. */
   conversations: string[] | null;
-  status: NonNullable<MessageFilters['status']> | null;
+  status: 'queued' | 'sending';
 }
 
 /** Lists use SQL: Prisma's models take longer to build the objects of a page than Postgres to find it. */
@@ -43,11 +41,18 @@ export async function listMessages(
   filters: MessageFilters,
   range: PageRange,
 ): Promise<ListedMessage[]> {
-  const scope = await resolveFilters(db, caller, filters);
-  const page = { ...range, from: lowestIdSince(filters.since) };
-  const { status, conversations, instances, accountId } = scope;
+  const { accountId } = caller;
+  const { status = null } = filters;
+  // Validated before any lookup.
+  const recipient = filters.to === undefined ? undefined : parseRecipient(filters.to);
+  if (recipient === null) throw new Problem('invalid-phone');
+  const instances = await filterInstances(db, caller, filters.instance_id);
+  const conversations = recipient ? await findConversations(db, accountId, instances, recipient) : null;
   if (conversations?.length === 0) return [];
-  if (status === 'queued' || status === 'sending') return listUnfinished(db, scope, status, page);
+  const page = { ...range, from: lowestIdSince(filters.since) };
+  if (status === 'queued' || status === 'sending') {
+    return listUnfinished(db, { accountId, instances, conversations, status }, page);
+  }
   const query = (name: string, given: Prisma.Sql) => queryRange<ListedMessage>(db, COLUMNS, name, given);
   if (conversations)
     return pageNewestOfFew(
@@ -66,38 +71,22 @@ export async function listMessages(
   );
 }
 
-async function resolveFilters(db: Database, caller: Caller, filters: MessageFilters): Promise<ListScope> {
-  const { accountId } = caller;
-  // Validated before any lookup.
-  const recipient = filters.to === undefined ? undefined : parseRecipient(filters.to);
-  if (recipient === null) throw new Problem('invalid-phone');
-  const instances = await filterInstances(db, caller, filters.instance_id);
-  const conversations = recipient ? await findConversations(db, accountId, instances, recipient) : null;
-  return { accountId, instances, conversations, status: filters.status ?? null };
-}
-
 /**
  * Reads unsent messages from the queue, which contains all of them and is small. No index of `messages` has the status,
  * see docs/decisions/0022-keep-status-updates-off-the-indexes.md.
  */
-const listUnfinished = (
-  db: Database,
-  scope: ListScope,
-  status: 'queued' | 'sending',
-  page: NewestPage,
-): Promise<ListedMessage[]> =>
+const listUnfinished = (db: Database, scope: UnsentScope, page: NewestPage): Promise<ListedMessage[]> =>
   pageNewestQueued(
     page,
-    (before, amount) => listQueuedIds(db, scope, status, { from: page.from, before, limit: amount }),
+    (before, amount) => listQueuedIds(db, scope, { from: page.from, before, limit: amount }),
     (ids) => db.$queryRaw<ListedMessage[]>`
-      SELECT ${COLUMNS} FROM messages m WHERE m.id = ANY (${ids}::uuid[]) AND m.status = ${status} ORDER BY m.id DESC`,
+      SELECT ${COLUMNS} FROM messages m WHERE m.id = ANY (${ids}::uuid[]) AND m.status = ${scope.status} ORDER BY m.id DESC`,
   );
 
 /** Returns ids, newest first. A message that may have been sent stays `sending` while it waits for its next claim. */
 const listQueuedIds = (
   db: Database,
-  { accountId, instances, conversations }: ListScope,
-  status: 'queued' | 'sending',
+  { accountId, instances, conversations, status }: UnsentScope,
   { from, before, limit }: NewestPage,
 ): Promise<{ id: string }[]> =>
   db.$queryRaw`

@@ -2,7 +2,9 @@ import type { QuotedMessage } from '@gwk/core/protocol/engine';
 import { extractText, type OutboundContent } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
+import { toFields } from '../database/model-columns.js';
 import { buildChat, openEventData } from '../events/emit.js';
+import type { Message } from '../generated/prisma/client.js';
 import { firstEventId } from '../inbound/arrival.js';
 import { openContent } from './content.js';
 
@@ -11,20 +13,15 @@ interface QuoteDependencies {
   sealer: Sealer;
 }
 
-interface QuotedRow {
-  id: string;
-  account_id: string;
-  instance_id: string;
-  direction: string;
-  wa_message_id: string;
-  participant: string | null;
-  type: string;
+type QuotedFields = 'id' | 'accountId' | 'instanceId' | 'direction' | 'waMessageId' | 'participant' | 'type';
+
+interface QuotedRow extends Pick<Message, QuotedFields> {
   deleted: boolean;
-  group_id: string | null;
-  contact_name: string | null;
-  content_sealed: Uint8Array | null;
+  groupId: string | null;
+  contactName: string | null;
+  contentSealed: Uint8Array | null;
   /** Data of the event of an inbound message. */
-  event_sealed: Uint8Array | null;
+  eventSealed: Uint8Array | null;
 }
 
 /**
@@ -37,16 +34,18 @@ export async function readQuotes(
   ids: readonly string[],
 ): Promise<Map<string, QuotedMessage>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.$queryRaw<QuotedRow[]>`SELECT * FROM gwk_quoted_messages(
-    ${[...ids]}::uuid[], ${ids.map((id) => firstEventId(id))}::uuid[])`;
+  const rows = toFields<QuotedRow>(
+    await database.$queryRaw`SELECT * FROM gwk_quoted_messages(
+      ${[...ids]}::uuid[], ${ids.map((id) => firstEventId(id))}::uuid[])`,
+  );
   return new Map(rows.map((row) => [row.id, buildQuote(sealer, row)]));
 }
 
 function buildQuote(sealer: Sealer, row: QuotedRow): QuotedMessage {
   const fromMe = row.direction === 'outbound';
   return {
-    wa_message_id: row.wa_message_id,
-    chat: buildChat({ groupId: row.group_id, contactName: row.contact_name }).id,
+    wa_message_id: row.waMessageId!,
+    chat: buildChat(row).id,
     from_me: fromMe,
     participant: fromMe ? null : row.participant,
     type: row.type,
@@ -57,13 +56,13 @@ function buildQuote(sealer: Sealer, row: QuotedRow): QuotedMessage {
 /** Returns null for unreadable text, because a quote must not block the message that contains it. */
 function readText(sealer: Sealer, row: QuotedRow): string | null {
   try {
-    if (row.content_sealed) {
+    if (row.contentSealed) {
       return extractText(
-        JSON.parse(openContent(sealer, row.instance_id, row.content_sealed)) as OutboundContent,
+        JSON.parse(openContent(sealer, row.instanceId, row.contentSealed)) as OutboundContent,
       );
     }
-    if (!row.event_sealed) return null;
-    const { text } = openEventData(sealer, row.account_id, row.event_sealed);
+    if (!row.eventSealed) return null;
+    const { text } = openEventData(sealer, row.accountId, row.eventSealed);
     return typeof text === 'string' ? text : null;
   } catch {
     return null;
