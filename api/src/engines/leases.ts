@@ -4,7 +4,7 @@ import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState } from '@gwk/core/states';
-import { openCommandKey } from '../instances/command-key.js';
+import { openCommandKey } from '../instances/live/commands.js';
 import { writeStates } from '../instances/state/write.js';
 import { isRolledBack } from '../database/grouping.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';

@@ -138,7 +138,7 @@ export const instanceOperations = [
       if (removed.wasLinked) await leavePhone(services, row);
       // The row decides: every projection of a leftover resource is refused as deleted.
       await services.resources
-        .delete({ namespace: removed.resourceNamespace, name: removed.resourceName })
+        .delete(removed.place)
         .catch((error: unknown) =>
           services.log.warn(
             { err: error, request_id: requestId, instance_id: id },

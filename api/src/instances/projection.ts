@@ -6,7 +6,7 @@ import { audit, CLUSTER } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { ApiConfig } from '../http/services.js';
-import { newCommandKey } from './command-key.js';
+import { newCommandKey } from './live/commands.js';
 import {
   getDisplayName,
   validateResource,

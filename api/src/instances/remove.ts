@@ -5,59 +5,43 @@ import { audit, byKey, CLUSTER, type AuditedChange } from '../accounts/audit-log
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { failMessages } from '../messages/apply-status.js';
-
-/**
- * Marks an instance deleted: it is 404, its name is free and its session keys are deleted. Queued messages fail with `canceled`
- * and their events; unconfirmed sends end by their timeout. The deletion can be repeated after a crash. The row stays with its
- * references, because an endpoint or key that is restricted to the instance must not become unrestricted.
- */
-interface RemovedInstance {
-  id: string;
-  accountId: string;
-  resourceNamespace: string;
-  resourceName: string;
-  /** End of the lease of a running engine. */
-  leaseExpiresAt: Date | null;
-  /** Whether this call marked the instance deleted and a device was linked. */
-  wasLinked: boolean;
-}
+import { isHeld } from './live/ask-engine.js';
 
 const CANCEL_AT_ONCE = 500;
 /** States with a linked device; a ban may be temporary. */
 const LINKED = ['connecting', 'connected', 'disconnected', 'banned'] as const satisfies InstanceState[];
 
 /**
- * Returns null if the row does not exist.
+ * Marks an instance deleted: it is 404, its name is free and its session keys are deleted. Queued messages fail with `canceled`
+ * and their events; unconfirmed sends end by their timeout. The deletion can be repeated after a crash. The row stays with its
+ * references, because an endpoint or key that is restricted to the instance must not become unrestricted.
  * @param given `by`: caller of the request, if there is one; `budgetMs`: time for canceling a long queue; a call of the operator
  * cancels the rest
+ * @returns null if the row does not exist; `wasLinked`: this call marked the instance deleted and a device was linked;
+ * `leaseExpiresAt`: end of the lease of a running engine
  */
 export async function deleteInstanceRow(
   db: Database,
   sealer: Sealer,
-  which: { id: string } | { uid: string },
-  given: { by?: Caller; budgetMs?: number } = {},
-): Promise<RemovedInstance | null> {
-  const where = 'id' in which ? { id: which.id } : { resourceUid: which.uid };
-  const row = await db.instance.findFirst({
-    where,
-    select: { id: true, accountId: true, resourceNamespace: true, resourceName: true },
-  });
+  where: { id: string } | { resourceUid: string },
+  { by, budgetMs = Infinity }: { by?: Caller; budgetMs?: number } = {},
+) {
+  const row = await db.instance.findFirst({ where });
   if (!row) return null;
-  const wasLinked = await markDeleted(db, row.id, deletionOf(row, given.by));
-  await cancelWaiting(db, sealer, row.id, performance.now() + (given.budgetMs ?? Infinity));
-  const lease = await db.instanceLease.findUnique({ where: { instanceId: row.id } });
-  return { ...row, wasLinked, leaseExpiresAt: lease?.holder ? futureOnly(lease.expiresAt) : null };
-}
-
-const futureOnly = (time: Date | null): Date | null => (time && time > new Date() ? time : null);
-
-type Row = Pick<RemovedInstance, 'id' | 'accountId' | 'resourceNamespace' | 'resourceName'>;
-
-function deletionOf(row: Row, by: Caller | undefined): AuditedChange {
-  const { id, accountId, resourceNamespace: namespace, resourceName: resource } = row;
+  const { id, accountId, resourceNamespace: namespace, resourceName: name } = row;
   const action = 'instance.delete';
-  if (by) return byKey(by, action, id);
-  return { actor: CLUSTER, accountId, action, subject: id, detail: { namespace, resource } };
+  const deletion = by
+    ? byKey(by, action, id)
+    : { actor: CLUSTER, accountId, action, subject: id, detail: { namespace, resource: name } };
+  const wasLinked = await markDeleted(db, id, deletion);
+  await cancelWaiting(db, sealer, id, performance.now() + budgetMs);
+  const lease = await db.instanceLease.findUnique({ where: { instanceId: id } });
+  return {
+    id,
+    place: { namespace, name },
+    wasLinked,
+    leaseExpiresAt: isHeld(lease) ? lease.expiresAt : null,
+  };
 }
 
 /** Marks the row; a running engine unlinks the device and reports it (`unlink_id`). */

@@ -61,7 +61,7 @@ async function remove(
   services: InternalServices,
   uid: string,
 ): Promise<OperatorResponse<'remove'>> {
-  const removed = await deleteInstanceRow(database, sealer, { uid });
+  const removed = await deleteInstanceRow(database, sealer, { resourceUid: uid });
   if (!removed) return { lease_expires_at: null };
   services.forgetTokens(removed.id);
   // Deleted by kubectl: its engine has been stopped already.

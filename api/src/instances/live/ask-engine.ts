@@ -1,7 +1,7 @@
 import type { CommandName } from '@gwk/core/protocol/commands';
 import { Problem } from '@gwk/core/problems';
 import { LiveStatus } from '@gwk/core/resources/instance';
-import type { Instance } from '../../generated/prisma/client.js';
+import type { Instance, InstanceLease } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 
 /** Deadline of each command in milliseconds. */
@@ -24,7 +24,9 @@ export async function hasEngine({ db }: Services, instanceId: string): Promise<b
   return isHeld(await db.instanceLease.findUnique({ where: { instanceId } }));
 }
 
-export function isHeld(lease: { holder: string | null; expiresAt: Date | null } | null): boolean {
+type Lease = Pick<InstanceLease, 'holder' | 'expiresAt'>;
+
+export function isHeld(lease: Lease | null): lease is Lease & { expiresAt: Date } {
   if (!lease?.holder || !lease.expiresAt) return false;
   return lease.expiresAt >= new Date();
 }

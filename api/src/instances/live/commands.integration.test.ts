@@ -6,9 +6,8 @@ import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { ManualClock } from '@gwk/test/support/clock';
 import { until } from '@gwk/test/support/wait';
-import { newCommandKey, openCommandKey } from '../command-key.js';
 import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
-import { LiveCommands, type CommandTarget } from './commands.js';
+import { LiveCommands, newCommandKey, openCommandKey, type CommandTarget } from './commands.js';
 
 const log = createLogger('test', 'silent');
 const sealer = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')));

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import {
@@ -9,13 +9,24 @@ import {
 } from '@gwk/core/protocol/commands';
 import { COMMANDS_MAXLEN, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/encryption';
-import { openCommandKey } from '../command-key.js';
 import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
 
 declare module '../../http/services.js' {
   interface Services {
     live: LiveCommands;
   }
+}
+
+/** Column of the key of the commands to an instance's engine (core/src/protocol/commands.ts). */
+const KEY_COLUMN = 'instances.command_key_sealed';
+const KEY_BYTES = 32;
+
+export function newCommandKey(sealer: Sealer, instanceId: string): Buffer {
+  return sealer.seal(instanceId, KEY_COLUMN, randomBytes(KEY_BYTES));
+}
+
+export function openCommandKey(sealer: Sealer, instanceId: string, sealed: Uint8Array): Buffer {
+  return sealer.open(instanceId, KEY_COLUMN, sealed);
 }
 
 export interface CommandTarget {

@@ -1,17 +1,18 @@
+import { newUuid } from '@gwk/core/ids';
 import { InstanceOut } from '@gwk/core/resources/instance';
 import { ContactCheckOut, PresenceUpdate, ReadMarks } from '@gwk/core/resources/live';
 import type { InstanceState } from '@gwk/core/states';
 import { audit, byKey } from '../../accounts/audit-log.js';
-import type { Instance } from '../../generated/prisma/client.js';
+import type { Instance, Prisma } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 import { operation } from '../../http/operation.js';
 import { findInstance } from '../find.js';
 import { instanceOut } from '../view.js';
-import { isPaired } from '../pairing/sessions.js';
+import { closeSession, isPaired } from '../pairing/sessions.js';
+import { writeStates } from '../state/write.js';
 import { askEngine, DEADLINES, hasEngine, ANSWER_MARGIN_MS } from './ask-engine.js';
 import { parseChat, markRead, showPresence } from './chats.js';
 import { checkContact, checkPhone } from './contacts.js';
-import { logOut } from './logout.js';
 
 const INSTANCE = '/v1/instances/{instance_id}';
 
@@ -115,4 +116,29 @@ async function isAtRest(services: Services, row: Instance): Promise<boolean> {
   const waits = row.state === 'banned' && row.bannedUntil === null;
   if (isPaired(row.state as InstanceState) && !waits) return false;
   return !(await hasEngine(services, row.id));
+}
+
+/**
+ * Logs an instance out; its state becomes `pending_pair`. The engine unlinks the device and stores the state before it answers.
+ * Without an engine or an answer, the row records the logout: the next connection unlinks the device, and until then reports
+ * of an engine about the old link are ignored.
+ */
+async function logOut(services: Services, row: Instance): Promise<void> {
+  await services.db.$transaction((tx) => closeSession(tx, row.id, null));
+  if (await logOutByEngine(services, row)) return;
+  await services.db.$transaction((tx) => logOutByRow(tx, services, row.id));
+}
+
+async function logOutByEngine(services: Services, row: Instance): Promise<boolean> {
+  if (!services.live.up || !(await hasEngine(services, row.id))) return false;
+  const reply = await services.live.ask(row, 'logout', {}, DEADLINES.logout);
+  return reply?.ok === true;
+}
+
+async function logOutByRow(tx: Prisma.TransactionClient, { sealer }: Services, id: string): Promise<void> {
+  const [row] = await tx.$queryRaw<{ state: InstanceState }[]>`
+    SELECT state FROM instances WHERE id = ${id}::uuid AND deleted_at IS NULL FOR NO KEY UPDATE`;
+  if (!row || row.state === 'pending_pair') return;
+  await writeStates(tx, sealer, id, [{ state: 'pending_pair', at: new Date(), reason: 'logout' }]);
+  if (isPaired(row.state)) await tx.instance.update({ where: { id }, data: { unlinkId: newUuid() } });
 }
