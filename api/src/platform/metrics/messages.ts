@@ -13,29 +13,24 @@ export interface Milestones {
 }
 
 export class MessageMetrics {
-  readonly #accepted = new Counter({ ...MESSAGE_METRICS.accepted, registers: [] });
-  readonly #statuses = new Counter({ ...MESSAGE_METRICS.statuses, registers: [] });
-  readonly #sentSeconds = new Histogram({ ...MESSAGE_METRICS.sentSeconds, registers: [] });
-  readonly #deliveredSeconds = new Histogram({ ...MESSAGE_METRICS.deliveredSeconds, registers: [] });
-  readonly #received = new Counter({ ...MESSAGE_METRICS.received, registers: [] });
+  readonly #metrics = {
+    accepted: new Counter({ ...MESSAGE_METRICS.accepted, registers: [] }),
+    statuses: new Counter({ ...MESSAGE_METRICS.statuses, registers: [] }),
+    sentSeconds: new Histogram({ ...MESSAGE_METRICS.sentSeconds, registers: [] }),
+    deliveredSeconds: new Histogram({ ...MESSAGE_METRICS.deliveredSeconds, registers: [] }),
+    received: new Counter({ ...MESSAGE_METRICS.received, registers: [] }),
+  };
 
   register(registry: Registry): void {
-    const all: Metric[] = [
-      this.#accepted,
-      this.#statuses,
-      this.#sentSeconds,
-      this.#deliveredSeconds,
-      this.#received,
-    ];
-    for (const metric of all) registry.registerMetric(metric);
+    for (const metric of Object.values<Metric>(this.#metrics)) registry.registerMetric(metric);
   }
 
   accepted(type: string): void {
-    this.#accepted.inc({ type });
+    this.#metrics.accepted.inc({ type });
   }
 
   received(type: string): void {
-    this.#received.inc({ type });
+    this.#metrics.received.inc({ type });
   }
 
   /** One receipt may advance several statuses. */
@@ -44,15 +39,16 @@ export class MessageMetrics {
     const reached = (at: 'sentAt' | 'deliveredAt' | 'readAt' | 'failedAt'): boolean =>
       before[at] === null && after[at] !== null;
     if (reached('sentAt')) {
-      this.#statuses.inc({ status: 'sent', code: '' });
-      this.#sentSeconds.observe(secondsBetween(after.scheduledFor ?? after.createdAt, sentAt!));
+      this.#metrics.statuses.inc({ status: 'sent', code: '' });
+      this.#metrics.sentSeconds.observe(secondsBetween(after.scheduledFor ?? after.createdAt, sentAt!));
     }
     if (reached('deliveredAt')) {
-      this.#statuses.inc({ status: 'delivered', code: '' });
-      if (sentAt) this.#deliveredSeconds.observe(secondsBetween(sentAt, deliveredAt!));
+      this.#metrics.statuses.inc({ status: 'delivered', code: '' });
+      if (sentAt) this.#metrics.deliveredSeconds.observe(secondsBetween(sentAt, deliveredAt!));
     }
-    if (reached('readAt')) this.#statuses.inc({ status: 'read', code: '' });
-    if (reached('failedAt')) this.#statuses.inc({ status: 'failed', code: after.errorCode ?? 'internal' });
+    if (reached('readAt')) this.#metrics.statuses.inc({ status: 'read', code: '' });
+    if (reached('failedAt'))
+      this.#metrics.statuses.inc({ status: 'failed', code: after.errorCode ?? 'internal' });
   }
 }
 
