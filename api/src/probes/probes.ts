@@ -7,7 +7,7 @@ import type { Database } from '../database/database.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Redis } from '../platform/redis.js';
-import { resolvesWithin } from '@gwk/core/async/timeout';
+import { resolvesWithin, resultWithin } from '@gwk/core/async/timeout';
 
 export interface HealthOptions {
   db: Database;
@@ -53,9 +53,18 @@ function createSources({ registry, closing, ...options }: HealthOptions): ProbeS
  * of service for uploads alone. The alert GwkMediaStoreUnavailable covers the media store.
  */
 function readinessOf({ db, redis, media, draining }: Omit<HealthOptions, 'registry' | 'closing'>) {
-  const postgres = sharedCheck(() => db.$queryRaw`SELECT 1`);
+  let last: Promise<boolean> | undefined;
+  let lastAt = -Infinity;
+  const postgres = (): Promise<boolean> => {
+    if (last && performance.now() - lastAt < FRESH_MS) return last;
+    lastAt = performance.now();
+    return (last = resolvesWithin(db.$queryRaw`SELECT 1`, CHECK_MS));
+  };
   return async (): Promise<Readiness> => {
-    const [answers, writable] = await Promise.all([postgres(), resolvesWithin(writableOf(media), CHECK_MS)]);
+    const [answers, writable] = await Promise.all([
+      postgres(),
+      resultWithin(media.writable(), CHECK_MS, false),
+    ]);
     const checks = {
       postgres: answers ? 'ok' : 'unreachable',
       media: writable ? 'ok' : 'not-writable',
@@ -63,22 +72,5 @@ function readinessOf({ db, redis, media, draining }: Omit<HealthOptions, 'regist
       process: draining() ? 'stopping' : 'ok',
     };
     return { ready: checks.postgres === 'ok' && checks.process === 'ok', checks };
-  };
-}
-
-async function writableOf(media: HealthOptions['media']): Promise<void> {
-  if (!(await media.writable())) throw new Error('not writable');
-}
-
-function sharedCheck(look: () => Promise<unknown>): () => Promise<boolean> {
-  let last: Promise<boolean> | undefined;
-  let at = -Infinity;
-  return () => {
-    const now = performance.now();
-    if (!last || now - at >= FRESH_MS) {
-      at = now;
-      last = resolvesWithin(look(), CHECK_MS);
-    }
-    return last;
   };
 }
