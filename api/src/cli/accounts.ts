@@ -2,8 +2,8 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { text } from '@gwk/core/resources/common';
 import type { Command } from 'commander';
 import type { Account, Prisma } from '../generated/prisma/client.js';
-import { MAX_ENTRIES, readAuditLog } from './audit.js';
-import { findAccount, audit, CommandError, parseInteger, print, printChange, withDatabase } from './run.js';
+import { readAuditLog } from './audit.js';
+import { findAccount, audit, CommandError, parseInteger, printChange, printResult } from './run.js';
 
 /** `gwk account ...` */
 interface Limits {
@@ -61,9 +61,9 @@ export function registerAccounts(program: Command): void {
     .command('list')
     .description('list all accounts')
     .action(() =>
-      withDatabase('account list', async (db) => {
-        print((await db.account.findMany({ orderBy: { name: 'asc' } })).map(shown));
-      }),
+      printResult('account list', async (db) =>
+        (await db.account.findMany({ orderBy: { name: 'asc' } })).map(shown),
+      ),
     );
   registerLog(account);
 }
@@ -76,10 +76,9 @@ function registerLog(account: Command): void {
     )
     .option('--limit <number>', 'maximum number of entries', '50')
     .action((name: string, { limit }: { limit: string }) =>
-      withDatabase('account log', async (db) => {
-        const { id } = await findAccount(db, name);
-        print(await readAuditLog(db, { accountId: id }, parseInteger(1, MAX_ENTRIES)(limit)));
-      }),
+      printResult('account log', async (db) =>
+        readAuditLog(db, { accountId: (await findAccount(db, name)).id }, limit),
+      ),
     );
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Database } from '../database/database.js';
-import { audit, LONG, print, withDatabase } from './run.js';
+import { audit, LONG, printResult } from './run.js';
 
 const RATCHETS = ['session', 'sender-key', 'sender-key-memory'];
 
@@ -19,7 +19,7 @@ export function registerAfterRestore(program: Command): void {
       'after',
       '\nDATABASE_URL names the database. Prints JSON. See docs/operate.md for the whole procedure.\n',
     )
-    .action(() => withDatabase('after-restore', async (db) => print(await afterRestore(db)), LONG));
+    .action(() => printResult('after-restore', afterRestore, LONG));
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { publicNames } from '../accounts/audit-log.js';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
-import { findAccount, CommandError, parseInteger, print, withDatabase } from './run.js';
+import { findAccount, CommandError, parseInteger, printResult } from './run.js';
 
 /** `gwk audit` */
 interface Filter {
@@ -15,7 +15,7 @@ interface Filter {
   limit: string;
 }
 
-export const MAX_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 export function registerAudit(program: Command): void {
   program
@@ -35,17 +35,10 @@ export function registerAudit(program: Command): void {
       '\nDATABASE_URL names the database. Prints JSON. The worker writes the same entries to its log ("msg":"audit").\n',
     )
     .action((filter: Filter) =>
-      withDatabase('audit', async (db) => {
-        const limit = parseInteger(1, MAX_ENTRIES)(filter.limit);
-        const { account } = filter;
-        const accountId = account === undefined ? undefined : (await findAccount(db, account)).id;
-        print(
-          await readAuditLog(
-            db,
-            { ...(accountId !== undefined && { accountId }), ...whereOf(filter) },
-            limit,
-          ),
-        );
+      printResult('audit', async (db) => {
+        const { account, limit } = filter;
+        const ofAccount = account !== undefined && { accountId: (await findAccount(db, account)).id };
+        return readAuditLog(db, { ...ofAccount, ...whereOf(filter) }, limit);
       }),
     );
 }
@@ -59,9 +52,13 @@ function whereOf({ subject, by, action, since }: Filter): Prisma.AuditEntryWhere
   };
 }
 
-/** Reads the audit log with public ids, newest first. */
-export async function readAuditLog(db: Database, where: Prisma.AuditEntryWhereInput, limit: number) {
-  const rows = await db.auditEntry.findMany({ where, orderBy: { id: 'desc' }, take: limit });
+/**
+ * Reads the audit log with public ids, newest first.
+ * @param limit the option of the command
+ */
+export async function readAuditLog(db: Database, where: Prisma.AuditEntryWhereInput, limit: string) {
+  const take = parseInteger(1, MAX_ENTRIES)(limit);
+  const rows = await db.auditEntry.findMany({ where, orderBy: { id: 'desc' }, take });
   return rows.map((row) => ({
     at: row.createdAt.toISOString(),
     ...publicNames(row),

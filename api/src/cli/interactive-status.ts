@@ -1,7 +1,7 @@
 import { DEVICE_STATUSES, DEVICES, MAX_DEVICE_NOTE } from '@gwk/core/resources/interactive-status';
 import { RENDERINGS } from '@gwk/core/states';
 import type { Command } from 'commander';
-import { audit, CommandError, print, printChange, withDatabase } from './run.js';
+import { audit, CommandError, printChange, printResult } from './run.js';
 
 /** `gwk interactive-status ...`: manual checks of how apps render interactive formats. */
 interface Given {
@@ -33,9 +33,9 @@ export function registerInteractiveStatus(program: Command): void {
     .command('list')
     .description('list the recorded results')
     .action(() =>
-      withDatabase('status list', async (db) => {
+      printResult('interactive-status list', async (db) => {
         const rows = await db.deviceCheck.findMany({ orderBy: [{ format: 'asc' }, { device: 'asc' }] });
-        print(rows.map(({ checkedAt, ...row }) => ({ ...row, checked_at: checkedAt.toISOString() })));
+        return rows.map(({ checkedAt, ...row }) => ({ ...row, checked_at: checkedAt.toISOString() }));
       }),
     );
 }

@@ -2,7 +2,7 @@ import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import type { Command } from 'commander';
 import type { ApiKey, Prisma } from '../generated/prisma/client.js';
-import { findAccount, audit, CommandError, print, printChange, withDatabase } from './run.js';
+import { findAccount, audit, CommandError, printChange, printResult } from './run.js';
 
 /** `gwk key ...` */
 interface Creation {
@@ -43,13 +43,13 @@ export function registerKeys(program: Command): void {
     .description('list keys, without their values')
     .option('--account <name>', 'only keys of this account')
     .action(({ account }: { account?: string }) =>
-      withDatabase('key list', async (db) => {
+      printResult('key list', async (db) => {
         const rows = await db.apiKey.findMany({
           where: account === undefined ? {} : { accountId: (await findAccount(db, account)).id },
           include: { account: { select: { name: true } }, instances: { select: { instanceId: true } } },
           orderBy: { id: 'asc' },
         });
-        print(rows.map(shown));
+        return rows.map(shown);
       }),
     );
 
@@ -122,13 +122,12 @@ async function revokeKey(tx: Prisma.TransactionClient, publicId: string) {
   const id = fromPublicId('apiKey', publicId);
   const row = id === null ? null : await tx.apiKey.findUnique({ where: { id } });
   if (!row) throw new CommandError(`key "${publicId}" not found (gwk key list)`);
-  const revoked = row.revokedAt ? row : await revoke(tx, row);
-  return { id: publicId, revoked_at: revoked.revokedAt!.toISOString() };
-}
-
-async function revoke(tx: Prisma.TransactionClient, row: ApiKey): Promise<ApiKey> {
-  await audit(tx, { accountId: row.accountId, action: 'key.revoke', subject: row.id });
-  return tx.apiKey.update({ where: { id: row.id }, data: { revokedAt: new Date() } });
+  const revokedAt = row.revokedAt ?? new Date();
+  if (row.revokedAt === null) {
+    await audit(tx, { accountId: row.accountId, action: 'key.revoke', subject: row.id });
+    await tx.apiKey.update({ where: { id: row.id }, data: { revokedAt } });
+  }
+  return { id: publicId, revoked_at: revokedAt.toISOString() };
 }
 
 function shown(row: ApiKey & { account: { name: string }; instances: { instanceId: string }[] }) {

@@ -2,7 +2,7 @@ import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Command } from 'commander';
 import type { Prisma } from '../generated/prisma/client.js';
-import { findAccount, audit, CommandError, print, printChange, withDatabase } from './run.js';
+import { findAccount, audit, CommandError, printChange, printResult } from './run.js';
 
 /** `gwk policy ...` */
 interface Target {
@@ -30,9 +30,9 @@ export function registerPolicies(program: Command): void {
   withTarget(policy.command('get'))
     .description('show the overrides')
     .action((options: Target) =>
-      withDatabase('policy get', async (db) => {
-        const target = await find(db, options);
-        print({ ...target.shown, policy: target.policy });
+      printResult('policy get', async (db) => {
+        const { shown, policy } = await find(db, options);
+        return { ...shown, policy };
       }),
     );
 }

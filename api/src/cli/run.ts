@@ -38,33 +38,24 @@ export async function runCommand(
 /** No statement timeout, for commands whose time grows with the database; the user can interrupt them. */
 export const LONG = { statementTimeoutMs: 0 };
 
-/** Runs a command with the database and the encryption keys. */
-export function withSealer(
-  name: string,
-  work: (db: Database, sealer: Sealer) => Promise<void>,
-): Promise<void> {
-  return withDatabase(
-    name,
-    async (db) => {
-      const { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE } = process.env;
-      const config = loadConfig({ encryptionKeys }, { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE });
-      await work(db, new Sealer(parseEncryptionKeys(config.encryptionKeys)));
-    },
-    LONG,
-  );
+/** @throws ConfigError, SealError */
+export function readSealer(): Sealer {
+  const { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE } = process.env;
+  const config = loadConfig({ encryptionKeys }, { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE });
+  return new Sealer(parseEncryptionKeys(config.encryptionKeys));
 }
 
-/** Runs a command with the database. */
-export function withDatabase(
+/** Runs a command with the database and prints its result. */
+export function printResult(
   name: string,
-  work: (db: Database) => Promise<void>,
+  work: (db: Database) => Promise<unknown>,
   options: Pick<DatabaseOptions, 'statementTimeoutMs'> = {},
 ): Promise<void> {
   return runCommand(name, async ({ databaseUrl: url, databaseCa: ca }) => {
     const { openDatabase } = await import('../database/database.js');
     const db = openDatabase({ url, ca, poolSize: 2, program: 'gwk-cli', ...options });
     try {
-      await work(db);
+      print(await work(db));
     } finally {
       await db.$disconnect();
     }
@@ -76,7 +67,7 @@ export function printChange(
   name: string,
   change: (tx: Prisma.TransactionClient) => Promise<unknown>,
 ): Promise<void> {
-  return withDatabase(name, async (db) => print(await db.$transaction(change)));
+  return printResult(name, (db) => db.$transaction(change));
 }
 
 /** Reads only the settings of commands: a shell may contain settings of other programs, which would be refused. */
