@@ -29,11 +29,8 @@ export async function filterInstances(
 ): Promise<string[] | null> {
   if (given === undefined) return listRestriction(caller);
   const id = fromPublicId('instance', given);
-  if (id === null) throw new Problem('not-found');
-  const row = await db.instance.findFirst({
-    where: { id, accountId: caller.accountId },
-    select: { id: true },
-  });
-  if (!row || !maySee(caller, row.id)) throw new Problem('not-found');
-  return [row.id];
+  const { accountId } = caller;
+  if (id !== null && maySee(caller, id) && (await db.instance.count({ where: { id, accountId } })) > 0)
+    return [id];
+  throw new Problem('not-found');
 }

@@ -106,7 +106,7 @@ async function openFor(deps: InternalDeps, id: string, asked: Asked): Promise<vo
   const row = await db.instance.findFirst({ where: { id, deletedAt: null } });
   if (!row) throw new RefusalError('gone');
   try {
-    const { session } = await openSession({ db, sealer }, id, asked);
+    const session = await openSession({ db, sealer }, id, asked);
     await audit(db, { actor: 'cluster', accountId: row.accountId, action: 'instance.pair', subject: id });
     // An engine that starts later, or misses the command, finds the session with its lease.
     void live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);

@@ -26,20 +26,15 @@ export function parsePairing(body: PairingCreate | undefined): Asked {
   return { method, phone: method === 'code' ? phone : null };
 }
 
-export interface Opened {
-  session: string;
-  asked: Asked;
-}
-
 /**
- * Returns the open session of this method (and phone number), or replaces the session by a new one.
+ * Returns the id of the open session of this method (and phone number), or replaces the session by a new one.
  * @throws Problem `already-paired`, `not-found`
  */
 export function openSession(
   { db, sealer }: Pick<Services, 'db' | 'sealer'>,
   instanceId: string,
   asked: Asked,
-): Promise<Opened> {
+): Promise<string> {
   return db.$transaction(async (tx) => {
     await lockUnpaired(tx, instanceId);
     const present = await tx.pairingSession.findUnique({ where: { instanceId } });
@@ -48,7 +43,7 @@ export function openSession(
       present.method === asked.method &&
       openPhone(sealer, instanceId, present.phoneSealed) === asked.phone;
     const session = same ? present : await putSession(tx, sealer, instanceId, asked);
-    return { session: session.id, asked };
+    return session.id;
   });
 }
 
@@ -67,42 +62,38 @@ const LATER_S = 5;
  * Waits for the first code. Sends a command to a running engine; an engine that starts later finds the session with its lease.
  * @throws Problem `pairing-failed`, `already-paired`, `engine-unavailable`
  */
-export async function untilShown(services: Services, row: Instance, opened: Opened): Promise<PairingState> {
-  const { live, pairings, clock } = services;
+export async function untilShown(
+  { live, pairings, clock }: Services,
+  row: Instance,
+  { session, asked }: { session: string; asked: Asked },
+): Promise<PairingState> {
   const first = await pairings.read(row.id);
-  if (isShown(first, opened)) return first;
+  if (isShown(first, session)) return first;
   const unavailable = new Problem('engine-unavailable', { retryAfter: LATER_S });
   if (row.suspended || !live.up) throw unavailable;
   const ended = new AbortController();
   const cancel = clock.after(ANSWER_MS, () => ended.abort(unavailable));
-  void commandPairing(services, row, opened).then((refusal) => refusal && ended.abort(refusal));
+  // No answer is not a refusal: the engine may be starting.
+  void live.ask(row, 'pair', { session, ...asked }, ANSWER_MS).then((reply) => {
+    if (reply?.ok === false && reply.code === 'already-paired') ended.abort(new Problem('already-paired'));
+  });
   try {
-    for await (const now of pairings.watch(row.id, ended.signal)) if (isShown(now, opened)) return now;
+    for await (const now of pairings.watch(row.id, ended.signal)) if (isShown(now, session)) return now;
     throw ended.signal.reason;
   } finally {
     cancel();
   }
 }
 
-/** Returns the engine's refusal. No answer is not a refusal: the engine may be starting. */
-async function commandPairing(
-  services: Services,
-  row: Instance,
-  { session, asked }: Opened,
-): Promise<Problem | null> {
-  const reply = await services.live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);
-  return reply?.ok === false && reply.code === 'already-paired' ? new Problem('already-paired') : null;
-}
-
 /**
  * If the instance was paired meanwhile, that is the result.
  * @throws Problem `pairing-failed`, `not-found`
  */
-function isShown(now: PairingState | null, opened: Opened): now is PairingState {
+function isShown(now: PairingState | null, wanted: string): now is PairingState {
   if (!now) throw new Problem('not-found');
   const { state, session } = now;
   if (isPaired(state)) return true;
-  if (session?.id === opened.session && session.error !== null) {
+  if (session?.id === wanted && session.error !== null) {
     throw new Problem('pairing-failed', { detail: pairingFailure(session.error) });
   }
   return session !== null && session.open && session.code !== null;

@@ -34,9 +34,9 @@ export const pairingOperations = [
     async handle({ caller, params, body, services }) {
       const asked = parsePairing(body);
       const row = await findInstance(services.db, caller, params['instance_id']!);
-      const opened = await openSession(services, row.id, asked);
+      const session = await openSession(services, row.id, asked);
       await audit(services.db, byKey(caller, 'instance.pair', row.id));
-      return shown(await untilShown(services, row, opened));
+      return shown(await untilShown(services, row, { session, asked }));
     },
   }),
 
