@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
 import { Pipeline } from './pipeline.js';
 import { postgresConnection } from './connection.js';
 import { PrismaClient } from '../generated/prisma/client.js';
@@ -60,69 +61,45 @@ interface PoolUsage {
   limit: number;
 }
 
-type Connected = Awaited<ReturnType<PrismaPg['connect']>>;
-
-/** Keeps the connected adapter, because Prisma creates its pool when it connects. */
-class PoolAdapter extends PrismaPg {
-  #connected: Connected | undefined;
-  readonly #statementTimeoutMs: number;
-
-  constructor(statementTimeoutMs: number, ...options: ConstructorParameters<typeof PrismaPg>) {
-    super(...options);
-    this.#statementTimeoutMs = statementTimeoutMs;
-  }
-
-  override async connect() {
-    this.#connected = await super.connect();
-    closeUnresponsiveConnections(this.#connected.underlyingDriver(), this.#statementTimeoutMs);
-    return this.#connected;
-  }
-
-  async connected(client: PrismaClient): Promise<Connected> {
-    if (this.#connected === undefined) await client.$connect();
-    return this.#connected!;
-  }
-
-  usage(limit: number): PoolUsage {
-    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#connected?.underlyingDriver() ?? {};
-    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount, limit };
-  }
-}
-
 export function openDatabase(options: DatabaseOptions): Database {
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
+  const pool = new pg.Pool({
+    ...postgresConnection(options.url, options.ca),
+    max: options.poolSize,
+    application_name: options.program,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
+    pipeline: true,
+  });
+  closeUnresponsiveConnections(pool, statementTimeoutMs);
+  // The pool drops a broken idle connection. Without a listener its error would end the process.
+  pool.on('error', () => undefined);
   const nameOf = nameStatements();
-  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const adapter = new PoolAdapter(
-    statementTimeoutMs,
-    {
-      ...postgresConnection(options.url, options.ca),
-      max: options.poolSize,
-      application_name: options.program,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: statementTimeoutMs,
-      pipeline: true,
-    },
-    { statementNameGenerator: ({ sql }) => nameOf(sql) },
-  );
+  const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) });
   const client = new PrismaClient({ adapter, transactionOptions: TRANSACTION });
+  const disconnectPrisma = client.$disconnect.bind(client);
   const pipeline = new Pipeline();
-  const connected = async () => (await adapter.connected(client)).underlyingDriver();
   const statement = (sql: string, values: readonly unknown[]) =>
     ({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' }) as const;
   return Object.assign(client, {
     async callRows(sql: string, values: readonly unknown[]) {
       const byColumn = { name: nameOf(sql), text: sql, values: values as unknown[] };
-      return (await (await connected()).query<Record<string, unknown>>(byColumn)).rows;
+      return (await pool.query<Record<string, unknown>>(byColumn)).rows;
     },
-    async callFunction(sql: string, values: readonly unknown[]) {
-      const { rows } = await (await connected()).query<unknown[]>(statement(sql, values));
-      return rows[0]!;
+    callFunction: async (sql: string, values: readonly unknown[]) =>
+      (await pool.query<unknown[]>(statement(sql, values))).rows[0]!,
+    callPipelined: async (sql: string, values: readonly unknown[]) =>
+      (await pipeline.query(pool, statement(sql, values)))[0]!,
+    readPoolUsage: (): PoolUsage => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      limit: options.poolSize,
+    }),
+    async $disconnect() {
+      await disconnectPrisma();
+      if (!pool.ending) await pool.end();
     },
-    async callPipelined(sql: string, values: readonly unknown[]) {
-      const [row] = await pipeline.query(await connected(), statement(sql, values));
-      return row!;
-    },
-    readPoolUsage: () => adapter.usage(options.poolSize),
   });
 }
 
