@@ -108,21 +108,18 @@ async function updateWithin(
   const caughtUp = resource && (await projectResource(tx, services, resource));
   const row = caughtUp?.do === 'update' ? await findInstance(tx, caller, known.id) : known;
   checkIfMatch(change.ifMatch, row.version);
-  if (isUnchanged(row, change)) return row;
+  const spec = changeSpec(row, caller.accountName, change);
+  const isUnchanged =
+    spec.displayName === row.name &&
+    spec.interactiveMode === row.interactiveMode &&
+    isDeepStrictEqual(spec.policy, row.policy);
+  if (isUnchanged) return row;
 
-  const wanted = { metadata, spec: changeSpec(row, caller.accountName, change) };
+  const wanted = { metadata, spec };
   const draft = draftResource(wanted, resource);
   const write = () =>
     resource ? resources.change({ ...resource, spec: draft.spec }) : resources.create(wanted);
   return writeResource(tx, services, caller, { draft, write });
-}
-
-function isUnchanged(row: Instance, { name, mode, policy }: InstanceChange): boolean {
-  return (
-    (name ?? row.name) === row.name &&
-    (mode ?? row.interactiveMode) === row.interactiveMode &&
-    (policy === undefined || isDeepStrictEqual(policy, row.policy))
-  );
 }
 
 /** Includes the unchanged fields of the row, which repair a resource whose last change was refused. */

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { processClock, type Clock } from '@gwk/core/clock';
+import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import {
   encodeCommand,
@@ -42,7 +42,7 @@ interface LiveOptions {
   sealer: Sealer;
   log: Logger;
   /** Clock of the deadlines. */
-  clock?: Clock;
+  clock: Clock;
 }
 
 /**
@@ -85,7 +85,7 @@ export class LiveCommands {
     if (!this.up) return null;
     const id = randomUUID();
     const { promise, resolve: settle } = Promise.withResolvers<CommandReply | null>();
-    const cancel = (this.#options.clock ?? processClock).after(timeoutMs, () => settle(null));
+    const cancel = this.#options.clock.after(timeoutMs, () => settle(null));
     this.#waiting.set(id, settle);
     this.#send(target, { id, name, args: JSON.stringify(args) }, timeoutMs).catch(() => settle(null));
     return promise.finally(() => {
