@@ -1,15 +1,19 @@
 import { statSync } from 'node:fs';
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import ffmpeg, { type FfmpegCommand } from 'fluent-ffmpeg';
-import { FileRefused, THUMBNAIL_WIDTH, ToolNotStarted, type ToolAnswer } from './jobs.js';
-import { Loudness, PCM_RATE } from './waveform.js';
+import { FileRefused, THUMBNAIL_WIDTH, ToolNotStarted, WAVEFORM_POINTS, type ToolAnswer } from './jobs.js';
 
 const LIMITED = fileURLToPath(new URL('../../../bin/run-limited', import.meta.url));
 const MAX_PIXELS = 50_000_000;
 const VOICE_RATE = 48_000;
+const PCM_RATE = 8_000;
+const BYTES = 2;
+/** 50 ms. */
+const WINDOW_BYTES = (PCM_RATE / 20) * BYTES;
+const TOP = 100;
 
 /**
  * Runs ffmpeg under api/bin/run-limited. The sniffed container (`-f`) is fixed, so that ffmpeg never takes a file for a
@@ -126,4 +130,50 @@ function parseSeconds(duration: string | undefined): number | null {
   const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d(?:\.\d+)?)$/.exec(duration ?? '') ?? [];
   if (hours === undefined) return null;
   return Math.max(1, Math.round(Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)));
+}
+
+/** Measures the loudness of streamed PCM (16 bit, mono) in windows of 50 ms. */
+class Loudness {
+  readonly #windows: number[] = [];
+  #bytes = 0;
+
+  constructor(pcm: Readable) {
+    pcm.on('readable', () => {
+      // The last window may be shorter.
+      for (let window; (window = pcm.read(WINDOW_BYTES) as Buffer | null);) {
+        this.#windows.push(levelOf(window));
+        this.#bytes += window.length;
+      }
+    });
+  }
+
+  get seconds(): number {
+    return this.#bytes / BYTES / PCM_RATE;
+  }
+
+  /** The loudest point is 100; all points of silence are 0. */
+  points(): Uint8Array {
+    return shrink(this.#windows, WAVEFORM_POINTS);
+  }
+}
+
+function levelOf(window: Buffer): number {
+  let squares = 0;
+  for (let at = 0; at + BYTES <= window.length; at += BYTES) squares += window.readInt16LE(at) ** 2;
+  return Math.sqrt((squares * BYTES) / window.length);
+}
+
+function shrink(levels: readonly number[], points: number): Uint8Array {
+  const result = new Uint8Array(points);
+  if (levels.length === 0) return result;
+  const means = Array.from({ length: points }, (_, point) => {
+    const from = Math.floor((point * levels.length) / points);
+    const until = Math.max(from + 1, Math.floor(((point + 1) * levels.length) / points));
+    const part = levels.slice(from, until);
+    return part.reduce((sum, level) => sum + level, 0) / part.length;
+  });
+  const loudest = Math.max(...means);
+  if (loudest === 0) return result;
+  means.forEach((level, point) => (result[point] = Math.round((level / loudest) * TOP)));
+  return result;
 }
