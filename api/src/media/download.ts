@@ -7,12 +7,6 @@ import type { MediaFiles, MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
 import { FileMissing } from './store/store.js';
 
-interface DownloadDeps {
-  files: MediaFiles;
-  links: MediaLinks;
-  observer: Observer;
-}
-
 /** Name of the operation in metrics and the access log. */
 const DOWNLOAD: Named = { name: 'downloadMedia' };
 
@@ -20,7 +14,10 @@ const DOWNLOAD: Named = { name: 'downloadMedia' };
  * Serves downloads by signed link, without API keys and their rate limits. Uploaded files are untrusted, so no browser shows
  * them as a page of this host: `attachment`, `nosniff`, a sandbox and no cookies.
  */
-export function createDownloadHandler({ files, links, observer }: DownloadDeps): RequestHandler {
+export function createDownloadHandler(
+  { files, links }: { files: MediaFiles; links: MediaLinks },
+  observer: Observer,
+): RequestHandler {
   const handle = async (request: unknown, response: unknown): Promise<void> => {
     const req = request as Exchange;
     const res = response as Reply;

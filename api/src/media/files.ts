@@ -11,23 +11,8 @@ import { HEAD_BYTES, sniff, type TypeHints } from './sniff.js';
 import { FileMissing, type MediaStore } from './store/store.js';
 import { newFileKey, seal, sealedRange, unseal } from './store/sealed-file.js';
 
-interface MediaFilesDeps {
-  db: Queryable;
-  sealer: Sealer;
-  store: MediaStore;
-}
-
 /** A file in the store without a row. */
-export interface ReceivedFile {
-  storeKey: string;
-  key: Buffer;
-  size: number;
-  sha256: Buffer;
-  /** Sniffed from the content. */
-  mimetype: string;
-  /** A row references the file now. */
-  kept: boolean;
-}
+export type ReceivedFile = Awaited<ReturnType<MediaFiles['receive']>>;
 
 interface NewMedia {
   id: string;
@@ -60,10 +45,10 @@ const FILENAME_COLUMN = 'media.filename_sealed';
  * are written.
  */
 export class MediaFiles {
-  constructor(private readonly deps: MediaFilesDeps) {}
+  constructor(private readonly deps: { db: Queryable; sealer: Sealer; store: MediaStore }) {}
 
   /** Writes the source to the store. @throws FileTooLarge and the errors of the source and the store */
-  async receive(source: Readable, maxBytes: number, hints: TypeHints): Promise<ReceivedFile> {
+  async receive(source: Readable, maxBytes: number, hints: TypeHints) {
     const { db, store } = this.deps;
     // The source may fail before the store reads it, which then throws the error.
     source.on('error', () => undefined);
@@ -81,7 +66,8 @@ export class MediaFiles {
       throw error;
     }
     const mimetype = await sniff(meter.head(), hints);
-    return { storeKey, key, size: meter.size, sha256: meter.digest(), mimetype, kept: false };
+    const file = { storeKey, key, size: meter.size, sha256: meter.digest(), mimetype };
+    return { ...file, /** A row references the file now. */ kept: false };
   }
 
   /** Inserts the row of a received file. @throws Error after the hour in which it must be kept */
