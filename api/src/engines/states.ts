@@ -1,6 +1,5 @@
-import type { EngineRequest, StateChange } from '@gwk/core/protocol/engine';
+import type { EngineRequest } from '@gwk/core/protocol/engine';
 import type { Prisma } from '../generated/prisma/client.js';
-import type { StateUpdate } from '../instances/state/decide.js';
 import { writeStates } from '../instances/state/write.js';
 import { closeSession } from '../instances/pairing/sessions.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
@@ -19,7 +18,8 @@ export async function recordStates(
     await fence(tx, instanceId, request);
     if (!(await inOrder(tx, instanceId, 'state', request))) return;
     if (await isToUnlink(tx, instanceId)) return;
-    await writeStates(tx, sealer, instanceId, request.changes.map(toStateUpdate));
+    const updates = request.changes.map((change) => ({ ...change, at: new Date(change.at) }));
+    await writeStates(tx, sealer, instanceId, updates);
     if (request.changes.some(({ paired }) => paired)) await closeSession(tx, instanceId, null);
   });
 }
@@ -30,22 +30,6 @@ async function isToUnlink(tx: Prisma.TransactionClient, instanceId: string): Pro
     SELECT unlink_id FROM instances WHERE id = ${instanceId}::uuid FOR NO KEY UPDATE`;
   return rows.some(({ unlink_id }) => unlink_id !== null);
 }
-
-function toStateUpdate(change: StateChange): StateUpdate {
-  const { ban, reconnect } = change;
-  return {
-    state: change.state,
-    at: new Date(change.at),
-    reason: change.reason,
-    paired: change.paired,
-    jid: change.jid,
-    businessName: change.business_name,
-    ban: ban && { code: ban.code, expiresAt: dateOf(ban.expires_at) },
-    reconnect: reconnect && { count: reconnect.count, at: dateOf(reconnect.at) },
-  };
-}
-
-const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
 
 /** Records a restriction: until its end, messages to new contacts are refused and the instance's health shows it. */
 export async function recordRestriction(

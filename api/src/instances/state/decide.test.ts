@@ -91,7 +91,7 @@ const CASES: Case[] = [
   {
     name: 'stores a new name within a state without an event',
     before: row('connected'),
-    updates: [update('connected', 9, { businessName: 'Nova' })],
+    updates: [update('connected', 9, { business_name: 'Nova' })],
     after: { businessName: 'Nova' },
     visible: true,
   },
@@ -136,7 +136,7 @@ const CASES: Case[] = [
   {
     name: 'stores the end of a ban',
     before: row('connected'),
-    updates: [update('banned', 4, { ban: { code: '402', expiresAt: at(40) } })],
+    updates: [update('banned', 4, { ban: { code: '402', expires_at: at(40).toISOString() } })],
     after: { bannedUntil: at(40) },
     intervals: [['banned', 4]],
     events: [['instance.banned', { code: '402', expires_at: at(40).toISOString() }]],
@@ -151,7 +151,7 @@ const CASES: Case[] = [
   {
     name: 'stores the next reconnect',
     before: row('disconnected'),
-    updates: [update('disconnected', 1, { reconnect: { count: 3, at: at(20) } })],
+    updates: [update('disconnected', 1, { reconnect: { count: 3, at: at(20).toISOString() } })],
     after: { reconnectCount: 3, reconnectAt: at(20) },
     visible: false,
   },

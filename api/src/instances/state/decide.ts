@@ -1,3 +1,4 @@
+import type { StateChange } from '@gwk/core/protocol/engine';
 import type { InstanceState } from '@gwk/core/states';
 import type { Instance } from '../../generated/prisma/client.js';
 import { instanceEvent, type EventDraft, type InstanceSubject } from '../../events/emit.js';
@@ -20,16 +21,8 @@ export const STATE_FIELDS = [
 
 export type InstanceStateRow = Pick<Instance, (typeof STATE_FIELDS)[number]> & { state: InstanceState };
 
-export interface StateUpdate {
-  state: InstanceState;
-  at: Date;
-  reason: string | null;
-  paired?: { jid: string; business_name: string | null; platform: string | null } | undefined;
-  jid?: string | null | undefined;
-  businessName?: string | null | undefined;
-  ban?: { code: string; expiresAt: Date | null } | undefined;
-  reconnect?: { count: number; at: Date | null } | undefined;
-}
+/** A change as an engine reports it, or a decision of the gateway. */
+export type StateUpdate = Omit<StateChange, 'at'> & { at: Date };
 
 interface StateOutcome {
   row: InstanceStateRow;
@@ -87,11 +80,15 @@ function enterState(subject: InstanceSubject, outcome: StateOutcome, item: State
 function setDetails(row: InstanceStateRow, item: StateUpdate): void {
   if (item.paired) Object.assign(row, { jid: item.paired.jid, businessName: item.paired.business_name });
   if (item.jid !== undefined) row.jid = item.jid;
-  if (item.businessName !== undefined) row.businessName = item.businessName;
-  if (item.ban) row.bannedUntil = item.ban.expiresAt;
-  if (item.reconnect)
-    Object.assign(row, { reconnectCount: item.reconnect.count, reconnectAt: item.reconnect.at });
+  if (item.business_name !== undefined) row.businessName = item.business_name;
+  if (item.ban) row.bannedUntil = dateOf(item.ban.expires_at);
+  if (item.reconnect) {
+    const { count, at } = item.reconnect;
+    Object.assign(row, { reconnectCount: count, reconnectAt: dateOf(at) });
+  }
 }
+
+const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
 
 function eventOf(subject: InstanceSubject, row: InstanceStateRow, item: StateUpdate, at: Date): EventDraft[] {
   const { reason } = item;
