@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as client from 'prom-client';
 import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
-import { withCollect, withLabelCollect } from '@gwk/core/metrics/collect';
+import { withCollect, type Reading } from '@gwk/core/metrics/collect';
 import { counter, gauge, type Metric } from '@gwk/core/metrics/metric';
 import type { StateChange } from '@gwk/core/protocol/engine';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
@@ -81,16 +81,9 @@ export class EngineMetrics {
   }
 
   #addInstanceGauges(own: { instance_id?: string }, state: MetricSources['state']): void {
-    const registers = this.#registers;
-    new Gauge({
-      ...ENGINE_METRICS.connected,
-      registers,
-      collect() {
-        this.set(own, state() === 'connected' ? 1 : 0);
-      },
-    });
-    const states = () => Object.fromEntries(INSTANCE_STATES.map((each) => [each, each === state() ? 1 : 0]));
-    new Gauge({ ...withLabelCollect(ENGINE_METRICS.state, states, own), registers });
+    this.#addGauge(ENGINE_METRICS.connected, () => Number(state() === 'connected'), own);
+    const states = () => Object.fromEntries(INSTANCE_STATES.map((each) => [each, Number(each === state())]));
+    this.#addGauge(ENGINE_METRICS.state, states, own);
   }
 
   #addProcessMetrics(): void {
@@ -107,7 +100,11 @@ export class EngineMetrics {
     });
   }
 
-  #addGauge(metric: Metric<never>, read: () => number): void {
-    new Gauge({ ...withCollect(metric, read), registers: this.#registers });
+  #addGauge<Label extends string>(
+    metric: Metric<Label>,
+    read: () => Reading,
+    labels?: Partial<Record<Label, string>>,
+  ): void {
+    new Gauge<Label>({ ...withCollect(metric, read, labels), registers: this.#registers });
   }
 }

@@ -1,5 +1,5 @@
 import type { Metric } from '@gwk/core/metrics/metric';
-import { withCollect, withLabelCollect } from '@gwk/core/metrics/collect';
+import { withCollect, type Reading } from '@gwk/core/metrics/collect';
 import { OPERATOR_METRICS } from '@gwk/core/metrics/operator';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Cluster, Pod } from './cluster/cluster.js';
@@ -8,8 +8,12 @@ import type { Controller } from './controller/controller.js';
 const PHASES: Pod['phase'][] = ['absent', 'starting', 'running', 'ending', 'ended', 'unknown'];
 
 /** Registers a gauge that `read` computes at each scrape. */
-export function addGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
-  new Gauge({ ...withCollect(metric, read), registers: [registry] });
+export function addGauge<Label extends string>(
+  registry: Registry,
+  metric: Metric<Label>,
+  read: () => Reading,
+): void {
+  new Gauge<Label>({ ...withCollect(metric, read), registers: [registry] });
 }
 
 /** Registers the operator's metrics. Gauges are computed at each scrape, so they cost nothing between scrapes. */
@@ -21,8 +25,9 @@ export function createOperatorMetrics(cluster: Cluster, controller: Controller):
   addGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.apiUnresponsiveMs / 1000);
   addGauge(registry, OPERATOR_METRICS.invalidManifests, () => cluster.countInvalid());
   addGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
-  upgrades(controller, registry);
-  podsByPhase(cluster, registry);
+  const { rollout } = controller;
+  addGauge(registry, OPERATOR_METRICS.rollout, () => ({ moving: rollout.moving, waiting: rollout.waiting }));
+  addGauge(registry, OPERATOR_METRICS.pods, () => countPhases(cluster));
   conditions(cluster, registry);
   const registers = [registry];
   const passes = new Counter({ ...OPERATOR_METRICS.reconciles, registers });
@@ -34,21 +39,10 @@ export function createOperatorMetrics(cluster: Cluster, controller: Controller):
   return registry;
 }
 
-function upgrades({ rollout }: Controller, registry: Registry): void {
-  const amounts = () => ({ moving: rollout.moving, waiting: rollout.waiting });
-  new Gauge({ ...withLabelCollect(OPERATOR_METRICS.rollout, amounts), registers: [registry] });
-}
-
-function podsByPhase(cluster: Cluster, registry: Registry): void {
-  const counted = () => {
-    const counts = new Map<string, number>(PHASES.map((phase) => [phase, 0]));
-    for (const key of cluster.keys()) {
-      const { phase } = cluster.pods.find(key);
-      counts.set(phase, counts.get(phase)! + 1);
-    }
-    return Object.fromEntries(counts);
-  };
-  new Gauge({ ...withLabelCollect(OPERATOR_METRICS.pods, counted), registers: [registry] });
+function countPhases(cluster: Cluster): Record<string, number> {
+  const counts = Object.fromEntries(PHASES.map((phase) => [phase, 0]));
+  for (const key of cluster.keys()) counts[cluster.pods.find(key).phase]! += 1;
+  return counts;
 }
 
 function conditions(cluster: Cluster, registry: Registry): void {

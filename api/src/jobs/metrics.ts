@@ -2,7 +2,7 @@ import { WORKER_METRICS } from '@gwk/core/metrics/worker';
 import type { Metric } from '@gwk/core/metrics/metric';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { PreparationResult } from '../media/prepare/preparer.js';
-import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
+import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Backlog, postgresReaders } from './backlog.js';
 import type { AttemptResult } from '../webhooks/delivery/types.js';
 
@@ -25,7 +25,7 @@ export class WorkerMetrics {
     this.#now = now;
     collectDefaultMetrics({ register: this.registry });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
-    observedGauges(this.registry, WORKER_METRICS.jobOverdue, () => this.#overdue());
+    observedGauge(this.registry, WORKER_METRICS.jobOverdue, () => this.#overdue());
     backlogGauges(this.registry, backlog);
     const bytes = async () => (await databaseBytes()) ?? Number.NaN;
     observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
@@ -78,7 +78,7 @@ function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
     });
   const numbers = (metric: Metric, read: (seen: Backlog) => Record<string, number>): void => {
     let known: string[] = [];
-    observedGauges(registry, metric, async () => {
+    observedGauge(registry, metric, async () => {
       const seen = await backlog();
       if (!seen) return Object.fromEntries(known.map((value) => [value, Number.NaN]));
       known = Object.keys(read(seen));

@@ -5,7 +5,7 @@ import type { Database } from '../database/database.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import type { Redis } from '../platform/redis.js';
 import { resultWithin } from '@gwk/core/async/timeout';
-import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
+import { observedGauge } from '../platform/metrics/gauge.js';
 
 const REDIS_LIMIT_MS = 1_000;
 /** Below the scrape timeout of Prometheus, which the first check of an unresponsive store would exceed. */
@@ -21,7 +21,7 @@ export interface Stores {
 
 /** Registers the metrics of the connections to Postgres and Redis and of the media store. */
 export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }: Stores): void {
-  observedGauges(registry, STORE_METRICS.poolConnections, () => {
+  observedGauge(registry, STORE_METRICS.poolConnections, () => {
     const { busy, idle } = db.readPoolUsage();
     return { busy, idle };
   });
