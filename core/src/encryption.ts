@@ -16,7 +16,7 @@ import {
  * Format: key id (8 bytes) | nonce (12) | tag (16) | ciphertext. Rotation: the first configured key encrypts, every
  * configured key decrypts.
  */
-interface EncryptionKey {
+export interface EncryptionKey {
   /** 16 hex characters. */
   id: string;
   key: Buffer;

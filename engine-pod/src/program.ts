@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { engineSettings } from '@gwk/core/config/engine';
-import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import { loadConfigOrExit, type ConfigOf } from '@gwk/core/config/load';
 import { exitProcess } from '@gwk/core/exit-process';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, synchronousStdout, type Logger } from '@gwk/core/log';
@@ -17,7 +17,7 @@ const CALL_TIMEOUT_MS = 10_000;
 
 /** `gwk engine`: waits for the lease of its instance, runs it, and exits when the lease is lost. */
 export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
-  const config = readConfig(environment);
+  const config = loadConfigOrExit('engine', engineSettings, environment, EXIT_CODES.configuration);
   const log = createLogger('engine', config.logLevel, synchronousStdout()).child({ pod: config.pod });
   exitOnUncaughtError(log, exitProcess);
   const stopping = new AbortController();
@@ -43,16 +43,6 @@ export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
     if (!stopping.signal.aborted) engine?.start();
   });
   await starting;
-}
-
-function readConfig(environment: NodeJS.ProcessEnv): Config {
-  try {
-    return loadConfig(engineSettings, environment);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`gwk engine: ${error.message}\n`);
-    process.exit(EXIT_CODES.configuration);
-  }
 }
 
 /** Undefined when stopped before the lease is acquired. */

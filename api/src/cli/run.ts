@@ -1,10 +1,10 @@
 import { userInfo } from 'node:os';
-import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import { ConfigError, loadCommandConfig, type ConfigOf } from '@gwk/core/config/load';
 import { commandSettings } from '@gwk/core/config/commands';
 import { encryptionKeys } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
-import { parseEncryptionKeys, Sealer, SealError } from '@gwk/core/encryption';
+import { Sealer, SealError } from '@gwk/core/encryption';
 import { audit as writeAudit, type AuditedChange } from '../accounts/audit-log.js';
 import type { Database, DatabaseOptions } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
@@ -28,7 +28,7 @@ export async function runCommand(
   work: (config: ConfigOf<typeof commandSettings>) => Promise<void>,
 ): Promise<void> {
   try {
-    await work(readConfig());
+    await work(loadCommandConfig(commandSettings, process.env));
   } catch (error) {
     process.stderr.write(`gwk ${name}: ${explain(error)}\n`);
     process.exitCode = error instanceof ConfigError ? EXIT_CONFIGURATION : EXIT_FAILED;
@@ -38,11 +38,9 @@ export async function runCommand(
 /** No statement timeout, for commands whose time grows with the database; the user can interrupt them. */
 export const LONG = { statementTimeoutMs: 0 };
 
-/** @throws ConfigError, SealError */
+/** @throws ConfigError */
 export function readSealer(): Sealer {
-  const { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE } = process.env;
-  const config = loadConfig({ encryptionKeys }, { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE });
-  return new Sealer(parseEncryptionKeys(config.encryptionKeys));
+  return new Sealer(loadCommandConfig({ encryptionKeys }, process.env).encryptionKeys);
 }
 
 /** Runs a command with the database and prints its result. */
@@ -70,12 +68,6 @@ export function printChange(
   return printResult(name, (db) => db.$transaction(change));
 }
 
-/** Reads only the settings of commands: a shell may contain settings of other programs, which would be refused. */
-function readConfig(): ConfigOf<typeof commandSettings> {
-  const names = Object.values(commandSettings).flatMap(({ env }) => [env, `${env}_FILE`]);
-  return loadConfig(commandSettings, Object.fromEntries(names.map((name) => [name, process.env[name]])));
-}
-
 /** Errors whose messages are written for users. */
 const USER_ERRORS = [CommandError, ConfigError, SealError, WrongEncryptionKey];
 
@@ -93,7 +85,10 @@ function explain(error: unknown): string {
 
 /** Writes an audit log entry for a change by a command. */
 export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
-  return writeAudit(tx, { actor: `cli:${readConfig().actor ?? userName()}`, ...change });
+  return writeAudit(tx, {
+    actor: `cli:${loadCommandConfig(commandSettings, process.env).actor ?? userName()}`,
+    ...change,
+  });
 }
 
 /** Returns the user name, or the user id in a container without a name for it. */

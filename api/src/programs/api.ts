@@ -1,5 +1,6 @@
 import { processClock, type Clock } from '@gwk/core/clock';
 import { apiSettings } from '@gwk/core/config/api';
+import { loadConfigOrExit } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
@@ -19,7 +20,7 @@ import { storeMetrics } from '../probes/store-metrics.js';
 import { Acceptor } from '../messages/send/acceptor.js';
 import { SendNotifier } from '../messages/send-notifier.js';
 import { PairingWatch } from '../instances/pairing/watch.js';
-import { readConfig, readEnvironmentPolicy, runProgram, startOnStores, type Stores } from './startup.js';
+import { EXIT_CONFIGURATION, runProgram, startOnStores, type Stores } from './startup.js';
 import { disablePretenuring, growOldSpaceByItsSize, touchYoungHeap } from './young-heap.js';
 
 /** Additional time of a stop, for calls of engines and for traces. */
@@ -32,7 +33,7 @@ const CLUSTER_TIMEOUT_MS = 2_500;
 export function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   disablePretenuring();
   growOldSpaceByItsSize();
-  const config = readConfig('api', apiSettings, environment);
+  const config = loadConfigOrExit('api', apiSettings, environment, EXIT_CONFIGURATION);
   return runProgram({
     name: 'api',
     config,
@@ -82,8 +83,7 @@ async function makeServices(
   given: Pick<Services, 'log' | 'media' | 'clock'>,
 ): Promise<Services> {
   const { log, clock } = given;
-  const environmentPolicy = readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
-  const { redisUrl, redisCa } = config;
+  const { environmentPolicy, redisUrl, redisCa } = config;
   const sendNotifier = new SendNotifier(redis, redisKeys);
   return {
     ...given,

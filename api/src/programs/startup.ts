@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { apiSettings } from '@gwk/core/config/api';
-import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import type { ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
-import { parsePolicyOverrides, type PolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { parseEncryptionKeys, SealError, Sealer } from '@gwk/core/encryption';
+import { Sealer } from '@gwk/core/encryption';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase, type Database } from '../database/database.js';
 import { checkEncryptionKeys, WrongEncryptionKey } from '../database/key-check.js';
 import { checkConnectionBudget, TooFewConnections } from '../database/connection-budget.js';
 import { closeRedis, openRedis, watchEviction, type Redis } from '../platform/redis.js';
 
-const EXIT_CONFIGURATION = 2;
+export const EXIT_CONFIGURATION = 2;
 const DATABASE_TIMEOUT_MS = 60_000;
 const LISTEN_ERRORS = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'];
 
@@ -62,37 +60,6 @@ function cannotStart(name: string, error: unknown, log: Logger): never {
   process.exit(wrongSetting ? EXIT_CONFIGURATION : 1);
 }
 
-/** Reads the settings of a program. A wrong one ends the process. */
-export function readConfig<S extends typeof apiSettings | typeof workerSettings>(
-  name: Program<never, never>['name'],
-  settings: S,
-  environment: NodeJS.ProcessEnv,
-): ConfigOf<S> {
-  try {
-    const config = loadConfig(settings, environment);
-    const { encryptionKeys, environmentPolicy } = config as Readonly<Record<keyof S, string>>;
-    parseEncryptionKeys(encryptionKeys);
-    readEnvironmentPolicy(settings.environmentPolicy.env, environmentPolicy);
-    return config;
-  } catch (error) {
-    if (!(error instanceof ConfigError || error instanceof SealError)) throw error;
-    const setting = error instanceof SealError ? 'GWK_ENCRYPTION_KEYS: ' : '';
-    process.stderr.write(`gwk ${name}: ${setting}${error.message}\n`);
-    process.exit(EXIT_CONFIGURATION);
-  }
-}
-
-/** @throws ConfigError with the name of the setting */
-export function readEnvironmentPolicy(setting: string, text: string): PolicyOverrides {
-  try {
-    return parsePolicyOverrides(JSON.parse(text));
-  } catch (error) {
-    const faults = error instanceof Problem ? (error.extras.errors ?? []) : [];
-    const said = faults.map(({ path, message }) => `${path}: ${message}`).join('; ');
-    throw new ConfigError([`${setting}: ${said || (error as Error).message}`]);
-  }
-}
-
 export interface Stores {
   db: Database;
   sealer: Sealer;
@@ -118,7 +85,7 @@ export async function startOnStores<R>(
   start: (stores: Stores) => Promise<R>,
 ): Promise<R & { stop(): Promise<void> }> {
   const program = `gwk-${name}`;
-  const sealer = new Sealer(parseEncryptionKeys(config.encryptionKeys));
+  const sealer = new Sealer(config.encryptionKeys);
   const { databaseUrl, databaseCa, databasePool: pool, redisUrl, redisCa } = config;
   const db = openDatabase({ url: databaseUrl, ca: databaseCa, poolSize: pool, program });
   const closers = new AsyncDisposableStack();

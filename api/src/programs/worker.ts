@@ -1,7 +1,6 @@
-import type { ConfigOf } from '@gwk/core/config/load';
+import { loadConfigOrExit, type ConfigOf } from '@gwk/core/config/load';
 import { workerSettings } from '@gwk/core/config/worker';
 import type { Logger } from '@gwk/core/log';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { heartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
 import { prometheusLiveness } from '../instances/availability/prometheus-liveness.js';
 import { startHealthListener } from '../probes/probes.js';
@@ -13,7 +12,7 @@ import { messageMetrics } from '../platform/metrics/messages.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { SendNotifier } from '../messages/send-notifier.js';
 import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
-import { readConfig, readEnvironmentPolicy, runProgram, startOnStores } from './startup.js';
+import { EXIT_CONFIGURATION, runProgram, startOnStores } from './startup.js';
 import { postgresReaders } from '../jobs/backlog.js';
 import { Deliveries, type DeliveryDeps, type DeliveryOptions } from '../webhooks/delivery/deliveries.js';
 import { WorkerMetrics } from '../jobs/metrics.js';
@@ -49,7 +48,7 @@ export type DeliveryClock = Pick<DeliveryDeps, 'now'> &
 export const runWorker = (environment: NodeJS.ProcessEnv): Promise<void> =>
   runProgram({
     name: 'worker',
-    config: readConfig('worker', workerSettings, environment),
+    config: loadConfigOrExit('worker', workerSettings, environment, EXIT_CONFIGURATION),
     start: startWorker,
     onStarted: ({ port }, log) => log.info({ port }, 'working'),
   });
@@ -143,13 +142,12 @@ function makeDeliveries(
 }
 
 function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: LivenessReader): Job[] {
-  const environmentPolicy = readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy);
   return [
     refuseMessagesJob(deps),
     optOutsJob(deps),
     expireMessagesJob(deps, config.expireAfterMs),
     unconfirmedSendsJob(deps, config.unconfirmedTimeoutMs),
-    releaseScheduledJob(deps, environmentPolicy),
+    releaseScheduledJob(deps, config.environmentPolicy),
     renotifyJob(deps),
     unresponsiveEnginesJob(deps, new Observer(), readLiveness),
     abandonDeliveriesJob(deps),
@@ -158,16 +156,16 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: L
     auditLogJob(deps),
     partitionsJob(deps, config),
     retentionJob(deps, config),
-    ...createInteractiveStatusJobs(deps, config, environmentPolicy),
+    ...createInteractiveStatusJobs(deps, config),
   ];
 }
 
 /** Creates the check of interactive formats, if two instances are configured for it. */
 function createInteractiveStatusJobs(
   { db, sealer, sendNotifier, log }: JobDependencies,
-  { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes }: WorkerConfig,
-  environmentPolicy: PolicyOverrides,
+  config: WorkerConfig,
 ): Job[] {
+  const { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes, environmentPolicy } = config;
   if (from === undefined || to === undefined) return [];
   const acceptor = new Acceptor({ database: db, sealer, sendNotifier, environmentPolicy });
   return [interactiveStatusJob({ db, log, acceptor }, { from, to, everyMinutes })];

@@ -1,5 +1,6 @@
 import { rotatingOptional, rotatingSecret, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
+import { parsePolicyJson } from '../policy/policy.js';
 import * as shared from './shared.js';
 import { tracingSettings } from './tracing.js';
 
@@ -80,7 +81,7 @@ export const apiSettings = {
   ),
   environmentPolicy: setting(
     'GWK_API_POLICY',
-    types.text().default('{}'),
+    types.parsed(parsePolicyJson).default({}),
     'Policy overrides for all accounts of this environment, as JSON. Accounts and instances can override them.',
   ),
   clusterUrl: setting(

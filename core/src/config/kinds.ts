@@ -63,6 +63,15 @@ export const types = {
       const value = values.find((candidate) => candidate === text);
       return value === undefined ? bad(`must be one of ${values.join(', ')}`) : good(value);
     }),
+  /** The result of a parser, whose error says what is wrong. */
+  parsed: <T>(parse: (text: string) => T) =>
+    new Kind<T>((text) => {
+      try {
+        return good(parse(text));
+      } catch (error) {
+        return bad((error as Error).message);
+      }
+    }),
   /** Address ranges in CIDR notation, separated by commas. */
   ranges: () =>
     new Kind<readonly string[]>((text) => {

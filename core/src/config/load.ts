@@ -81,6 +81,28 @@ export function loadConfig<S extends Settings>(settings: S, env: Environment): C
   return config as ConfigOf<S>;
 }
 
+/** Ends the process if a setting of the program is wrong. */
+export function loadConfigOrExit<S extends Settings>(
+  program: string,
+  settings: S,
+  env: Environment,
+  exitCode: number,
+): ConfigOf<S> {
+  try {
+    return loadConfig(settings, env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`gwk ${program}: ${error.message}\n`);
+    process.exit(exitCode);
+  }
+}
+
+/** For commands: a shell may contain settings of programs, which `loadConfig` would refuse. @throws ConfigError */
+export function loadCommandConfig<S extends Settings>(settings: S, env: Environment): ConfigOf<S> {
+  const names = Object.values(settings).flatMap((item) => [item.env, `${item.env}_FILE`]);
+  return loadConfig(settings, Object.fromEntries(names.map((name) => [name, env[name]])));
+}
+
 function readValue(name: string, env: Environment, faults: string[]): string | undefined {
   const file = env[`${name}_FILE`];
   const value = env[name];

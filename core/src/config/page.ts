@@ -39,5 +39,5 @@ function shown(value: unknown): string {
   if (value === REQUIRED) return 'required';
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return 'none';
   if (typeof value === 'boolean') return value ? '`on`' : '`off`';
-  return `\`${value as string | number}\``;
+  return `\`${typeof value === 'object' ? JSON.stringify(value) : (value as string | number)}\``;
 }

@@ -1,3 +1,4 @@
+import { parseEncryptionKeys } from '../encryption.js';
 import { secretSetting, setting, types } from './load.js';
 
 /** Settings that several programs share. */
@@ -33,7 +34,7 @@ export const redisPrefix = setting(
 
 export const encryptionKeys = secretSetting(
   'GWK_ENCRYPTION_KEYS',
-  types.text(),
+  types.parsed(parseEncryptionKeys),
   'Keys for encryption at rest: 32 bytes in base64 each, separated by commas, newest first. The first key encrypts; all keys decrypt.',
 );
 

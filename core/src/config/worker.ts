@@ -1,5 +1,6 @@
 import { secretSetting, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
+import { parsePolicyJson } from '../policy/policy.js';
 import * as shared from './shared.js';
 import { tracingSettings } from './tracing.js';
 
@@ -14,7 +15,7 @@ export const workerSettings = {
   ...shared.program,
   environmentPolicy: setting(
     'GWK_WORKER_POLICY',
-    types.text().default('{}'),
+    types.parsed(parsePolicyJson).default({}),
     'Policy overrides of this environment, as JSON. Must equal GWK_API_POLICY.',
   ),
   ...shared.healthListener('GWK_WORKER', 8082),

@@ -129,6 +129,17 @@ export function parsePolicyOverrides(value: unknown): PolicyOverrides {
   return result.data;
 }
 
+/** Parses overrides from JSON. @throws Error that names every fault */
+export function parsePolicyJson(text: string): PolicyOverrides {
+  try {
+    return parsePolicyOverrides(JSON.parse(text));
+  } catch (error) {
+    const faults = error instanceof Problem ? (error.extras.errors ?? []) : [];
+    const message = faults.map(({ path, message }) => `${path}: ${message}`).join('; ');
+    throw new Error(message || (error as Error).message, { cause: error });
+  }
+}
+
 function policyProblem(error: z.ZodError): Problem {
   const unknown = error.issues.some((issue) => issue.code === 'unrecognized_keys');
   return new Problem(unknown ? 'validation-error' : 'invalid-policy', {

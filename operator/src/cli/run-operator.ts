@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { ConfigError, loadConfig } from '@gwk/core/config/load';
+import { loadConfigOrExit } from '@gwk/core/config/load';
 import { operatorSettings } from '@gwk/core/config/operator';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger } from '@gwk/core/log';
@@ -7,7 +7,7 @@ import type { OperatorConfig, RunningOperator } from '../options.js';
 import { startOperator } from '../program.js';
 
 export async function runOperator(): Promise<void> {
-  const config = loadSettingsOrExit();
+  const config = loadConfigOrExit('operator', operatorSettings, process.env, 1);
   // On a machine with much memory, V8 lets garbage grow beyond the live objects before it collects.
   if (config.cluster === 'kubernetes')
     for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=25'])
@@ -27,14 +27,4 @@ function describeError({ code, message }: NodeJS.ErrnoException, { host, port }:
   if (code === 'EADDRINUSE') return `port ${port} is in use; stop the other process or set GWK_OPERATOR_PORT`;
   if (code === 'EADDRNOTAVAIL') return `${host} is not an address of this machine; set GWK_OPERATOR_HOST`;
   return message;
-}
-
-function loadSettingsOrExit(): OperatorConfig {
-  try {
-    return loadConfig(operatorSettings, process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`gwk operator: ${error.message}\n`);
-    process.exit(1);
-  }
 }

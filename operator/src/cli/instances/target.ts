@@ -1,5 +1,5 @@
 import { instancesSettings } from '@gwk/core/config/instances';
-import { loadConfig } from '@gwk/core/config/load';
+import { loadCommandConfig } from '@gwk/core/config/load';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,19 +42,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @throws CliError */
 export function findTarget(env: Environment, from: string): Address {
-  const { clusterUrl, clusterToken } = loadConfig(instancesSettings, selectSettings(env));
+  const { clusterUrl, clusterToken } = loadCommandConfig(instancesSettings, env);
   if (clusterUrl !== undefined && clusterToken !== undefined) return { url: clusterUrl, token: clusterToken };
   const local = findLocal(from);
   if (!local && clusterUrl !== undefined)
     throw new CliError('GWK_CLUSTER_URL is set, but GWK_CLUSTER_TOKEN is not');
   if (!local) throw new CliError(NOT_FOUND);
   return { url: clusterUrl ?? local.url, token: clusterToken ?? local.token };
-}
-
-/** Reads only these settings: the shell may contain settings of other programs. */
-function selectSettings(env: Environment): Environment {
-  const names = Object.values(instancesSettings).flatMap((item) => [item.env, `${item.env}_FILE`]);
-  return Object.fromEntries(names.map((name) => [name, env[name]]));
 }
 
 function findLocal(from: string): Address | null {
