@@ -1,4 +1,4 @@
-import { rotatingSecret, loadConfig } from '@gwk/core/config/load';
+import { loadConfig, rotatingSetting, types } from '@gwk/core/config/load';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -99,7 +99,7 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
     const folder = mkdtempSync(join(tmpdir(), 'gwk-token-'));
     const file = join(folder, 'token');
     writeFileSync(file, 'an old token');
-    const settings = { token: rotatingSecret('GWK_API_CLUSTER_TOKEN', 'a token') };
+    const settings = { token: rotatingSetting('GWK_API_CLUSTER_TOKEN', types.text(), 'a token') };
     const config = loadConfig(settings, { GWK_API_CLUSTER_TOKEN_FILE: file });
     const one = client(config.token);
     await expect(one.get(place())).rejects.toBeInstanceOf(DesiredStateUnavailable);

@@ -5,7 +5,7 @@ import type { Logger } from '@gwk/core/log';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';
-import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
+import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
 import type { ApiConfig, Services } from '../http/services.js';

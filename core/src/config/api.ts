@@ -1,4 +1,4 @@
-import { rotatingOptional, rotatingSecret, setting, types } from './load.js';
+import { rotatingSetting, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
 import * as shared from './shared.js';
@@ -49,14 +49,16 @@ export const apiSettings = {
     types.integer(10, 1_000_000).default(16_384),
     'Maximum connections to the internal listener per API process; an engine opens up to 10. At the limit it closes idle connections, and refuses new ones until one is free.',
   ),
-  internalTlsCert: rotatingOptional(
+  internalTlsCert: rotatingSetting(
     'GWK_API_INTERNAL_TLS_CERT',
+    types.text().optional(),
     'Certificate (PEM) of the internal listener. With certificate and key the listener uses TLS, without them plain HTTP. It rereads the files, so a renewed certificate needs no restart.',
-    { secret: false },
   ),
-  internalTlsKey: rotatingOptional('GWK_API_INTERNAL_TLS_KEY', 'Key (PEM) of the internal listener.', {
-    secret: true,
-  }),
+  internalTlsKey: rotatingSetting(
+    'GWK_API_INTERNAL_TLS_KEY',
+    types.text().optional(),
+    'Key (PEM) of the internal listener.',
+  ),
   operatorToken: shared.operatorToken,
   docsUrl: setting(
     'GWK_API_DOCS_URL',
@@ -94,8 +96,9 @@ export const apiSettings = {
     types.url('http', 'https').optional(),
     'Address of the operator that stores Instance resources on one machine, instead of the Kubernetes API.',
   ),
-  clusterToken: rotatingSecret(
+  clusterToken: rotatingSetting(
     'GWK_API_CLUSTER_TOKEN',
+    types.text(),
     'Token for GWK_API_CLUSTER_URL or GWK_API_OPERATOR_URL. In Kubernetes set GWK_API_CLUSTER_TOKEN_FILE to the path of the service account token; the API rereads the file when it rotates.',
   ),
   clusterCa: setting(

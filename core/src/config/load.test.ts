@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { apiSettings } from './api.js';
 import { engineSettings } from './engine.js';
-import { ConfigError, loadConfig, rotatingSecret, secretSetting, setting, types } from './load.js';
+import { ConfigError, loadConfig, rotatingSetting, secretSetting, setting, types } from './load.js';
 import { operatorSettings } from './operator.js';
 import { workerSettings } from './worker.js';
 import { inFakeTime } from '@gwk/test/support/fake-time';
@@ -82,7 +82,7 @@ test.each(Object.entries(programs))(
 );
 
 describe('a rotating secret', () => {
-  const settings = { token: rotatingSecret('GWK_TEST_TOKEN', 'a token') };
+  const settings = { token: rotatingSetting('GWK_TEST_TOKEN', types.text(), 'a token') };
 
   test(
     'rereads its file, and keeps the value while the file is empty or missing',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { types, type Kind } from './kinds.js';
+import type { Kind } from './kinds.js';
 
 export { types } from './kinds.js';
 
@@ -33,21 +33,14 @@ export function secretSetting<T>(env: string, kind: Kind<T>, doc: string): Setti
   return { env, kind, doc, secret: true };
 }
 
-/** A token whose file may be rewritten while the program runs, as Kubernetes does with service account tokens. */
-export function rotatingSecret(env: string, doc: string): Setting<() => string> {
-  // The parsed value is text; loadConfig turns it into a function.
-  const kind = types.text() as Kind<unknown> as Kind<() => string>;
-  return { env, kind, doc, secret: true, rotates: true };
-}
-
-/** The optional variant of `rotatingSecret`. */
-export function rotatingOptional(
+/** A secret or certificate whose file may be rewritten while the program runs, as Kubernetes does with tokens. */
+export function rotatingSetting<T extends string | undefined>(
   env: string,
+  kind: Kind<T>,
   doc: string,
-  { secret }: { secret: boolean },
-): Setting<() => string | undefined> {
-  const kind = types.text().optional() as Kind<unknown> as Kind<() => string | undefined>;
-  return { env, kind, doc, secret, rotates: true };
+): Setting<() => T> {
+  // The parsed value is text; loadConfig turns it into a function.
+  return { env, kind: kind as Kind<unknown> as Kind<() => T>, doc, secret: true, rotates: true };
 }
 
 export class ConfigError extends Error {

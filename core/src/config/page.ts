@@ -1,7 +1,6 @@
 import { apiSettings } from './api.js';
-import { commandSettings } from './commands.js';
+import { commandSettings, instancesSettings } from './commands.js';
 import { engineSettings } from './engine.js';
-import { instancesSettings } from './instances.js';
 import type { Setting, Settings } from './load.js';
 import { localSettings } from './local.js';
 import { operatorSettings } from './operator.js';

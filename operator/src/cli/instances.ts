@@ -70,7 +70,7 @@ const TIMEOUT_MS = 15_000;
 async function run(command: (commands: CommandModule, terminal: Terminal) => Promise<void>): Promise<void> {
   const [commands, { OperatorDesiredState }, { findTarget, runCommand }] = await Promise.all([
     import('./instances/commands.js'),
-    import('@gwk/core/desired-state/operator-client'),
+    import('@gwk/core/desired-state/desired-state'),
     import('./instances/target.js'),
   ]);
   await runCommand('instances', async () => {

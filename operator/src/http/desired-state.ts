@@ -1,10 +1,12 @@
-import { ResourceConflict, ResourceInvalid, type NewResource } from '@gwk/core/desired-state/desired-state';
 import {
+  ResourceConflict,
+  ResourceInvalid,
+  type NewResource,
   CONFLICT_STATUS,
   DESIRED_STATE_PATH,
   INVALID_STATUS,
   type DesiredStateOperation,
-} from '@gwk/core/desired-state/operator-client';
+} from '@gwk/core/desired-state/desired-state';
 import { InstanceResource } from '@gwk/core/resources/manifest';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, wri
 import { join } from 'node:path';
 import { pickPort } from '../../support/ports.js';
 import { ROOT } from '../../support/program.js';
-import type { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
+import type { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
 import {
   FakeInternalApi,
   NO_FAULTS,

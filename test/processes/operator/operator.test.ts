@@ -1,4 +1,4 @@
-import type { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
+import type { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
 import type { OperatorOptions, RunningOperator } from '@gwk/operator/options';
 import { startOperator } from '@gwk/operator/program';
 import { spawn } from 'node:child_process';

@@ -3,8 +3,7 @@ import { LocalCluster } from '@gwk/operator/cluster/local/local';
 import { createDesiredStateHandler } from '@gwk/operator/http/desired-state';
 import type { Listener } from '@gwk/core/listener-limits';
 import { listen } from '@gwk/operator/http/server';
-import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
-import type { NewResource } from '@gwk/core/desired-state/desired-state';
+import { OperatorDesiredState, type NewResource } from '@gwk/core/desired-state/desired-state';
 import type { InstanceResource, InstanceSpec } from '@gwk/core/resources/manifest';
 import { recordingLog, FAKE_ENGINE } from './folder.js';
 

@@ -1,5 +1,9 @@
-import { ResourceInvalid, type DesiredState, type Place } from '@gwk/core/desired-state/desired-state';
-import type { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
+import {
+  ResourceInvalid,
+  type DesiredState,
+  type Place,
+  type OperatorDesiredState,
+} from '@gwk/core/desired-state/desired-state';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
 import { setTimeout as sleep } from 'node:timers/promises';

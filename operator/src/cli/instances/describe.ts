@@ -1,5 +1,5 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { RecordedEvent } from '@gwk/core/desired-state/operator-client';
+import type { RecordedEvent } from '@gwk/core/desired-state/desired-state';
 import { formatAge, table } from './table.js';
 
 type Line = [string, string | null | undefined];

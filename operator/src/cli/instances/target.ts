@@ -1,4 +1,4 @@
-import { instancesSettings } from '@gwk/core/config/instances';
+import { instancesSettings } from '@gwk/core/config/commands';
 import { loadCommandConfig } from '@gwk/core/config/load';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

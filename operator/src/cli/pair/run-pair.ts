@@ -1,5 +1,4 @@
-import { OperatorDesiredState } from '@gwk/core/desired-state/operator-client';
-import type { Place } from '@gwk/core/desired-state/desired-state';
+import { OperatorDesiredState, type Place } from '@gwk/core/desired-state/desired-state';
 import { PAIRING_ANNOTATION, type PairingRequest } from '@gwk/core/resources/pairing-request';
 import { toString as encodeQr } from 'qrcode';
 import { changeResource } from '../instances/change.js';

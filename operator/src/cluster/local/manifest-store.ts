@@ -1,5 +1,10 @@
-import { ResourceConflict, type NewResource, type Place } from '@gwk/core/desired-state/desired-state';
-import type { InstanceDetails, RecordedEvent } from '@gwk/core/desired-state/operator-client';
+import {
+  ResourceConflict,
+  type NewResource,
+  type Place,
+  type InstanceDetails,
+  type RecordedEvent,
+} from '@gwk/core/desired-state/desired-state';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import {
   FINALIZER,
