@@ -1,6 +1,6 @@
 import { PROBLEMS } from '@gwk/core/problems';
 import { OPERATIONS } from '../public-api/operations.js';
-import { listProblems } from '../openapi/problems.js';
+import { listProblems } from '../openapi/describe.js';
 
 /** Every endpoint of the HTTP interface, with its scope and its success status. */
 const I = '/v1/instances/{instance_id}';

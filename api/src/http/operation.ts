@@ -27,7 +27,7 @@ export interface Operation {
   status: number;
   /** Other HTTP statuses of success and their meanings. */
   otherStatuses?: Readonly<Record<number, string>>;
-  /** Problems in addition to those that the other fields imply (openapi/problems.ts). */
+  /** Problems in addition to those that the other fields imply (openapi/describe.ts). */
   problems?: readonly ProblemCode[];
   query?: z.ZodType;
   body?: z.ZodType;

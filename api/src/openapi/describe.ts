@@ -4,8 +4,6 @@ import { ID_PREFIXES } from '@gwk/core/ids';
 import type { z } from 'zod';
 import { idKindOf, type Operation } from '../http/operation.js';
 import { makeExample } from './examples.js';
-import { headerRefs } from './headers.js';
-import { heedsIdempotencyKey, listProblems } from './problems.js';
 import type { JsonSchema, SchemaBook } from './schema-book.js';
 
 /** Describes one operation from its row in the table. */
@@ -146,4 +144,97 @@ function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
   if (!own || own.length < 2) return { example: makeExample(schema, book) };
   const named = own.map((value, index) => [value.type ?? `example ${index + 1}`, { value }]);
   return { examples: Object.fromEntries(named) };
+}
+
+/** Whether a query has a cursor. */
+export const hasCursor = ({ query }: Operation): boolean =>
+  query !== undefined && 'shape' in query && 'cursor' in (query.shape as object);
+
+/** `Idempotency-Key` works on every POST. */
+export const heedsIdempotencyKey = ({ method }: Operation): boolean => method === 'POST';
+
+/** Properties of an operation and the problems that they imply. */
+const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readonly ProblemCode[] }[] = [
+  { when: () => true, codes: ['rate-limited', 'internal-error'] },
+  { when: ({ scope }) => scope !== null, codes: ['unauthorized', 'insufficient-scope'] },
+  { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },
+  { when: ({ path }) => path.includes('{'), codes: ['not-found'] },
+  { when: ({ query, body }) => query !== undefined || body !== undefined, codes: ['validation-error'] },
+  { when: ({ body }) => body !== undefined, codes: ['file-too-large'] },
+  { when: hasCursor, codes: ['invalid-cursor'] },
+  { when: ({ ifMatch }) => ifMatch === true, codes: ['precondition-failed'] },
+  {
+    when: heedsIdempotencyKey,
+    codes: ['invalid-idempotency-key', 'idempotency-key-reused'],
+  },
+  // If record and result are written in one transaction, no request is ever in progress.
+  { when: ({ idempotent }) => idempotent === true, codes: ['idempotency-in-progress'] },
+];
+
+/** Returns all problems of an operation, by status. */
+export function listProblems(operation: Operation): Map<number, ProblemCode[]> {
+  const implied = IMPLIED.filter(({ when }) => when(operation)).flatMap(({ codes }) => codes);
+  const codes = [...new Set([...implied, ...(operation.problems ?? [])])].sort();
+  const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
+  return new Map([...byStatus].sort(([one], [other]) => one - other));
+}
+
+const count: JsonSchema = { type: 'integer', minimum: 0 };
+
+/** Response headers (components.headers). */
+export const HEADERS = {
+  'X-Request-ID': {
+    description: 'The id of the request: the one that it brought, or a generated one. Quote it to support.',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 128 },
+  },
+  'RateLimit-Limit': {
+    description: 'Requests a minute.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'RateLimit-Remaining': {
+    description: 'Requests left in the current minute.',
+    required: true,
+    schema: count,
+  },
+  'RateLimit-Reset': {
+    description: 'Seconds until the minute ends.',
+    required: true,
+    schema: { type: 'integer', minimum: 0, maximum: 60 },
+  },
+  'Retry-After': {
+    description: 'Seconds after which a repeat makes sense, with the same `Idempotency-Key`.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'WWW-Authenticate': {
+    description: 'How to show who is calling.',
+    required: true,
+    schema: { type: 'string', const: 'Bearer' },
+  },
+  ETag: {
+    description: 'The version of the resource, for `If-Match`.',
+    required: true,
+    schema: { type: 'string', pattern: '^"[^"]+"$' },
+  },
+  'Idempotent-Replayed': {
+    description: 'The answer is that of an earlier request with the same `Idempotency-Key`.',
+    schema: { type: 'string', const: 'true' },
+  },
+} as const satisfies Record<string, JsonSchema>;
+
+type HeaderName = keyof typeof HEADERS;
+
+/** Headers of every response. */
+const GENERAL: readonly HeaderName[] = [
+  'X-Request-ID',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+];
+
+/** @param more headers that this response has too; false for one that it does not have */
+function headerRefs(...more: (HeaderName | false)[]): Record<string, JsonSchema> {
+  const names = [...GENERAL, ...more].filter((name) => name !== false);
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

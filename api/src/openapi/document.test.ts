@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { OPERATIONS } from '../public-api/operations.js';
 import { closed } from '@gwk/test/support/api/contract/closed';
 import { openApiDocument } from './document.js';
-import { heedsIdempotencyKey } from './problems.js';
+import { heedsIdempotencyKey } from './describe.js';
 import type { JsonSchema } from './schema-book.js';
 
 const document = openApiDocument({

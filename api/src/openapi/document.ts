@@ -2,9 +2,7 @@ import { PROBLEMS, buildProblemBody, Problem, type ProblemCode } from '@gwk/core
 import { ProblemOut } from '@gwk/core/resources/problem';
 import { API_KEY_PREFIX } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';
-import { describeOperation, getTag } from './describe.js';
-import { HEADERS } from './headers.js';
-import { listProblems } from './problems.js';
+import { describeOperation, getTag, HEADERS, listProblems } from './describe.js';
 import { SchemaBook, type JsonSchema } from './schema-book.js';
 
 interface DocumentOptions {

@@ -61,28 +61,25 @@ export function makeExample(schema: JsonSchema, book: SchemaBook, name = ''): un
   return ofType(schema, book, name);
 }
 
-function ofType(schema: JsonSchema, book: SchemaBook, name: string): unknown {
-  const { type } = schema as { type?: string | string[] };
-  switch (Array.isArray(type) ? type[0] : type) {
+function ofType(schema: z.core.JSONSchema.BaseSchema, book: SchemaBook, name: string): unknown {
+  const { type, properties = {}, items, minimum = 0 } = schema;
+  switch ([type].flat()[0]) {
     case 'object':
-      return ofObject(schema, book);
+      return Object.fromEntries(
+        Object.entries(properties).map(([key, part]) => [key, makeExample(part as JsonSchema, book, key)]),
+      );
     case 'array':
-      return [makeExample(schema['items'] as JsonSchema, book, name)];
+      return [makeExample(items as JsonSchema, book, name)];
     case 'string':
       return ofString(schema, name);
     case 'integer':
     case 'number':
-      return schema['minimum'] ?? 0;
+      return minimum;
     case 'boolean':
       return true;
     default:
       return null;
   }
-}
-
-function ofObject(schema: JsonSchema, book: SchemaBook): JsonSchema {
-  const properties = Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>);
-  return Object.fromEntries(properties.map(([name, part]) => [name, makeExample(part, book, name)]));
 }
 
 function ofString({ format, minLength, maxLength }: JsonSchema, name: string): string {

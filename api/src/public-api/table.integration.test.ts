@@ -6,7 +6,7 @@ import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { hashBodyWithAllKeys, IdempotencyStore } from '../http/idempotency/store.js';
 import { openApiDocument } from '../openapi/document.js';
-import { hasCursor, heedsIdempotencyKey } from '../openapi/problems.js';
+import { hasCursor, heedsIdempotencyKey } from '../openapi/describe.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import { ABSENT_IDS, buildSample, type SampleRequest } from '@gwk/test/support/api/contract/requests';
