@@ -32,12 +32,6 @@ import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
 import { RefusalError } from '../engines/refusal.js';
 
-export interface InternalListener {
-  port: number;
-  /** Answers the calls in flight, within a few seconds, then closes. */
-  close(): Promise<void>;
-}
-
 /** Returns the answer, in JSON. Undefined: the handler has answered. */
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
@@ -67,7 +61,7 @@ const CLOSE_GRACE_MS = 5_000;
  * Listener of the internal API, for engines and the operator (core/src/protocol). NetworkPolicies close it to others. It
  * logs ids and codes, never bodies.
  */
-export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
+export async function startInternalListener(deps: InternalDeps) {
   const handlers = makeHandlers(deps);
   const { registry } = deps;
   const durations = registry && new Histogram({ ...API_METRICS.internalDuration, registers: [registry] });
@@ -104,6 +98,7 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   await once(server.listen(internalPort, internalHost), 'listening');
   return {
     port: (server.address() as AddressInfo).port,
+    /** Answers the calls in flight, within a few seconds, then closes. */
     close: () => {
       unfollow?.();
       return closeServer(server);

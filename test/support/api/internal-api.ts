@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newCommandKey } from '@gwk/api/instances/live/commands';
-import { startInternalListener, type InternalListener } from '@gwk/api/internal-api/listener';
+import { startInternalListener } from '@gwk/api/internal-api/listener';
 import type { InternalDeps } from '@gwk/api/engines/dependencies';
 import type { ApiConfig } from '@gwk/api/http/services';
 import { openDatabase, type Database } from '@gwk/api/database/database';
@@ -89,7 +89,7 @@ export async function sharedInternalApi(): Promise<InternalApiWorld> {
 }
 
 interface Replica {
-  listener: InternalListener;
+  listener: Awaited<ReturnType<typeof startInternalListener>>;
   database: Database;
 }
 
