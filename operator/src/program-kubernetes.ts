@@ -9,8 +9,7 @@ import { createKubernetesMetrics } from './cluster/kubernetes/metrics.js';
 import { readProfiles } from './cluster/kubernetes/profiles.js';
 import type { WatchTimes } from './cluster/kubernetes/informer.js';
 import { checkApi, createController } from './controller/create-controller.js';
-import { createHealthHandler } from './http/health.js';
-import { listen } from './http/server.js';
+import { createHealthHandler, listen } from './http/server.js';
 import { createOperatorMetrics } from './metrics.js';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
 

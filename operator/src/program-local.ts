@@ -8,9 +8,7 @@ import { writeAddress } from './cluster/local/address.js';
 import { LocalCluster } from './cluster/local/local.js';
 import { checkApi, createController } from './controller/create-controller.js';
 import { createDesiredStateHandler } from './http/desired-state.js';
-import { createHealthHandler } from './http/health.js';
-
-import { listen } from './http/server.js';
+import { createHealthHandler, listen } from './http/server.js';
 import { createOperatorMetrics } from './metrics.js';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
 
