@@ -69,10 +69,6 @@ export class Pods implements PodStore {
     this.#starts = pLimit(options.maxConcurrentStarts);
   }
 
-  get count(): number {
-    return this.#slots.size;
-  }
-
   async load(changed: (key: string) => void): Promise<void> {
     this.#changed = changed;
     const advice = 'Check that no engine of that name runs, then remove the file.';
