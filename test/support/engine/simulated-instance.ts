@@ -37,6 +37,8 @@ export class Rows {
   leased = true;
   /** Called before each of these is stored. It may wait or throw. */
   before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
+  /** Called before session entries of a type are read. It may throw. */
+  beforeRead: (type: string) => void = () => undefined;
 
   /** Holds back session writes until they are released. */
   holdWrites(): { asked: () => number; release: () => void } {
@@ -74,7 +76,10 @@ export class Rows {
       epoch: 1,
       log: createLogger('engine', process.env['VERBOSE'] === 'on' ? 'debug' : 'silent'),
       session: {
-        read: async (type, keys) => this.of(type).filter(({ key }) => keys === null || keys.includes(key)),
+        read: async (type, keys) => {
+          this.beforeRead(type);
+          return this.of(type).filter(({ key }) => keys === null || keys.includes(key));
+        },
         write: (entries) => this.write(entries),
       },
       readFile: async (messageId, read) => {

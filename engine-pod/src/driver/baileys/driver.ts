@@ -250,8 +250,8 @@ export class BaileysDriver implements Driver {
     if (this.#creds?.account) return this.#creds;
     const creds = await loadCredentials(this.#store);
     if (!creds || isStale()) return creds;
-    this.#creds = creds;
     await this.#journal.load();
+    this.#creds = creds;
     return creds;
   }
 

@@ -174,6 +174,25 @@ describe('an incoming message', () => {
     await nothingWasLost();
   });
 
+  test('that is stored reaches the API although the next engine cannot read it at first', async () => {
+    const { number, ana, phone } = stage;
+    number.rows.before = (what) => (what === 'inbound' ? never() : undefined);
+    const id = await ana.writes('kept', { to: phone.number });
+    await stage.network.waitReceipt({ from: phone.number, id });
+    number.rows.before = () => undefined;
+    let failures = 1;
+    number.rows.beforeRead = (type) => {
+      if (type === 'journal' && failures-- > 0) throw new Error('the API is unreachable');
+    };
+    const replaced = number.replace();
+    await until('the journal is to be read', () => failures < 1 || undefined);
+    await number.happens('closed');
+    number.connect();
+    await replaced;
+    await number.text('kept');
+    expect(arrivals('kept')).toBe(1);
+  });
+
   test('in a group is delivered likewise', async () => {
     const { number, network, ana, phone } = stage;
     const group = await network.group('Friends', [phone, ana]);
