@@ -37,8 +37,8 @@ export class Rows {
   leased = true;
   /** Called before each of these is stored. It may wait or throw. */
   before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
-  /** Called before session entries of a type are read. It may throw. */
-  beforeRead: (type: string) => void = () => undefined;
+  /** Called before session entries of a type are read. It may wait or throw. */
+  beforeRead: (type: string) => Promise<void> | void = () => undefined;
 
   /** Holds back session writes until they are released. */
   holdWrites(): { asked: () => number; release: () => void } {
@@ -77,7 +77,7 @@ export class Rows {
       log: createLogger('engine', process.env['VERBOSE'] === 'on' ? 'debug' : 'silent'),
       session: {
         read: async (type, keys) => {
-          this.beforeRead(type);
+          await this.beforeRead(type);
           return this.of(type).filter(({ key }) => keys === null || keys.includes(key));
         },
         write: (entries) => this.write(entries),

@@ -247,11 +247,10 @@ export class BaileysDriver implements Driver {
 
   /** Loads the stored credentials and the journal entries that an earlier engine left. */
   async #loadSession(isStale: () => boolean): Promise<AuthenticationCreds | null> {
-    if (this.#creds?.account) return this.#creds;
-    const creds = await loadCredentials(this.#store);
+    const creds = this.#creds?.account ? this.#creds : await loadCredentials(this.#store);
     if (!creds || isStale()) return creds;
-    await this.#journal.load();
     this.#creds = creds;
+    await this.#journal.load();
     return creds;
   }
 

@@ -4,6 +4,7 @@ import {
   lineIsQuiet,
   NEVER_ABORTED,
   numberStage,
+  seenMeanwhile,
   until,
   type NumberStage,
 } from '@gwk/test/support/engine/simulated-instance';
@@ -191,6 +192,31 @@ describe('an incoming message', () => {
     await replaced;
     await number.text('kept');
     expect(arrivals('kept')).toBe(1);
+  });
+
+  test('that is stored reaches the API once although a connection is replaced while it is read', async () => {
+    const { number, ana, phone } = stage;
+    number.rows.before = (what) => (what === 'inbound' ? never() : undefined);
+    const id = await ana.writes('kept', { to: phone.number });
+    await stage.network.waitReceipt({ from: phone.number, id });
+    let deliveries = 0;
+    number.rows.before = (what) => {
+      if (what === 'inbound') deliveries += 1;
+    };
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let reads = 0;
+    number.rows.beforeRead = (type) => (type === 'journal' && ++reads === 1 ? held : undefined);
+    const replaced = number.replace();
+    await until('the journal is to be read', () => reads || undefined);
+    await number.driver.close();
+    number.connect();
+    const opened = await seenMeanwhile(stage, () => number.events.length);
+    expect(Math.max(...opened)).toBe(0);
+    release();
+    await replaced;
+    await number.text('kept');
+    await lineIsQuiet(stage);
+    expect(deliveries).toBe(1);
   });
 
   test('in a group is delivered likewise', async () => {

@@ -38,6 +38,7 @@ export class Journal {
   readonly #storing = new Map<string, Promise<Uint8Array>>();
   /** The stanza that carried each ciphertext, because decryption only gets the ciphertext. */
   readonly #stanzas = new WeakMap<Uint8Array, BinaryNode>();
+  #loaded: Promise<void> | undefined;
   #order = 0;
 
   /** @param onEntry called for each stored entry, in order of arrival */
@@ -46,8 +47,16 @@ export class Journal {
     this.#onEntry = onEntry;
   }
 
-  /** Loads the entries that an earlier engine left. */
-  async load(): Promise<void> {
+  /** Loads the entries that an earlier engine left, once for all connections. */
+  load(): Promise<void> {
+    this.#loaded ??= this.#load().catch((error: unknown) => {
+      this.#loaded = undefined;
+      throw error;
+    });
+    return this.#loaded;
+  }
+
+  async #load(): Promise<void> {
     const found = Object.entries(await this.#store.readAll(JOURNAL)) as [string, JournalEntry][];
     found.sort(([, a], [, b]) => a.order - b.order);
     for (const [name, entry] of found) this.keep(name, entry);
