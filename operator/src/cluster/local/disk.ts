@@ -53,16 +53,21 @@ export async function ensureFolder(path: string): Promise<void> {
  * Loads a folder with one JSON file for each object.
  *
  * @param advice follows the name of a corrupt file in the error message
+ * @param parse throws if a file contains something else
  * @throws Error if a file is corrupt: an object must not silently disappear
  */
-export async function loadJsonFolder<T>(folder: string, advice: string): Promise<T[]> {
+export async function loadJsonFolder<T>(
+  folder: string,
+  advice: string,
+  parse: (object: T) => T = (object) => object,
+): Promise<T[]> {
   await ensureFolder(folder);
   const names = (await readdir(folder)).filter((name) => /^[^.].*\.json$/.test(name));
   return Promise.all(
     names.map(async (name) => {
       const path = join(folder, name);
       try {
-        return JSON.parse(await readFile(path, 'utf8')) as T;
+        return parse(JSON.parse(await readFile(path, 'utf8')) as T);
       } catch (error) {
         throw new Error(`${path} is corrupt. ${advice}`, { cause: error });
       }

@@ -325,8 +325,10 @@ describe('a crash between two writes', () => {
     await stage.create('shop');
     await stage.stop();
     const good = readFileSync(state('shop'), 'utf8');
-    writeFileSync(state('shop'), 'x');
-    await expect(LocalStage.start(folder.path)).rejects.toThrow('default@shop.json is corrupt');
+    for (const text of ['x', '{"name": "shop"}']) {
+      writeFileSync(state('shop'), text);
+      await expect(LocalStage.start(folder.path)).rejects.toThrow('default@shop.json is corrupt');
+    }
     writeFileSync(state('shop'), good);
     stage = await LocalStage.start(folder.path);
   });

@@ -95,8 +95,9 @@ export class ManifestStore {
   /** Calls `onChange` with the keys of later changes. */
   async load(onChange: (key: string) => void): Promise<void> {
     const advice = 'Restore it, or remove it to create the instance again.';
-    for (const entry of await loadJsonFolder<Entry>(join(this.stateFolder, 'resources'), advice))
-      this.#put({ ...entry, resource: InstanceResource.parse(entry.resource) });
+    const parse = (entry: Entry): Entry => ({ ...entry, resource: InstanceResource.parse(entry.resource) });
+    for (const entry of await loadJsonFolder(join(this.stateFolder, 'resources'), advice, parse))
+      this.#put(entry);
     this.#onChange = onChange;
   }
 
