@@ -181,42 +181,54 @@ describe('outcomes of cached messages', () => {
     expect(await types()).toEqual([]);
   });
 
-  test.each([
-    ['just before', true],
-    ['just after', false],
-  ])('of a fenced engine do not affect those of the lease holder, reported %s', async (_, isFirst) => {
-    const deps = { ...internalApi.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
-    const cache = new MessageCache();
-    const [claims, outcomes] = [new Claims(deps, cache), new Outcomes(deps, cache)];
-    const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
-    const [first, second] = [await accept(), await accept()];
-    const { lease: former } = engine;
-    const { messages } = await claims.claim(caller, {
-      ...former,
-      number: 1,
-      repeated: false,
-      claim_id: newUuid(),
-      limit: 5,
-    });
-    await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
-    await internalApi.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
-    const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
-    await restarted.acquire();
-    const report = (lease: typeof former, id: string, at: number) =>
-      outcomes.record(caller, {
-        ...lease,
-        outcomes: [receipt(messages[at]!.wa_message_id, 'read'), sent(id)],
+  // After a restore of the database, a fenced engine may have an epoch of the lease holder or a later one.
+  test.each(
+    [true, false].flatMap((isFirst) =>
+      [true, false].flatMap((isCached) =>
+        [-1, 0, 1].map((ahead) => {
+          const order = isFirst ? 'just before' : 'just after';
+          return { isFirst, isCached, ahead, order };
+        }),
+      ),
+    ),
+  )(
+    'of a fenced engine do not affect those of the lease holder, reported $order ($isCached, $ahead)',
+    async ({ isFirst, isCached, ahead }) => {
+      const deps = { ...internalApi.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
+      const cache = new MessageCache();
+      const [claims, outcomes] = [new Claims(deps, cache), new Outcomes(deps, cache)];
+      const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
+      const [first, second] = [await accept(), await accept()];
+      const { lease: former } = engine;
+      const { messages } = await claims.claim(caller, {
+        ...former,
+        number: 1,
+        repeated: false,
+        claim_id: newUuid(),
+        limit: 5,
       });
-    // While the first is written, the others gather in one batch.
-    const [, ...answers] = await Promise.allSettled([
-      report(restarted.lease, second, 1),
-      report(isFirst ? former : restarted.lease, first, 0),
-      report(isFirst ? restarted.lease : former, first, 0),
-    ]);
-    const statuses = answers.map(({ status }) => status);
-    expect(isFirst ? statuses : statuses.reverse()).toEqual(['rejected', 'fulfilled']);
-    expect(await message(first)).toMatchObject({ status: 'read' });
-  });
+      await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
+      await internalApi.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+      const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+      await restarted.acquire();
+      const fenced = ahead < 0 ? former : { epoch: restarted.lease.epoch + ahead, holder: newUuid() };
+      if (!isCached) for (const id of [first, second]) cache.forget(id);
+      const report = (lease: typeof former, id: string, at: number) =>
+        outcomes.record(caller, {
+          ...lease,
+          outcomes: [receipt(messages[at]!.wa_message_id, 'read'), sent(id)],
+        });
+      // While the first is written, the others gather in one batch.
+      const [, ...answers] = await Promise.allSettled([
+        report(restarted.lease, second, 1),
+        report(isFirst ? fenced : restarted.lease, first, 0),
+        report(isFirst ? restarted.lease : fenced, first, 0),
+      ]);
+      const statuses = answers.map(({ status }) => status);
+      expect(isFirst ? statuses : statuses.reverse()).toEqual(['rejected', 'fulfilled']);
+      expect(await message(first)).toMatchObject({ status: 'read' });
+    },
+  );
 
   test('of a fenced engine are not cached: the next engine reports them again', async () => {
     const id = await accept();

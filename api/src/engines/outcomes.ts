@@ -95,24 +95,19 @@ export class Outcomes {
   }
 }
 
-/**
- * Groups the status updates by message, in their order. If two leases report about one message, the older one is fenced: its
- * updates are dropped, so that they do not cause the refusal of the newer lease's updates.
- */
+/** Groups the status updates by message and lease, in their order: of two leases that report about a message, one is fenced. */
 function groupUpdates(items: readonly OutcomeItem[], facts: readonly NamedRow[]): MessageUpdates[] {
   const found = new Map(facts.map((row) => [row.number, row.id]));
   const updates = new Map<string, MessageUpdates>();
-  const epochAt = (place: number): number => items[place - 1]!.epoch;
-  items.forEach(({ outcome, epoch }, index) => {
+  items.forEach(({ outcome, epoch, holder }, index) => {
     const place = index + 1;
     const messageId = found.get(place);
     if (messageId === undefined) return;
-    const earlier = updates.get(messageId);
-    if (earlier && epochAt(earlier.place) > epoch) return;
-    const known = earlier && epochAt(earlier.place) === epoch ? earlier : undefined;
+    const name = `${messageId} ${epoch} ${holder}`;
+    const known = updates.get(name);
     const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
     if (known) known.updates.push(outcome);
-    else updates.set(messageId, { place, messageId, updates: [outcome], traceparent });
+    else updates.set(name, { place, messageId, updates: [outcome], traceparent });
   });
   return [...updates.values()];
 }

@@ -83,14 +83,17 @@ export async function applyStatusUpdates(
     const { updated, refusals, waiting } = await writeChanges(deps, callers, decisions);
     applied.answers = waiting.map((isWaiting, index) => ({ refusal: refusals![index]!, waiting: isWaiting }));
     const changedIds = new Set(updated);
+    const decided = new Map(decisions.map(({ message }) => [message.messageId, message]));
     for (const { message, before, change } of decisions) {
       if (!changedIds.has(message.messageId)) continue;
       messageMetrics.advanced(before, change.facts);
       applied.changed.push({ ...change.facts, now: before.now, version: before.version + 1 });
     }
-    remaining = decisions
-      .map(({ message }) => message)
-      .filter(({ messageId, place }) => !changedIds.has(messageId) && refusals?.[place - 1] !== 'fenced');
+    remaining = remaining.filter((message) => {
+      const latest = decided.get(message.messageId);
+      const isWritten = latest === message && changedIds.has(message.messageId);
+      return latest && !isWritten && refusals?.[message.place - 1] !== 'fenced';
+    });
     if (remaining.length === 0) return applied;
   }
   throw new Error(`messages still change after ${MAX_ATTEMPTS} attempts`);
@@ -139,6 +142,7 @@ interface StatusDecision {
   needs: 'claim' | 'unattempted' | null;
 }
 
+/** Decides one change of each message; `messages` may contain several. */
 function decideAll(
   rows: readonly MessageRow[],
   messages: readonly MessageUpdates[],
@@ -159,6 +163,7 @@ function decideAll(
     const unclaimed = row.attemptedAt === null ? 'unattempted' : null;
     const needs = !change.needsClaim ? null : caller ? 'claim' : unclaimed;
     decisions.push({ message, before, change, needs });
+    byId.delete(message.messageId);
   }
   return decisions;
 }
