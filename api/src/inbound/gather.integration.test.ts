@@ -2,6 +2,7 @@ import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { createInternalApiWorld, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import type { Queryable } from '../database/database.js';
+import { findByNetworkIds } from '../messages/list.js';
 import { parseArrival } from './arrival.js';
 import { gather } from './gather.js';
 
@@ -55,4 +56,31 @@ test('the cost of a message does not grow with the contacts of its account, with
   await expect(transaction).rejects.toThrow(ROLLED_BACK);
   // Each name, and all names of its contact.
   expect(fetchedRows).toBeLessThanOrEqual(4 * arrivals.length);
+});
+
+test('messages are found by any number of network ids with the same statements', async () => {
+  const { instanceId } = await internalApi.addEngine();
+  const { database } = internalApi.world;
+  const to = '5511700000000';
+  for (let n = 0; n < 3; n++) await internalApi.accept({ instance: instanceId, to });
+  const messages = await database.message.findMany({ where: { instanceId } });
+  const names = messages.map(({ conversationId, waMessageId }) => {
+    return { instanceId, conversationId, waMessageId: waMessageId! };
+  });
+  await database.$transaction(async (tx) => {
+    const countPrepared = async () => {
+      const [row] = await tx.$queryRaw<{ count: number }[]>`
+        SELECT count(*)::integer FROM pg_prepared_statements WHERE statement LIKE '%messages%'`;
+      return row!.count;
+    };
+    expect(await findByNetworkIds(tx, names.slice(2))).toMatchObject([{ id: messages[2]!.id }]);
+    await countPrepared();
+    const before = await countPrepared();
+    const unknown = { ...names[0]!, waMessageId: 'unknown' };
+    expect(await findByNetworkIds(tx, [...names, unknown])).toMatchObject([
+      ...messages.map(({ id }) => ({ id })),
+      undefined,
+    ]);
+    expect(await countPrepared()).toBe(before);
+  });
 });

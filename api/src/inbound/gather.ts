@@ -59,7 +59,7 @@ interface MenuRow extends Omit<OpenMenu, 'options' | 'sentAt' | 'answeredAt'> {
   answered: boolean;
 }
 
-type GatherDatabase = Pick<Database, '$queryRaw' | 'media' | 'message'>;
+type GatherDatabase = Pick<Database, '$queryRaw' | 'media'>;
 
 /** Reads the facts of all arrivals with one statement, and more for target messages and files; results in the same order. */
 export async function gather(
