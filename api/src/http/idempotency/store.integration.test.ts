@@ -69,6 +69,19 @@ test('replays a stored answer, which is encrypted at rest', async () => {
   expect(Buffer.from(row.responseSealed!).includes('tulip')).toBe(false);
 });
 
+test('replays answers that are read at the same moment', async () => {
+  const requests = [request(), request()];
+  for (const given of requests)
+    await store.complete(readMark(await store.begin(given)), { status: 201, body: given.key });
+  // No key is free.
+  const $queryRaw = () => Promise.resolve([]);
+  const busy = { $queryRaw, idempotencyRecord: database.idempotencyRecord } as unknown as Database;
+  const reading = new IdempotencyStore(busy, sealer);
+  expect(await Promise.all(requests.map((given) => reading.begin(given)))).toMatchObject(
+    requests.map(({ key }) => ({ kind: 'replay', body: key })),
+  );
+});
+
 test('compares bodies regardless of the order of their keys', async () => {
   const key = newUuid();
   await store.complete(readMark(await store.begin(request({ key, body: { a: 1, b: { c: 2, d: 3 } } }))), {

@@ -165,7 +165,8 @@ export class IdempotencyStore {
   }
 
   async #existing(recordId: string, request: IdempotentRequest): Promise<BeginResult | null> {
-    const row = await this.database.idempotencyRecord.findUnique({ where: { id: recordId } });
+    // Not findUnique: for reads of one moment, Prisma compares the ids of the rows with this one, which has no hyphens.
+    const row = await this.database.idempotencyRecord.findFirst({ where: { id: recordId } });
     if (!row) return null;
     if (!isSameBody(request, row.bodyHash)) return { kind: 'reused' };
     const { status, responseSealed, instanceId } = row;
