@@ -156,3 +156,30 @@ test('refuses an If-Match of another version', async () => {
   });
   expect([answer.status, codeOf(answer)]).toEqual([412, 'precondition-failed']);
 });
+
+test.each(['edit', 'remove'] as const)(
+  '%s: a process that stops does not keep the message locked',
+  async (name) => {
+    const { id } = await sendMessage();
+    const lease = { holder: crypto.randomUUID(), expiresAt: new Date(Date.now() + 60_000) };
+    await api.db.instanceLease.update({
+      where: { instanceId: fromPublicId('instance', instance)! },
+      data: lease,
+    });
+    const ask = jest.spyOn(LiveCommands.prototype, 'ask').mockResolvedValue({ ok: true } as never);
+    await api.db.$executeRawUnsafe(`
+    CREATE FUNCTION require_limit() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF current_setting('idle_in_transaction_session_timeout') = '0' THEN
+        RAISE 'a lock without a limit';
+      END IF;
+      RETURN NEW;
+    END $$`);
+    await api.db.$executeRawUnsafe(`
+    CREATE TRIGGER require_limit BEFORE UPDATE ON messages FOR EACH ROW EXECUTE FUNCTION require_limit()`);
+    const { status } = await OPERATIONS[name](id);
+    await api.db.$executeRawUnsafe('DROP FUNCTION require_limit CASCADE');
+    ask.mockRestore();
+    expect(status).toBe(name === 'edit' ? 200 : 204);
+  },
+);

@@ -120,6 +120,8 @@ async function storeEdit(
   change: (tx: Prisma.TransactionClient) => Promise<void>,
 ): Promise<void> {
   await db.$transaction(async (tx) => {
+    // If this process stops in the middle, Postgres ends the transaction: outcomes wait for the lock of the message.
+    await tx.$queryRaw`SELECT set_config('idle_in_transaction_session_timeout', '5000', true)`;
     const { count } = await tx.message.updateMany({
       where: { id, deletedForAll: false },
       data: { version: { increment: 1 }, updatedAt: new Date() },
