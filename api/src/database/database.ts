@@ -72,6 +72,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     pipeline: true,
   });
   closeUnresponsiveConnections(pool, statementTimeoutMs);
+  // Prisma writes and reads times without their zone, as UTC. The default of a server is often the zone of its host.
+  pool.on('connect', (client) => void client.query("SET TIME ZONE 'UTC'").catch(() => undefined));
   // The pool drops a broken idle connection. Without a listener its error would end the process.
   pool.on('error', () => undefined);
   const nameOf = nameStatements();
