@@ -1,7 +1,7 @@
 -- Claims up to `limits` heads for each caller: first entries of an older epoch, then waiting ones by head_since. A
 -- repeated claim id claims nothing and returns the entries that it still holds. A row without message_id carries the
 -- refusal of its caller. A row with `opted_out` is not claimed; the API fails that message. The other columns contain
--- the facts that decide an outcome (api/src/engines/known-messages.ts).
+-- the facts that decide an outcome (api/src/engines/message-cache.ts).
 CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]

@@ -4,8 +4,8 @@ import type { Caller } from '../accounts/caller.js';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 
 /**
- * A request on its way through the middleware. The constructor of the request (server.ts) declares all fields, so that
- * all requests have one shape and V8 need not look fields up in maps.
+ * A request on its way through the middleware. The constructor of the request (public-api/server.ts) declares all fields, so
+ * that all requests have one shape and V8 need not look fields up in maps.
  */
 export interface Exchange extends Request {
   requestId: string;

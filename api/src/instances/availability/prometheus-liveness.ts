@@ -7,7 +7,7 @@ import type { Liveness, LivenessSource, Suspect } from './liveness-source.js';
  * Liveness from Prometheus, for all suspects in one query. It reads the times of samples, so a stale series counts up to its
  * last sample. Series without an instance label (GWK_ENGINE_METRICS_INSTANCE=off) are ignored.
  */
-/** Far below the gap that the observer tolerates (jobs/observer.ts), so an unresponsive Prometheus delays no decision. */
+/** Far below the gap that the observer tolerates (jobs/unresponsive-engines.ts), so an unresponsive Prometheus delays no decision. */
 const TIMEOUT_MS = 2_000;
 /** Above this number the query selects all instances, because listing them would cost more. */
 const MOST_NAMED = 200;
