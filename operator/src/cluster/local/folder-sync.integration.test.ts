@@ -214,6 +214,20 @@ describe('invalid content', () => {
     });
   });
 
+  test('keeps an invalid file in force although another file contains its manifest', async () => {
+    write('shop.yaml', text('shop', SUSPENDED));
+    await stage.read();
+    write('backup.yaml', text('shop'));
+    await stage.read();
+    write('shop.yaml', '');
+    await stage.readMuchLater();
+    expect((await stage.get('shop')).spec.suspended).toBe(true);
+    expect(Object.fromEntries(faults())).toEqual({
+      'shop.yaml': 'it is empty',
+      'backup.yaml': 'default/shop is already defined in shop.yaml',
+    });
+  });
+
   test('deletes nothing while the folder is missing', async () => {
     write('shop.yaml', text('shop'));
     await stage.read();

@@ -102,7 +102,7 @@ export class FolderSync {
     for (const entry of this.#store.entries()) if (isDeleting(entry)) await this.#store.deleteWithin(entry);
   }
 
-  /** One manifest per key. The file that had it keeps it, else the first by name wins. */
+  /** One manifest per key. The file that had it keeps it, also while it is invalid; else the first by name wins. */
   #findCandidates(
     files: ReadonlyMap<string, ManifestFile>,
     faults: Map<string, string>,
@@ -110,11 +110,12 @@ export class FolderSync {
     const all = [...files.values()].flatMap((file) => file.manifests.map((manifest) => ({ manifest, file })));
     const candidates = new Map<string, Candidate>();
     for (const [key, found] of Map.groupBy(all, ({ manifest }) => formatKey(manifest.metadata))) {
-      const owner = this.#store.entry(key)?.file;
-      const winner = found.find(({ file }) => file.path === owner) ?? found[0]!;
-      candidates.set(key, winner);
+      const owner = files.get(this.#store.entry(key)?.file ?? '');
+      const first = owner?.fault ? undefined : found[0];
+      const winner = found.find(({ file }) => file === owner) ?? first;
+      if (winner) candidates.set(key, winner);
       for (const { file } of found.filter((one) => one !== winner))
-        faults.set(file.path, `${key} is already defined in ${winner.file.path}`);
+        faults.set(file.path, `${key} is already defined in ${(winner?.file ?? owner!).path}`);
     }
     return candidates;
   }
