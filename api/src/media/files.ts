@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PassThrough, pipeline, type Readable } from 'node:stream';
+import { PassThrough, pipeline, promises, type Readable } from 'node:stream';
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Sealer } from '@gwk/core/encryption';
@@ -59,9 +59,11 @@ export class MediaFiles {
     const key = newFileKey();
     const meter = new Meter();
     try {
-      await store.write(storeKey, seal(meter.measure(source, maxBytes), key));
+      // If the store fails before it reads a request, the pipeline keeps its connection for the answer.
+      await promises.pipeline(source, (bytes: AsyncIterable<Buffer>) =>
+        store.write(storeKey, seal(meter.measure(bytes, maxBytes), key)),
+      );
     } catch (error) {
-      source.destroy();
       await this.discard({ storeKey, kept: false }).catch(() => undefined);
       throw error;
     }
