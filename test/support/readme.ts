@@ -74,7 +74,7 @@ function shapeOfText(text: string): string {
     .replace(/\b(ins|msg|evt|whe|whd)_[0-9a-f]{32}\b/g, '$1_...')
     .replace(/^ins-[0-9a-f]{32}-[0-9a-f]+$/, 'pod')
     .replace(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'uuid')
-    .replace(/^[A-Za-z0-9_-]{100,200}$/, 'cursor')
+    .replace(/^[A-Za-z0-9_-]{134}$/, 'cursor')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'time')
     .replace(/whsec_[A-Za-z0-9+/=]+/g, 'whsec_...')
     .replace(/5500\d{9}@/g, '5500...@')
