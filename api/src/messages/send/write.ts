@@ -46,8 +46,9 @@ interface BatchWriterOptions {
 }
 
 /**
- * Writes a batch in one transaction. The first attempt waits up to 200 ms for locked rows and expects no concurrent insert of the same rows. If it fails, the second attempt skips locked
- * rows and insert conflicts, and leaves out only the requests that need those rows.
+ * Writes a batch in one transaction. The first attempt waits up to 200 ms for locked rows and expects no concurrent insert
+ * of the same rows. If it fails, the second attempt skips locked rows and insert conflicts, and leaves out only the
+ * requests that need those rows.
  */
 export class BatchWriter {
   readonly #options: BatchWriterOptions;
@@ -139,7 +140,7 @@ const text =
   (pick: (entry: WriteEntry) => string | null): Value =>
   ({ entries }) =>
     textArray(entries, pick);
-/** The batch of gwk_accept_write, which describes each array. */
+/** The values of the JSON argument of gwk_accept_write, by name. The function describes each of them. */
 const BATCH: Readonly<Record<string, Value>> = {
   places: ({ entries }) => literal(entries.map((_, index) => index + 1)),
   message_ids: plain(({ messageId }) => messageId),
