@@ -1,7 +1,21 @@
 # Images of the programs: docker build --target api|worker|operator|engine .
-ARG NODE_IMAGE=docker.io/library/node:24-bookworm
+# All are Debian 13. Renovate adds their digests.
+ARG NODE_IMAGE=docker.io/library/node:24-trixie
+ARG DEBIAN_IMAGE=docker.io/library/debian:13
 # Debian's C and C++ libraries and certificate authorities; no shell and no package manager. Its user is 65532.
-ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
+ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian13:nonroot
+
+# Programs of the worker: ffmpeg with few formats, and what limits it. Debian's own ffmpeg loads 210 libraries (230 MB).
+FROM ${DEBIAN_IMAGE} AS programs
+WORKDIR /build
+COPY scripts/images/debian-src.sources /etc/apt/sources.list.d/
+RUN apt-get update && apt-get install -y --no-install-recommends \
+    dpkg-dev gcc libc6-dev libdav1d-dev libopus-dev libx264-dev libzimg-dev make nasm pkgconf util-linux \
+    zlib1g-dev
+RUN apt-get source --download-only ffmpeg
+COPY scripts/images/build-ffmpeg scripts/images/copy-programs ./
+RUN sh build-ffmpeg
+RUN sh copy-programs /programs dash env ffmpeg setpriv
 
 # npm reads the manifests of all workspaces.
 FROM ${NODE_IMAGE} AS manifests
@@ -34,12 +48,11 @@ RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' 
 RUN find node_modules/@prisma/client/runtime -type f ! -name 'client.*' ! -name '*fast_bg.postgresql.*' -delete
 
 FROM database-packages AS api-packages
-RUN rm -rf node_modules/sharp node_modules/@img node_modules/fluent-ffmpeg node_modules/@ffmpeg-installer
+RUN rm -rf node_modules/sharp node_modules/@img node_modules/fluent-ffmpeg node_modules/heic-decode node_modules/libheif-js
 
 FROM database-packages AS worker-packages
 RUN rm -rf node_modules/swagger-ui-dist node_modules/@kubernetes
 COPY --from=build /app/node_modules/@img node_modules/@img
-COPY --from=build /app/node_modules/@ffmpeg-installer node_modules/@ffmpeg-installer
 
 FROM manifests AS operator-packages
 RUN npm ci --omit=dev --omit=optional -w core -w operator
@@ -65,9 +78,9 @@ ENTRYPOINT ["/usr/bin/node", "/app/bin/gwk.js"]
 FROM runtime AS worker
 ARG VERSION=0.1.0
 ARG REVISION=unknown
+COPY --from=programs /programs/ /
 # A shell sets the resource limits of the decoders.
-COPY --from=build /bin/dash /bin/sh
-COPY --from=build /usr/bin/env /usr/bin/env
+COPY --from=programs /usr/bin/dash /bin/sh
 COPY --from=worker-packages /app/node_modules node_modules
 COPY --from=worker-packages /app/api/node_modules api/node_modules
 COPY --from=files /app/api/package.json api/package.json
@@ -79,7 +92,7 @@ EXPOSE 8082
 CMD ["worker"]
 LABEL org.opencontainers.image.title="gwk-worker" \
       org.opencontainers.image.description="gwk worker: webhooks, media, schedules and retention" \
-      org.opencontainers.image.licenses="Apache-2.0 AND GPL-3.0-only AND LGPL-3.0-or-later" \
+      org.opencontainers.image.licenses="Apache-2.0 AND GPL-2.0-or-later AND GPL-3.0-or-later AND LGPL-3.0-or-later" \
       org.opencontainers.image.source="https://github.com/gwk-dev/gwk" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"

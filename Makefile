@@ -51,6 +51,8 @@ TAG ?= 0.1.0
 .PHONY: images
 images: ## Build the container images with Docker (REGISTRY=registry.example.com/gwk TAG=0.1.0 DOCKER=podman)
 	@command -v $(DOCKER) >/dev/null || { echo 'images: $(DOCKER) is not installed' >&2; exit 1; }
+	@! grep -E '^ARG [A-Z]+_IMAGE=[^@]*$$' Dockerfile >&2 || \
+	  { echo 'images: these base images have no digest' >&2; [ "$$CI" != true ]; }
 	@set -e; for program in $(PROGRAMS); do \
 	  $(DOCKER) build --target $$program --build-arg VERSION=$(TAG) --build-arg REVISION="$$(git rev-parse HEAD)" \
 	    --tag $(REGISTRY)/gwk-$$program:$(TAG) .; \
@@ -150,8 +152,8 @@ e2e: build ## Test the chart on a two-node Kubernetes, as root: outages under tr
 	@exec node test/dist/e2e/main.js
 
 .PHONY: crowd
-crowd: build ## Test the listeners with 10,000 idle connections (CONNECTIONS=n)
-	@CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects load crowded-listeners
+crowd: build ## Test sends beside 10,000 connections of each kind: idle, slow or silent (CONNECTIONS=n)
+	@ulimit -n $$(ulimit -Hn); CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects load crowd
 
 .PHONY: chaos
 chaos: build ## Test an instance while its dependencies fail (SECONDS=3600 SEEDS=7,8 PER_SECOND=5)

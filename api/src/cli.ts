@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { registerAccounts } from './cli/accounts.js';
+import { registerContacts } from './cli/contacts.js';
 import { registerAudit } from './cli/audit.js';
 import { registerKeys } from './cli/keys.js';
 import { registerPolicies } from './cli/policies.js';
@@ -16,6 +17,7 @@ export function register(program: Command): void {
   registerKeys(program);
   registerAudit(program);
   registerPolicies(program);
+  registerContacts(program);
   registerEncryption(program);
   registerAfterRestore(program);
   registerInteractiveStatus(program);

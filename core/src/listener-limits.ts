@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { getNetwork } from './client-network.js';
 import { http } from './node-http.js';
 
 /**
@@ -48,13 +49,21 @@ function endIfIncomplete(this: ServerResponse): void {
   setTimeout(() => req.complete || socket.destroy(), LATE_REQUEST_MS).unref();
 }
 
+/**
+ * Length of the kernel's queue of new connections (default of Node: 511). libuv accepts one connection in each turn of the
+ * event loop, so a busy process takes seconds to accept a burst. When the queue is full, clients connect only after they
+ * retry, with delays that double. The kernel caps it at net.core.somaxconn.
+ */
+export const BACKLOG = 4_096;
+
 const SHED_EVERY_MS = 1_000;
 
 /**
  * At the limit Node closes new connections. The server then also closes connections that are idle between two requests,
  * so that a client with many of them excludes nobody. Connections without a first request end with the headers timeout.
  * Closing an idle connection never cuts off a response that is still being sent.
- * @param perAddress connections of one address (default: no limit); the server closes further ones at once
+ * @param perAddress connections of one address, or of one /64 of IPv6 (default: no limit); the server closes further
+ *   ones at once
  */
 export function limitConnections(server: Server, maxConnections: number, perAddress = Infinity): void {
   server.maxConnections = maxConnections;
@@ -98,14 +107,14 @@ function keepUnsentResponses(server: Server): void {
 function limitAddresses(server: Server, perAddress: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {
-    const address = socket.remoteAddress ?? '';
-    const count = (open.get(address) ?? 0) + 1;
+    const network = getNetwork(socket.remoteAddress ?? '');
+    const count = (open.get(network) ?? 0) + 1;
     if (count > perAddress) return socket.destroy();
-    open.set(address, count);
+    open.set(network, count);
     socket.once('close', () => {
-      const left = open.get(address)! - 1;
-      if (left > 0) open.set(address, left);
-      else open.delete(address);
+      const left = open.get(network)! - 1;
+      if (left > 0) open.set(network, left);
+      else open.delete(network);
     });
   });
 }
@@ -144,7 +153,7 @@ export async function startListener(
   const server = http.createServer(LISTENER_LIMITS, handle);
   server.setTimeout(idleTimeoutMs);
   dropOldestConnections(server);
-  await once(server.listen(port, host), 'listening');
+  await once(server.listen(port, host, BACKLOG), 'listening');
   const close = (resolve: () => void): void => {
     server.close(() => resolve());
     server.closeAllConnections();

@@ -263,6 +263,28 @@ export const PROBLEMS = {
     when: 'The uploaded file is empty.',
     then: CORRECT,
   },
+  'storage-limit-reached': {
+    status: 409,
+    title: 'Storage limit reached',
+    detail: 'A conta atingiu o limite de armazenamento do plano.',
+    when: 'The account stores as many bytes, files or bytes of events as its plan allows. Files count for 30 days, events for 90.',
+    then: 'Wait until files expire, or change the plan. A retry fails until then.',
+  },
+  'too-many-transfers': {
+    status: 429,
+    title: 'Too many transfers',
+    detail: 'Há transferências de arquivos demais em andamento; tente de novo em alguns segundos.',
+    when: 'The account has too many uploads in progress, or the account, the file or the client address has too many downloads in progress.',
+    then: RETRY,
+  },
+  'server-busy': {
+    status: 503,
+    title: 'Server busy',
+    detail:
+      'O servidor tem transferências de arquivos demais em andamento; tente de novo em alguns segundos.',
+    when: 'The API process has too many uploads or downloads in progress.',
+    then: RETRY,
+  },
   'message-not-sent': {
     status: 409,
     title: 'Message has not left',
@@ -274,7 +296,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'Message not editable',
     detail: 'Só mensagens de texto enviadas podem ser editadas.',
-    when: 'The message is not a text message, or was not sent by this instance.',
+    when: 'The message is not a text message, or was not sent by this instance. Admins of a group may delete messages of others for 60 hours.',
     then: 'Send another message.',
   },
   'edit-window-closed': {

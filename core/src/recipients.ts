@@ -1,3 +1,6 @@
+/** Mentions all members of a group. */
+export const EVERYBODY = 'all';
+
 /**
  * Parses `to` of a message into a recipient with a canonical name. Equal forms have the same name, and so share one
  * contact and one conversation.
@@ -21,6 +24,30 @@ export function parseRecipient(to: string): Recipient | null {
   return GROUP.test(to) ? { kind: 'group', name: to, phone: null } : null;
 }
 
+/** A LID and the phone number (digits) of the same contact. */
+export interface LinkedNames {
+  lid: string;
+  phone: string;
+}
+
+/** @returns the link of two network ids; null unless one is a LID and the other a phone number */
+export function pairNames(one: string, other: string): LinkedNames | null {
+  const [a, b] = [parseRecipient(one), parseRecipient(other)];
+  if (a?.kind !== 'contact' || b?.kind !== 'contact') return null;
+  if (a.phone === null && b.phone !== null) return { lid: a.name, phone: b.phone };
+  return a.phone !== null && b.phone === null ? { lid: b.name, phone: a.phone } : null;
+}
+
+/** @returns the digits as written, where they differ from the canonical name; null otherwise */
+export function exactDigits({ name, phone }: Recipient): string | null {
+  return phone === name ? null : phone;
+}
+
+/** @returns the network id (JID) of a recipient exactly as written, without its device */
+export function toAddress({ name, phone }: Recipient): string {
+  return toNetworkId(phone ?? name);
+}
+
 /** @returns the network id (JID) for a canonical name */
 export function toNetworkId(name: string): string {
   return name.includes('@') ? name : `${name}@s.whatsapp.net`;
@@ -30,16 +57,30 @@ function phoneContact(digits: string): Recipient {
   return { kind: 'contact', name: canonicalPhone(digits), phone: digits };
 }
 
-/**
- * Maps phone numbers that the network treats as equal to one form: Brazilian mobile numbers with and without the ninth
- * digit, Mexican numbers with 521 and 52, Argentine numbers with 549 and 54.
- */
+/** Forms of a phone number that mostly belong to one person; the first one is canonical. */
+const FORMS: readonly [RegExp, (digits: RegExpExecArray) => [string, string]][] = [
+  // Brazil: with and without the ninth digit.
+  [/^55([1-9][0-9])9?([6-9][0-9]{7})$/, ([, area, rest]) => [`55${area}9${rest}`, `55${area}${rest}`]],
+  // Mexico: without and with 1.
+  [/^521?([0-9]{10})$/, ([, rest]) => [`52${rest}`, `521${rest}`]],
+  // Argentina: without and with 9.
+  [/^549?([0-9]{10})$/, ([, rest]) => [`54${rest}`, `549${rest}`]],
+];
+
+function findForms(digits: string): string[] {
+  for (const [pattern, forms] of FORMS) {
+    const found = pattern.exec(digits);
+    if (found) return forms(found);
+  }
+  return [digits];
+}
+
+/** A key under which the forms of a phone number meet. Never an address: two people may differ by the digit. */
 export function canonicalPhone(digits: string): string {
-  const brazil = /^55([1-9][0-9])9?([6-9][0-9]{7})$/.exec(digits);
-  if (brazil) return `55${brazil[1]!}9${brazil[2]!}`;
-  const mexico = /^521?([0-9]{10})$/.exec(digits);
-  if (mexico) return `52${mexico[1]!}`;
-  const argentina = /^549?([0-9]{10})$/.exec(digits);
-  if (argentina) return `54${argentina[1]!}`;
-  return digits;
+  return findForms(digits)[0]!;
+}
+
+/** The forms under which the network may know a phone number: as written, then the other one. */
+export function phoneForms(digits: string): string[] {
+  return [digits, ...findForms(digits).filter((form) => form !== digits)];
 }

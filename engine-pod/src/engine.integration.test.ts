@@ -32,7 +32,6 @@ describe('sending', () => {
       'both notifications are acknowledged',
       async () => (await redis.call(['XLEN', stage.sends])) === 0,
     );
-    expect(await redis.call(['XPENDING', stage.sends, 'engine'])).toEqual([0, null, null, null]);
   });
 
   test('sends a conversation in order, one message at a time', async () => {
@@ -40,7 +39,7 @@ describe('sending', () => {
     let [underWay, most] = [0, 0];
     network.answerAfter = async () => {
       most = Math.max(most, ++underWay);
-      await Promise.all(Array.from({ length: 5 }, () => stage.heartbeat()));
+      await Promise.all(Array.from({ length: 5 }, () => stage.lastConnected()));
       underWay -= 1;
       return 0;
     };

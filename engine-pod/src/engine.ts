@@ -1,4 +1,5 @@
 import { resolvesWithin } from '@gwk/core/async/timeout';
+import { processClock } from '@gwk/core/clock';
 import type { engineSettings } from '@gwk/core/config/engine';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
@@ -8,6 +9,7 @@ import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import type { Readiness } from '@gwk/core/probes';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { InstanceState } from '@gwk/core/states';
 import { Connection } from './connection/connection.js';
 import { createDriver } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
@@ -21,6 +23,7 @@ import { EngineRedis } from './redis/engine-redis.js';
 import { Claimer } from './sends/claimer.js';
 import { Gate } from './sends/gate.js';
 import { Pacing } from './sends/pacing.js';
+import { RateLimitPause } from './sends/rate-limit-pause.js';
 import { Sender } from './sends/sender.js';
 import { IdleCollector } from './small-heap.js';
 
@@ -53,6 +56,7 @@ export class Engine {
   readonly #lease: Lease;
   readonly #connection: Connection;
   readonly #gate: Gate;
+  readonly #pause: RateLimitPause;
   readonly #pacing: Pacing;
   readonly #claimer: Claimer;
   readonly #sender: Sender;
@@ -60,6 +64,7 @@ export class Engine {
   readonly #redis: EngineRedis;
   readonly #idleCollector = new IdleCollector();
   readonly metrics: EngineMetrics;
+  #rejectsCalls: boolean | undefined;
   #ending: Promise<void> | undefined;
   /** Trace of the notification that caused the next claim. */
   #claimTraceparent: string | null = null;
@@ -75,13 +80,21 @@ export class Engine {
       onRefused: (refusal) => void this.#giveUp(refusal),
     });
     this.#senders = createBatchSenders(this.#api, log);
+    this.#rejectsCalls = acquired.reject_calls;
     const driver = createDriver(acquired.instance.kind, this.#driverContext(), {
       sandbox: config.sandboxNetwork,
       web: { url: config.networkUrl, root: config.networkRoot, ca: config.networkCa },
     });
     this.#connection = this.#createConnection(driver);
     this.#lease = this.#createLease();
-    this.#gate = new Gate(() => this.#connection.open && this.#lease.valid);
+    this.#pause = new RateLimitPause(processClock, () => {
+      this.#gate.recheck();
+      this.#claimer.recheck();
+    });
+    this.#gate = new Gate(
+      () => this.#connection.open && this.#lease.valid,
+      () => this.#pause.isActive,
+    );
     this.#pacing = new Pacing(acquired.messages_per_minute, performance.now());
     this.#sender = this.#createSender(driver);
     this.#connectionCommands = this.#createConnectionCommands(driver);
@@ -191,6 +204,7 @@ export class Engine {
         const { built } = await this.#api.callUntilAnswered('sent', { wa_message_id });
         return built === null ? null : Buffer.from(built, 'base64');
       },
+      storeNames: (names) => this.#api.storeNames(names),
       storeRestriction: async (until) =>
         void (await this.#api.callUntilAnswered('restricted', { until: until?.toISOString() ?? null })),
       storeFile: (file, named) => this.#api.storeFile(file, named),
@@ -199,6 +213,9 @@ export class Engine {
         await this.#senders.inbound.push(message);
         this.metrics.received.inc();
       },
+      rejectsCalls: () => this.#rejectsCalls,
+      storeNotice: (notice) => this.#senders.notices.push(notice),
+      countIgnored: (reason) => this.metrics.ignored.inc({ reason }),
     };
   }
 
@@ -244,6 +261,7 @@ export class Engine {
           this.#connection.handle({ kind: 'permitted' });
         },
         renewed: (answer) => {
+          this.#rejectsCalls = answer.reject_calls;
           this.#pacing.setRate(answer.messages_per_minute, performance.now());
           this.#gate.recheck();
           this.#claimer.recheck();
@@ -269,13 +287,22 @@ export class Engine {
       returned: () => this.#pacing.giveBack(1),
       finished: (result, ms) => {
         this.#idleCollector.recordActivity();
+        if (result === 'sent') this.#pause.reset();
         this.metrics.finished(result, ms);
       },
+      rateLimited: () => this.#handleRateLimit(),
       resending: (message, attempt) => {
         this.metrics.resends.inc();
         this.#log.warn({ message_id: message.message_id, attempt }, 'message unconfirmed; sending it again');
       },
     });
+  }
+
+  #handleRateLimit(): void {
+    const ms = this.#pause.begin();
+    if (ms === null) return;
+    this.metrics.rateLimitPauses.inc();
+    this.#log.warn({ ms }, 'the network limits the rate of messages; pausing all sends');
   }
 
   #createConnectionCommands(driver: Driver): ConnectionCommands {
@@ -294,7 +321,7 @@ export class Engine {
     return new Claimer({
       pacing: this.#pacing,
       idleClaimMs: this.#options.config.idleClaimMs,
-      open: () => this.#gate.open,
+      open: () => this.#gate.mayBegin,
       capacity: () => this.#sender.capacity,
       claim: async (claim_id, limit) => {
         const span = tracing.child('claim', this.#claimTraceparent, { kind: 'client' });
@@ -309,7 +336,7 @@ export class Engine {
   }
 
   #createRedis(): EngineRedis {
-    const { acquired, config } = this.#options;
+    const { acquired } = this.#options;
     const { url, username, password, key_prefix, ca } = acquired.redis;
     return new EngineRedis({
       address: { url, username, password, ca },
@@ -324,19 +351,22 @@ export class Engine {
       keep: (messageId, entry) => this.#sender.keepNotification(messageId, entry),
       received: (notifiedAt) => this.metrics.notified(notifiedAt),
       traced: (traceparent) => (this.#claimTraceparent = traceparent),
-      heartbeat: () => ({
-        epoch: acquired.epoch,
-        pod: config.pod,
-        state: this.#connection.state,
-        since: this.#connection.since.toISOString(),
-        at: new Date().toISOString(),
-      }),
+      heartbeat: () => {
+        const now = new Date();
+        return { alive: now, connected: findLastConnected(this.#connection, now) };
+      },
       handlers: {
         renew: () => this.#lease.renewNow(),
         ...this.#connectionCommands.handlers,
       },
     });
   }
+}
+
+/** Unknown in other states: the engine may have been disconnected before them. */
+function findLastConnected({ state, since }: { state: InstanceState; since: Date }, now: Date): Date | null {
+  if (state === 'connected') return now;
+  return state === 'disconnected' ? since : null;
 }
 
 function toOutcome({ waMessageId, at, ...fields }: Receipt): Outcome {

@@ -37,10 +37,15 @@ export class EngineMetrics {
   readonly #messages = new Counter({ ...ENGINE_METRICS.messages, registers: this.#registers });
   readonly #seconds = new Histogram({ ...ENGINE_METRICS.messageSeconds, registers: this.#registers });
   readonly resends = new Counter({ ...ENGINE_METRICS.resends, registers: this.#registers });
+  readonly rateLimitPauses = new Counter({
+    ...ENGINE_METRICS.rateLimitPauses,
+    registers: this.#registers,
+  });
   readonly claims = new Counter({ ...ENGINE_METRICS.claims, registers: this.#registers });
   readonly #connections = new Counter({ ...ENGINE_METRICS.connections, registers: this.#registers });
   readonly disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers: this.#registers });
   readonly received = new Counter({ ...ENGINE_METRICS.received, registers: this.#registers });
+  readonly ignored = new Counter({ ...ENGINE_METRICS.ignored, registers: this.#registers });
   readonly #storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers: this.#registers });
   readonly #notifySeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers: this.#registers });
 

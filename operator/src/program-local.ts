@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildNetworkSettings } from './cluster/engine-networks.js';
 import { writeAddress } from './cluster/local/address.js';
+import { detectEngineIsolation } from './cluster/local/engine-isolation.js';
 import { LocalCluster } from './cluster/local/local.js';
 import { checkApi, createController } from './controller/create-controller.js';
 import { createDesiredStateHandler } from './http/desired-state.js';
@@ -57,10 +58,14 @@ export async function startOnOneMachine(
 
 function localCluster(config: OperatorConfig, options: OperatorOptions, log: Logger): LocalCluster {
   const gwk = fileURLToPath(new URL('../../bin/gwk.js', import.meta.url));
+  const command: [string, ...string[]] = [process.execPath, gwk, 'engine'];
+  const isolation = options.engineCommand ? null : detectEngineIsolation(command);
+  if (isolation) log.info({ separate_users: isolation.separateUsers }, 'engines are isolated');
   return new LocalCluster({
     folder: resolve(config.localFolder),
     launch: {
-      command: options.engineCommand ?? [process.execPath, gwk, 'engine'],
+      command: options.engineCommand ?? command,
+      isolation,
       settings: engineSettings(config),
       print: options.print ?? ((line) => process.stdout.write(`${line}\n`)),
     },

@@ -37,8 +37,13 @@ describeOnKubernetes(
     let namespace: string;
     beforeAll(async () => {
       namespace = await cluster().namespace('chart');
-      for (const other of ['shop', 'support', 'messages'])
+      for (const other of ['shop', 'support', 'messages']) {
         await cluster().post('/api/v1/namespaces', { metadata: { name: other } });
+        // As the controller of service accounts does.
+        await cluster().post(`/api/v1/namespaces/${other}/serviceaccounts`, {
+          metadata: { name: 'default' },
+        });
+      }
     });
 
     test.each(Object.keys(INSTALLATIONS))('%s: is accepted without unknown fields', async (way) => {
@@ -47,8 +52,19 @@ describeOnKubernetes(
       expect(await findRefusals(cluster(), own)).toEqual([]);
     });
 
+    test.each(['demo', 'everything at once'])('%s: a second apply changes nothing', async (way) => {
+      const own = render(INSTALLATIONS[way]!, { namespace }).filter((object) => !isForeign(object));
+      const changed: string[] = [];
+      for (const object of own) {
+        const { metadata: first } = await cluster().applied(object);
+        const { metadata: second } = await cluster().applied(object);
+        if (second.generation !== first.generation) changed.push(`${object.kind} ${object.metadata.name}`);
+      }
+      expect(changed).toEqual([]);
+    });
+
     test('its pods meet the restricted pod security level', async () => {
-      const objects = render(INSTALLATIONS['demo']!, { namespace });
+      const objects = render(INSTALLATIONS['demo without volumes']!, { namespace });
       for (const object of objects) {
         const template = (object['spec'] as { template?: { metadata: object; spec: object } })?.template;
         if (!template) continue;

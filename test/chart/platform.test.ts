@@ -53,6 +53,66 @@ describeChart('requirements of platform teams', () => {
       expect(() => templateText({ ...MINIMAL_VALUES, ...values })).toThrow(/app.kubernetes.io/);
   });
 
+  test('security contexts take fields from the values, and leave out those that are null', () => {
+    const own = { podSecurityContext: { fsGroup: null, runAsNonRoot: false } };
+    const container = { containerSecurityContext: { readOnlyRootFilesystem: false } };
+    const pods = listPodTemplates(
+      render({
+        ...MINIMAL_VALUES,
+        worker: { ...own, ...container, decoder: { containerSecurityContext: { runAsUser: 7 } } },
+      }),
+    );
+    const { spec } = pods.get('Deployment/gwk-worker')!;
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: false, runAsUser: 65_532 });
+    expect(spec.securityContext).not.toHaveProperty('fsGroup');
+    const contexts = [...spec.initContainers!, ...spec.containers].map((one) => [
+      one.name,
+      one.securityContext,
+    ]);
+    expect(Object.fromEntries(contexts)).toMatchObject({
+      'wait-for-migrations': { readOnlyRootFilesystem: false },
+      worker: { readOnlyRootFilesystem: false, capabilities: { drop: ['ALL'] } },
+      decoder: { readOnlyRootFilesystem: true, runAsUser: 7 },
+    });
+  });
+
+  test('userIds=auto assigns no ids where OpenShift is served', () => {
+    const userOf = (...more: string[]): unknown => {
+      const { output } = withValues(MINIMAL_VALUES, (file) =>
+        helm('template', 'gwk', CHART, '--values', file, '--show-only', 'templates/api.yaml', ...more),
+      );
+      const [deployment] = output.split(/^---$/m).filter((one) => one.includes('kind: Deployment'));
+      return (parse(deployment!) as { spec: { template: { spec: { securityContext: object } } } }).spec
+        .template.spec.securityContext;
+    };
+    expect(userOf()).toMatchObject({ runAsUser: 65_532, fsGroup: 65_532 });
+    expect(userOf('--api-versions', 'security.openshift.io/v1')).toEqual({
+      runAsNonRoot: true,
+      fsGroupChangePolicy: 'OnRootMismatch',
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+  });
+
+  test('an upgrade of the chart or of labels does not restart the servers of a trial', () => {
+    const templates = (more: object) =>
+      [...listPodTemplates(render({ demo: { enabled: true }, ...more }))].filter(([name]) =>
+        name.startsWith('StatefulSet/'),
+      );
+    const before = templates({});
+    expect(before).toHaveLength(2);
+    expect(templates({ commonLabels: { team: 'a' }, image: { tag: '9.9.9' } })).toEqual(before);
+    expect(JSON.stringify(before)).not.toMatch(/helm.sh|app.kubernetes.io\/version/);
+  });
+
+  test('labels and annotations of Jobs reach the pod of the Helm test', () => {
+    const jobs = { podLabels: { mesh: 'off' }, podAnnotations: { 'linkerd.io/inject': 'disabled' } };
+    const pod = find(render({ ...MINIMAL_VALUES, jobs }), 'Pod', 'helm-test-gwk');
+    expect(pod.metadata).toMatchObject({
+      labels: jobs.podLabels,
+      annotations: { ...jobs.podAnnotations, 'helm.sh/hook': 'test' },
+    });
+  });
+
   test('image.digests pin each image, and the tag remains the version', () => {
     const digest = (of: string) => `sha256:${of.repeat(64)}`;
     const digests = { api: digest('a'), worker: digest('b'), operator: digest('c'), engine: digest('d') };

@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startDecoderServer } from '@gwk/api/media/tools/decoder-server';
 import { apiSettings } from '@gwk/core/config/api';
 import { loadConfig, type Settings } from '@gwk/core/config/load';
 import { operatorSettings } from '@gwk/core/config/operator';
 import { workerSettings } from '@gwk/core/config/worker';
+import { createLogger } from '@gwk/core/log';
 import { parse } from 'yaml';
 import {
   CHART,
@@ -20,6 +23,7 @@ import {
 } from '../support/chart/render.js';
 import { describeChart } from './suite.js';
 import { INSTALLATIONS } from './values.js';
+import { temporaryFolder } from '../support/operator/folder.js';
 import { ROOT } from '../support/program.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -116,11 +120,13 @@ describeChart('the chart', () => {
         links: spec.enableServiceLinks,
       };
       expect(context).toEqual({ name, root: true, seccomp: { type: 'RuntimeDefault' }, links: false });
-      for (const { securityContext, resources } of [...(spec.initContainers ?? []), ...spec.containers]) {
+      for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+        const { securityContext, resources } = container;
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
           capabilities: { drop: ['ALL'] },
+          ...(container.name === 'decoder' && { runAsUser: 65_533, runAsGroup: 65_533 }),
         });
         expect([name, resources.limits['memory']]).toEqual([name, expect.any(String)]);
       }
@@ -326,7 +332,7 @@ describe('values', () => {
     const namesOf = (schemaHere: Schema, valuesHere: unknown, path: string): void => {
       const resolved = schemaHere.$ref ? schema.$defs[schemaHere.$ref.split('/').at(-1)!]! : schemaHere;
       if (!resolved.properties || typeof valuesHere !== 'object' || valuesHere === null) return;
-      const known = Object.keys(resolved.properties).filter((name) => !(path === '' && name === 'global'));
+      const known = Object.keys(resolved.properties);
       const given = Object.keys(valuesHere);
       if (given.length > 0 || path === '') expect([path, given.sort()]).toEqual([path, known.sort()]);
       for (const name of given)
@@ -357,4 +363,54 @@ describe('values', () => {
       expect(missing).toEqual([]);
     },
   );
+
+  test.each([
+    ['a folder', {}, '256Mi'],
+    ['a bucket, where it has unfinished uploads', { media: { s3: { bucket: 'gwk-media' } } }, '3Gi'],
+  ])('the API has a bounded /tmp with %s', (_, values, sizeLimit) => {
+    const { pod } = deploymentOf({ ...MINIMAL_VALUES, ...values }, 'api');
+    expect(pod.spec.volumes).toContainEqual({ name: 'tmp', emptyDir: { sizeLimit } });
+  });
+
+  test('the decoder has no secret, no volume of the worker, no token and a user of its own', () => {
+    const { pod } = deploymentOf(MINIMAL_VALUES, 'worker');
+    const decoder = pod.spec.containers.find(({ name }) => name === 'decoder')!;
+    const { env, envFrom, volumeMounts, securityContext } = decoder as unknown as Record<string, unknown>;
+    expect(env).toEqual([
+      { name: 'GWK_DECODER_SOCKET', value: '/run/gwk-decoder/socket' },
+      { name: 'GWK_LOG_LEVEL', value: 'info' },
+    ]);
+    expect(envFrom).toBeUndefined();
+    expect(volumeMounts).toEqual([
+      { name: 'decoder-tmp', mountPath: '/tmp' },
+      { name: 'decoder', mountPath: '/run/gwk-decoder' },
+    ]);
+    expect(pod.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { runAsUser: 65532 },
+    });
+    expect(securityContext).toMatchObject({ runAsUser: 65533, readOnlyRootFilesystem: true });
+    expect(readEnvironment(pod.spec.containers[0]!)).toMatchObject({
+      GWK_WORKER_DECODER: '/run/gwk-decoder/socket',
+    });
+  });
+
+  test('the probe of the decoder fails without an answer on its socket', async () => {
+    const { pod } = deploymentOf(MINIMAL_VALUES, 'worker');
+    const decoder = pod.spec.containers.find(({ name }) => name === 'decoder')!;
+    const { livenessProbe } = decoder as unknown as { livenessProbe: { exec: { command: string[] } } };
+    const [, ...args] = livenessProbe.exec.command;
+    const folder = temporaryFolder();
+    const env = { GWK_DECODER_SOCKET: join(folder.path, 'socket') };
+    const probe = () =>
+      new Promise((resolve) => execFile(process.execPath, args, { env }, (error) => resolve(error === null)));
+    expect(await probe()).toBe(false);
+    const isolation = { kind: 'none', user: null, prefix: () => [] } as const;
+    const log = createLogger('test', 'silent');
+    const options = { socket: env.GWK_DECODER_SOCKET, folder: folder.path, ffmpeg: null, isolation, log };
+    const server = await startDecoderServer(options);
+    expect(await probe()).toBe(true);
+    server.close();
+    folder.remove();
+  });
 });

@@ -17,13 +17,24 @@ const placement = {
   extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
 };
 
+/** A container that every policy admits. */
+export const SIDECAR = {
+  name: 'sidecar',
+  image: 'registry.example.com/sidecar:1',
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+  resources: { requests: { cpu: '10m' }, limits: { memory: '64Mi' } },
+};
+
 /** Values of typical installations, from the minimum to everything at once. */
 export const INSTALLATIONS: Record<string, object> = {
   'minimal values': MINIMAL_VALUES,
   demo: { demo: { enabled: true } },
-  'demo with volumes': {
-    demo: { enabled: true, persistence: { enabled: true, storageClassName: 'fast' } },
-  },
+  'demo with a storage class': { demo: { enabled: true, persistence: { storageClassName: 'fast' } } },
+  'demo without volumes': { demo: { enabled: true, persistence: { enabled: false } } },
   'URLs in the values': {
     postgres: { url: 'postgresql://gwk:secret@postgres.example.com/gwk?sslmode=verify-full' },
     redis: { url: 'rediss://redis.example.com' },
@@ -32,6 +43,17 @@ export const INSTALLATIONS: Record<string, object> = {
     ...MINIMAL_VALUES,
     secrets: { existingSecret: 'own', encryptionKeysKey: 'keys', operatorTokenKey: 'token' },
     internal: { tls: { existingSecret: 'own-tls' } },
+  },
+  'a pooler, and migrations past it': {
+    ...MINIMAL_VALUES,
+    postgres: {
+      existingSecret: 'pooler',
+      migrationsUrl: 'postgresql://gwk:secret@postgres.example.com:5432/gwk',
+    },
+    networkPolicy: {
+      postgresPort: 6432,
+      migrationsExtraEgress: [{ ports: [{ port: 5432, protocol: 'TCP' }] }],
+    },
   },
   'internal API without TLS': { ...MINIMAL_VALUES, internal: { tls: { enabled: false } } },
   'cert-manager': {
@@ -114,8 +136,83 @@ export const INSTALLATIONS: Record<string, object> = {
     secrets: { existingSecret: 'own' },
     internal: { tls: { existingSecret: 'own-tls' } },
   },
+  'names, containers and Services of the platform': platform(),
   'everything at once': everything(),
 };
+
+function platform(): object {
+  const program = (name: string) => ({
+    serviceAccount: { create: name !== 'api', name: `own-${name}` },
+    initContainers: [{ ...SIDECAR, name: 'init' }],
+    extraContainers: [SIDECAR],
+    strategy: { type: 'Recreate' },
+  });
+  return {
+    ...MINIMAL_VALUES,
+    namespaceOverride: 'shop',
+    global: { imageRegistry: 'mirror.example.com/all', imagePullSecrets: ['mirror', { name: 'other' }] },
+    image: { registry: 'registry.example.com/gwk', pullSecrets: [{ name: 'other' }] },
+    dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
+    hostAliases: [{ ip: '192.0.2.9', hostnames: ['postgres.example.com'] }],
+    revisionHistoryLimit: 5,
+    ipFamilyPolicy: 'PreferDualStack',
+    ipFamilies: ['IPv4'],
+    jobs: { serviceAccount: { name: 'own-secrets' } },
+    migrations: { serviceAccount: { name: 'own-migrations' } },
+    api: {
+      ...program('api'),
+      service: {
+        type: 'LoadBalancer',
+        loadBalancerClass: 'example.com/public',
+        externalTrafficPolicy: 'Local',
+      },
+    },
+    worker: program('worker'),
+    operator: program('operator'),
+    ...access(),
+  };
+}
+
+/** Ways to the public API. */
+function access(): object {
+  return {
+    ingress: {
+      enabled: true,
+      hosts: ['api.example.com', 'api.example.org'],
+      paths: [
+        { path: '/v1/', pathType: 'Prefix' },
+        { path: '/openapi.json', pathType: 'Exact' },
+      ],
+      extraRules: [
+        {
+          host: 'files.example.com',
+          http: {
+            paths: [
+              {
+                path: '/',
+                pathType: 'Prefix',
+                backend: { service: { name: 'files', port: { number: 80 } } },
+              },
+            ],
+          },
+        },
+      ],
+    },
+    route: {
+      enabled: true,
+      parentRefs: [{ name: 'public' }],
+      hostnames: ['api.example.com'],
+      filters: [
+        {
+          type: 'ResponseHeaderModifier',
+          responseHeaderModifier: { set: [{ name: 'Strict-Transport-Security', value: 'max-age=31536000' }] },
+        },
+      ],
+      timeouts: { request: '10m' },
+      extraRules: [{ backendRefs: [{ name: 'files', port: 80 }] }],
+    },
+  };
+}
 
 function everything(): object {
   return {

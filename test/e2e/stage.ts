@@ -192,17 +192,17 @@ export class E2eStage {
     await cluster.node(ENGINE_NODE).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
     rmSync(archives, { recursive: true });
     await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-    await this.#makeVolume();
+    for (const name of ['media', 'postgres', 'redis']) await this.#makeVolume(name);
     await this.kubectl('taint', 'node', ENGINE_NODE, 'gwk.test/engines=only:NoSchedule');
   }
 
-  /** A PersistentVolume for media, in place of a storage class. */
-  async #makeVolume(): Promise<void> {
-    const path = join(this.cluster.folder, 'media');
+  /** A PersistentVolume, in place of a storage class. */
+  async #makeVolume(name: string): Promise<void> {
+    const path = join(this.cluster.folder, name);
     mkdirSync(path);
     chmodSync(path, 0o777);
     await this.cluster.admin.post('/api/v1/persistentvolumes', {
-      metadata: { name: 'media' },
+      metadata: { name },
       spec: {
         capacity: { storage: '10Gi' },
         accessModes: ['ReadWriteOnce', 'ReadWriteMany'],

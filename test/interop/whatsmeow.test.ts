@@ -66,6 +66,18 @@ proof(
       );
     });
 
+    it('receives one receipt for several messages', async () => {
+      const sent: string[] = [];
+      for (const text of ['one', 'two']) {
+        client.order({ do: 'send', to: ana.jid, text });
+        sent.push((await client.says('sent')).id as string);
+      }
+      const [first = '', second = ''] = sent;
+      await ana.receives({ id: second });
+      await ana.reads({ id: first }, second);
+      await client.says('receipt', ({ ids, type }) => type === 'read' && String(ids) === String(sent));
+    });
+
     it('receives by LID and by phone number in one session', async () => {
       await ana.writes('oi', { to: phone.number });
       expect(await client.says('message', ({ text }) => text === 'oi')).toMatchObject({
@@ -103,6 +115,9 @@ proof(
       client.order({ do: 'send', to: group, text: 'hello all' });
       const { id } = await client.says('sent');
       for (const person of [ana, bia]) await person.receives({ id: id as string, group });
+      await running.client.confirmTogether([ana.number, bia.number], id as string, true);
+      for (const person of [ana, bia])
+        await client.says('receipt', ({ sender, type }) => sender === person.lidJid && type === 'read');
       await bia.writes('hello from Bia', { to: group });
       expect(await client.says('message', ({ text }) => text === 'hello from Bia')).toMatchObject({
         chat: group,

@@ -145,7 +145,7 @@ describeOnKubernetes('at most one engine for an instance', (cluster) => {
     }
     for (const name of NAMES.slice(1)) await stage.untilIs(name, 'Ready', 'True');
     await stage.untilIs('a', 'EngineRunning', 'False/Suspended');
-    const serving = () => FakeEngine.history.filter(({ to }) => to === Infinity).length;
+    const serving = () => FakeEngine.history.filter(({ open }) => open).length;
     await until(() => serving() === NAMES.length - 1, { what: 'all but the suspended one serve' });
 
     for (const name of NAMES) await stage.delete(name);

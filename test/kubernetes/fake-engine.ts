@@ -1,17 +1,21 @@
 import type { RawEnginePod } from './fake-node.js';
 
-/** An interval in which an engine served its instance: from taking the lease until it closed its socket. */
+/** An interval in which an engine could serve its instance, in ms of `performance.now`. */
 export interface Served {
   instance: string;
   engine: string;
   from: number;
-  /** Infinity while it lasts. */
+  /**
+   * When it closed its socket, or when its lease ends. Like a real engine it checks the lease before each action, so
+   * that it does not act after the lease even if it stops late.
+   */
   to: number;
+  open: boolean;
 }
 
 const RENEW_MS = 200;
-/** The engine closes its socket this long before the lease ends. */
-const MARGIN_MS = 500;
+/** An engine does not act from this long before the end of its lease. */
+const MARGIN_MS = 300;
 
 /** A fake engine: takes the lease, serves, renews, and stops in time. */
 export class FakeEngine {
@@ -22,7 +26,6 @@ export class FakeEngine {
   readonly #engine: string;
   readonly #instance: string;
   #served: Served | null = null;
-  #leaseEnd = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(apiUrl: string, token: string, { metadata }: RawEnginePod) {
@@ -55,21 +58,26 @@ export class FakeEngine {
     const { code, leaseMs } = await this.#call(this.#served ? 'renew' : 'acquire');
     if (this.ended) return;
     if (code === 200) {
-      this.#leaseEnd = before + leaseMs;
-      this.#open();
+      this.#serveUntil(before + leaseMs - MARGIN_MS);
     } else if (code >= 400 && this.#served) return this.kill();
-    if (this.#served && performance.now() > this.#leaseEnd - MARGIN_MS) return this.kill();
+    if (this.#served && performance.now() > this.#served.to) return this.kill();
     this.#timer = setTimeout(() => void this.#renew(), RENEW_MS);
   }
 
-  #open(): void {
-    if (this.#served) return;
-    this.#served = { instance: this.#instance, engine: this.#engine, from: Date.now(), to: Infinity };
+  #serveUntil(to: number): void {
+    if (this.#served) {
+      this.#served.to = to;
+      return;
+    }
+    const [instance, engine, from] = [this.#instance, this.#engine, performance.now()];
+    this.#served = { instance, engine, from, to, open: true };
     FakeEngine.history.push(this.#served);
   }
 
   #close(): void {
-    if (this.#served) this.#served.to = Math.min(this.#served.to, Date.now());
+    if (!this.#served) return;
+    this.#served.to = Math.min(this.#served.to, performance.now());
+    this.#served.open = false;
     this.#served = null;
   }
 

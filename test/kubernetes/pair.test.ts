@@ -46,7 +46,6 @@ describeOnKubernetes('gwk pair', (cluster) => {
     Object.assign(facts, {
       state: 'connected',
       pairing: false,
-      jid: '5511999990000:1@s.whatsapp.net',
       first_paired_at: new Date().toISOString(),
     });
   }
@@ -72,7 +71,7 @@ describeOnKubernetes('gwk pair', (cluster) => {
     await until(() => output.out.slice(first.length).includes('scan this'), { what: 'the next is shown' });
     await phonePairs();
     expect(await code).toBe(0);
-    expect(output.out).toContain('shop is paired as 5511999990000');
+    expect(output.out).toContain('shop is paired');
     expect(output.err).toBe('');
     await until(async () => (await secret()).status === 404, { what: 'the secret is gone' });
     expect(await readRequest()).toBeUndefined();
@@ -93,7 +92,7 @@ describeOnKubernetes('gwk pair', (cluster) => {
     await stage.untilIs('shop', 'Paired', 'True');
     const { output, code } = pair();
     expect(await code).toBe(0);
-    expect(output.out).toContain('is already paired as 5511999990000');
+    expect(output.out).toContain('is already paired');
   });
 
   test('withdraws its request when interrupted', async () => {
@@ -104,6 +103,17 @@ describeOnKubernetes('gwk pair', (cluster) => {
     expect(await code).toBe(1);
     expect(await readRequest()).toBeUndefined();
     await until(async () => (await secret()).status === 404, { what: 'the secret is gone' });
+  });
+
+  test('is removed by the operator if the command is killed', async () => {
+    stage.internalApi.pairingCode = 'ABCD1234';
+    const { child, code, says } = pair(['--method', 'code', '--phone', '5511999990000']);
+    await says('ABCD-1234');
+    child.kill('SIGKILL');
+    await code;
+    expect(await readRequest()).toContain('5511999990000');
+    await phonePairs();
+    await until(async () => (await readRequest()) === undefined, { what: 'the request is removed' });
   });
 
   test('continues with another operator', async () => {

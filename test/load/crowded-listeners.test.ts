@@ -166,6 +166,42 @@ describe('listeners with many open connections', () => {
     },
   );
 
+  const post = (line: string, ...headers: string[]): string =>
+    [`POST /v1/opt-outs ${line}`, 'Host: gwk', ...headers, '', ''].join('\r\n');
+  const ODD: [what: string, first: string, piece: string][] = [
+    ['an expected 100 and no body', post('HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 10'), ''],
+    ['trailers', `${post('HTTP/1.1', 'Transfer-Encoding: chunked')}1\r\n \r\n0\r\n`, 'X-More: a\r\n'],
+    ['an extension of a chunk', `${post('HTTP/1.1', 'Transfer-Encoding: chunked')}1;`, 'a'],
+    ['a body of HTTP/1.0', post('HTTP/1.0', 'Content-Length: 1000'), ' '],
+    [
+      'a pipelined body',
+      post('HTTP/1.1', 'Content-Length: 0') + post('HTTP/1.1', 'Content-Length: 1000'),
+      ' ',
+    ],
+    [
+      'a body of an upgrade',
+      post('HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket', 'Content-Length: 1000'),
+      ' ',
+    ],
+  ];
+  test.each(LISTENERS)(
+    'the %s port closes connections whose unusual request trickles in',
+    async (_, address) => {
+      const crowds = ODD.map(([what, first, piece]) => ({ what, first, piece, crowd: crowdAt(address()) }));
+      for (const { first, piece, crowd } of crowds) {
+        const some = await crowd.open(3, first);
+        if (piece !== '') crowd.trickle(some, piece, 500);
+        for (const socket of await crowd.open(2, first)) socket.end();
+      }
+      const open = () => crowds.filter(({ crowd }) => crowd.standing > 0).map(({ what }) => what);
+      await until(() => open().length === 0, {
+        what: 'they are closed',
+        timeoutMs: realTime(ANSWERED_WITHIN_MS),
+      }).catch(() => undefined);
+      expect(open()).toEqual([]);
+    },
+  );
+
   test('the internal API with TLS closes connections that start no handshake', async () => {
     const { gateway } = stage;
     const file = (name: string) => join(gateway.folder, name);

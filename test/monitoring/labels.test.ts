@@ -1,8 +1,10 @@
+import { openTransfers } from '@gwk/api/media/transfers/media-transfers';
 import { Metrics } from '@gwk/api/public-api/metrics';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { messageMetrics } from '@gwk/api/platform/metrics/messages';
 import { postgresReaders, readBacklog } from '@gwk/api/jobs/backlog';
 import { WorkerMetrics } from '@gwk/api/jobs/metrics';
+import { processClock } from '@gwk/core/clock';
 import { METRICS } from '@gwk/core/metrics/page';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
 import { classifyDisconnect } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
@@ -35,6 +37,14 @@ async function exportWorkerAndApi(): Promise<string> {
   const keeping = { messageDays: 90, eventDays: 90, deliveryDays: 90, contentHours: 24 };
   const worker = new WorkerMetrics({
     inFlight: () => 0,
+    fullAccounts: () =>
+      Promise.resolve(
+        (['media_bytes', 'media_files', 'event_bytes'] as const).map((resource) => ({
+          account: 'acme',
+          resource,
+          ratio: 1,
+        })),
+      ),
     ...postgresReaders(db, keeping),
     backlog: () => readBacklog(db, keeping),
   });
@@ -52,6 +62,7 @@ async function exportWorkerAndApi(): Promise<string> {
   // Worker and API both register the process metrics.
   registry.clear();
   const api = new Metrics(registry, () => 0);
+  openTransfers({ maxDownloads: 100, maxUploads: 100 }, processClock, registry);
   for (const status of [202, 500, 503]) api.observe({} as Parameters<Metrics['observe']>[0], status, 1);
   return workerText + (await registry.metrics());
 }

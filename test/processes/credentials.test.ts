@@ -178,10 +178,10 @@ describe('the credentials of one engine', () => {
       const attempts: string[][] = [
         ['XADD', keys.sends(id), '*', 'm', newUuid()],
         ['XADD', keys.commands(id), '*', 'name', 'logout'],
-        ['XREADGROUP', 'GROUP', 'engine', '1', 'COUNT', '1', 'STREAMS', keys.sends(id), '>'],
+        ['XREAD', 'STREAMS', keys.sends(id), '0'],
         ['XRANGE', keys.commands(id), '-', '+'],
-        ['GET', keys.heartbeat(id)],
-        ['SET', keys.heartbeat(id), 'x'],
+        ['GET', keys.alive(id, 1)],
+        ['INCRBY', keys.alive(id, 1), '1'],
         ['DEL', keys.sends(id)],
         ['PUBLISH', keys.replies(id, 'someone'), 'x'],
       ];

@@ -9,6 +9,7 @@ import {
   type Ids,
 } from '../support/hostile/described-operations.js';
 import type { HostileRequest } from '../support/hostile/hostile-requests.js';
+import { placesOf, put } from '../support/hostile/json-places.js';
 import { HOSTILE_TEXTS, HOSTILE_VALUES, RAW_BODIES } from '../support/hostile/hostile-values.js';
 
 /**
@@ -74,23 +75,3 @@ function request(
 }
 
 const jsonOf = (body: unknown): string | undefined => JSON.stringify(body);
-
-type Place = readonly string[];
-
-/** Paths of all values within a body, from the root to the leaves. */
-function placesOf(value: unknown): Place[] {
-  if (value === null || typeof value !== 'object') return [[]];
-  const within = Object.entries(value).flatMap(([name, part]) =>
-    placesOf(part).map((place) => [name, ...place]),
-  );
-  return [[], ...within];
-}
-
-function put(value: unknown, [name, ...rest]: Place, given: unknown): unknown {
-  if (name === undefined) return given;
-  const entries = Object.entries(value as object).map(([key, part]: [string, unknown]): [string, unknown] => [
-    key,
-    key === name ? put(part, rest, given) : part,
-  ]);
-  return Array.isArray(value) ? entries.map(([, part]) => part) : Object.fromEntries(entries);
-}

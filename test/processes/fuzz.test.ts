@@ -3,6 +3,7 @@ import { HostileClient } from '../support/gateway/hostile-client.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { hostileRequests } from '../support/hostile/hostile-requests.js';
 import { exhaustiveHostileRequests } from './exhaustive-hostile-requests.js';
+import { largestRequests } from './largest-requests.js';
 
 /** Number of requests. `make fuzz` sets more. */
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 2_000);
@@ -11,8 +12,8 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 const BATCH = 10;
 
 /**
- * Hostile requests to every operation of real processes must cause no 500, no hang, and no response that OpenAPI
- * does not describe. The client checks every response.
+ * Hostile requests to every operation of real processes must cause no 500, no hang, no response that OpenAPI does not
+ * describe, and no turn of an event loop of the API, the worker or the operator above 50 ms. The client checks all.
  */
 describe('hostile requests', () => {
   let stage: Stage;
@@ -20,9 +21,9 @@ describe('hostile requests', () => {
   let pid: number | undefined;
 
   beforeAll(async () => {
-    stage = await openStage('fuzz');
+    stage = await openStage('fuzz', { watchLoops: true });
     await stage.gateway.gwk('account', 'limits', 'fuzz', '--max-instances', '1');
-    hostile = await HostileClient.of({ ...stage, client: stage.customer.client });
+    hostile = await HostileClient.of({ ...stage, client: stage.customer.client }, stage.gateway.loops());
     ({ pid } = stage.gateway.apis[0]!);
   });
   afterAll(() => stage?.close());
@@ -45,13 +46,22 @@ describe('hostile requests', () => {
     await staysInGoodHealth();
   });
 
+  test('every parameter and every field of the largest size', async () => {
+    const requests = largestRequests(hostile.document, hostile.ids);
+    expect(requests.length).toBeGreaterThan(1_000);
+    await hostile.send(requests);
+    await staysInGoodHealth();
+  });
+
   test(`${REQUESTS} random requests, seed ${SEED}`, async () => {
     const batch = fc.array(hostileRequests(hostile.document, hostile.ids), {
       minLength: BATCH,
       maxLength: BATCH,
     });
     await fc.assert(
-      fc.asyncProperty(batch, (requests) => hostile.send(requests)),
+      fc.asyncProperty(batch, async (requests) => {
+        await hostile.send(requests);
+      }),
       { numRuns: Math.ceil(REQUESTS / BATCH), seed: SEED, endOnFailure: true },
     );
     await staysInGoodHealth();

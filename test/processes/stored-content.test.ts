@@ -21,7 +21,13 @@ const PATTERN = new RegExp(`${MARKER}-([a-z]+)`, 'g');
 const marked = (word: string): string => `${MARKER}-${word}`;
 
 /** Columns of bytes that are not encrypted and reveal nothing: digests. */
-const DIGESTS = ['api_keys.hash', 'engine_tokens.hash', 'idempotency_records.body_hash', 'media.sha256'];
+const DIGESTS = [
+  'api_keys.hash',
+  'engine_tokens.hash',
+  'idempotency_records.body_hash',
+  'media.sha256',
+  'decoded_files.sha256',
+];
 
 describe('stored content: place, encryption and retention', () => {
   let stage: Stage;

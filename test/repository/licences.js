@@ -43,16 +43,16 @@ const EXCEPTIONS = [
     why: 'part of the engine, which is therefore under GPL-3.0 as a whole',
   },
   {
-    names: /^@ffmpeg-installer\//,
-    licence: /GPL|ffmpeg/,
-    images: ['worker'],
-    why: 'a separate program that the worker starts; nothing links to it',
-  },
-  {
     names: /^@img\/sharp-/,
     licence: /LGPL-3\.0-or-later/,
     images: ['worker'],
     why: 'libvips, a replaceable library',
+  },
+  {
+    names: /^libheif-js$/,
+    licence: /^LGPL-3\.0$/,
+    images: ['worker'],
+    why: 'libheif, a replaceable library',
   },
   {
     names: /^elkjs$/,

@@ -321,6 +321,46 @@ describe('an inbound message', () => {
   });
 });
 
+describe('calls and groups', () => {
+  test('a call is an event, and a rejected call also a text to its caller', async () => {
+    const { ana, phone, network } = stage;
+    const first = await ana.callsNumber(phone.number, { video: true });
+    expect(await one('call.received', (data) => data['call_id'] === first)).toMatchObject({
+      from: { id: ana.lidJid, phone: ana.number, name: 'Ana' },
+      video: true,
+      group: false,
+      missed: false,
+      rejected: false,
+    });
+    const policy = { reject_calls: { enabled: true, text: `please write ${MARKER}` } };
+    await client().expect(200, 'PATCH', `/v1/instances/${stage.id}`, { body: { policy } });
+    const probe = await network.contact(newNumber());
+    const isRejected = async () => {
+      const id = await probe.callsNumber(phone.number);
+      await phone.hasTakenAll();
+      return (await network.calls()).some((call) => call.id === id && call.state === 'rejected');
+    };
+    await until(isRejected, { what: 'the policy in force', everyMs: 500 });
+    const second = await ana.callsNumber(phone.number);
+    expect(await one('call.received', (data) => data['call_id'] === second)).toMatchObject({
+      rejected: true,
+    });
+    await ana.receives({ text: policy.reject_calls.text });
+    await client().expect(200, 'PATCH', `/v1/instances/${stage.id}`, { body: { policy: {} } });
+  });
+
+  test('a change of a group is an event', async () => {
+    const { ana, phone, network } = stage;
+    const group = await network.group('Team', [ana, phone]);
+    await network.changeGroup(group, { subject: `Renamed ${MARKER}` });
+    expect(await one('group.updated', ({ chat }) => (chat as { id: string }).id === group)).toMatchObject({
+      subject: `Renamed ${MARKER}`,
+      from: { id: ana.lidJid, phone: ana.number, name: 'Ana' },
+      from_me: false,
+    });
+  });
+});
+
 test('looks up a contact', async () => {
   const look = (phone: string) => client().expect(200, 'GET', `/v1/instances/${stage.id}/contacts/${phone}`);
   expect(await look(stage.ana.number)).toEqual({ phone: stage.ana.number, exists: true, jid: stage.ana.jid });

@@ -45,7 +45,9 @@ test('a pairing emits paired, then connected', async () => {
     platform: 'android',
   });
   expect(await last('instance.connected')).toMatchObject({ jid: phone.jid });
-  expect(await customer.client.instance(id)).toMatchObject({ state: 'connected', jid: phone.jid });
+  expect(await customer.client.instance(id)).toMatchObject({
+    ...{ state: 'connected', jid: phone.jid, lid: phone.lidJid },
+  });
   expect((await post('pairing')).status).toBe(409);
 });
 

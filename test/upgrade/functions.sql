@@ -1,8 +1,13 @@
 -- SQL functions of gwk 0.1.0 (snapshot.js).
 
 CREATE OR REPLACE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT n.name FROM contact_names n WHERE n.contact_id = contact
-  ORDER BY position('@' IN n.name) > 0, n.name LIMIT 1
+  SELECT COALESCE(n.phone, n.name) FROM contact_names n WHERE n.contact_id = contact
+  ORDER BY position('@' IN n.name) > 0, n.linked_at DESC NULLS LAST, n.name LIMIT 1
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_find_name(account uuid, canonical text, exact text) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT COALESCE(
+    (SELECT n.name FROM contact_names n WHERE n.account_id = account AND n.name = exact AND exact <> canonical), canonical)
 $$;
 
 CREATE OR REPLACE FUNCTION gwk_lock_contacts(ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -88,7 +93,10 @@ BEGIN
 
   UPDATE conversations k
   SET last_seq = base_seq + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
-    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no
+    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no,
+    timer_s = CASE WHEN g.timer_set_at > k.timer_set_at OR k.timer_set_at IS NULL THEN g.timer_s ELSE k.timer_s END,
+    timer_set_at = GREATEST(k.timer_set_at, g.timer_set_at),
+    lid = CASE WHEN k.lid IS NULL THEN g.lid ELSE k.lid END, phone = CASE WHEN k.lid IS NULL THEN g.phone ELSE k.phone END
   FROM conversations g
   CROSS JOIN LATERAL (
     SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target_id, source_id)
@@ -115,8 +123,10 @@ BEGIN
   WHERE g.contact_id = source_id;
   UPDATE conversations v SET contact_id = target_id WHERE v.contact_id = source_id;
 
+  DELETE FROM opt_outs o WHERE o.contact_id IN (target_id, source_id) AND o.resumed;
   UPDATE opt_outs o SET contact_id = target_id
-  WHERE o.contact_id = source_id AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target_id);
+  WHERE o.contact_id = source_id AND NOT EXISTS (
+    SELECT FROM opt_outs p WHERE p.contact_id = target_id AND p.sandbox_id IS NOT DISTINCT FROM o.sandbox_id);
   DELETE FROM mass_sends s
   WHERE s.contact_id = source_id
     AND EXISTS (SELECT FROM mass_sends t WHERE t.fingerprint = s.fingerprint AND t.contact_id = target_id);
@@ -126,41 +136,75 @@ BEGIN
   DELETE FROM contacts c WHERE c.id = source_id;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_link_names(account uuid, name_a text, name_b text, new_contact uuid)
-RETURNS TABLE (contact_id uuid, merged boolean, opted_out boolean) LANGUAGE plpgsql AS $$
-#variable_conflict use_column
+CREATE OR REPLACE FUNCTION gwk_id_range(ids uuid[], OUT lowest uuid, OUT highest uuid) LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  a uuid;
-  b uuid;
+  id uuid;
 BEGIN
-  merged := false;
-  LOOP
-    a := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_a);
-    b := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_b);
-    EXIT WHEN a = b;
-    IF a IS NULL AND b IS NULL THEN
-      a := gwk_lock_contact_by_name(account, name_a, new_contact);
-      CONTINUE;
-    END IF;
-    PERFORM gwk_lock_contacts(ARRAY[a, b]);
-    CONTINUE WHEN NOT EXISTS (SELECT FROM contacts c WHERE c.id = COALESCE(a, b));
-    IF a IS NULL OR b IS NULL THEN
-      INSERT INTO contact_names (account_id, name, contact_id)
-      VALUES (account, CASE WHEN a IS NULL THEN name_a ELSE name_b END, COALESCE(a, b))
-      ON CONFLICT DO NOTHING;
-      CONTINUE;
-    END IF;
-    CONTINUE WHEN (SELECT count(*) FROM contact_names n
-      WHERE n.account_id = account AND (n.name, n.contact_id) IN ((name_a, a), (name_b, b))) < 2;
-    PERFORM gwk_merge_contacts(LEAST(a, b), GREATEST(a, b));
-    merged := true;
+  FOREACH id IN ARRAY COALESCE(ids, '{}') LOOP
+    lowest := LEAST(lowest, id);
+    highest := GREATEST(highest, id);
   END LOOP;
+END $$;
 
-  UPDATE opt_outs o SET phone = gwk_contact_name(a)
-  WHERE o.contact_id = a AND o.phone IS NULL AND position('@' IN gwk_contact_name(a)) = 0;
-  contact_id := a;
-  opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = a);
-  RETURN NEXT;
+CREATE OR REPLACE FUNCTION gwk_move_messages(source_id uuid, instance uuid, target_contact uuid, recipients text[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  new_id uuid := gen_random_uuid();
+  target_id uuid;
+  moved uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  moved := ARRAY(
+    SELECT o.message_id FROM outbox o WHERE o.conversation_id = source_id AND o.attempted_at IS NULL ORDER BY 1);
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(moved) AS s;
+  moved := ARRAY(
+    SELECT m.id FROM messages m
+    WHERE m.id = ANY (moved) AND m.id BETWEEN lowest AND highest
+      AND (m."to" = ANY (recipients) OR regexp_replace(m."to", '(:[0-9]+)?@s\.whatsapp\.net$', '') = ANY (recipients)));
+  IF moved = '{}' THEN
+    RETURN;
+  END IF;
+
+  INSERT INTO conversations (id, instance_id, group_id, days, last_seq)
+  SELECT new_id, instance, 'moving ' || new_id, v.days, v.last_seq FROM conversations v WHERE v.id = source_id;
+  UPDATE outbox o SET conversation_id = new_id, head = false WHERE o.message_id = ANY (moved);
+  UPDATE outbox o SET head = true, head_since = COALESCE(o.head_since, now())
+  FROM (
+    SELECT DISTINCT ON (q.conversation_id) q.message_id FROM outbox q
+    WHERE q.conversation_id IN (source_id, new_id) AND q.seq IS NOT NULL
+      AND NOT EXISTS (SELECT FROM outbox h WHERE h.conversation_id = q.conversation_id AND h.head)
+    ORDER BY q.conversation_id, q.state = 'claimed' DESC, q.seq
+  ) AS first
+  WHERE o.message_id = first.message_id;
+  UPDATE messages m SET conversation_id = new_id, version = m.version + 1
+  WHERE m.id = ANY (moved) AND m.id BETWEEN lowest AND highest;
+
+  target_id := (SELECT v.id FROM conversations v WHERE v.instance_id = instance AND v.contact_id = target_contact);
+  IF target_id IS NULL THEN
+    UPDATE conversations v SET contact_id = target_contact, group_id = NULL WHERE v.id = new_id;
+  ELSE
+    PERFORM gwk_merge_conversations(target_id, new_id);
+  END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_pass_name(
+  account uuid, source_contact uuid, target_contact uuid, passed_name text, phones text[]
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  source record;
+BEGIN
+  IF passed_name = ANY (phones) THEN
+    UPDATE contact_names n SET contact_id = target_contact WHERE n.account_id = account AND n.name = passed_name;
+    UPDATE opt_outs o SET contact_id = target_contact
+    WHERE o.contact_id = source_contact AND o.source = 'api' AND o.phone = ANY (phones)
+      AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target_contact AND p.sandbox_id IS NULL);
+  END IF;
+  FOR source IN SELECT v.id, v.instance_id FROM conversations v WHERE v.contact_id = source_contact LOOP
+    PERFORM gwk_move_messages(source.id, source.instance_id, target_contact, phones);
+  END LOOP;
+  UPDATE conversations v SET lid = NULLIF(v.lid, passed_name), phone = CASE WHEN v.phone <> ALL (phones) THEN v.phone END
+  WHERE v.contact_id = source_contact AND (v.phone = ANY (phones) OR v.lid = passed_name);
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_phone_forms(phone text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -174,14 +218,148 @@ CREATE OR REPLACE FUNCTION gwk_phone_forms(phone text) RETURNS text LANGUAGE sql
     ELSE '' END
 $$;
 
-CREATE OR REPLACE FUNCTION gwk_waiting_messages_of_contact(contact uuid, max_messages integer) RETURNS TABLE (message_id uuid)
+CREATE OR REPLACE FUNCTION gwk_renew_contact(former_id uuid, new_id uuid) RETURNS void LANGUAGE sql AS $$
+  UPDATE contacts c SET id = new_id WHERE c.id = former_id;
+  UPDATE mass_sends s SET contact_id = new_id WHERE s.contact_id = former_id
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_set_conversation_names(instance uuid, contact uuid, new_lid text, new_phone text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  conversation uuid;
+  claimed uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  UPDATE conversations v SET lid = new_lid, phone = new_phone
+  WHERE v.instance_id = instance AND v.contact_id = contact AND (v.lid, v.phone) IS DISTINCT FROM (new_lid, new_phone)
+  RETURNING v.id INTO conversation;
+  IF conversation IS NULL THEN
+    RETURN;
+  END IF;
+  claimed := ARRAY(
+    SELECT o.message_id FROM outbox o WHERE o.conversation_id = conversation AND o.state = 'claimed' ORDER BY 1);
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed) AS s;
+  UPDATE messages m SET version = m.version + 1 WHERE m.id = ANY (claimed) AND m.id BETWEEN lowest AND highest;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_link_names(
+  account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid
+) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  given_lid text := lid;
+  given_phone text := phone;
+  person uuid;
+  owner uuid;
+  owner_lid text;
+  found_name text;
+  registered text;
+  kept uuid[];
+BEGIN
+  IF given_lid !~ '^[0-9]{5,20}@lid$' OR given_phone !~ '^[0-9]{8,15}$' THEN
+    RAISE EXCEPTION 'only a LID and a phone number can be linked' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  changed := false;
+  LOOP
+    person := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = given_lid);
+    found_name := gwk_find_name(account, canonical, given_phone);
+    SELECT n.contact_id, n.phone INTO owner, registered
+    FROM contact_names n WHERE n.account_id = account AND n.name = found_name;
+    EXIT WHEN person = owner;
+    IF person IS NULL AND owner IS NULL THEN
+      PERFORM gwk_lock_contact_by_name(account, given_lid, new_contact);
+      CONTINUE;
+    END IF;
+    PERFORM gwk_lock_contacts(ARRAY[person, owner]);
+    CONTINUE WHEN found_name <> gwk_find_name(account, canonical, given_phone) OR (
+      SELECT count(*) FROM contact_names n
+      WHERE n.account_id = account AND (n.name, n.contact_id) IN ((given_lid, person), (found_name, owner))
+    ) < (person IS NOT NULL)::integer + (owner IS NOT NULL)::integer;
+    IF owner IS NULL THEN
+      INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, found_name, person) ON CONFLICT DO NOTHING;
+      CONTINUE;
+    END IF;
+    owner_lid := (SELECT n.name FROM contact_names n WHERE n.contact_id = owner AND position('@' IN n.name) > 0);
+    IF person IS NULL THEN
+      IF owner_lid IS NULL THEN
+        INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, given_lid, owner) ON CONFLICT DO NOTHING;
+      ELSE
+        PERFORM gwk_lock_contact_by_name(account, given_lid, new_contact);
+      END IF;
+    ELSIF owner_lid IS NULL THEN
+      PERFORM gwk_merge_contacts(LEAST(person, owner), GREATEST(person, owner));
+      changed := true;
+    ELSIF registered <> given_phone THEN
+      INSERT INTO contact_names (account_id, name, contact_id, phone, linked_at)
+      SELECT account, exact.digits, exact.contact_id, exact.digits, now()
+      FROM (VALUES (registered, owner), (given_phone, person)) AS exact(digits, contact_id)
+      WHERE exact.digits <> found_name
+      ON CONFLICT DO NOTHING;
+      PERFORM gwk_pass_name(account, owner, person, found_name, CASE WHEN found_name = given_phone
+        THEN array_remove(string_to_array(gwk_phone_forms(found_name), ' '), registered) ELSE ARRAY[given_phone] END);
+      PERFORM gwk_renew_contact(owner, renewed_contact);
+      changed := true;
+    ELSE
+      kept := ARRAY(
+        SELECT v.id FROM conversations v
+        WHERE v.contact_id = owner AND v.instance_id <> instance AND v.lid = owner_lid AND v.phone = given_phone);
+      EXIT WHEN kept <> '{}' AND (
+        SELECT array_agg(DISTINCT o.contact_id) FROM opt_outs o
+        WHERE o.contact_id IN (person, owner) AND o.sandbox_id IS NULL) IS DISTINCT FROM ARRAY[person];
+      PERFORM gwk_pass_name(account, owner, person, found_name, string_to_array(gwk_phone_forms(given_phone), ' '));
+      UPDATE conversations v SET lid = owner_lid, phone = given_phone WHERE v.id = ANY (kept);
+      PERFORM gwk_renew_contact(owner, renewed_contact);
+      changed := true;
+    END IF;
+  END LOOP;
+
+  IF person = owner THEN
+    UPDATE contact_names n SET phone = given_phone, linked_at = now()
+    WHERE n.account_id = account AND n.name = found_name AND (n.phone IS DISTINCT FROM given_phone
+      OR EXISTS (SELECT FROM contact_names o WHERE o.contact_id = person AND o.linked_at > n.linked_at));
+    UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
+  END IF;
+  PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
+  contact_id := person;
+  opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = person);
+  RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_opted_out(contact uuid, instance uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT coalesce(bool_and(NOT o.resumed), false) FROM opt_outs o
+  WHERE o.contact_id = contact AND (o.sandbox_id IS NULL OR o.sandbox_id = instance)
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_split_contact(
+  account uuid, split_name text, new_contact uuid, renewed_contact uuid, new_opt_out uuid
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  former uuid := gwk_lock_contact_by_name(account, split_name, NULL);
+BEGIN
+  IF former IS NULL OR (SELECT count(*) FROM contact_names n WHERE n.contact_id = former) < 2 THEN
+    RETURN false;
+  END IF;
+  INSERT INTO contacts (id, account_id) VALUES (new_contact, account);
+  INSERT INTO opt_outs (id, contact_id, account_id, phone, source, keyword, instance_id, unfinished)
+  SELECT new_opt_out, new_contact, o.account_id, o.phone, o.source, o.keyword, o.instance_id, o.unfinished
+  FROM opt_outs o WHERE o.contact_id = former AND o.sandbox_id IS NULL;
+  PERFORM gwk_pass_name(account, former, new_contact, split_name, CASE WHEN position('@' IN split_name) > 0
+    THEN ARRAY[split_name] ELSE string_to_array(gwk_phone_forms(split_name), ' ') END);
+  PERFORM gwk_renew_contact(former, renewed_contact);
+  RETURN true;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_waiting_messages_of_contact(contact uuid, sandbox uuid, max_messages integer)
+RETURNS TABLE (message_id uuid)
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
   SELECT w.message_id FROM conversations v
   CROSS JOIN LATERAL (
     SELECT o.message_id FROM outbox o WHERE o.conversation_id = v.id AND o.attempted_at IS NULL OFFSET 0) AS w
-  WHERE v.contact_id = contact
+  WHERE v.contact_id = contact AND (sandbox IS NULL OR v.instance_id = sandbox)
+    AND gwk_opted_out(contact, v.instance_id)
   ORDER BY w.message_id LIMIT max_messages
 $$;
 
@@ -189,16 +367,6 @@ CREATE OR REPLACE FUNCTION gwk_equals_by_hash(value text, wanted text) RETURNS b
   SELECT gwk_hash_high(value) >= gwk_hash_high(wanted) AND gwk_hash_high(value) <= gwk_hash_high(wanted)
     AND gwk_hash_low(value) = gwk_hash_low(wanted) AND value = wanted
 $$;
-
-CREATE OR REPLACE FUNCTION gwk_id_range(ids uuid[], OUT lowest uuid, OUT highest uuid) LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  id uuid;
-BEGIN
-  FOREACH id IN ARRAY COALESCE(ids, '{}') LOOP
-    lowest := LEAST(lowest, id);
-    highest := GREATEST(highest, id);
-  END LOOP;
-END $$;
 
 CREATE OR REPLACE FUNCTION gwk_lowest_id(at timestamptz) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
@@ -315,8 +483,9 @@ CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]
 ) RETURNS TABLE (
-  place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, contact_name text,
-  content_sealed bytea, built_sealed bytea, attempted_at timestamptz, interactive_mode text, now timestamptz
+  place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, lid text, phone text,
+  timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
+  interactive_mode text, now timestamptz
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -385,13 +554,12 @@ BEGIN
     WITH checked AS (
       SELECT o.message_id, c.place, o.state,
         o.attempted_at IS NULL AND a.suspended_at IS NOT NULL AS is_suspended,
-        o.attempted_at IS NULL AND p.contact_id IS NOT NULL AS is_opted_out
+        o.attempted_at IS NULL AND gwk_opted_out(v.contact_id, o.instance_id) AS is_opted_out
       FROM unnest(candidates, places) AS c(message_id, place)
       JOIN outbox o ON o.message_id = c.message_id
       JOIN conversations v ON v.id = o.conversation_id
       JOIN instances i ON i.id = o.instance_id
       JOIN accounts a ON a.id = i.account_id
-      LEFT JOIN opt_outs p ON p.contact_id = v.contact_id
       WHERE o.head AND o.prepared AND (
         o.state = 'waiting'
         OR (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place]))
@@ -425,7 +593,7 @@ BEGIN
 
   RETURN QUERY
   SELECT r.place::integer, nullif(r.refusal, 'late'), r.message_id, r.message_id IS NOT NULL, NULL::messages,
-    NULL::text, NULL::text, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+    NULL::text, NULL::text, NULL::text, NULL::integer, NULL::timestamptz, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM (
     SELECT f.place, f.refusal, NULL::uuid AS message_id FROM unnest(refusals) WITH ORDINALITY AS f(refusal, place)
     UNION ALL
@@ -445,8 +613,8 @@ BEGIN
   END IF;
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
   RETURN QUERY
-  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, gwk_contact_name(v.contact_id),
-    c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
+  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, v.lid, v.phone, v.timer_s,
+    v.timer_set_at::timestamptz, c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
   JOIN instances i ON i.id = r.instance_id
@@ -718,15 +886,16 @@ BEGIN
   INTO accepted;
 
   WITH to_create AS (
-    SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
+    SELECT DISTINCT ON (i.instance_id, i.contact_id, i.group_id)
+      i.conversation_id, i.instance_id, i.contact_id, i.group_id, i.lid, i.phone
     FROM jsonb_to_recordset(items)
-      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
+      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text, lid text, phone text,
         new_conversation boolean)
     WHERE i.new_conversation AND i.number = ANY (accepted)
-    ORDER BY i.instance_id, i.contact_id, i.group_id
+    ORDER BY i.instance_id, i.contact_id, i.group_id, i.lid IS NULL, i.number DESC
   ), created AS (
-    INSERT INTO conversations (id, instance_id, contact_id, group_id)
-    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM to_create w
+    INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone FROM to_create w
     ON CONFLICT DO NOTHING RETURNING id
   )
   SELECT ARRAY(
@@ -756,6 +925,11 @@ BEGIN
       wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
   WHERE i.has_row AND i.message_id = ANY (inserted);
 
+  INSERT INTO message_cards (message_id, instance_id, card_sealed)
+  SELECT i.message_id, i.instance_id, decode(i.card, 'base64')
+  FROM jsonb_to_recordset(items) AS i(message_id uuid, instance_id uuid, has_row boolean, card text)
+  WHERE i.card IS NOT NULL AND i.has_row AND i.message_id = ANY (inserted);
+
   UPDATE conversations v
   SET last_wrote_at = GREATEST(v.last_wrote_at, w.at),
     days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_merge_days(v.days, w.days) END
@@ -768,6 +942,19 @@ BEGIN
     GROUP BY i.conversation_id
   ) AS w
   WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR NOT v.days @> w.days);
+
+  IF items @? '$[*].timer_set_at' THEN
+    UPDATE conversations v SET timer_s = t.timer_s, timer_set_at = t.timer_set_at
+    FROM (
+      SELECT DISTINCT ON (i.conversation_id) i.conversation_id, i.timer_s, i.timer_set_at
+      FROM jsonb_to_recordset(items)
+        AS i(number integer, conversation_id uuid, timer_s integer, timer_set_at timestamptz, message_id uuid)
+      WHERE i.timer_set_at IS NOT NULL AND i.message_id = ANY (inserted)
+      ORDER BY i.conversation_id, i.timer_set_at DESC, i.number DESC
+    ) AS t
+    WHERE v.id = t.conversation_id AND (v.timer_set_at IS NULL OR v.timer_set_at <= t.timer_set_at)
+      AND (v.timer_s, v.timer_set_at) IS DISTINCT FROM (t.timer_s, t.timer_set_at);
+  END IF;
 
   UPDATE menus m SET answered_at = w.at
   FROM (
@@ -789,6 +976,9 @@ BEGIN
     SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(deletions) AS s;
     UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
+    DELETE FROM message_cards c WHERE c.message_id = ANY (deletions);
+    DELETE FROM message_contents k WHERE k.message_id = ANY (deletions) AND k.delete_at IS NOT NULL;
+    DELETE FROM menus m WHERE m.message_id = ANY (deletions);
   END IF;
 
   renamed := ARRAY(
@@ -821,9 +1011,9 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_receive_gather(arrivals jsonb) RETURNS TABLE (
-  account_id uuid, account_policy text, instance_policy text,
-  contact_id uuid, contact_name text, conversation_id uuid,
-  sender_id uuid, sender_name text, alt_id uuid, alt_name text,
+  account_id uuid, is_sandbox boolean, account_policy text, instance_policy text,
+  contact_id uuid, conversation_id uuid, lid text, phone text,
+  sender_id uuid, sender_phone text, alt_id uuid,
   newest_menu jsonb, quoted_menu jsonb, target_menu jsonb, chosen integer[]
 )
 LANGUAGE plpgsql STABLE
@@ -832,29 +1022,35 @@ SET enable_material = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT i.account_id, CASE WHEN q.typed THEN a.policy::text END, CASE WHEN q.typed THEN i.policy::text END,
-    n.contact_id, gwk_contact_name(n.contact_id), c.id,
-    s.contact_id, gwk_contact_name(s.contact_id), t.contact_id, gwk_contact_name(t.contact_id),
+  SELECT i.account_id, i.kind = 'sandbox', CASE WHEN q.typed THEN a.policy::text END, CASE WHEN q.typed THEN i.policy::text END,
+    n.contact_id, c.id, c.lid, c.phone,
+    s.contact_id, d.phone, t.contact_id,
     newest.facts, quoted.facts, target.facts, w.chosen
   FROM ROWS FROM (jsonb_to_recordset(arrivals) AS (
-    instance_id uuid, name text, group_id text, sender text, alt text, target text, quote text, typed boolean, voter text
-  )) WITH ORDINALITY AS q(instance_id, name, group_id, sender, alt, target, quote, typed, voter, place)
+    instance_id uuid, name text, exact text, group_id text, sender text, sender_exact text, alt text, alt_exact text,
+    target text, quote text, typed boolean, voter text
+  )) WITH ORDINALITY AS q(instance_id, name, exact, group_id, sender, sender_exact, alt, alt_exact, target, quote, typed,
+    voter, place)
   LEFT JOIN instances i ON i.id = q.instance_id
   LEFT JOIN accounts a ON a.id = i.account_id
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.name LIMIT 1
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.exact), q.name) LIMIT 1
   ) n ON true
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.sender LIMIT 1
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.sender_exact), q.sender) LIMIT 1
   ) s ON true
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.alt LIMIT 1
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.alt_exact), q.alt) LIMIT 1
   ) t ON true
   LEFT JOIN LATERAL (
-    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
+    SELECT v.id, v.lid, v.phone FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
     UNION ALL
-    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
+    SELECT v.id, v.lid, v.phone FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
   ) c ON true
+  LEFT JOIN conversations d ON d.instance_id = i.id AND d.contact_id = s.contact_id AND d.lid = q.sender
   LEFT JOIN LATERAL (
     SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
     WHERE q.typed AND m.conversation_id = c.id AND m.sent_at IS NOT NULL
@@ -866,8 +1062,9 @@ BEGIN
       AND m.sent_at IS NOT NULL LIMIT 1
   ) quoted ON true
   LEFT JOIN LATERAL (
-    SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
-    WHERE m.instance_id = i.id AND m.wa_message_id = q.target AND m.conversation_id = c.id LIMIT 1
+    SELECT m.message_id,
+      gwk_menu_facts(m) || jsonb_build_object('elsewhere', m.conversation_id IS DISTINCT FROM c.id) AS facts
+    FROM menus m WHERE m.instance_id = i.id AND m.wa_message_id = q.target LIMIT 1
   ) target ON true
   LEFT JOIN poll_votes w ON w.voter = q.voter
     AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
@@ -1161,9 +1358,41 @@ AS $$
   ORDER BY h.head_since, h.message_id LIMIT max_messages
 $$;
 
-CREATE OR REPLACE FUNCTION gwk_claim_preparations(
-  max_messages integer, per_account integer, lock_ms integer, busy_accounts uuid[], busy integer[]
-) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION gwk_count_media() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO account_usage AS u (account_id, media_bytes, media_files)
+    SELECT n.account_id, sum(n.size), count(*) FROM new_rows n WHERE n.removed_at IS NULL
+    GROUP BY n.account_id ORDER BY n.account_id
+    ON CONFLICT (account_id) DO UPDATE
+    SET media_bytes = u.media_bytes + excluded.media_bytes, media_files = u.media_files + excluded.media_files;
+    RETURN NULL;
+  END IF;
+  PERFORM FROM account_usage u WHERE u.account_id IN (SELECT o.account_id FROM old_rows o)
+  ORDER BY u.account_id FOR NO KEY UPDATE;
+  IF TG_OP = 'DELETE' THEN
+    UPDATE account_usage u SET media_bytes = u.media_bytes - r.bytes, media_files = u.media_files - r.files
+    FROM (SELECT o.account_id, sum(o.size) AS bytes, count(*) AS files FROM old_rows o WHERE o.removed_at IS NULL
+          GROUP BY o.account_id) AS r
+    WHERE u.account_id = r.account_id;
+  ELSE
+    UPDATE account_usage u SET media_bytes = u.media_bytes - r.bytes, media_files = u.media_files - r.files
+    FROM (SELECT o.account_id, sum(o.size) AS bytes, count(*) AS files FROM old_rows o JOIN new_rows n ON n.id = o.id
+          WHERE o.removed_at IS NULL AND n.removed_at IS NOT NULL GROUP BY o.account_id) AS r
+    WHERE u.account_id = r.account_id;
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER media_inserted AFTER INSERT ON media
+  REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION gwk_count_media();
+CREATE OR REPLACE TRIGGER media_updated AFTER UPDATE ON media
+  REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION gwk_count_media();
+CREATE OR REPLACE TRIGGER media_deleted AFTER DELETE ON media
+  REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION gwk_count_media();
+
+CREATE OR REPLACE FUNCTION gwk_claim_preparations(free integer, per_host integer, lock_ms integer, busy jsonb)
+RETURNS TABLE (
   message_id uuid, instance_id uuid, account_id uuid, type text, attempts integer, content_sealed bytea
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -1180,32 +1409,42 @@ BEGIN
       ORDER BY o.instance_id LIMIT 1)
     FROM waiting w WHERE w.instance_id IS NOT NULL
   ), due AS (
-    SELECT d.message_id, d.created_at,
-      COALESCE(b.amount, 0) + row_number() OVER (PARTITION BY i.account_id ORDER BY d.created_at) AS rank
+    SELECT i.account_id, d.message_id, d.head, d.created_at, d.prepare_host,
+      COALESCE((busy->'hosts'->>d.prepare_host)::integer, 0) + row_number() OVER (
+        PARTITION BY i.account_id, d.prepare_host ORDER BY d.head DESC, d.created_at) AS host_rank
     FROM waiting w
     JOIN instances i ON i.id = w.instance_id
-    LEFT JOIN unnest(busy_accounts, busy) AS b(account_id, amount) ON b.account_id = i.account_id
     CROSS JOIN LATERAL (
-      SELECT o.message_id, o.created_at FROM outbox o
+      SELECT o.message_id, o.head, o.created_at, o.prepare_host FROM outbox o
       WHERE o.instance_id = w.instance_id AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
-      ORDER BY o.created_at LIMIT per_account) d
+        AND COALESCE((busy->'hosts'->>o.prepare_host)::integer, 0) < per_host
+      ORDER BY o.head DESC, o.created_at LIMIT free) d
+  ), ranked AS (
+    SELECT d.message_id, d.head, d.created_at,
+      COALESCE((busy->'accounts'->>d.account_id::text)::integer, 0) + row_number() OVER (
+        PARTITION BY d.account_id ORDER BY d.head DESC, d.created_at) AS rank
+    FROM due d WHERE d.prepare_host IS NULL OR d.host_rank <= per_host
+  ), ordered AS (
+    SELECT r.message_id, r.head, r.rank, row_number() OVER (ORDER BY r.rank, r.created_at) AS place FROM ranked r
   ), chosen AS (
     SELECT o.message_id FROM outbox o
     WHERE o.message_id IN (
-      SELECT d.message_id FROM due d WHERE d.rank <= per_account ORDER BY d.rank, d.created_at LIMIT max_messages)
+      SELECT p.message_id FROM ordered p
+      WHERE p.place <= free
+        AND (p.rank = 1 OR p.rank * CASE WHEN p.head THEN 1 ELSE 2 END <= free - p.place))
     AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
     FOR UPDATE SKIP LOCKED
   ), claimed AS (
     UPDATE outbox o
     SET prepare_at = now() + lock_ms * interval '1 millisecond', prepare_attempts = o.prepare_attempts + 1
     FROM chosen c WHERE o.message_id = c.message_id
-    RETURNING o.message_id, o.instance_id, o.prepare_attempts, o.created_at
+    RETURNING o.message_id, o.instance_id, o.prepare_attempts, o.head, o.created_at
   )
   SELECT t.message_id, t.instance_id, m.account_id, m.type, t.prepare_attempts, c.content_sealed
   FROM claimed t
   JOIN messages m ON m.id = t.message_id
   LEFT JOIN message_contents c ON c.message_id = t.message_id
-  ORDER BY t.created_at;
+  ORDER BY t.head DESC, t.created_at;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_finish_preparation(message uuid, content bytea) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -1233,6 +1472,35 @@ END $$;
 
 CREATE OR REPLACE TRIGGER media_removed AFTER DELETE OR UPDATE OF removed_at ON media
   FOR EACH ROW EXECUTE FUNCTION gwk_queue_media_removal();
+
+CREATE OR REPLACE FUNCTION gwk_recount_media(account uuid) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  bytes bigint;
+  files integer;
+  wrong boolean;
+BEGIN
+  SELECT true INTO wrong FROM account_usage u WHERE u.account_id = account FOR NO KEY UPDATE;
+  SELECT coalesce(sum(m.size), 0), count(*) INTO bytes, files
+  FROM media m WHERE m.account_id = account AND m.removed_at IS NULL;
+  SELECT (u.media_bytes, u.media_files) IS DISTINCT FROM (bytes, files) INTO wrong
+  FROM account_usage u WHERE u.account_id = account;
+  UPDATE account_usage u SET media_bytes = bytes, media_files = files, recounted_at = now()
+  WHERE u.account_id = account;
+  RETURN wrong IS TRUE;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_storage_fits(
+  account uuid, new_bytes bigint, default_bytes bigint, default_files bigint, factor integer
+) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO account_usage (account_id) VALUES (account) ON CONFLICT DO NOTHING;
+  PERFORM FROM account_usage u WHERE u.account_id = account FOR NO KEY UPDATE;
+  RETURN EXISTS (
+    SELECT FROM account_usage u JOIN accounts a ON a.id = u.account_id
+    WHERE u.account_id = account
+      AND u.media_bytes + new_bytes <= coalesce(a.max_media_bytes, default_bytes) * factor
+      AND u.media_files < coalesce(a.max_media_files, default_files) * factor);
+END $$;
 
 CREATE OR REPLACE FUNCTION gwk_failed_messages(account uuid, instance_filter uuid[], low uuid, high uuid, max_rows integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
@@ -1280,7 +1548,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
-  number integer, now timestamptz, message messages, group_id text, contact_name text, claim_id uuid,
+  number integer, now timestamptz, message messages, group_id text, lid text, phone text, claim_id uuid,
   claim_epoch integer, claim_holder uuid, attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
@@ -1293,7 +1561,7 @@ DECLARE
   highest uuid := id_range.highest;
 BEGIN
   RETURN QUERY
-  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, gwk_contact_name(v.contact_id), o.claim_id,
+  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, v.lid, v.phone, o.claim_id,
     o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
   JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
@@ -1383,7 +1651,8 @@ END $$;
 
 CREATE OR REPLACE FUNCTION gwk_quoted_messages(ids uuid[], event_ids uuid[]) RETURNS TABLE (
   id uuid, account_id uuid, instance_id uuid, direction text, wa_message_id text, participant text, type text,
-  deleted boolean, group_id text, contact_name text, content_sealed bytea, event_sealed bytea
+  deleted boolean, conversation_id uuid, "to" text, group_id text, lid text, phone text, content_sealed bytea, event_sealed bytea,
+  card_sealed bytea
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -1396,13 +1665,15 @@ DECLARE
 BEGIN
   RETURN QUERY
   SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
-    v.group_id, gwk_contact_name(v.contact_id), k.content_sealed,
+    m.conversation_id, m."to", v.group_id, v.lid, v.phone, k.content_sealed,
     CASE WHEN m.direction = 'inbound' THEN (
-      SELECT e.data_sealed FROM events e WHERE e.id = requested.event_id AND e.instance_id = m.instance_id) END
+      SELECT e.data_sealed FROM events e WHERE e.id = requested.event_id AND e.instance_id = m.instance_id) END,
+    d.card_sealed
   FROM unnest(ids, event_ids) AS requested(id, event_id)
   JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
   JOIN conversations v ON v.id = m.conversation_id
-  LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
+  LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound'
+  LEFT JOIN message_cards d ON d.message_id = m.id AND NOT m.deleted_for_all;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
@@ -1475,8 +1746,8 @@ BEGIN
     q.reply_id IS NULL OR replies_ok[q.place],
     files[q.place] IS NOT NULL, files[q.place]::text[]
   FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-    account_id uuid, instance_id uuid, name text, is_group boolean, record_id uuid, fingerprint uuid, reply_id uuid
-  )) WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, place)
+    account_id uuid, instance_id uuid, name text, exact text, is_group boolean, record_id uuid, fingerprint uuid, reply_id uuid
+  )) WITH ORDINALITY AS q(account_id, instance_id, name, exact, is_group, record_id, fingerprint, reply_id, place)
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
@@ -1491,8 +1762,10 @@ BEGIN
     WHERE v.id = q.record_id AND v.expires_at > now_at LIMIT 1
   ) r ON true
   LEFT JOIN LATERAL (
-    SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE AS opted_out
-    FROM contact_names v WHERE NOT q.is_group AND v.account_id = q.account_id AND v.name = q.name LIMIT 1
+    SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE
+      AND gwk_opted_out(v.contact_id, q.instance_id) AS opted_out
+    FROM contact_names v WHERE NOT q.is_group AND v.account_id = q.account_id AND v.name = coalesce(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = q.account_id AND e.name = q.exact), q.name) LIMIT 1
   ) n ON true
   LEFT JOIN LATERAL (
     SELECT v.id, v.first_sent_at, v.last_wrote_at FROM conversations v
@@ -1631,7 +1904,7 @@ BEGIN
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
         AND (q.counter_place IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
         AND (record_ids[q.i] = ANY (key_ids)) IS NOT TRUE AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
-        AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
+        AND ((contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE OR NOT gwk_opted_out(contact_ids[q.i], instance_ids[q.i]))
         AND CASE WHEN new_conversations[q.i]
           THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
             OR (found_contact_accounts[array_position(found_contacts, contact_ids[q.i])]
@@ -2023,7 +2296,7 @@ CREATE OR REPLACE FUNCTION gwk_claim_webhooks(
 ) RETURNS TABLE (
   delivery_id uuid, endpoint_id uuid, event_id uuid, earlier_attempts integer, account_id uuid, url text, enabled boolean,
   failing_since timestamptz, last_failed_at timestamptz,
-  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets text
+  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets text, headers_sealed bytea
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET enable_material = off
@@ -2073,7 +2346,8 @@ BEGIN
       AND NOT EXISTS (SELECT FROM webhook_endpoint_instances r
                       WHERE r.endpoint_id = e.id AND r.instance_id = v.instance_id),
     (SELECT coalesce(string_agg(encode(s.secret_sealed, 'hex'), ',' ORDER BY s.created_at DESC, s.id DESC), '')
-     FROM webhook_secrets s WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now()))
+     FROM webhook_secrets s WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())),
+    e.headers_sealed
   FROM unnest(claimed_ids) AS t(id)
   JOIN webhook_queue q ON q.delivery_id = t.id
   JOIN webhook_endpoints e ON e.id = q.endpoint_id

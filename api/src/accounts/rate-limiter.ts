@@ -13,6 +13,8 @@ const WINDOW_MS = 60_000;
 /** Interval of the timeout check. A count times out at the first check after this time, so within 50 ms. */
 const TIMEOUT_MS = 25;
 const KEY_TTL_SECONDS = 120;
+/** Subjects in one minute. Beyond it a process forgets them and reads the counts from Redis. */
+const MAX_WINDOWS = 100_000;
 /** Fraction of the limit below which requests do not wait, if the count from Redis is at most FRESH_MS old. */
 const UNCONDITIONAL_FRACTION = 0.5;
 const FRESH_MS = 1_000;
@@ -111,6 +113,7 @@ export class RateLimiter {
     }
     let window = this.#windows.get(subject);
     if (!window) {
+      if (this.#windows.size >= MAX_WINDOWS) this.#windows.clear();
       window = { minute, counted: 0, countedAt: -Infinity, uncounted: 0, expires: false };
       this.#windows.set(subject, window);
     }

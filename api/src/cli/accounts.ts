@@ -1,7 +1,7 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { text } from '@gwk/core/resources/common';
 import type { Command } from 'commander';
-import type { Account, Prisma } from '../generated/prisma/client.js';
+import type { Account, AccountUsage, Prisma } from '../generated/prisma/client.js';
 import { readAuditLog } from './audit.js';
 import { findAccount, audit, CommandError, parseInteger, printChange, printResult } from './run.js';
 
@@ -9,7 +9,19 @@ import { findAccount, audit, CommandError, parseInteger, printChange, printResul
 interface Limits {
   maxInstances?: string;
   requestsPerMinute?: string;
+  maxMediaBytes?: string;
+  maxMediaFiles?: string;
+  maxEventBytes?: string;
 }
+
+/** Fields of the row with their smallest and largest value. */
+const RANGES = {
+  maxInstances: [0, 1_000_000],
+  requestsPerMinute: [1, 100_000_000],
+  maxMediaBytes: [0, 1_000_000_000_000_000],
+  maxMediaFiles: [0, 100_000_000],
+  maxEventBytes: [0, 1_000_000_000_000_000],
+} as const satisfies Record<keyof Limits, [number, number]>;
 
 const NOTE = '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s.\n';
 
@@ -26,9 +38,11 @@ export function registerAccounts(program: Command): void {
     );
 
   withLimits(account.command('limits <name>'))
-    .description('show or change the limits of an account; "default" restores the configured limit')
+    .description(
+      'show what an account stores, and show or change its limits; "default" restores the configured limit',
+    )
     .action((name: string, limits: Limits) =>
-      printChange('account limits', async (tx) => shown(await changeLimits(tx, name, limits))),
+      printChange('account limits', async (tx) => readShown(tx, await changeLimits(tx, name, limits))),
     );
 
   for (const [verb, suspended] of [
@@ -39,7 +53,7 @@ export function registerAccounts(program: Command): void {
       .command(`${verb} <name>`)
       .description(suspended ? 'refuse new sends; queued ones wait' : 'allow sends again')
       .action((name: string) =>
-        printChange(`account ${verb}`, async (tx) => shown(await setSuspended(tx, name, suspended))),
+        printChange(`account ${verb}`, async (tx) => readShown(tx, await setSuspended(tx, name, suspended))),
       );
   }
 
@@ -52,17 +66,17 @@ export function registerAccounts(program: Command): void {
       .description(`${allowed ? 'allow' : 'forbid'} Instances of a Kubernetes namespace to use the account`)
       .action((name: string, namespace: string) =>
         printChange(`account ${verb}`, async (tx) =>
-          shown(await setNamespace(tx, name, { namespace, allowed })),
+          readShown(tx, await setNamespace(tx, name, { namespace, allowed })),
         ),
       );
   }
 
   account
     .command('list')
-    .description('list all accounts')
+    .description('list all accounts, with their limits and what they store')
     .action(() =>
       printResult('account list', async (db) =>
-        (await db.account.findMany({ orderBy: { name: 'asc' } })).map(shown),
+        (await db.account.findMany({ ...WITH_USAGE, orderBy: { name: 'asc' } })).map(shown),
       ),
     );
   registerLog(account);
@@ -85,31 +99,50 @@ function registerLog(account: Command): void {
 function withLimits(command: Command): Command {
   return command
     .option('--max-instances <number>', 'maximum number of instances, without sandboxes')
-    .option('--requests-per-minute <number>', 'requests per minute per API key');
+    .option('--requests-per-minute <number>', 'requests per minute per API key')
+    .option('--max-media-bytes <number>', 'bytes of stored files')
+    .option('--max-media-files <number>', 'number of stored files')
+    .option('--max-event-bytes <number>', 'bytes of kept events');
 }
 
-function shown(row: Account) {
+type AccountWithUsage = Account & { usage: AccountUsage | null };
+const WITH_USAGE = { include: { usage: true } } as const;
+
+function shown(row: AccountWithUsage) {
+  const { usage } = row;
   return {
     id: toPublicId('account', row.id),
     name: row.name,
     max_instances: row.maxInstances,
     requests_per_minute: row.requestsPerMinute,
+    max_media_bytes: numberOrNull(row.maxMediaBytes),
+    max_media_files: row.maxMediaFiles,
+    max_event_bytes: numberOrNull(row.maxEventBytes),
+    usage: {
+      media_bytes: Number(usage?.mediaBytes ?? 0),
+      media_files: usage?.mediaFiles ?? 0,
+      events: Number(usage?.events ?? 0),
+      event_bytes: Number(usage?.eventBytes ?? 0),
+    },
     namespaces: row.namespaces,
     suspended_at: row.suspendedAt?.toISOString() ?? null,
     created_at: row.createdAt.toISOString(),
   };
 }
 
-/** Undefined: unchanged. */
-function readLimits(limits: Limits) {
-  const read = (value: string | undefined, max: number, min: number) =>
-    value === undefined || value === 'default' ? null : parseInteger(min, max)(value);
-  return {
-    ...(limits.maxInstances !== undefined && { maxInstances: read(limits.maxInstances, 1_000_000, 0) }),
-    ...(limits.requestsPerMinute !== undefined && {
-      requestsPerMinute: read(limits.requestsPerMinute, 100_000_000, 1),
-    }),
-  };
+const readShown = async (tx: Prisma.TransactionClient, { id }: Account) =>
+  shown(await tx.account.findUniqueOrThrow({ where: { id }, ...WITH_USAGE }));
+
+const numberOrNull = (value: bigint | null): number | null => (value === null ? null : Number(value));
+
+/** The given limits; null: the configured default. */
+function readLimits(limits: Limits): Partial<Record<keyof Limits, number | null>> {
+  const given = Object.entries(RANGES).flatMap(([name, [min, max]]) => {
+    const value = limits[name as keyof Limits];
+    if (value === undefined) return [];
+    return [[name, value === 'default' ? null : parseInteger(min, max)(value)] as const];
+  });
+  return Object.fromEntries(given);
 }
 
 async function createAccount(tx: Prisma.TransactionClient, name: string, limits: Limits) {

@@ -16,7 +16,7 @@ export function registerPolicies(program: Command): void {
     .description('policy overrides of accounts and instances')
     .addHelpText(
       'after',
-      '\nKeys: active_hours, mass_block, opt_out, menu_ttl_hours, new_contacts_per_day, messages_per_minute.' +
+      '\nKeys: active_hours, mass_block, opt_out, menu_ttl_hours, new_contacts_per_day, messages_per_minute, reject_calls.' +
         '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s.\n',
     );
 

@@ -6,7 +6,7 @@ const seconds = parseInteger(0, 86_400);
 const SETTINGS =
   '\nSettings are environment variables (docs/configuration.md). Exits with code 2 if one is invalid.\n';
 
-/** `gwk api`, `gwk worker`, `gwk migrate`, `gwk openapi`. */
+/** `gwk api`, `gwk worker`, `gwk decoder`, `gwk migrate`, `gwk openapi`. */
 export function registerPrograms(program: Command): void {
   program
     .command('api')
@@ -27,6 +27,15 @@ export function registerPrograms(program: Command): void {
     });
 
   program
+    .command('decoder')
+    .description('run the decoder: decodes files for a worker, without secrets')
+    .addHelpText('after', SETTINGS)
+    .action(async () => {
+      const { runDecoder } = await import('../programs/decoder.js');
+      await runDecoder(process.env);
+    });
+
+  program
     .command('migrate')
     .description('apply migrations and SQL functions to the database in DATABASE_URL')
     .option('--wait', 'apply nothing; wait until all migrations of this version have been applied')
@@ -43,7 +52,10 @@ export function registerPrograms(program: Command): void {
     .action(({ wait = false, timeout }: { wait?: boolean; timeout: number }) =>
       runCommand('migrate', async ({ databaseUrl: url, databaseCa: ca }) => {
         const { migrate, retryWhileUnavailable, waitForMigrations } = await import('../database/migrate.js');
+        const { detectPooling, requireSession } = await import('../database/pooler.js');
         const timeoutMs = timeout * 1000;
+        const check = wait ? detectPooling : requireSession;
+        await retryWhileUnavailable<unknown>({ timeoutMs }, () => check({ url, ca }));
         if (wait) print({ waited_ms: await waitForMigrations({ url, ca }, { timeoutMs }) });
         else print({ applied: await retryWhileUnavailable({ timeoutMs }, () => migrate({ url, ca })) });
       }),

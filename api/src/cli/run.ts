@@ -9,6 +9,7 @@ import { audit as writeAudit, type AuditedChange } from '../accounts/audit-log.j
 import type { Database, DatabaseOptions } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { WrongEncryptionKey } from '../database/key-check.js';
+import { UnusablePooler } from '../database/connection.js';
 
 /** Commands print JSON on standard output and errors as one line on standard error. */
 const EXIT_FAILED = 1;
@@ -31,7 +32,8 @@ export async function runCommand(
     await work(loadCommandConfig(commandSettings, process.env));
   } catch (error) {
     process.stderr.write(`gwk ${name}: ${explain(error)}\n`);
-    process.exitCode = error instanceof ConfigError ? EXIT_CONFIGURATION : EXIT_FAILED;
+    const wrongSetting = error instanceof ConfigError || error instanceof UnusablePooler;
+    process.exitCode = wrongSetting ? EXIT_CONFIGURATION : EXIT_FAILED;
   }
 }
 
@@ -51,6 +53,10 @@ export function printResult(
 ): Promise<void> {
   return runCommand(name, async ({ databaseUrl: url, databaseCa: ca }) => {
     const { openDatabase } = await import('../database/database.js');
+    if (options.statementTimeoutMs === 0) {
+      const { requireSession } = await import('../database/pooler.js');
+      await requireSession({ url, ca });
+    }
     const db = openDatabase({ url, ca, poolSize: 2, program: 'gwk-cli', ...options });
     try {
       print(await work(db));
@@ -69,7 +75,7 @@ export function printChange(
 }
 
 /** Errors whose messages are written for users. */
-const USER_ERRORS = [CommandError, ConfigError, SealError, WrongEncryptionKey];
+const USER_ERRORS = [CommandError, ConfigError, SealError, WrongEncryptionKey, UnusablePooler];
 
 function explain(error: unknown): string {
   if (USER_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;

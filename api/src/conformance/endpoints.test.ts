@@ -24,6 +24,8 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
   ['POST', `${I}/logout`, 'instances:write', 204],
   ['POST', `${I}/restart`, 'instances:write', 202],
   ['GET', `${I}/contacts/{phone}`, 'instances:read', 200],
+  ['GET', `${I}/groups`, 'instances:read', 200],
+  ['GET', `${I}/groups/{group}`, 'instances:read', 200],
   ['POST', `${I}/chats/{chat}/read`, 'messages:send', 204],
   ['POST', `${I}/chats/{chat}/presence`, 'messages:send', 204],
   ['POST', M, 'messages:send', 202],

@@ -9,6 +9,7 @@ import { sharedApi } from '@gwk/test/support/api/open-api';
 import { hashBodyWithAllKeys, IdempotencyStore } from '../http/idempotency/store.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
+import { StandingTransfers } from '@gwk/test/support/api/standing-transfers';
 import { upload } from '@gwk/test/support/api/upload';
 import { makeWorld, type World } from '@gwk/test/support/api/world';
 
@@ -67,6 +68,26 @@ async function beginRequest(key: string, body: unknown): Promise<void> {
     ...hashBodyWithAllKeys(sealer, account.id, { params: {}, body }),
     instanceId: null,
   });
+}
+
+/** More than the 25 of an account, because the last ones may be refused beside the upload of the test. */
+const UPLOADS_OF_ACCOUNT = 30;
+
+/** Uploads while each of these accounts has as many uploads in progress as it may have. @returns the refusal */
+async function uploadBeside(accounts: readonly TestAccount[]): Refusal {
+  const standing = new StandingTransfers();
+  try {
+    for (const other of accounts) {
+      const { key } = await api.key(other);
+      for (let i = 0; i < UPLOADS_OF_ACCOUNT; i++) await standing.upload(key, { port: api.port });
+    }
+    const one = () => upload<ProblemBody>(client, [{ name: 'file', filename: 'a', content: 'a' }]);
+    let answer = await one();
+    while (answer.status === 201) answer = await one();
+    return answer;
+  } finally {
+    standing.leave();
+  }
 }
 
 const MINUTES = 60_000;
@@ -267,6 +288,24 @@ const CASES: Record<ProblemCode, { when: string; provoke: () => Refusal }> = {
     provoke: () =>
       upload<MediaOut>(client, [{ name: 'file', filename: 'a', content: '' }]) as unknown as Refusal,
   },
+  'too-many-transfers': {
+    when: 'a quarter of all uploads are of this account',
+    provoke: () => uploadBeside([account]),
+  },
+  'server-busy': {
+    when: 'other accounts have all uploads in progress',
+    provoke: async () => {
+      const others = await Promise.all(Array.from({ length: 4 }, () => api.account()));
+      return uploadBeside(others);
+    },
+  },
+  'storage-limit-reached': {
+    when: 'the account may store no more files',
+    provoke: async () => {
+      await api.db.account.update({ where: { id: account.id }, data: { maxMediaFiles: 0 } });
+      return upload<MediaOut>(client, [{ name: 'file', filename: 'a', content: 'a' }]) as unknown as Refusal;
+    },
+  },
   'message-not-sent': {
     when: 'the target of a reaction is queued',
     provoke: () => post(`${messagePath()}/reactions`, { emoji: '👍' }),
@@ -330,6 +369,8 @@ const WITH_RETRY_AFTER: readonly ProblemCode[] = [
   'policy-new-contacts-limit',
   'engine-unavailable',
   'idempotency-in-progress',
+  'too-many-transfers',
+  'server-busy',
 ];
 
 const rows = Object.entries(CASES).map(([code, row]) => ({ code: code as ProblemCode, ...row }));

@@ -194,6 +194,17 @@ const LIMITS: { row: string; bounds: Bound[] }[] = [
     ]),
   },
   {
+    row: 'text for rejected calls: 1 to 4096 characters',
+    bounds: [
+      bound(
+        'reject_calls.text',
+        [1, 4096].map((length) => () => policy({ reject_calls: { text: 'x'.repeat(length) } })),
+        [0, 4097].map((length) => () => policy({ reject_calls: { text: 'x'.repeat(length) } })),
+        'invalid-policy',
+      ),
+    ],
+  },
+  {
     row: 'opt-out filter `phone`: up to 15 characters',
     bounds: [
       bound(

@@ -1,8 +1,10 @@
 import { newUuid } from '@gwk/core/ids';
+import { canonicalPhone, exactDigits, type LinkedNames, type Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database, Queryable } from '../database/database.js';
-import type { Prisma } from '../generated/prisma/client.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { readSqlState } from '../database/grouping.js';
+import { contactChanges } from './contact-changes.js';
 import { failMessages } from '../messages/apply-status.js';
 
 export interface ContactDeps {
@@ -43,22 +45,43 @@ export async function lockContact(tx: Queryable, contactId: string): Promise<voi
   await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${contactId}::uuid])::text`;
 }
 
-/** Locks the contact of a canonical name; null: it does not exist and is not to be created. */
+/** Locks the contact of a recipient; null: it does not exist and is not to be created. */
 export async function lockContactNamed(
   tx: Queryable,
   accountId: string,
-  name: string,
+  recipient: Recipient,
   make: boolean,
 ): Promise<string | null> {
   const [row] = await tx.$queryRaw<{ id: string | null }[]>`
-    SELECT gwk_lock_contact_by_name(${accountId}::uuid, ${name}, ${make ? newUuid() : null}::uuid) AS id`;
+    SELECT gwk_lock_contact_by_name(${accountId}::uuid, ${findName(accountId, recipient)},
+      ${make ? newUuid() : null}::uuid) AS id`;
   return row!.id;
 }
+
+/** SQL of the name under which the account's contact is found. */
+export const findName = (accountId: string, recipient: Recipient): Prisma.Sql =>
+  Prisma.sql`gwk_find_name(${accountId}::uuid, ${recipient.name}, ${exactDigits(recipient)})`;
 
 const GROUP = 500;
 
 /**
- * Fails the queued and scheduled messages to a contact who has opted out, with their events. The caller has locked the contact.
+ * The instances of an opt-out: one sandbox, or all of the account (null). A word in a sandbox locks and changes the conversation of that
+ * sandbox only, so it neither delays nor stops real numbers.
+ */
+export interface OptOutScope {
+  contactId: string;
+  sandboxId: string | null;
+}
+
+async function lockScope(tx: Queryable, { contactId, sandboxId }: OptOutScope): Promise<void> {
+  if (sandboxId === null) return lockContact(tx, contactId);
+  await tx.$queryRaw`
+    SELECT id FROM conversations
+    WHERE instance_id = ${sandboxId}::uuid AND contact_id = ${contactId}::uuid FOR NO KEY UPDATE`;
+}
+
+/**
+ * Fails the queued and scheduled messages to a contact who has opted out, with their events. The caller has locked the scope.
  * Messages that an engine has attempted may have left and continue.
  *
  * The lock blocks all other writes to the contact, so this fails one batch only; the worker fails the rest (finishOptOut).
@@ -67,47 +90,79 @@ const GROUP = 500;
 export async function failWaitingFor(
   tx: Transaction,
   sealer: Sealer,
-  contactId: string,
+  { contactId, sandboxId }: OptOutScope,
 ): Promise<{ failed: number; more: boolean }> {
   const rows: { message_id: string }[] = await tx.$queryRaw`
-    SELECT * FROM gwk_waiting_messages_of_contact(${contactId}::uuid, ${GROUP}::integer)`;
+    SELECT * FROM gwk_waiting_messages_of_contact(${contactId}::uuid, ${sandboxId}::uuid, ${GROUP}::integer)`;
   const ids = rows.map(({ message_id }) => message_id);
   const failed = await failMessages({ database: tx, sealer }, ids, { code: 'opted_out', message: null });
   const more = ids.length === GROUP;
-  await tx.optOut.updateMany({ where: { contactId, unfinished: !more }, data: { unfinished: more } });
+  const where = { contactId, ...(sandboxId !== null && { sandboxId }), unfinished: !more };
+  await tx.optOut.updateMany({ where, data: { unfinished: more } });
   return { failed, more };
 }
 
 /** Fails the next batch of messages to an opted-out contact. @returns the number, and whether more may be queued */
 export function finishOptOut(
   { database, sealer }: ContactDeps,
-  contactId: string,
+  scope: OptOutScope,
 ): Promise<{ failed: number; more: boolean }> {
   return changeContact(database, async (tx) => {
-    await lockContact(tx, contactId);
-    if (!(await isUnfinished(tx, contactId))) return { failed: 0, more: false };
-    return failWaitingFor(tx, sealer, contactId);
+    await lockScope(tx, scope);
+    if ((await tx.optOut.count({ where: { ...scope, unfinished: true } })) === 0)
+      return { failed: 0, more: false };
+    return failWaitingFor(tx, sealer, scope);
   });
 }
 
-export async function isUnfinished(tx: Transaction, contactId: string): Promise<boolean> {
-  return (await tx.optOut.count({ where: { contactId, unfinished: true } })) > 0;
+/** A LID and a phone number that the engine of an instance has seen together. */
+export interface SeenNames extends LinkedNames {
+  accountId: string;
+  instanceId: string;
 }
 
 /**
- * Merges the contacts of two names that belong to one person. The merged contact is opted out if either was.
+ * Links the names of one person (gwk_link_names). If their contact is opted out, its queued messages fail in the same
+ * transaction, also those that were queued for another contact before.
+ * @param guard - runs first in the transaction; false: the names are outdated, and nothing is linked
+ * @returns false if the instance has changed too many contacts in the last minute; nothing is linked then
  */
 export async function linkNames(
   { database, sealer }: ContactDeps,
-  accountId: string,
-  names: readonly [string, string],
-  guard: (tx: Transaction) => Promise<void> = async () => {},
-): Promise<void> {
-  await changeContact(database, async (tx) => {
-    await guard(tx);
-    const [row] = await tx.$queryRaw<{ contact_id: string; merged: boolean; opted_out: boolean }[]>`
-      SELECT * FROM gwk_link_names(${accountId}::uuid, ${names[0]}, ${names[1]}, ${newUuid()}::uuid)`;
-    const { contact_id: contactId, merged, opted_out: optedOut } = row!;
-    if (merged && optedOut) await failWaitingFor(tx, sealer, contactId);
-  });
+  seen: SeenNames,
+  guard: (tx: Transaction) => Promise<boolean> = () => Promise.resolve(true),
+): Promise<boolean> {
+  if (!contactChanges.allow(seen.instanceId)) return false;
+  const isChanged = await changeContact(database, async (tx) => (await guard(tx)) && link(tx, sealer, seen));
+  if (isChanged) contactChanges.count(seen.instanceId);
+  return true;
+}
+
+/** @returns whether a contact was merged or lost a name */
+async function link(
+  tx: Transaction,
+  sealer: Sealer,
+  { accountId, instanceId, lid, phone }: SeenNames,
+): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ contact_id: string; changed: boolean; opted_out: boolean }[]>`
+    SELECT * FROM gwk_link_names(${accountId}::uuid, ${instanceId}::uuid, ${lid}, ${phone},
+      ${canonicalPhone(phone)}, ${newUuid()}::uuid, ${newUuid()}::uuid)`;
+  const { contact_id: contactId, changed, opted_out: optedOut } = row!;
+  if (changed && optedOut) await failWaitingFor(tx, sealer, { contactId, sandboxId: null });
+  return changed;
+}
+
+/**
+ * Gives a contact who has opted out the phone numbers that instances have seen with its LID, also those that another instance
+ * knows by a former owner (gwk_link_names). The caller has locked the contact.
+ */
+export async function linkSeenPhones(tx: Transaction, sealer: Sealer, contactId: string): Promise<void> {
+  const seen = await tx.$queryRaw<SeenNames[]>`
+    SELECT c.account_id AS "accountId", v.instance_id AS "instanceId", v.lid, v.phone
+    FROM conversations v JOIN contacts c ON c.id = v.contact_id
+    WHERE v.contact_id = ${contactId}::uuid AND v.lid IS NOT NULL AND v.phone IS NOT NULL AND NOT EXISTS (
+      SELECT FROM contact_names n
+      WHERE n.contact_id = v.contact_id AND n.name = ANY (string_to_array(gwk_phone_forms(v.phone), ' ')))
+    ORDER BY v.instance_id`;
+  for (const names of seen) await link(tx, sealer, names);
 }

@@ -1,4 +1,3 @@
-import { newUuid } from '@gwk/core/ids';
 import {
   findContactId,
   createWorld,
@@ -7,7 +6,7 @@ import {
   type World,
 } from '@gwk/test/support/api/acceptance';
 import { optOutsJob } from '../jobs/waiting-messages.js';
-import { changeContact, failWaitingFor, lockContact, type Transaction } from './contacts.js';
+import { changeContact, lockContact, type Transaction } from './contacts.js';
 import { optOut, release } from './opt-outs.js';
 
 /** Contacts with more queued messages than one transaction fails, and contacts locked for long. */
@@ -46,13 +45,19 @@ async function optOutContact(to: string): Promise<string> {
   await changeContact(deps().database, async (tx) => {
     await lockContact(tx, contactId);
     await addOptOut(tx, contactId);
-    await failWaitingFor(tx, world.sealer, contactId);
   });
   return contactId;
 }
 const addOptOut = (tx: Transaction, contactId: string) => {
-  const given = { id: newUuid(), contactId, accountId: world.accountId, phone: null } as const;
-  return optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
+  const given = {
+    contactId,
+    sandboxId: null,
+    phone: null,
+    source: 'api',
+    keyword: null,
+    instanceId: null,
+  } as const;
+  return optOut(tx, world.sealer, given);
 };
 const countFailed = (to: string) =>
   world.database.message.count({ where: { to, status: 'failed', errorCode: 'opted_out' } });
@@ -80,7 +85,7 @@ test('removing an opt-out leaves no message queued that was accepted before it',
   const contactId = await optOutContact(to);
   await changeContact(deps().database, async (tx) => {
     await lockContact(tx, contactId);
-    expect(await release(tx, world.sealer, contactId)).toBe(true);
+    expect(await release(tx, world.sealer, contactId, 'all')).toBe(true);
   });
   expect(await countFailed(to)).toBe(MANY);
 });

@@ -1,38 +1,93 @@
--- Links two names of one contact. If both had a contact, the older one is kept. `opted_out`: the caller fails the
--- waiting messages of the merged contact.
-CREATE OR REPLACE FUNCTION gwk_link_names(account uuid, name_a text, name_b text, new_contact uuid)
-RETURNS TABLE (contact_id uuid, merged boolean, opted_out boolean) LANGUAGE plpgsql AS $$
+-- Links a LID with a phone number, as the engine of an instance has seen them together. A contact has at most one LID,
+-- and a phone number belongs to at most one contact.
+--   Only one of them has a contact, or the phone number's contact has no LID: they become one contact.
+--   The phone number belongs to another LID: it passes to this one, unless another instance's own engine has last seen
+--   it with that LID. So one engine's word changes no contact that another engine knows better. An opt-out is the
+--   exception: it stops all sends to the phone number, and the other instance keeps the ids of its events.
+--   The canonical form belongs to another LID with other digits: two people, and each gets a name of its own.
+-- Both cases end with a new id for the contact that lost a name, so that cached facts about it fail their check.
+-- `changed` and `opted_out`: the caller fails the waiting messages of the contact.
+CREATE OR REPLACE FUNCTION gwk_link_names(
+  account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid
+) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  a uuid;
-  b uuid;
+  given_lid text := lid;
+  given_phone text := phone;
+  person uuid;
+  owner uuid;
+  owner_lid text;
+  found_name text;
+  registered text;
+  -- Conversations in which another instance's own engine has last seen the phone number with the former LID.
+  kept uuid[];
 BEGIN
-  merged := false;
+  IF given_lid !~ '^[0-9]{5,20}@lid$' OR given_phone !~ '^[0-9]{8,15}$' THEN
+    RAISE EXCEPTION 'only a LID and a phone number can be linked' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  changed := false;
   LOOP
-    a := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_a);
-    b := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_b);
-    EXIT WHEN a = b;
-    IF a IS NULL AND b IS NULL THEN
-      a := gwk_lock_contact_by_name(account, name_a, new_contact);
+    person := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = given_lid);
+    found_name := gwk_find_name(account, canonical, given_phone);
+    SELECT n.contact_id, n.phone INTO owner, registered
+    FROM contact_names n WHERE n.account_id = account AND n.name = found_name;
+    EXIT WHEN person = owner;
+    IF person IS NULL AND owner IS NULL THEN
+      PERFORM gwk_lock_contact_by_name(account, given_lid, new_contact);
       CONTINUE;
     END IF;
-    PERFORM gwk_lock_contacts(ARRAY[a, b]);
-    CONTINUE WHEN NOT EXISTS (SELECT FROM contacts c WHERE c.id = COALESCE(a, b));
-    IF a IS NULL OR b IS NULL THEN
-      INSERT INTO contact_names (account_id, name, contact_id)
-      VALUES (account, CASE WHEN a IS NULL THEN name_a ELSE name_b END, COALESCE(a, b))
+    PERFORM gwk_lock_contacts(ARRAY[person, owner]);
+    -- Another transaction may have changed a name before the lock.
+    CONTINUE WHEN found_name <> gwk_find_name(account, canonical, given_phone) OR (
+      SELECT count(*) FROM contact_names n
+      WHERE n.account_id = account AND (n.name, n.contact_id) IN ((given_lid, person), (found_name, owner))
+    ) < (person IS NOT NULL)::integer + (owner IS NOT NULL)::integer;
+    IF owner IS NULL THEN
+      INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, found_name, person) ON CONFLICT DO NOTHING;
+      CONTINUE;
+    END IF;
+    owner_lid := (SELECT n.name FROM contact_names n WHERE n.contact_id = owner AND position('@' IN n.name) > 0);
+    IF person IS NULL THEN
+      IF owner_lid IS NULL THEN
+        INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, given_lid, owner) ON CONFLICT DO NOTHING;
+      ELSE
+        PERFORM gwk_lock_contact_by_name(account, given_lid, new_contact);
+      END IF;
+    ELSIF owner_lid IS NULL THEN
+      PERFORM gwk_merge_contacts(LEAST(person, owner), GREATEST(person, owner));
+      changed := true;
+    ELSIF registered <> given_phone THEN
+      INSERT INTO contact_names (account_id, name, contact_id, phone, linked_at)
+      SELECT account, exact.digits, exact.contact_id, exact.digits, now()
+      FROM (VALUES (registered, owner), (given_phone, person)) AS exact(digits, contact_id)
+      WHERE exact.digits <> found_name
       ON CONFLICT DO NOTHING;
-      CONTINUE;
+      PERFORM gwk_pass_name(account, owner, person, found_name, CASE WHEN found_name = given_phone
+        THEN array_remove(string_to_array(gwk_phone_forms(found_name), ' '), registered) ELSE ARRAY[given_phone] END);
+      PERFORM gwk_renew_contact(owner, renewed_contact);
+      changed := true;
+    ELSE
+      kept := ARRAY(
+        SELECT v.id FROM conversations v
+        WHERE v.contact_id = owner AND v.instance_id <> instance AND v.lid = owner_lid AND v.phone = given_phone);
+      EXIT WHEN kept <> '{}' AND (
+        SELECT array_agg(DISTINCT o.contact_id) FROM opt_outs o
+        WHERE o.contact_id IN (person, owner) AND o.sandbox_id IS NULL) IS DISTINCT FROM ARRAY[person];
+      PERFORM gwk_pass_name(account, owner, person, found_name, string_to_array(gwk_phone_forms(given_phone), ' '));
+      UPDATE conversations v SET lid = owner_lid, phone = given_phone WHERE v.id = ANY (kept);
+      PERFORM gwk_renew_contact(owner, renewed_contact);
+      changed := true;
     END IF;
-    CONTINUE WHEN (SELECT count(*) FROM contact_names n
-      WHERE n.account_id = account AND (n.name, n.contact_id) IN ((name_a, a), (name_b, b))) < 2;
-    PERFORM gwk_merge_contacts(LEAST(a, b), GREATEST(a, b));
-    merged := true;
   END LOOP;
 
-  UPDATE opt_outs o SET phone = gwk_contact_name(a)
-  WHERE o.contact_id = a AND o.phone IS NULL AND position('@' IN gwk_contact_name(a)) = 0;
-  contact_id := a;
-  opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = a);
+  IF person = owner THEN
+    UPDATE contact_names n SET phone = given_phone, linked_at = now()
+    WHERE n.account_id = account AND n.name = found_name AND (n.phone IS DISTINCT FROM given_phone
+      OR EXISTS (SELECT FROM contact_names o WHERE o.contact_id = person AND o.linked_at > n.linked_at));
+    UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
+  END IF;
+  PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
+  contact_id := person;
+  opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = person);
   RETURN NEXT;
 END $$;

@@ -1,4 +1,3 @@
-import { newUuid } from '@gwk/core/ids';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage } from '@gwk/test/support/api/inbound';
 import { until } from '@gwk/test/support/wait';
@@ -55,12 +54,14 @@ async function isLockAwaited(): Promise<boolean> {
 const optOutNow = async (tx: Transaction, contactId: string): Promise<void> => {
   await lockContact(tx, contactId);
   const given = {
-    id: newUuid(),
     contactId,
-    accountId: stage.internalApi.world.accountId,
+    sandboxId: null,
     phone: null,
+    source: 'api',
+    keyword: null,
+    instanceId: null,
   } as const;
-  await optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
+  await optOut(tx, stage.internalApi.world.sealer, given);
 };
 
 test('an accept in an existing conversation waits for the opt-out, and is refused', async () => {
@@ -144,7 +145,9 @@ test('concurrent links of an unknown pair create one contact', async () => {
   const deps = { database: stage.database, sealer: stage.internalApi.world.sealer };
   const { accountId } = stage.internalApi.world;
   await Promise.all(
-    Array.from({ length: 8 }, (_, i) => linkNames(deps, accountId, i % 2 ? [phone, lid] : [lid, phone])),
+    Array.from({ length: 8 }, () =>
+      linkNames(deps, { accountId, instanceId: engine.instanceId, lid, phone }),
+    ),
   );
   expect(await findContactId(phone)).toBe(await findContactId(lid));
   expect(

@@ -29,7 +29,8 @@ const receiveText = (from: string, text = 'oi', given: Partial<InboundMessage> =
   receive(stage.text(from, text, given));
 const accept = (to: string, by = engine) => stage.internalApi.accept({ instance: by.instanceId, to });
 const deps = () => ({ database: stage.database, sealer: stage.internalApi.world.sealer });
-const link = (a = phone, b = lid) => linkNames(deps(), stage.internalApi.world.accountId, [a, b]);
+const link = (given = { lid, phone }, { instanceId } = engine) =>
+  linkNames(deps(), { accountId: stage.internalApi.world.accountId, instanceId, ...given });
 const findContactId = async (name: string) =>
   (
     await stage.database.contactName.findFirst({
@@ -134,7 +135,7 @@ test('queued messages form one queue in order of acceptance, behind those being 
   for (let i = 0; i < ids.length; i++) {
     const claimed = await engine.claim();
     expect(claimed).toHaveLength(1);
-    expect(claimed[0]!.chat).toBe(jid(phone));
+    expect([jid(phone), lid]).toContain(claimed[0]!.chat);
     seen.push(claimed[0]!.message_id);
     await engine.sent(claimed[0]!.message_id);
   }
@@ -229,9 +230,7 @@ test('merges conversations with other instances of the account', async () => {
   expect((await conversations()).map(({ contactId }) => contactId)).toEqual([contact]);
   expect((await conversations(other)).map(({ contactId }) => contactId)).toEqual([contact]);
   const waiting = await accept(lid, other);
-  expect((await other.claim()).map(({ message_id, chat }) => [message_id, chat])).toEqual([
-    [waiting, jid(phone)],
-  ]);
+  expect((await other.claim()).map(({ message_id, chat }) => [message_id, chat])).toEqual([[waiting, lid]]);
 });
 
 test('links a group member where one name is a contact, and always shows the phone number', async () => {
@@ -253,8 +252,8 @@ test('concurrent links, accepts, receives and opt-outs leave one contact and one
     await Promise.all([
       ...Array.from({ length: 20 }, (_, i) => accept(i % 2 ? a : b, instance)),
       ...Array.from({ length: 10 }, (_, i) => stage.receive(instance, stage.text(i % 2 ? a : b, `oi ${i}`))),
-      link(a, b),
-      link(b, a),
+      link({ phone: a, lid: b }, instance),
+      link({ phone: a, lid: b }, instance),
       stage.receive(instance, stage.text(b, 'e eu', { alt: jid(a) })),
     ]);
     expect(await findContactId(a)).toBe(await findContactId(b));

@@ -50,6 +50,7 @@ test('201 for a new opt-out, 200 with the first one afterwards; sends are refuse
     source: 'api',
     keyword: null,
     instance_id: null,
+    scope: 'account',
     created_at: expect.any(String) as string,
   });
   const again = await add();
@@ -60,8 +61,19 @@ test('201 for a new opt-out, 200 with the first one afterwards; sends are refuse
   expect((await send()).status).toBe(202);
 });
 
+/** Opts the contact out as a word to a real number does. */
+const optOutByWord = async (keyword: string) => {
+  await receiveText('oi');
+  const where = { accountId: account.id, name: ANA };
+  const { contactId } = await api.db.contactName.findFirstOrThrow({ where });
+  const instanceId = fromPublicId('instance', sandbox);
+  await api.db.optOut.create({
+    data: { id: newUuid(), contactId, accountId: account.id, source: 'keyword', keyword, instanceId },
+  });
+};
+
 test('registering an opt-out by API keeps one that the contact made by keyword', async () => {
-  await receiveText('PARAR');
+  await optOutByWord('PARAR');
   const { status, body } = await add();
   expect(status).toBe(200);
   expect(body).toMatchObject({ source: 'keyword', keyword: 'PARAR', instance_id: sandbox });
@@ -149,14 +161,14 @@ describe('restricted keys', () => {
   });
 
   test('do not learn which other instance or keyword made an opt-out', async () => {
-    await receiveText('SAIR');
+    await optOutByWord('SAIR');
     const { status, body } = await add(ANA, restricted);
     expect(status).toBe(200);
     expect(body).toMatchObject({ source: 'keyword', keyword: null, instance_id: null });
   });
 
   test('do not get an idempotent answer of another key', async () => {
-    await receiveText('SAIR');
+    await optOutByWord('SAIR');
     const headers = { 'idempotency-key': 'shared' };
     expect((await add(ANA, client, headers)).body.instance_id).toBe(sandbox);
     expect(problemCode(await add(ANA, restricted, headers))).toBe('not-found');

@@ -1,6 +1,6 @@
 import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { canonicalPhone, toNetworkId } from '@gwk/core/recipients';
+import { parseRecipient, toNetworkId } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
 import { audit, byKey } from '../accounts/audit-log.js';
@@ -11,14 +11,15 @@ import type { Services } from '../http/services.js';
 import {
   changeContact,
   failWaitingFor,
-  isUnfinished,
   lockContactNamed,
+  type OptOutScope,
   type Transaction,
 } from './contacts.js';
 
-/** Opt-outs apply to a contact under all its names, for the whole account. */
+/** Opt-outs apply to a contact under all its names, for the whole account or for one sandbox. */
 interface OptOutRow {
   id: string;
+  sandbox_id: string | null;
   phone: string | null;
   source: OptOutSource;
   keyword: string | null;
@@ -29,13 +30,12 @@ interface OptOutRow {
 }
 
 const SHOWN = `
-  SELECT o.id, o.phone, o.source, o.keyword, o.instance_id, o.created_at::timestamptz, (
+  SELECT o.id, o.sandbox_id, o.phone, o.source, o.keyword, o.instance_id, o.created_at::timestamptz, (
     SELECT n.name FROM contact_names n WHERE n.contact_id = o.contact_id
     ORDER BY position('@' IN n.name) = 0, n.name LIMIT 1) AS network_name
   FROM opt_outs o`;
 
-interface NewOptOut {
-  contactId: string;
+interface NewOptOut extends OptOutScope {
   /** Phone number as given; null: the contact's own. */
   phone: string | null;
   source: OptOutSource;
@@ -43,26 +43,65 @@ interface NewOptOut {
   instanceId: string | null;
 }
 
-/** The caller has locked the contact. @returns false if it was opted out before; that opt-out is unchanged */
-export async function optOut(tx: Queryable, given: NewOptOut): Promise<boolean> {
-  const { contactId, phone, source, keyword, instanceId } = given;
+/**
+ * Opts a contact out and fails its waiting messages. The caller has locked the scope. The latest word counts: a new opt-out ends
+ * earlier resumptions in sandboxes.
+ * @returns false if it was opted out before; that opt-out is unchanged
+ */
+export async function optOut(tx: Transaction, sealer: Sealer, given: NewOptOut): Promise<boolean> {
+  const { contactId, sandboxId, phone, source, keyword, instanceId } = given;
+  await tx.optOut.deleteMany({
+    where: { contactId, ...(sandboxId !== null && { sandboxId }), resumed: true },
+  });
   const made = await tx.$executeRaw`
-    INSERT INTO opt_outs (id, contact_id, account_id, phone, source, keyword, instance_id)
-    SELECT ${newUuid()}::uuid, c.id, c.account_id,
+    INSERT INTO opt_outs (id, contact_id, account_id, sandbox_id, phone, source, keyword, instance_id)
+    SELECT ${newUuid()}::uuid, c.id, c.account_id, ${sandboxId}::uuid,
       COALESCE(${phone}, CASE WHEN gwk_contact_name(c.id) !~ '@' THEN gwk_contact_name(c.id) END),
       ${source}, ${keyword}, ${instanceId}::uuid
     FROM contacts c WHERE c.id = ${contactId}::uuid
-    ON CONFLICT (contact_id) DO NOTHING`;
+    ON CONFLICT DO NOTHING`;
+  await failWaitingFor(tx, sealer, given);
   return made > 0;
 }
 
 /**
- * Ends an opt-out; the caller has locked the contact. First fails all messages accepted before the opt-out, because they must
- * not be sent after its end. @returns whether the contact was opted out
+ * Ends the opt-out of an account after a word, or all opt-outs of a contact; the caller has locked the contact. First fails all
+ * messages accepted before, because they must not be sent afterwards. @returns whether the contact was opted out
  */
-export async function release(tx: Transaction, sealer: Sealer, contactId: string): Promise<boolean> {
-  while (await isUnfinished(tx, contactId)) await failWaitingFor(tx, sealer, contactId);
-  return (await tx.optOut.deleteMany({ where: { contactId } })).count > 0;
+export async function release(
+  tx: Transaction,
+  sealer: Sealer,
+  contactId: string,
+  ended: 'account' | 'all',
+): Promise<boolean> {
+  const where = { contactId, ...(ended === 'account' && { sandboxId: null }) };
+  while ((await tx.optOut.count({ where: { ...where, unfinished: true } })) > 0) {
+    await failWaitingFor(tx, sealer, { contactId, sandboxId: null });
+  }
+  if (ended === 'account') await tx.optOut.deleteMany({ where: { contactId, resumed: true } });
+  return (await tx.optOut.deleteMany({ where })).count > 0;
+}
+
+/**
+ * Ends the opt-out of a contact in a sandbox, as `release` does. An opt-out of the account stays and holds everywhere else.
+ * The caller has locked the conversation.
+ */
+export async function resumeInSandbox(
+  tx: Transaction,
+  sealer: Sealer,
+  { contactId, sandboxId }: OptOutScope & { sandboxId: string },
+  { keyword }: { keyword: string },
+): Promise<boolean> {
+  const [found] = await tx.$queryRaw<{ is: boolean }[]>`
+    SELECT gwk_opted_out(${contactId}::uuid, ${sandboxId}::uuid) AS is`;
+  if (!found!.is) return false;
+  while ((await failWaitingFor(tx, sealer, { contactId, sandboxId })).more);
+  await tx.optOut.deleteMany({ where: { contactId, sandboxId } });
+  await tx.$executeRaw`
+    INSERT INTO opt_outs (id, contact_id, account_id, sandbox_id, resumed, source, keyword, instance_id)
+    SELECT ${newUuid()}::uuid, o.contact_id, o.account_id, ${sandboxId}::uuid, true, 'keyword', ${keyword}, ${sandboxId}::uuid
+    FROM opt_outs o WHERE o.contact_id = ${contactId}::uuid AND o.sandbox_id IS NULL`;
+  return true;
 }
 
 /** `created`: false if the contact was opted out before, under any form of its phone number. */
@@ -73,13 +112,21 @@ export function createOptOut(
 ): Promise<{ created: boolean; row: OptOutRow }> {
   const { accountId } = caller;
   return changeContact(services.db, async (tx) => {
-    const contactId = (await lockContactNamed(tx, accountId, canonicalPhone(phone), true))!;
-    const created = await optOut(tx, { contactId, phone, source: 'api', keyword: null, instanceId: null });
-    if (created) {
-      await failWaitingFor(tx, services.sealer, contactId);
-      await audit(tx, byKey(caller, 'opt_out.create', contactId));
-    }
-    const rows = await tx.$queryRawUnsafe<OptOutRow[]>(`${SHOWN} WHERE o.contact_id = $1::uuid`, contactId);
+    const contactId = (await lockContactNamed(tx, accountId, parseRecipient(phone)!, true))!;
+    const given = {
+      contactId,
+      sandboxId: null,
+      phone,
+      source: 'api',
+      keyword: null,
+      instanceId: null,
+    } as const;
+    const created = await optOut(tx, services.sealer, given);
+    if (created) await audit(tx, byKey(caller, 'opt_out.create', contactId));
+    const rows = await tx.$queryRawUnsafe<OptOutRow[]>(
+      `${SHOWN} WHERE o.contact_id = $1::uuid AND o.sandbox_id IS NULL`,
+      contactId,
+    );
     return { created, row: rows[0]! };
   });
 }
@@ -87,8 +134,8 @@ export function createOptOut(
 /** @throws Problem `not-found` if the contact is not opted out */
 export async function deleteOptOut(services: Services, caller: Caller, phone: string): Promise<void> {
   const released = await changeContact(services.db, async (tx) => {
-    const id = await lockContactNamed(tx, caller.accountId, canonicalPhone(phone), false);
-    if (id === null || !(await release(tx, services.sealer, id))) return false;
+    const id = await lockContactNamed(tx, caller.accountId, parseRecipient(phone)!, false);
+    if (id === null || !(await release(tx, services.sealer, id, 'all'))) return false;
     await audit(tx, byKey(caller, 'opt_out.delete', id));
     return true;
   });
@@ -104,7 +151,7 @@ export function listOptOuts(
 ): Promise<OptOutRow[]> {
   return db.$queryRawUnsafe<OptOutRow[]>(
     `${SHOWN}
-    WHERE o.account_id = $1::uuid AND ($2::uuid IS NULL OR o.id < $2::uuid)
+    WHERE o.account_id = $1::uuid AND NOT o.resumed AND ($2::uuid IS NULL OR o.id < $2::uuid)
       AND ($3::text IS NULL OR position($3::text IN gwk_phone_forms(o.phone)) > 0)
     ORDER BY o.id DESC LIMIT $4::integer`,
     accountId,
@@ -124,6 +171,7 @@ export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
     source,
     keyword: isHidden ? null : row.keyword,
     instance_id: instanceId === null || isHidden ? null : toPublicId('instance', instanceId),
+    scope: row.sandbox_id === null ? 'account' : 'sandbox',
     created_at: row.created_at.toISOString(),
   };
 }

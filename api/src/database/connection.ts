@@ -6,6 +6,11 @@ interface PostgresConnection {
   ssl?: ConnectionOptions;
 }
 
+/** Postgres cannot be used through the pooler of the connection URL (pooler.ts). */
+export class UnusablePooler extends Error {
+  override name = 'UnusablePooler';
+}
+
 /** URL parameters about TLS. They would override the `ssl` option. */
 const TLS_PARAMETERS = [
   'ssl',

@@ -19,3 +19,20 @@ test('times do not depend on the time zone of the server', async () => {
     await testDatabase.drop();
   }
 });
+
+test('leaves a server that became read-only, and forgets no setting of the session', async () => {
+  const testDatabase = await createTestDatabase();
+  const database = openDatabase({ url: testDatabase.url, poolSize: 1, program: 'test' });
+  const create = () =>
+    database.$transaction((tx) => tx.account.create({ data: { id: newUuid(), name: newUuid() } }));
+  try {
+    await database.$executeRawUnsafe('SET default_transaction_read_only = on');
+    await expect(create()).rejects.toThrow('read-only');
+    await create();
+    const [timeout] = await database.callFunction('SHOW statement_timeout', []);
+    expect(timeout).toBe('30s');
+  } finally {
+    await database.$disconnect();
+    await testDatabase.drop();
+  }
+});

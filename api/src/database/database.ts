@@ -1,5 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
+import pg, { type Client, type DatabaseError, type PoolClient } from 'pg';
 import { Pipeline } from './pipeline.js';
 import { postgresConnection } from './connection.js';
 import { PrismaClient } from '../generated/prisma/client.js';
@@ -42,12 +42,14 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Shown by Postgres in pg_stat_activity. */
   program: string;
-  /** Default: 30 s. 0: no timeout, for commands that a person watches. */
+  /** Default: 30 s. 0: no timeout, for commands that a person watches; they need a session (pooler.ts). */
   statementTimeoutMs?: number;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** SQLSTATE read_only_sql_transaction. */
+const READ_ONLY = '25006';
 const MAX_NAMED_STATEMENTS = 500;
 /** Prisma's defaults (2 s and 5 s) are too short for a process that was paused for a moment. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
@@ -68,12 +70,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.poolSize,
     application_name: options.program,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: statementTimeoutMs,
     pipeline: true,
   });
   closeUnresponsiveConnections(pool, statementTimeoutMs);
-  // Prisma writes and reads times without their zone, as UTC. The default of a server is often the zone of its host.
-  pool.on('connect', (client) => void client.query("SET TIME ZONE 'UTC'").catch(() => undefined));
+  pool.on('connect', (client) => setUpSession(client, statementTimeoutMs));
   // The pool drops a broken idle connection. Without a listener its error would end the process.
   pool.on('error', () => undefined);
   const nameOf = nameStatements();
@@ -103,6 +103,19 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (!pool.ending) await pool.end();
     },
   });
+}
+
+/**
+ * Sets what every statement of the session relies on. PgBouncer refuses a timeout among the startup parameters. Prisma writes
+ * and reads times without their zone, as UTC; the default of a server is often the zone of its host.
+ *
+ * A server that became read-only lost a failover. Its connections are closed, so that the next ones reach the new primary.
+ */
+function setUpSession(client: PoolClient, statementTimeoutMs: number): void {
+  const { connection } = client as Client;
+  const close = () => void connection.stream.destroy();
+  client.query(`SET TIME ZONE 'UTC'; SET statement_timeout = ${statementTimeoutMs}`).catch(close);
+  connection.on('errorMessage', ({ code }: DatabaseError) => code === READ_ONLY && close());
 }
 
 /** Statements beyond the limit stay unnamed (''), because a connection keeps every named statement until it closes. */

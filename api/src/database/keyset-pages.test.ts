@@ -20,7 +20,7 @@ const all = [0.1, 0.5, 0.9, 3, 6, 20, 80].map(daysAgo);
 const list = (given: { before?: string; from?: string; limit: number }, ids = all) => {
   const { ranges, read } = table(ids);
   const page = { before: given.before ?? null, from: given.from ?? null, limit: given.limit };
-  return pageNewest(page, read, NOW).then((rows) => ({ rows, queries: ranges.length, ranges }));
+  return pageNewest(page, read, { now: NOW }).then((rows) => ({ rows, queries: ranges.length, ranges }));
 };
 
 describe('newest rows of a partitioned table', () => {

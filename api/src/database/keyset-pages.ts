@@ -35,12 +35,14 @@ export const upperBound = (before: string | null, now = Date.now()): string =>
  * not exclude, which may be a hundred. So the first query reads the last two days, and further queries go back if the page
  * is not full.
  * @param read reads the newest rows of an id range
+ * @param options `isFull`: whether `read` stopped before the limit, because of the size of its rows
  */
 export async function pageNewest<T>(
   { from, before, limit }: NewestPage,
   read: (range: IdRange, limit: number) => Promise<T[]>,
-  now = Date.now(),
+  options: { now?: number; isFull?: (rows: readonly T[]) => boolean } = {},
 ): Promise<T[]> {
+  const { now, isFull } = { now: Date.now(), isFull: () => false, ...options };
   const day = Math.floor((before === null ? now : parseUuidTime(before)) / DAY_MS);
   const rows: T[] = [];
   let until = upperBound(before, now);
@@ -49,7 +51,7 @@ export async function pageNewest<T>(
     const isLast = low === null || (from !== null && low <= from);
     const start = isLast ? from : low;
     rows.push(...(await read({ from: start, before: until }, limit - rows.length)));
-    if (isLast || rows.length >= limit) break;
+    if (isLast || rows.length >= limit || isFull(rows)) break;
     until = low;
   }
   return rows;
@@ -62,16 +64,23 @@ export const lowestIdSince = (since: string | undefined): string | null =>
 const LOWEST = lowestUuidAt(0);
 
 /**
- * Reads an id range of a table partitioned by day (UTC) with a SQL function: the newest rows with ids from `low` (included) to
- * `high` (excluded). A filter that is NULL matches all rows.
+ * Calls the SQL function that reads an id range of a table partitioned by day (UTC): the newest rows with ids from `low`
+ * (included) to `high` (excluded). A filter that is NULL matches all rows.
  * @param given arguments before the range
  */
+export const callRange = (
+  name: string,
+  given: Prisma.Sql,
+  { from, before }: IdRange,
+  limit: number,
+): Prisma.Sql =>
+  Prisma.sql`${Prisma.raw(name)}(${given}, ${from ?? LOWEST}::uuid, ${before}::uuid, ${limit}::integer)`;
+
+/** Reads an id range with a SQL function. */
 export const queryRange =
   <T>(db: Database, columns: Prisma.Sql, name: string, given: Prisma.Sql) =>
-  ({ from, before }: IdRange, limit: number): Promise<T[]> =>
-    db.$queryRaw<T[]>`
-      SELECT ${columns}
-      FROM ${Prisma.raw(name)}(${given}, ${from ?? LOWEST}::uuid, ${before}::uuid, ${limit}::integer) AS m`;
+  (range: IdRange, limit: number): Promise<T[]> =>
+    db.$queryRaw<T[]>`SELECT ${columns} FROM ${callRange(name, given, range, limit)} AS m`;
 
 /** Reads the newest of rare rows with one query, because they have an index of their own or known days. */
 export const pageNewestOfFew = <T>(

@@ -60,6 +60,13 @@ test('applies new migrations once, in the order of their names', async () => {
   expect(await query('SELECT n FROM a ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
+test('migrations have no timeout, even if the role has one', async () => {
+  await query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET statement_timeout = '1h'`);
+  write('1_first', "CREATE TABLE a AS SELECT current_setting('statement_timeout') AS timeout");
+  await migrate(database.url, folders);
+  expect(await query('SELECT timeout FROM a')).toEqual([{ timeout: '0' }]);
+});
+
 test('concurrent runs apply each migration once', async () => {
   write('1_first', 'CREATE TABLE a (n int); INSERT INTO a VALUES (1)');
   const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(database.url, folders)));

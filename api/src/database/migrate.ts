@@ -62,6 +62,8 @@ interface Applied {
  */
 export async function migrate(database: MigratedDatabase | string, folders = FOLDERS): Promise<string[]> {
   return withClient(database, async (client) => {
+    // The role may have a timeout for its statements (docs/operate.md#pgbouncer).
+    await client.query('SET statement_timeout = 0');
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
     await client.query(CREATE_TABLE);
     const migrations = await selectPending(client, readMigrations(folders.migrations));

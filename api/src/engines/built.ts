@@ -1,7 +1,7 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { resolvePolicy } from '@gwk/core/policy/policy';
-import { openBuilt, sealBuilt, sealMenu } from '../messages/content.js';
+import { openBuilt, sealBuilt, sealCard, sealMenu } from '../messages/content.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence, leaseArrays } from './fence.js';
 import { LINGER, isRolledBack } from '../database/grouping.js';
@@ -63,8 +63,23 @@ export class BuiltMessages {
         ${leaseArrays(items)}, ${items.map((item) => item.message_id)}::uuid[],
         ${items.map((item) => sealBuilt(sealer, item.instanceId, bytesOf(item)))}::bytea[],
         ${items.map((item) => item.rendered_as)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
-    return rows.map(({ place, refusal, held, existing }) => {
+    const answers = rows.map(({ place, refusal, held, existing }) => {
       return { refusal, stored: held && this.#same(items[place - 1]!, existing) };
+    });
+    await this.#storeCards(items.filter((_, index) => answers[index]!.stored));
+    return answers;
+  }
+
+  /** If the process ends before this, quotes of the message show only its type. */
+  async #storeCards(items: readonly BuiltItem[]): Promise<void> {
+    const { database, sealer } = this.deps;
+    const withCard = items.flatMap(({ card, ...item }) => (card === undefined ? [] : [{ ...item, card }]));
+    if (withCard.length === 0) return;
+    await database.messageCard.createMany({
+      data: withCard.map(({ message_id: messageId, instanceId, card }) => ({
+        ...{ messageId, instanceId, cardSealed: Uint8Array.from(sealCard(sealer, instanceId, card)) },
+      })),
+      skipDuplicates: true,
     });
   }
 

@@ -6,8 +6,9 @@ CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]
 ) RETURNS TABLE (
-  place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, contact_name text,
-  content_sealed bytea, built_sealed bytea, attempted_at timestamptz, interactive_mode text, now timestamptz
+  place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, lid text, phone text,
+  timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
+  interactive_mode text, now timestamptz
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -82,13 +83,12 @@ BEGIN
     WITH checked AS (
       SELECT o.message_id, c.place, o.state,
         o.attempted_at IS NULL AND a.suspended_at IS NOT NULL AS is_suspended,
-        o.attempted_at IS NULL AND p.contact_id IS NOT NULL AS is_opted_out
+        o.attempted_at IS NULL AND gwk_opted_out(v.contact_id, o.instance_id) AS is_opted_out
       FROM unnest(candidates, places) AS c(message_id, place)
       JOIN outbox o ON o.message_id = c.message_id
       JOIN conversations v ON v.id = o.conversation_id
       JOIN instances i ON i.id = o.instance_id
       JOIN accounts a ON a.id = i.account_id
-      LEFT JOIN opt_outs p ON p.contact_id = v.contact_id
       WHERE o.head AND o.prepared AND (
         o.state = 'waiting'
         OR (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place]))
@@ -122,7 +122,7 @@ BEGIN
 
   RETURN QUERY
   SELECT r.place::integer, nullif(r.refusal, 'late'), r.message_id, r.message_id IS NOT NULL, NULL::messages,
-    NULL::text, NULL::text, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+    NULL::text, NULL::text, NULL::text, NULL::integer, NULL::timestamptz, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM (
     SELECT f.place, f.refusal, NULL::uuid AS message_id FROM unnest(refusals) WITH ORDINALITY AS f(refusal, place)
     UNION ALL
@@ -142,8 +142,8 @@ BEGIN
   END IF;
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
   RETURN QUERY
-  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, gwk_contact_name(v.contact_id),
-    c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
+  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, v.lid, v.phone, v.timer_s,
+    v.timer_set_at::timestamptz, c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
   JOIN instances i ON i.id = r.instance_id

@@ -1,10 +1,10 @@
 import { Batcher } from '@gwk/core/batcher';
 import { parseUuidTime, toPublicId } from '@gwk/core/ids';
 import type { ClaimedMessage, EngineRequest, EngineResponse } from '@gwk/core/protocol/engine';
+import { parseRecipient, toAddress } from '@gwk/core/recipients';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
-import { buildChat } from '../events/emit.js';
 import { selectFields } from '../database/model-columns.js';
 import { failMessages, type MessageRow } from '../messages/apply-status.js';
 import { openContent, openBuilt } from '../messages/content.js';
@@ -26,7 +26,10 @@ const NAMED = [
   'messageId',
   'optedOut',
   'groupId',
-  'contactName',
+  'lid',
+  'phone',
+  'timerS',
+  'timerSetAt',
   'contentSealed',
   'builtSealed',
   'attemptedAt',
@@ -43,6 +46,8 @@ interface ClaimRow extends Omit<MessageRow, 'claimId' | 'claimEpoch' | 'claimHol
   conversationId: string;
   waMessageId: string;
   type: string;
+  timerS: number | null;
+  timerSetAt: Date | null;
   contentSealed: Uint8Array | null;
   builtSealed: Uint8Array | null;
   interactiveMode: InteractiveMode;
@@ -116,12 +121,13 @@ export class Claims {
       return {
         message_id: id,
         conversation_id: row.conversationId,
-        chat: buildChat(row).id,
+        chat: toAddress(parseRecipient(row.to)!),
         wa_message_id: row.waMessageId,
         type: row.type,
         content: openContent(sealer, instanceId, row.contentSealed),
         interactive_mode: row.interactiveMode,
         quoted: null,
+        ...readTimer(row),
         built: row.builtSealed && openBuilt(sealer, instanceId, row.builtSealed).toString('base64'),
         rendered_as: row.renderedAs as Rendering | null,
         attempted_at: row.attemptedAt?.toISOString() ?? null,
@@ -168,7 +174,14 @@ export class Claims {
       this.deps,
       wanted.map(({ id }) => id),
     );
-    for (const { message, id } of wanted) message.quoted = quotes.get(id) ?? null;
+    for (const { message, id } of wanted) {
+      const found = quotes.get(id);
+      if (!found) continue;
+      const { conversationId, quote } = found;
+      // Other ids of the same contact are not another chat.
+      const isHere = conversationId === message.conversation_id;
+      message.quoted = isHere ? { ...quote, chat: message.chat } : quote;
+    }
   }
 
   /** Errors do not fail the claim: the next claim finds the message again. */
@@ -180,6 +193,11 @@ export class Claims {
       this.deps.log.error({ messages: messageIds, code, err: error }, 'failing refused messages failed');
     }
   }
+}
+
+function readTimer({ groupId, timerS, timerSetAt }: ClaimRow): Pick<ClaimedMessage, 'timer'> {
+  if (groupId !== null || timerS === null || timerSetAt === null) return {};
+  return { timer: { seconds: timerS, set_at: timerSetAt.toISOString() } };
 }
 
 /** Parses the content only if it may contain a reply. */

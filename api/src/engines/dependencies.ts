@@ -3,8 +3,9 @@ import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Registry } from 'prom-client';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
-import type { ApiConfig } from '../http/services.js';
+import type { ApiConfig, Services } from '../http/services.js';
 import type { Media } from '../media/media.js';
+import type { MediaTransfers } from '../media/transfers/media-transfers.js';
 import type { LiveCommands } from '../instances/live/commands.js';
 import type { AdminRedis } from './redis-users.js';
 
@@ -16,6 +17,9 @@ export interface InternalDeps {
   redis: AdminRedis;
   sealer: Sealer;
   media: Pick<Media, 'files'>;
+  /** Sends the text to callers whose call was rejected. */
+  acceptor: Pick<Services['acceptor'], 'accept'>;
+  transfers: Pick<MediaTransfers, 'engine_download' | 'engine_upload'>;
   /** Notifies a running engine of a pairing at once. */
   live: Pick<LiveCommands, 'ask'>;
   log: Logger;

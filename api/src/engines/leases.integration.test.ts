@@ -36,6 +36,7 @@ describe('a lease', () => {
     expect(await renew(engine)).toEqual({
       lease_ms: 45_000,
       messages_per_minute: 7,
+      reject_calls: false,
       pairing: null,
       unlink: null,
     });

@@ -26,6 +26,9 @@ interface RenewRow extends OpenPairingRow {
 
 type Renewal = { refusal: LeaseRefusal } & EngineResponse<'renew'>;
 
+type Terms = Pick<EngineResponse<'renew'>, 'messages_per_minute' | 'reject_calls'>;
+const NO_TERMS: Terms = { messages_per_minute: 0, reject_calls: false };
+
 interface TakeRow {
   outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';
   new_epoch: number;
@@ -121,10 +124,7 @@ export class Leases {
             })
           : null,
       unlink: row.unlinkId,
-      messages_per_minute: this.#messagesPerMinute(
-        row.policy as PolicyOverrides,
-        row.account.policy as PolicyOverrides,
-      ),
+      ...this.#resolveTerms(row.policy as PolicyOverrides, row.account.policy as PolicyOverrides),
       redis,
       command_key: openCommandKey(this.deps.sealer, row.id, row.commandKeySealed).toString('base64'),
     };
@@ -158,15 +158,16 @@ export class Leases {
     return {
       refusal: row ? row.refusal : 'gone',
       lease_ms: this.deps.config.leaseMs,
-      messages_per_minute: row ? this.#messagesPerMinute(row.instance_policy, row.account_policy) : 0,
+      ...(row ? this.#resolveTerms(row.instance_policy, row.account_policy) : NO_TERMS),
       pairing: row ? toOpenPairing(this.deps.sealer, row.id, row) : null,
       unlink: row?.unlink_id ?? null,
     };
   }
 
-  #messagesPerMinute(instance: PolicyOverrides, account: PolicyOverrides): number {
+  #resolveTerms(instance: PolicyOverrides, account: PolicyOverrides): Terms {
     const levels = { environment: this.deps.environmentPolicy, account, instance };
-    return resolvePolicy(levels, { warmingUp: false }).messages_per_minute;
+    const { messages_per_minute, reject_calls } = resolvePolicy(levels, { warmingUp: false });
+    return { messages_per_minute, reject_calls: reject_calls.enabled };
   }
 
   /** Ends the lease of an engine that has closed its socket; queries for ended leases find it at once. */

@@ -138,10 +138,10 @@ describe('a quoted message', () => {
   });
 
   test.each([
-    ['a contact', `551191234567@s.whatsapp.net`, null],
+    ['a contact', `551191234567@s.whatsapp.net`, '551191234567@s.whatsapp.net'],
     ['a member of a group', '120363012345678901@g.us', '5511987650000@s.whatsapp.net'],
   ])('from %s is read from its event', async (_, chat, participant) => {
-    const from = participant ?? chat;
+    const from = participant;
     for (const [n, text] of ['antes', 'Quanto é?', 'depois'].entries()) {
       await engine.call('inbound', {
         messages: [

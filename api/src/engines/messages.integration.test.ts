@@ -185,7 +185,7 @@ describe('claims', () => {
     expect(await engine.claim()).toEqual([]);
     expect(await message(second)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
     expect(await types()).toEqual(['message.failed', 'message.failed']);
-    await db.optOut.delete({ where: { contactId } });
+    await db.optOut.deleteMany({ where: { contactId } });
   });
 
   test('fail a message that cannot be decrypted, and release the next', async () => {

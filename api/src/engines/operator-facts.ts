@@ -13,7 +13,6 @@ export async function readFacts(database: Database, ids: readonly string[]): Pro
     state: row.state as InstanceState,
     state_reason: row.stateReason,
     state_changed_at: row.stateChangedAt.toISOString(),
-    jid: row.jid,
     first_paired_at: iso(row.firstPairedAt),
     banned_until: iso(row.bannedUntil),
     pairing: row.pairing?.state === 'pairing' || row.unlinkId !== null,

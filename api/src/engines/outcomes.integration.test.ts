@@ -69,6 +69,19 @@ describe('outcomes', () => {
     expect(await entry(id)).toBeNull();
   });
 
+  test('of receipts from groups name the first member in the event', async () => {
+    const id = await accept('120363000000000001@g.us');
+    const [claimed] = await engine.claim();
+    await engine.build(id);
+    const wa_message_id = claimed!.wa_message_id;
+    const receipt = { kind: 'receipt' as const, wa_message_id, at: now(), status: 'read' as const };
+    // In one batch. Batches run beside each other.
+    const members = Array.from({ length: 100 }, (_, n) => `${n + 1}@lid`);
+    await engine.report(...members.map((participant) => ({ ...receipt, participant })));
+    const read = (await events()).filter(({ type }) => type === 'message.status_updated');
+    expect(read.map(({ data }) => data['participant'])).toEqual(['1@lid']);
+  });
+
   test('return whether this instance has messages to claim', async () => {
     const to = someone();
     const ids = [await accept(to), await accept(to)];

@@ -39,6 +39,10 @@ async function connect(engine: TestEngine) {
 }
 const acquired = async () => (await internalApi.addEngine()).acquire();
 const user = (engine: TestEngine) => internalApi.world.keys.engineUser(engine.instanceId);
+const heartbeatOf = ({ instanceId, lease }: TestEngine) => {
+  const { keys } = internalApi.world;
+  return [keys.alive(instanceId, lease.epoch), keys.connected(instanceId, lease.epoch)];
+};
 const admin = (...command: string[]) => internalApi.world.redis.sendCommand(command);
 const denied = (promise: Promise<unknown>) => expect(promise).rejects.toThrow(/NOPERM|no permissions/i);
 
@@ -48,28 +52,19 @@ test('an engine may run its own commands in Redis', async () => {
   const { keys } = internalApi.world;
   const id = engine.instanceId;
   for (const stream of [keys.sends(id), keys.commands(id)]) {
-    await client.sendCommand(['XGROUP', 'CREATE', stream, 'engine', '0', 'MKSTREAM']);
     const entry = (await admin('XADD', stream, '*', 'm', 'x')) as unknown as string;
-    const read = await client.sendCommand([
-      'XREADGROUP',
-      'GROUP',
-      'engine',
-      '1',
-      'COUNT',
-      '5',
-      'STREAMS',
-      stream,
-      '>',
-    ]);
+    const read = await client.sendCommand(['XREAD', 'COUNT', '5', 'BLOCK', '10', 'STREAMS', stream, '0-0']);
     expect(JSON.stringify(read)).toContain(entry);
-    await client.sendCommand(['XAUTOCLAIM', stream, 'engine', '2', '0', '0']);
-    expect(await client.sendCommand(['XACK', stream, 'engine', entry])).toBe(1);
     expect(await client.sendCommand(['XDEL', stream, entry])).toBe(1);
   }
-  await client.sendCommand(['SET', keys.heartbeat(id), '1', 'PX', '10000']);
+  for (const key of heartbeatOf(engine)) {
+    await client.sendCommand(['DEL', key]);
+    await client.sendCommand(['INCRBY', key, '1']);
+    await client.sendCommand(['PEXPIRE', key, '10000']);
+  }
   await client.sendCommand(['PUBLISH', keys.replies(id, 'api-1'), 'answer']);
   expect(await client.sendCommand(['TIME'])).toHaveLength(2);
-  expect(await client.sendCommand(['PING'])).toBe('PONG');
+  await client.sendCommand(['SELECT', '0']);
 });
 
 test('an engine may neither reach the keys of another nor run other commands', async () => {
@@ -78,43 +73,35 @@ test('an engine may neither reach the keys of another nor run other commands', a
   const client = await connect(engine);
   const { keys } = internalApi.world;
   const theirs = other.instanceId;
-  await admin('XGROUP', 'CREATE', keys.sends(theirs), 'engine', '0', 'MKSTREAM');
+  const own = engine.instanceId;
   const command = { id: '1', name: 'logout' as const, args: '{}', deadline: 1, requester: 'x' };
   const forged = Object.entries(encodeCommand(command, Buffer.alloc(32))).flat();
   const forbidden = [
-    ['XREADGROUP', 'GROUP', 'engine', '1', 'STREAMS', keys.sends(theirs), '>'],
-    [
-      'XREADGROUP',
-      'GROUP',
-      'engine',
-      '1',
-      'STREAMS',
-      keys.sends(engine.instanceId),
-      keys.sends(theirs),
-      '>',
-      '>',
-    ],
-    ['XACK', keys.sends(theirs), 'engine', '0-1'],
+    ['XREAD', 'STREAMS', keys.sends(theirs), '0'],
+    ['XREAD', 'STREAMS', keys.sends(own), keys.sends(theirs), '0', '0'],
     ['XDEL', keys.sends(theirs), '0-1'],
-    ['XAUTOCLAIM', keys.sends(theirs), 'engine', '1', '0', '0'],
-    ['XGROUP', 'CREATE', keys.commands(theirs), 'engine', '0', 'MKSTREAM'],
     ['XADD', keys.commands(theirs), '*', ...forged],
-    ['SET', keys.heartbeat(theirs), '1'],
-    ['SET', keys.rateLimit('key', 1), '1'],
+    ['DEL', keys.sends(theirs)],
+    ['DEL', keys.sends(own), keys.sends(theirs)],
+    ['INCRBY', keys.alive(theirs, 1), '1'],
+    ['INCRBY', keys.alive(own, engine.lease.epoch + 1), '1'],
+    ['INCRBY', keys.rateLimit('key', 1), '1'],
+    ['PEXPIRE', keys.sends(theirs), '1'],
     ['PUBLISH', keys.replies(theirs, 'api-1'), 'forged'],
     ['PUBLISH', 'anything', 'x'],
-    ['GET', keys.heartbeat(engine.instanceId)],
-    ['XADD', keys.commands(engine.instanceId), '*', ...forged],
-    ['XADD', keys.sends(engine.instanceId), '*', 'm', 'x'],
-    ['XRANGE', keys.sends(engine.instanceId), '-', '+'],
-    ['XGROUP', 'DESTROY', keys.sends(engine.instanceId), 'engine'],
-    ['DEL', keys.sends(engine.instanceId)],
-    ['SUBSCRIBE', keys.replies(engine.instanceId, 'api-1')],
+    ['PUBLISH', keys.sends(own), 'x'],
+    ['GET', keys.alive(own, engine.lease.epoch)],
+    ['XADD', keys.commands(own), '*', ...forged],
+    ['XADD', keys.sends(own), '*', 'm', 'x'],
+    ['XRANGE', keys.sends(own), '-', '+'],
+    ['SUBSCRIBE', keys.replies(own, 'api-1')],
     ['PSUBSCRIBE', '*'],
     ['KEYS', '*'],
     ['SCAN', '0'],
     ['EVAL', 'return 1', '0'],
+    ['MULTI'],
     ['CLIENT', 'LIST'],
+    ['CLIENT', 'SETNAME', 'x'],
     ['CLIENT', 'KILL', 'TYPE', 'normal'],
     ['CONFIG', 'GET', '*'],
     ['ACL', 'LIST'],
@@ -124,6 +111,45 @@ test('an engine may neither reach the keys of another nor run other commands', a
     ['INFO'],
   ];
   for (const command of forbidden) await denied(client.sendCommand(command));
+});
+
+test('an engine cannot store a value of its choice, under any key', async () => {
+  const engine = await acquired();
+  const client = await connect(engine);
+  const { keys } = internalApi.world;
+  const id = engine.instanceId;
+  const large = 'x'.repeat(100_000);
+  const elsewhere = `${keys.instance(id)}large`;
+  for (const key of [...keys.engineKeys(id, engine.lease.epoch), elsewhere]) {
+    const writes = [
+      ['SET', key, large],
+      ['APPEND', key, large],
+      ['SETBIT', key, '4000000000', '1'],
+      ['SETRANGE', key, '500000000', 'x'],
+      ['XADD', key, '*', 'm', large],
+      ['XGROUP', 'CREATE', key, large, '0', 'MKSTREAM'],
+      ['XREADGROUP', 'GROUP', 'engine', large, 'STREAMS', key, '>'],
+      ['LPUSH', key, large],
+      ['HSET', key, large, '1'],
+      ['SADD', key, large],
+      ['ZADD', key, '1', large],
+      ['PFADD', key, large],
+      ['RESTORE', key, '0', large],
+    ];
+    for (const write of writes) await denied(client.sendCommand(write));
+    expect(await admin('EXISTS', key)).toBe(0);
+  }
+  await denied(client.sendCommand(['INCRBY', elsewhere, '1']));
+});
+
+test('a newer lease removes what an older engine should not have left', async () => {
+  const engine = await acquired();
+  const client = await connect(engine);
+  const left = internalApi.world.keys.engineKeys(engine.instanceId, engine.lease.epoch);
+  for (const key of left) await client.sendCommand(['INCRBY', key, '1']);
+  await engine.call('release', {});
+  await engine.acquire();
+  expect(await admin('EXISTS', ...left)).toBe(0);
 });
 
 test('a newer lease closes the connections of the older one and invalidates its password', async () => {

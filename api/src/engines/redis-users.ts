@@ -11,23 +11,11 @@ export interface AdminRedis {
   sendCommand(command: string[]): Promise<unknown>;
 }
 
-/** Commands an engine needs: it reads and acknowledges its streams, answers commands and writes its heartbeat. */
-const COMMANDS = [
-  'xreadgroup',
-  'xack',
-  'xdel',
-  'xgroup|create',
-  'xautoclaim',
-  'publish',
-  'set',
-  'time',
-  'ping',
-  'hello',
-  'auth',
-  'quit',
-  'client|setname',
-  'select',
-];
+/**
+ * Commands an engine needs: it reads its streams and deletes entries, replies to commands and writes its heartbeat. None
+ * of them stores a value of a size that the engine chooses, so a compromised engine cannot fill Redis.
+ */
+const COMMANDS = ['xread', 'xdel', 'publish', 'del', 'incrby', 'pexpire', 'time', 'select'];
 const ANSWER_WITHIN_MS = 1_000;
 
 /** Address and credentials of an engine. */
@@ -37,7 +25,7 @@ type EngineRedis = EngineResponse<'acquire'>['redis'];
 type RedisConfig = Pick<ApiConfig, 'redisUrl' | 'engineRedisUrl' | 'redisPrefix' | 'redisAcl' | 'redisCa'>;
 
 /**
- * The Redis users of engines: each can access only the keys and channels of its own instance. The password derives from the
+ * The Redis users of engines: each can access only the keys and channels of its own lease. The password derives from the
  * lease, so a user that Redis lost is re-created with the same password.
  */
 export class RedisUsers {
@@ -54,25 +42,37 @@ export class RedisUsers {
 
   /** Creates the user of a new lease. Closes older connections of the instance if Redis is available. */
   async grant(instanceId: string, lease: LeaseIdentity): Promise<EngineRedis> {
-    if (this.config.redisAcl) await this.#make(instanceId, lease, { cutOthers: true });
+    if (this.config.redisAcl) {
+      const leftovers = await this.#removeUser(instanceId, lease.epoch - 1);
+      await Promise.all([this.#send(instanceId, ['DEL', ...leftovers]), this.#make(instanceId, lease)]);
+    }
     return this.#address(instanceId, lease);
   }
 
   /** Re-creates the user of the current lease. False if Redis is unavailable. */
   async restore(instanceId: string, lease: LeaseIdentity): Promise<boolean> {
-    return !this.config.redisAcl || this.#make(instanceId, lease, { cutOthers: false });
+    return !this.config.redisAcl || this.#make(instanceId, lease);
   }
 
-  /** Removes the user and the keys of a deleted instance. */
-  async remove(instanceId: string): Promise<void> {
-    const keys = [
-      this.#keys.sends(instanceId),
-      this.#keys.commands(instanceId),
-      this.#keys.heartbeat(instanceId),
-    ];
+  /** Removes the user of a deleted instance, and all keys that its last engine could write. */
+  async remove(instanceId: string, lastEpoch: number): Promise<void> {
     if (this.config.redisAcl)
       await this.#send(instanceId, ['ACL', 'DELUSER', this.#keys.engineUser(instanceId)]);
-    await this.#send(instanceId, ['DEL', ...keys]);
+    await this.#send(instanceId, ['DEL', ...this.#keys.engineKeys(instanceId, lastEpoch)]);
+  }
+
+  /**
+   * Closes the connections of older engines.
+   * @returns the keys that they should not have left: a heartbeat without an expiry, an integer in the place of a stream
+   */
+  async #removeUser(instanceId: string, epoch: number): Promise<string[]> {
+    const streams = [this.#keys.sends(instanceId), this.#keys.commands(instanceId)];
+    const [, ...types] = await Promise.all([
+      this.#send(instanceId, ['ACL', 'DELUSER', this.#keys.engineUser(instanceId)]),
+      ...streams.map((key) => this.#send(instanceId, ['TYPE', key])),
+    ]);
+    const integers = streams.filter((_, index) => types[index] === 'string');
+    return [this.#keys.alive(instanceId, epoch), this.#keys.connected(instanceId, epoch), ...integers];
   }
 
   #address(instanceId: string, lease: LeaseIdentity): EngineRedis {
@@ -97,30 +97,32 @@ export class RedisUsers {
     return digests.map((digest) => digest.toString('hex'));
   }
 
-  async #make(
-    instanceId: string,
-    lease: LeaseIdentity,
-    { cutOthers }: { cutOthers: boolean },
-  ): Promise<boolean> {
+  async #make(instanceId: string, lease: LeaseIdentity): Promise<boolean> {
     const user = this.#keys.engineUser(instanceId);
-    const own = this.#keys.instance(instanceId);
-    if (cutOthers) await this.#send(instanceId, ['ACL', 'DELUSER', user]);
-    const passwords = this.#passwords(instanceId, lease).map((password) => `>${password}`);
-    const rules = ['reset', 'on', ...passwords, `~${own}*`, `&${own}*`];
-    return this.#send(instanceId, ['ACL', 'SETUSER', user, ...rules, ...COMMANDS.map((name) => `+${name}`)]);
+    const rules = [
+      'reset',
+      'on',
+      ...this.#passwords(instanceId, lease).map((password) => `>${password}`),
+      ...this.#keys.engineKeys(instanceId, lease.epoch).map((key) => `~${key}`),
+      `&${this.#keys.engineChannels(instanceId)}`,
+      ...COMMANDS.map((name) => `+${name}`),
+    ];
+    return (await this.#send(instanceId, ['ACL', 'SETUSER', user, ...rules])) !== null;
   }
 
-  /** Never waits for an unavailable Redis: the engine requests its user again (`redis-user`) when Redis is back. */
-  async #send(instanceId: string, command: string[]): Promise<boolean> {
-    if (!this.redis.isReady) return false;
+  /**
+   * Never waits for an unavailable Redis: the engine requests its user again (`redis-user`) when Redis is back.
+   * @returns null if Redis did not do it
+   */
+  async #send(instanceId: string, command: string[]): Promise<unknown> {
+    if (!this.redis.isReady) return null;
     try {
-      await withTimeout<unknown>(this.redis.sendCommand(command), ANSWER_WITHIN_MS, () => {
+      return await withTimeout<unknown>(this.redis.sendCommand(command), ANSWER_WITHIN_MS, () => {
         throw new Error('no answer from Redis');
       });
-      return true;
     } catch (error) {
       this.log.warn({ instance: instanceId, command: command[0], err: error }, 'Redis user not changed');
-      return false;
+      return null;
     }
   }
 }

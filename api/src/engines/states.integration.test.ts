@@ -48,9 +48,17 @@ test('a sandbox that connects is paired, then connected, in one transaction with
   const engine = await sandbox();
   const at = minutesAgo(4).toISOString();
   const { stateChangedAt: since } = await instance(engine);
-  await engine.call('state', { changes: [{ state: 'connected', at, reason: null, paired: PAIRED }] });
+  await engine.call('state', {
+    changes: [{ state: 'connected', at, reason: null, paired: PAIRED, lid: '7@lid' }],
+  });
   const row = await instance(engine);
-  expect(row).toMatchObject({ state: 'connected', jid: PAIRED.jid, businessName: 'Loja', version: 2 });
+  expect(row).toMatchObject({
+    state: 'connected',
+    jid: PAIRED.jid,
+    lid: '7@lid',
+    businessName: 'Loja',
+    version: 2,
+  });
   expect(row.stateChangedAt.toISOString()).toBe(at);
   expect(row.firstPairedAt!.toISOString()).toBe(at);
   expect(row.firstConnectedAt!.toISOString()).toBe(at);

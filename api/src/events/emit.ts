@@ -1,9 +1,8 @@
 import { EVENTS, type EventType } from '@gwk/core/events';
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { toNetworkId } from '@gwk/core/recipients';
-import type { ReceiptFields } from '@gwk/core/resources/message';
+import { newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids';
+import { canonicalPhone, parseRecipient, toAddress, toNetworkId } from '@gwk/core/recipients';
+import type { EventChat, EventData, EventPerson } from '@gwk/core/resources/event-data';
 import type { Sealer } from '@gwk/core/encryption';
-import type { FailureCode } from '@gwk/core/states';
 import type { Queryable } from '../database/database.js';
 import type { Message } from '../generated/prisma/client.js';
 
@@ -14,8 +13,6 @@ export interface EventDraft {
   accountId: string;
   instanceId: string | null;
   type: EventType;
-  /** Time of the change. */
-  at: Date;
   data: Record<string, unknown>;
 }
 
@@ -26,7 +23,7 @@ const COLUMN = 'events.data_sealed';
  * @param messageId for statements that themselves decide whether a message changes (gwk_update_messages, gwk_receive)
  */
 export function eventItem(sealer: Sealer, messageId: string | null, draft: EventDraft) {
-  const { id = newUuid(), accountId, instanceId, type, at, data } = draft;
+  const { id = newUuid(), accountId, instanceId, type, data } = draft;
   return {
     message_id: messageId,
     id,
@@ -34,7 +31,8 @@ export function eventItem(sealer: Sealer, messageId: string | null, draft: Event
     instance_id: instanceId,
     type,
     by_default: EVENTS[type].byDefault,
-    at,
+    // Lists are in the order of ids, and `since` compares them. The time of the change is in the data.
+    at: new Date(parseUuidTime(id)),
     data: sealEventData(sealer, accountId, data).toString('base64'),
   };
 }
@@ -67,26 +65,33 @@ export async function emit(tx: Queryable, sealer: Sealer, drafts: readonly Event
 
 // ------------------------------------------------------------------ builders
 
-/** `chat` of message events; `phone` is present if known. */
-export interface Chat {
-  id: string;
-  is_group: boolean;
-  phone?: string;
+/** The ids of a contact that its conversation stores: of this instance's own engine. */
+export interface ConversationNames {
+  lid: string | null;
+  phone: string | null;
 }
 
-/** Builds the chat from the group id, or from the preferred name of the contact (gwk_contact_name). */
-export function buildChat(conversation: { groupId: string | null; contactName: string | null }): Chat {
-  const { groupId, contactName } = conversation;
+/**
+ * Builds the chat of a message. A conversation has one id in all events: the LID if the instance knows it for the recipient,
+ * else the recipient itself.
+ */
+export function buildChat(message: { to: string; groupId: string | null } & ConversationNames): EventChat {
+  const { to, groupId } = message;
   if (groupId !== null) return { id: groupId, is_group: true };
-  const name = contactName ?? '';
-  return { id: toNetworkId(name), is_group: false, ...buildPhone(name) };
+  const { id, ...phone } = identify(to, message);
+  return { id, is_group: false, ...phone };
 }
 
-/** Returns the phone number of a contact's preferred name; undefined if only a LID is known. */
-export function buildPhone(contactName: string | null): { phone?: string } {
-  return contactName === null || contactName === '' || contactName.includes('@')
-    ? {}
-    : { phone: contactName };
+/** Returns the id and the phone number of a contact that is addressed by `to`. */
+export function identify(to: string, { lid, phone }: ConversationNames): { id: string; phone?: string } {
+  const recipient = parseRecipient(to);
+  if (!recipient) return { id: toNetworkId(to) };
+  const isKnown =
+    recipient.phone === null
+      ? lid === recipient.name
+      : phone !== null && canonicalPhone(phone) === recipient.name;
+  if (isKnown && lid !== null) return { id: lid, ...(phone !== null && { phone }) };
+  return { id: toAddress(recipient), ...(recipient.phone !== null && { phone: recipient.phone }) };
 }
 
 /** Message of an event. */
@@ -96,7 +101,7 @@ export interface MessageSubject {
   /** Id of the message in gwk; null: gwk has no such message. */
   messageId: string | null;
   waMessageId: string | null;
-  chat: Chat;
+  chat: EventChat;
 }
 
 /** @param row a message with the names of its conversation */
@@ -108,23 +113,20 @@ export function toMessageSubject(
 }
 
 /** Author of an edit, deletion or reaction: the instance's own account (API or device) or the contact. */
-export type Author = { from_me: true } | { from_me: false; from: From };
+export type Author = { from_me: true } | { from_me: false; from: EventPerson };
 
-interface MessageEventData {
-  'message.sent': { rendered_as: string | null };
-  'message.failed': { error: { code: FailureCode; message: string | null } };
-  'message.status_updated': ReceiptFields;
-  'message.edited': Author & { text: string };
-  'message.deleted': Author;
-  /** `emoji` is empty if the reaction was removed. */
-  'message.reaction': Author & { emoji: string };
-}
+type DeletedData = EventData<'message.deleted'>;
+type ReceivedType = 'message.received' | 'message.sent_from_device' | 'message.interactive_reply';
+/** The fields of an event that are not those of every event about a message. */
+type MessageEventType = Exclude<Extract<EventType, `message.${string}`>, ReceivedType>;
+type MessageEventData<T extends EventType> = Omit<EventData<T>, keyof DeletedData> &
+  (EventData<T> extends DeletedData ? Author : unknown);
 
-export function messageEvent<T extends keyof MessageEventData>(
+export function messageEvent<T extends MessageEventType>(
   type: T,
   message: MessageSubject,
   at: Date,
-  more: MessageEventData[T],
+  more: MessageEventData<T>,
 ): EventDraft {
   const { accountId, instanceId } = message;
   const data = {
@@ -135,25 +137,7 @@ export function messageEvent<T extends keyof MessageEventData>(
     timestamp: at.toISOString(),
     ...more,
   };
-  return { accountId, instanceId, type, at, data };
-}
-
-/** Author of a message: a contact, a group member, or the instance's own account. */
-export interface From {
-  id: string;
-  phone?: string;
-  name: string | null;
-}
-
-/** Choice of a contact (message.interactive_reply). */
-export interface Reply {
-  option_id: string;
-  label: string;
-  source: 'native_flow' | 'button' | 'template_button' | 'list' | 'poll' | 'text';
-  /** Null: the menu is unknown. */
-  in_reply_to: string | null;
-  in_reply_to_wa_message_id: string | null;
-  vote_removed?: true;
+  return { accountId, instanceId, type, data };
 }
 
 export interface InstanceSubject {
@@ -161,22 +145,15 @@ export interface InstanceSubject {
   instanceId: string;
 }
 
-interface InstanceEventData {
-  'instance.qr': { code: string; expires_in_s: number };
-  'instance.paired': { jid: string; business_name: string | null; platform: string | null };
-  'instance.connected': { jid: string | null };
-  'instance.disconnected': { reason: string | null };
-  'instance.logged_out': { reason: string | null };
-  'instance.banned': { code: string | null; expires_at: string | null };
-}
+type InstanceEventType = Extract<EventType, `instance.${string}`>;
 
-export function instanceEvent<T extends keyof InstanceEventData>(
+export function instanceEvent<T extends InstanceEventType>(
   type: T,
   instance: InstanceSubject,
   at: Date,
-  data: InstanceEventData[T],
+  data: Omit<EventData<T>, 'instance_id' | 'timestamp'>,
 ): EventDraft {
   const { accountId, instanceId } = instance;
   const own = { instance_id: toPublicId('instance', instanceId), timestamp: at.toISOString() };
-  return { accountId, instanceId, type, at, data: { ...own, ...data } };
+  return { accountId, instanceId, type, data: { ...own, ...data } };
 }

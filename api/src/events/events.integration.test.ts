@@ -2,10 +2,13 @@ import { EVENT_TYPES, EVENTS, FILTERABLE_EVENT_TYPES, type EventType } from '@gw
 import { fromPublicId, lowestUuidAt, newUuid, toPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
+import { EVENT_DATA } from '@gwk/core/resources/event-data';
 import { problemCode, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 import type { TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
-import { emit } from './emit.js';
+import { makeExample } from '../openapi/examples.js';
+import { SchemaBook } from '../openapi/schema-book.js';
+import { emit, instanceEvent } from './emit.js';
 
 /** GET /v1/events and GET /v1/events/{event_id}. */
 let stage: WebhookStage;
@@ -31,6 +34,11 @@ async function newInstance(who = client): Promise<string> {
   )!;
 }
 
+const book = new SchemaBook();
+/** Data that is valid for the type. */
+const sampleData = (type: EventType) =>
+  makeExample(book.add(EVENT_DATA[type], 'output'), book) as Record<string, unknown>;
+
 interface EventOptions {
   type?: EventType;
   instanceId?: string | null;
@@ -50,8 +58,7 @@ async function createEvents(...events: EventOptions[]): Promise<string[]> {
   const ids: string[] = [];
   for (const { type = 'message.sent', instanceId = instance, accountId = account.id } of events) {
     moment += 1;
-    const [eventId, at] = [uuidAt(moment), new Date(moment)];
-    const draft = { id: eventId, accountId, instanceId, type, at, data: { number: ids.length } };
+    const draft = { id: uuidAt(moment), accountId, instanceId, type, data: sampleData(type) };
     const [id] = await stage.world.db.$transaction((tx) => emit(tx, stage.world.sealer, [draft]));
     ids.push(toPublicId('event', id!));
   }
@@ -78,10 +85,26 @@ test('lists newest first, each event as webhooks receive it', async () => {
     type: 'message.sent',
     instance_id: toInstanceId(instance),
     timestamp: expect.any(String) as string,
-    data: { number: 0 },
+    data: sampleData('message.sent'),
   });
   expect(body.data[0]!.instance_id).toBeNull();
   expect((await client.call('GET', `/v1/events/${ids[0]!}`)).body).toEqual(body.data.at(-1));
+});
+
+test('the time of an event is that of its place in the list, whenever the change was', async () => {
+  const before = Date.now();
+  const subject = { accountId: account.id, instanceId: instance };
+  const times = [2, 0, 1].map((seconds) => new Date(before - seconds * 1000));
+  const drafts = times.map((at) => instanceEvent('instance.connected', subject, at, { jid: null }));
+  for (const draft of drafts) await emit(stage.world.db, stage.world.sealer, [draft]);
+  const { data } = (await list()).body;
+  const listed = data.map(({ timestamp }) => timestamp);
+  expect(listed).toEqual([...listed].sort().reverse());
+  expect(Date.parse(listed.at(-1)!)).toBeGreaterThanOrEqual(before);
+  expect(data.map((event) => event.data['timestamp'])).toEqual(times.map((at) => at.toISOString()).reverse());
+  expect(await listIds({ since: listed[1]! })).toEqual(
+    data.filter(({ timestamp }) => timestamp >= listed[1]!).map(({ id }) => id),
+  );
 });
 
 describe('filters', () => {
@@ -161,9 +184,9 @@ describe('pages', () => {
   }
 
   test('have at most 200 events, and 50 by default', async () => {
-    const drafts = Array.from({ length: 201 }, (_, number) => ({
+    const drafts = Array.from({ length: 201 }, () => ({
       ...{ accountId: account.id, instanceId: instance, type: 'message.sent' as const },
-      ...{ at: new Date(), data: { number } },
+      ...{ at: new Date(), data: sampleData('message.sent') },
     }));
     await stage.world.db.$transaction((tx) => emit(tx, stage.world.sealer, drafts));
     expect(await listIds({ limit: '200' })).toHaveLength(200);
@@ -226,4 +249,34 @@ test('an event of another account, absent or malformed: not-found', async () => 
     const answer = await client.call('GET', `/v1/events/${id}`);
     expect([id, answer.status, problemCode(answer)]).toEqual([id, 404, 'not-found']);
   }
+});
+
+test('splits a list of the largest events into pages of less than 1 MB, and the cursor leads to all', async () => {
+  // A control character takes 6 bytes of JSON.
+  const text = '\u0001'.repeat(65_536);
+  const drafts = Array.from({ length: 12 }, (_, number) => {
+    const [id, at] = [uuidAt((moment += 1)), new Date(moment)];
+    const type = 'message.received' as const;
+    const data = { ...sampleData(type), wa_message_id: String(number), text };
+    return { id, accountId: account.id, instanceId: instance, type, at, data };
+  });
+  await stage.world.db.$transaction((tx) => emit(tx, stage.world.sealer, drafts));
+  const pages: unknown[][] = [];
+  let cursor: string | null = null;
+  do {
+    const { body }: { body: Page<EventOut> } = await list({
+      limit: '200',
+      ...(cursor !== null && { cursor }),
+    });
+    pages.push(body.data.map(({ data }) => Number(data['wa_message_id'])));
+    cursor = body.next_cursor;
+  } while (cursor !== null);
+  expect(pages).toEqual([
+    [11, 10],
+    [9, 8],
+    [7, 6],
+    [5, 4],
+    [3, 2],
+    [1, 0],
+  ]);
 });

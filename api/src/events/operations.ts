@@ -4,15 +4,12 @@ import { Problem } from '@gwk/core/problems';
 import { EventListQuery, EventOut } from '@gwk/core/resources/event';
 import type { Sealer } from '@gwk/core/encryption';
 import { maySee, type Caller } from '../accounts/caller.js';
-import { Prisma, type Event } from '../generated/prisma/client.js';
+import type { Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
-import { filterInstances } from '../instances/find.js';
-import { lowestIdSince, pageNewest, queryRange, type PageRange } from '../database/keyset-pages.js';
-import { selectFields } from '../database/model-columns.js';
+import type { PageRange } from '../database/keyset-pages.js';
 import { openEventData } from './emit.js';
-
-const COLUMNS = selectFields(Object.values(Prisma.EventScalarFieldEnum), 'm');
+import { isFullPage, listEvents } from './list.js';
 
 export const eventOperations = [
   operation({
@@ -27,18 +24,8 @@ export const eventOperations = [
     problems: ['not-found'],
     async handle({ caller, query, services: { db, sealer, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/events', query };
-      const read = async (page: PageRange): Promise<Event[]> => {
-        const { type = null, instance_id, since } = query;
-        const instances = await filterInstances(db, caller, instance_id);
-        const [name, given] = instances
-          ? ['gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type}`]
-          : ['gwk_events_of_account', Prisma.sql`${caller.accountId}::uuid, ${type}`];
-        return pageNewest(
-          { ...page, from: lowestIdSince(since) },
-          queryRange<Event>(db, COLUMNS, name, given),
-        );
-      };
-      return cursors.page(list, read, (row) => eventOut(sealer, row));
+      const read = (page: PageRange) => listEvents(db, caller, query, page);
+      return cursors.page(list, read, (row) => eventOut(sealer, row), isFullPage);
     },
   }),
 

@@ -22,7 +22,7 @@ export interface ListIdentity {
 
 /** Content of a cursor. */
 interface Position {
-  /** UUID of the last row shown. */
+  /** UUID of the last row shown; for groups its network id. */
   id: string;
   /** Milliseconds since 1970. */
   at: number;
@@ -35,7 +35,7 @@ interface ListRequest extends Omit<ListIdentity, 'filters'> {
 
 /**
  * Cursors of lists: the encrypted id of the last row shown. A cursor is valid for 24 hours for one account, route and set of
- * filters. New rows do not move a page, because lists start with the newest.
+ * filters. New rows do not move a page: the pages continue after a row, not after a count.
  */
 export class Cursors {
   constructor(
@@ -45,19 +45,21 @@ export class Cursors {
 
   /**
    * Answers a list operation.
-   * @param read reads rows, newest first. One row more than the page shows means that another page follows.
+   * @param read reads rows, newest first (groups: by their network id). One row more than the page shows means that another page follows.
+   * @param isFull whether `read` stopped because of the size of its rows; its last row then belongs to the next page
    * @throws Problem `invalid-cursor`
    */
   async page<R extends { id: string }, T>(
     { accountId, route, query: { limit, cursor, ...filters } }: ListRequest,
     read: (page: PageRange) => Promise<R[]>,
     show: (row: R) => T,
+    isFull: (rows: readonly R[]) => boolean = () => false,
   ): Promise<{ status: 200; body: Page<T> }> {
     const list = { accountId, route, filters };
     const rows = await read({ before: this.read(list, cursor), limit: limit + 1 });
-    const shown = rows.slice(0, limit);
+    const shown = rows.slice(0, isFull(rows) ? Math.min(limit, rows.length - 1) : limit);
     const last = shown.at(-1);
-    const next = rows.length > limit && last ? this.issue(list, last.id) : null;
+    const next = rows.length > shown.length && last ? this.issue(list, last.id) : null;
     return { status: 200, body: { data: shown.map(show), next_cursor: next } };
   }
 
@@ -68,7 +70,7 @@ export class Cursors {
   }
 
   /**
-   * Returns the id (UUID) of the last row of the previous page; null: the first page.
+   * Returns the id of the last row of the previous page; null: the first page.
    * @throws Problem `invalid-cursor`
    */
   read(list: ListIdentity, cursor: string | undefined): string | null {

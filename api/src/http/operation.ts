@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import type { IdKind } from '@gwk/core/ids';
 import type { ProblemCode } from '@gwk/core/problems';
 import type { Scope } from '@gwk/core/scopes';
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.js';
+import type { Exchange } from './exchange.js';
 import type { Answer } from './respond.js';
 import type { Services } from './services.js';
 
@@ -62,7 +62,7 @@ export interface Operation {
 /** Streams a body. The result of `read` is the call's `received`; the handler's `body` is its `identity`. */
 export interface Receiver {
   /** @throws Problem */
-  read(req: IncomingMessage, services: Services): Promise<unknown>;
+  read(req: Exchange, services: Services): Promise<unknown>;
   /** Value that two equal requests share; `Idempotency-Key` compares it. */
   identity(received: never): unknown;
   /** Runs after every answer and releases what the handler did not keep. */

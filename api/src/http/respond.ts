@@ -1,3 +1,4 @@
+import { countStreamed } from '../platform/buffers.js';
 import type { Clock } from '@gwk/core/clock';
 import type { Exchange, Reply } from './exchange.js';
 
@@ -122,5 +123,6 @@ function endAfterDraining(
   req.on('end', end);
   req.on('error', end);
   res.on('close', cancel);
-  req.resume();
+  // Discarded buffers are garbage that V8 does not count.
+  req.on('data', ({ length }: Buffer) => countStreamed(length));
 }

@@ -1,8 +1,15 @@
+import type { Caller } from '../accounts/caller.js';
 import { MAX_TYPED } from '@gwk/core/text-folding';
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import { parseRecipient, type Recipient } from '@gwk/core/recipients';
+import {
+  pairNames,
+  parseRecipient,
+  toNetworkId,
+  type LinkedNames,
+  type Recipient,
+} from '@gwk/core/recipients';
 
 /**
  * An inbound message, from an engine or from a consumer for a sandbox. `tap` toggles one option of a poll; only a sandbox
@@ -12,10 +19,11 @@ export interface Incoming extends InboundMessage {
   tap?: { option_id: string; label: string | null; poll_wa_message_id: string | null };
 }
 
-/** One message for one instance. `lease` is null for sandbox messages from consumers. */
+/** One message for one instance, from its engine (`lease`) or, for a sandbox, from a consumer (`caller`). */
 export interface InboundItem {
   instanceId: string;
   lease: LeaseIdentity | null;
+  caller?: Caller | null;
   message: Incoming;
   /** Id of the message (default: a new one). */
   messageId?: string;
@@ -27,29 +35,36 @@ export interface Arrival extends Required<InboundItem> {
   chat: Recipient;
   /** Null for the instance's own account and for unknown forms. */
   sender: Recipient | null;
-  /** The other name of the contact, or of the sender in a group. */
-  alt: string | null;
+  /** Both names of the contact, or of the sender in a group, if the network states both. */
+  link: LinkedNames | null;
   /** Time of sending by the network's clock, at most the time of the message id. */
   at: Date;
 }
 
-/** Returns null for other kinds of chats (broadcasts, channels), which have no conversation in gwk. */
+/** Returns null for other kinds of chats (status posts, channels), which have no conversation in gwk. */
 export function parseArrival(item: InboundItem, place: number): Arrival | null {
   const { message } = item;
-  const chat = parseRecipient(message.chat);
+  const chat = parseRecipient(message.chat) ?? parseOwnList(message);
   if (!chat) return null;
   const messageId = item.messageId ?? newUuid();
-  const alt = message.alt ? parseRecipient(message.alt) : null;
   return {
     ...item,
+    caller: item.caller ?? null,
     place,
     messageId,
     chat,
     sender: message.from_me ? null : parseRecipient(message.from),
-    alt: alt?.kind === 'contact' ? alt.name : null,
+    link: message.alt ? pairNames(chat.kind === 'group' ? message.from : message.chat, message.alt) : null,
     at: new Date(Math.min(Date.parse(message.at), parseUuidTime(messageId))),
   };
 }
+
+/** The account's own broadcast list, which it writes to from a device. It is stored like a group. */
+function parseOwnList({ chat, from_me }: Incoming): Recipient | null {
+  return from_me && isList(chat) ? { kind: 'group', name: chat, phone: null } : null;
+}
+
+export const isList = (chat: string): boolean => /^[0-9]{1,30}@broadcast$/.test(chat);
 
 /** Returns the id of the first event of an inbound message, which derives from the message id (used for quotes). */
 export function firstEventId(uuid: string): string {
@@ -65,22 +80,44 @@ export function idAfter(uuid: string, places: number): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** Returns two names that the message shows to belong to one contact; for group members only if one of them is known. */
-export function namesToLink(
-  { chat, sender, alt }: Arrival,
-  known: { contactId: string | null; senderId: string | null; altId: string | null },
-): [string, string] | null {
-  const name = chat.kind === 'group' ? sender?.name : chat.name;
-  if (alt === null || name === undefined || name === alt) return null;
-  const id = chat.kind === 'group' ? known.senderId : known.contactId;
-  if (id !== null && id === known.altId) return null;
-  return chat.kind === 'group' && id === null && known.altId === null ? null : [name, alt];
+/** The name of the link that is not the chat or sender itself. */
+export function otherName({ chat, sender, link }: Arrival): Recipient | null {
+  if (!link) return null;
+  const own = chat.kind === 'group' ? sender : chat;
+  return parseRecipient(own?.phone === null ? link.phone : link.lid);
 }
 
-/** Returns text that a contact typed, which may be an answer or an opt-out word; null for captions, clicks and own messages. */
+/**
+ * Returns the names that are to be linked: of a contact unless this instance has seen the same names before, of a member of a
+ * group only if one of them is known.
+ */
+export function namesToLink({ chat, link }: Arrival, known: KnownNames): LinkedNames | null {
+  if (!link) return null;
+  const { altId } = known;
+  if (chat.kind === 'group') {
+    const { senderId } = known;
+    return senderId === altId ? null : link;
+  }
+  if (known.conversationId === null && known.contactId !== null && known.contactId === altId) return null;
+  return known.lid === link.lid && known.phone === link.phone ? null : link;
+}
+
+interface KnownNames {
+  contactId: string | null;
+  conversationId: string | null;
+  lid: string | null;
+  phone: string | null;
+  senderId: string | null;
+  altId: string | null;
+}
+
+/**
+ * Returns text that a contact typed, which may be an answer or an opt-out word; null for captions, clicks, status texts and own
+ * messages.
+ */
 export function typedText({ message }: Arrival): string | null {
-  const { from_me, type, text, click, vote, tap, change } = message;
-  const isTyped = !from_me && type === 'text' && !click && !vote && !tap && !change;
+  const { from_me, type, kind, text, click, vote, tap, change } = message;
+  const isTyped = !from_me && type === 'text' && kind === undefined && !click && !vote && !tap && !change;
   return isTyped && text !== null && text.length <= MAX_TYPED ? text : null;
 }
 
@@ -101,10 +138,22 @@ export function readsMenus(arrival: Arrival): boolean {
   return typedText(arrival) !== null || (targetId(arrival) === null && Boolean(click ?? tap));
 }
 
-/** Returns the voter; empty in a direct chat, which has one voter. */
-export function findVoter({ chat, sender, message }: Arrival): string | null {
+/** Returns the voter under one name, even if the network knows two; empty for the contact of a direct chat. */
+export function findVoter({ chat, sender, link, message }: Arrival): string | null {
   if (!message.vote && !message.tap) return null;
-  return chat.kind === 'group' ? (sender?.name ?? message.from) : '';
+  if (message.from_me) return message.from;
+  return chat.kind === 'group' ? (link?.lid ?? sender?.name ?? message.from) : '';
+}
+
+/** Returns the network ids of the sender, without the device. */
+export function senderIds({ message: { from, alt }, chat }: Arrival): string[] {
+  const ids = chat.kind === 'group' && alt ? [from, alt] : [from];
+  return ids.map(networkId);
+}
+
+/** Returns the network id without the device. */
+export function networkId(id: string): string {
+  return toNetworkId(id).replace(/:[0-9]+@/, '@');
 }
 
 /** Returns the id of the file that the engine uploaded for the message. */

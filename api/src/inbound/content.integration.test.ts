@@ -36,6 +36,13 @@ describe('the event of a received message', () => {
     expect(await receiveData({ type: 'contact', contacts })).toMatchObject({ type: 'contact', contacts });
   });
 
+  test('leaves out what only a newer engine states', async () => {
+    const newer = { mood: 'glad', quoted: { author: jid(ana), mood: 'glad' } };
+    const data = await receiveData({ text: 'oi', quoted_wa_message_id: '3EB0Q', ...newer });
+    expect(data).toMatchObject({ text: 'oi', quoted: { id: '3EB0Q', author: jid(ana) } });
+    expect(JSON.stringify(data)).not.toContain('mood');
+  });
+
   test('has mentions in the form that a send accepts', async () => {
     const mentions = ['5511988887777@s.whatsapp.net', '5511988887777:3@s.whatsapp.net', '99887766554433@lid'];
     const data = await receiveData({ text: 'oi @bia', mentions });
@@ -47,9 +54,27 @@ describe('the event of a received message', () => {
     expect(data).toMatchObject({ is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
   });
 
-  const upload = async (by: TestEngine, bytes: Buffer) => {
+  test('has more about the quoted message, and the details of the content', async () => {
+    const details = {
+      kind: 'order',
+      is_view_once: true,
+      expires_in_s: 86_400,
+      mentions_me: true,
+      album_id: '3EB0ALBUM',
+      referral: { source_id: '1', ctwa_clid: 'x', ctwa_payload: 'AAEC' },
+    };
+    const quoted = { author: '5511988887777@s.whatsapp.net', chat: 'status@broadcast' };
+    const data = await receiveData({ text: 'oi', quoted_wa_message_id: '3EB0Q', quoted, ...details });
+    expect(data).toMatchObject({
+      quoted_wa_message_id: '3EB0Q',
+      quoted: { id: '3EB0Q', ...quoted },
+      ...details,
+    });
+  });
+
+  const upload = async (by: TestEngine, bytes: Buffer, filename?: string) => {
     const { epoch, holder } = by.lease;
-    const named = { epoch: String(epoch), holder };
+    const named = { epoch: String(epoch), holder, ...(filename !== undefined && { filename }) };
     return stage.internalApi.clientWith(by.token).upload(named, Readable.from([bytes]));
   };
 
@@ -61,6 +86,12 @@ describe('the event of a received message', () => {
     expect(data['text']).toBe('segue');
     const voice = await receiveData({ type: 'audio', media: { media_id, voice: true, duration_s: 3.5 } });
     expect(voice['media']).toMatchObject({ ...file, voice: true, duration_s: 3.5 });
+  });
+
+  test('has the name of a file, without separators and with its extension', async () => {
+    const { media_id } = await upload(engine, Buffer.from('%PDF-1.7\n'), 'Nota 3/2026\u202e.pdf');
+    const data = await receiveData({ type: 'document', media: { media_id } });
+    expect(data['media']).toMatchObject({ filename: 'Nota 3_2026.pdf' });
   });
 
   test('has the reason for a missing file', async () => {
@@ -77,13 +108,17 @@ describe('the event of a received message', () => {
   });
 
   test('has no absent fields', async () => {
-    const data = await receiveData({ text: 'oi', mentions: [], is_forwarded: false });
+    const data = await receiveData({ text: 'oi', mentions: [], is_forwarded: false, mentions_me: false });
     for (const absent of [
       'location',
       'contacts',
       'mentions',
       'is_forwarded',
       'quoted_wa_message_id',
+      'quoted',
+      'kind',
+      'mentions_me',
+      'is_truncated',
       'media',
       'reply',
     ]) {
@@ -108,6 +143,33 @@ describe('the event of a received message', () => {
     expect((await stage.lastEvent(engine)).type).toBe('message.sent_from_device');
     expect(data).toMatchObject({ from_me: true, location: { latitude: 1, longitude: 2 } });
     expect(data).not.toHaveProperty('message_id');
+  });
+});
+
+describe('broadcast lists', () => {
+  const list = '1700000000@broadcast';
+  const owner = jid('5511900000001');
+
+  test('a message of the account to its own list is sent_from_device, once', async () => {
+    const given = stage.text(owner, 'news', { chat: list, from_me: true });
+    await receive(given, given);
+    await receive(given, stage.text(owner, 'more', { chat: list, from_me: true }));
+    const events = await stage.events(engine);
+    expect(events.map(({ type, data }) => [type, data['text']])).toEqual([
+      ['message.sent_from_device', 'news'],
+      ['message.sent_from_device', 'more'],
+    ]);
+    expect(events[0]!.data['chat']).toEqual({ id: list, is_group: false });
+    expect(await stage.inbound(engine)).toEqual([]);
+  });
+
+  test.each([
+    ['the list of somebody else', list],
+    ['a status', 'status@broadcast'],
+    ['a channel', '120363000000000001@newsletter'],
+  ])('%s is no conversation', async (_, chat) => {
+    await receive(stage.text(ana, 'x', { chat }));
+    expect(await stage.events(engine)).toEqual([]);
   });
 });
 
@@ -146,6 +208,22 @@ describe('inbound edits, deletions and reactions', () => {
     expect(await stage.message(row.id)).toMatchObject({ deletedForAll: true, status: 'delivered' });
   });
 
+  test.each([true, false])(
+    'a deletion removes card and menu, and content that has left: %s',
+    async (left) => {
+      const { messageId, waMessageId } = await stage.menu(engine, ana);
+      const { messageContent, messageCard, menu } = stage.database;
+      const where = { messageId };
+      const data = { messageId, instanceId: engine.instanceId };
+      const sealed = Buffer.from('sealed');
+      await messageContent.update({ where, data: { deleteAt: left ? new Date() : null } });
+      await messageCard.create({ data: { ...data, cardSealed: sealed } });
+      await receive(change({ kind: 'delete', wa_message_id: waMessageId }, { from_me: true }));
+      expect([await messageCard.count({ where }), await menu.count({ where })]).toEqual([0, 0]);
+      expect(await messageContent.count({ where })).toBe(left ? 0 : 1);
+    },
+  );
+
   test('a reaction to a sent message and its removal emit events', async () => {
     const sent = await stage.sent(engine, ana);
     await receive(change({ kind: 'reaction', wa_message_id: sent.waMessageId!, emoji: '👍' }));
@@ -171,41 +249,110 @@ describe('inbound edits, deletions and reactions', () => {
     expect((await stage.message(sent.id)).deletedForAll).toBe(true);
   });
 
-  test('changes by another author match no message', async () => {
+  test.each<[string, InboundMessage['change'] & object]>([
+    ['an edit', { kind: 'edit', wa_message_id: '', text: 'falso' }],
+    ['a deletion', { kind: 'delete', wa_message_id: '' }],
+    ['a deletion that claims to come from an admin', { kind: 'delete', wa_message_id: '', by_admin: true }],
+  ])('%s of a sent message by the contact has no effect', async (_, forged) => {
     const sent = await stage.sent(engine, ana);
-    await receive(
-      change({ kind: 'edit', wa_message_id: sent.waMessageId!, text: 'falso' }),
-      change({ kind: 'delete', wa_message_id: sent.waMessageId! }),
-      change({ kind: 'delete', wa_message_id: '3EB0NEVER' }),
-    );
-    const changes = (await stage.events(engine)).filter(({ type }) => type !== 'message.sent');
-    expect(changes.map(({ data }) => data['message_id'])).toEqual([undefined, undefined, undefined]);
+    await receive(change({ ...forged, wa_message_id: sent.waMessageId! }));
+    expect(await stage.types(engine)).toEqual(['message.sent']);
     expect((await stage.message(sent.id)).deletedForAll).toBe(false);
   });
 
-  test('changes from another conversation match no message', async () => {
+  test('a change from another conversation has no effect but the text of an edit', async () => {
     const row = await received();
-    const other = stage.someone();
-    await receive(stage.text(other, '', { change: { kind: 'delete', wa_message_id: row.waMessageId! } }));
-    expect((await stage.lastEvent(engine)).data).not.toHaveProperty('message_id');
+    const [other, id] = [stage.someone(), row.waMessageId!];
+    const edit = { kind: 'edit', wa_message_id: id, text: 'falso' } as const;
+    const forged = stage.text(other, '', { type: 'other', text: null, change: edit });
+    await receive(
+      stage.text(other, '', { change: { kind: 'delete', wa_message_id: id } }),
+      stage.text(other, '', { change: { kind: 'delete', wa_message_id: id, by_admin: true } }),
+      forged,
+    );
+    const [, event, ...rest] = await stage.events(engine);
+    expect(rest).toEqual([]);
+    expect(event).toMatchObject({
+      type: 'message.received',
+      data: { wa_message_id: forged.wa_message_id, type: 'other', kind: 'edit', text: 'falso' },
+    });
+    expect(JSON.stringify(event!.data)).not.toContain(id);
     expect((await stage.message(row.id)).deletedForAll).toBe(false);
   });
 
-  test('in a group, a member edits its own message and an admin deletes those of others', async () => {
-    const group = '120363000000000088@g.us';
-    const bia = stage.someone();
-    await receive(stage.text(ana, 'oi', { chat: group }));
-    const [row] = await stage.inbound(engine);
-    const target = { wa_message_id: row!.waMessageId! };
+  test('changes of messages that only the phone knows count from the account alone', async () => {
+    const target = { wa_message_id: '3EB0DEVICE' };
     await receive(
-      // From another device of the same person.
-      change({ kind: 'edit', ...target, text: 'olá' }, { chat: group, from: `${ana}:4@s.whatsapp.net` }),
-      stage.text(bia, '', { chat: group, change: { kind: 'edit', ...target, text: 'falso' } }),
-      stage.text(bia, '', { chat: group, change: { kind: 'delete', ...target } }),
+      change({ kind: 'delete', ...target }),
+      change({ kind: 'edit', ...target, text: 'novo' }, { from_me: true }),
+      change({ kind: 'delete', ...target }, { from_me: true }),
     );
-    const [own, forged] = await stage.events(engine, 'message.edited');
-    expect([own!.data['message_id'], forged!.data['message_id']]).toEqual([publicId(row!.id), undefined]);
-    expect((await stage.message(row!.id)).deletedForAll).toBe(true);
+    const events = await stage.events(engine);
+    expect(events.map(({ type }) => type)).toEqual(['message.edited', 'message.deleted']);
+    expect(events[0]!.data).toMatchObject({ from_me: true, ...target });
+  });
+
+  test('the account does not edit a message of the contact', async () => {
+    const row = await received();
+    await receive(
+      change({ kind: 'edit', wa_message_id: row.waMessageId!, text: 'falso' }, { from_me: true }),
+      change({ kind: 'delete', wa_message_id: row.waMessageId! }, { from_me: true }),
+    );
+    expect(await stage.types(engine)).toEqual(['message.received']);
+  });
+
+  describe('in a group', () => {
+    const group = '120363000000000088@g.us';
+    const written = async (from: string, more: Partial<InboundMessage> = {}) => {
+      await receive(stage.text(from, 'oi', { chat: group, ...more }));
+      const row = (await stage.inbound(engine)).at(-1)!;
+      return { row, target: { wa_message_id: row.waMessageId! } };
+    };
+    const changes = async () =>
+      (await stage.events(engine)).slice(1).map(({ type, data }) => [type, data['message_id']]);
+
+    test('a member edits its own message, from any device', async () => {
+      const { row, target } = await written(ana);
+      await receive(
+        change({ kind: 'edit', ...target, text: 'olá' }, { chat: group, from: `${ana}:4@s.whatsapp.net` }),
+        stage.text(stage.someone(), '', { chat: group, change: { kind: 'edit', ...target, text: 'falso' } }),
+      );
+      expect(await changes()).toEqual([['message.edited', publicId(row.id)]]);
+    });
+
+    test('an admin deletes messages of others, a member does not', async () => {
+      const { row, target } = await written(ana);
+      const deletion = { kind: 'delete', ...target } as const;
+      await receive(stage.text(stage.someone(), '', { chat: group, change: deletion }));
+      expect((await stage.message(row.id)).deletedForAll).toBe(false);
+      await receive(
+        stage.text(stage.someone(), '', { chat: group, change: { ...deletion, by_admin: true } }),
+      );
+      expect(await changes()).toEqual([['message.deleted', publicId(row.id)]]);
+      expect((await stage.message(row.id)).deletedForAll).toBe(true);
+    });
+
+    test.each<[string, (names: { lid: string; phone: string }) => [object, object]]>([
+      ['by LID, changed by phone number', ({ lid, phone }) => [{ from: lid }, { from: phone, alt: lid }]],
+      ['by phone number, changed by LID', ({ lid, phone }) => [{ from: phone }, { from: lid, alt: phone }]],
+    ])('the author is recognised: known %s', async (_, namesOf) => {
+      const [before, after] = namesOf({ lid: stage.someLid(), phone: jid(ana) });
+      const { row, target } = await written(ana, before);
+      await receive(change({ kind: 'delete', ...target }, { chat: group, ...after }));
+      expect(await changes()).toEqual([['message.deleted', publicId(row.id)]]);
+    });
+
+    test('the author is recognised by the names of the contact', async () => {
+      const lid = stage.someLid();
+      const { row, target } = await written(ana, { from: lid });
+      await receive(stage.text(ana, 'oi', { chat: lid, from: lid, alt: jid(ana) }));
+      const forger = stage.someone();
+      await receive(
+        stage.text(forger, '', { chat: group, change: { kind: 'delete', ...target } }),
+        change({ kind: 'edit', ...target, text: 'olá' }, { chat: group, from: jid(ana) }),
+      );
+      expect((await changes()).slice(1)).toEqual([['message.edited', publicId(row.id)]]);
+    });
   });
 
   test('a redelivered change emits one event', async () => {

@@ -2,10 +2,10 @@ import { toPublicId } from '@gwk/core/ids';
 import { recogniseOptOut } from '@gwk/core/policy/opt-out-words';
 import type { Policy } from '@gwk/core/policy/policy';
 import { messageEvent, type Author, type EventDraft, type MessageSubject } from '../events/emit.js';
-import { typedText, type Arrival, type Incoming } from './arrival.js';
+import { networkId, senderIds, typedText, type Arrival, type Incoming } from './arrival.js';
 import type { Known, Target } from './gather.js';
 import { clickedIn, replyToClick, replyToTyping, readVote, type Answer, type Vote } from './replies.js';
-import { buildSender, buildSubject, networkId, receivedEvent } from './subject.js';
+import { buildSender, buildSubject, receivedEvent } from './subject.js';
 
 /** Effects of an inbound message. Decided by pure functions. */
 export interface Meaning {
@@ -38,19 +38,20 @@ const NOTHING: Meaning = {
   word: null,
 };
 
-/**
- * @param policy effective policy, if something was typed
- * @returns null for a message without any effect: a vote in an unknown poll
- */
-export function decide(arrival: Arrival, known: Known, policy: Policy | null): Meaning | null {
+/** Reasons why a message has no effect. */
+export type IgnoredReason = 'unknown_poll' | 'unknown_message' | 'not_author';
+
+/** @param policy effective policy, if something was typed */
+export function decide(arrival: Arrival, known: Known, policy: Policy | null): Meaning | IgnoredReason {
   // No such instance.
   if (known.accountId === null) return NOTHING;
   const { message } = arrival;
-  if (message.change) return decideChange(arrival, known, message.change);
+  if (message.is_timer_only) return NOTHING;
   const written = { ...NOTHING, hasRow: !message.from_me, wrote: !message.from_me };
+  if (message.change) return decideChange({ arrival, known, written }, message.change);
   const vote = message.vote || message.tap ? readVote(arrival, known) : null;
   if (vote) return decideVote(arrival, known, { ...written, vote });
-  if (message.vote) return null;
+  if (message.vote) return 'unknown_poll';
   const clicked = clickedIn(arrival);
   const answer = clicked && replyToClick(arrival, known, clicked);
   if (answer) return { ...written, answer, events: [receivedEvent(arrival, known, answer.reply)] };
@@ -62,6 +63,8 @@ function decideVote(arrival: Arrival, known: Known, written: Meaning & { vote: V
   const [first] = replies;
   if (!first) return { ...NOTHING, vote: written.vote };
   const events = replies.map((reply) => receivedEvent(arrival, known, reply));
+  // The owner's own vote answers nothing for the contacts.
+  if (arrival.message.from_me) return { ...written, events };
   return { ...written, events, answer: { menuId: pollId, typed: false, reply: first } };
 }
 
@@ -85,10 +88,19 @@ function decideTyped({ arrival, known, policy, written }: TypedCase): Meaning {
 
 type Change = NonNullable<Incoming['change']>;
 
+interface ChangeCase {
+  arrival: Arrival;
+  known: Known;
+  written: Meaning;
+}
+
 /** An edit, deletion or reaction by the contact or by another device of the account. */
-function decideChange(arrival: Arrival, known: Known, change: Change): Meaning {
+function decideChange({ arrival, known, written }: ChangeCase, change: Change): Meaning | IgnoredReason {
   const { message, at } = arrival;
-  const target = known.target && isPlausible(arrival, known.target, change) ? known.target : null;
+  const { target } = known;
+  const verdict = judgeChange(arrival, known, change);
+  if (verdict === 'new_text') return { ...written, events: [receivedEvent(asText(arrival, change), known)] };
+  if (verdict !== 'applies') return verdict;
   const subject = {
     ...buildSubject(arrival, known),
     messageId: target?.id ?? null,
@@ -99,6 +111,12 @@ function decideChange(arrival: Arrival, known: Known, change: Change): Meaning {
     : { from_me: false, from: buildSender(arrival, known) };
   const deletes = change.kind === 'delete' ? subject.messageId : null;
   return { ...NOTHING, events: [changeEvent(change, subject, at, author)], deletes };
+}
+
+/** The text of an edit as a message of its own. */
+function asText(arrival: Arrival, change: Change): Arrival {
+  const text = change.kind === 'edit' ? change.text : null;
+  return { ...arrival, message: { ...arrival.message, text, kind: 'edit' } };
 }
 
 function changeEvent(change: Change, subject: MessageSubject, at: Date, author: Author): EventDraft {
@@ -113,17 +131,37 @@ function changeEvent(change: Change, subject: MessageSubject, at: Date, author: 
 }
 
 /**
- * Anyone may react. Only the author may edit a message or delete it for everyone; group admins may also delete messages of
- * others. Any other change is reported without the id of a message in gwk.
+ * Anyone may react. Only the author may edit a message or delete it for everyone; admins of a group may delete messages of
+ * others. Nobody can show to be the author of a message that is unknown in the conversation. The text of its edit is a
+ * message of its own then, because the original may never have arrived.
  */
-function isPlausible({ message, chat }: Arrival, target: Target, change: Change): boolean {
-  if (change.kind === 'reaction') return true;
-  if (chat.kind === 'group' && change.kind === 'delete') return true;
-  const byUs = target.direction === 'outbound';
-  return (
-    byUs === message.from_me &&
-    (byUs || chat.kind === 'contact' || target.participant === networkId(message.from))
-  );
+function judgeChange(
+  arrival: Arrival,
+  known: Known,
+  change: Change,
+): 'applies' | 'new_text' | 'unknown_message' | 'not_author' {
+  const { from_me } = arrival.message;
+  const { target } = known;
+  if (change.kind === 'reaction' || (change.kind === 'delete' && isAdmin(arrival, change))) return 'applies';
+  // Messages sent from a device of the account are unknown here.
+  if (!target && from_me) return 'applies';
+  if (!target) return change.kind === 'edit' ? 'new_text' : 'unknown_message';
+  return isAuthor(arrival, known, target) ? 'applies' : 'not_author';
+}
+
+/** The own account deletes messages of others only as an admin. */
+function isAdmin({ message, chat }: Arrival, change: Change): boolean {
+  if (chat.kind !== 'group' || change.kind !== 'delete') return false;
+  return message.from_me || change.by_admin === true;
+}
+
+function isAuthor(arrival: Arrival, { senderId, senderPhone }: Known, target: Target): boolean {
+  const { message, chat } = arrival;
+  const { direction, participant, authorId = null } = target;
+  if (message.from_me || direction === 'outbound') return message.from_me && direction === 'outbound';
+  if (chat.kind === 'contact' || participant === null) return chat.kind === 'contact';
+  const ids = senderPhone === null ? senderIds(arrival) : [...senderIds(arrival), networkId(senderPhone)];
+  return ids.includes(participant) || (authorId !== null && authorId === senderId);
 }
 
 /** Event of an opt-out or opt-in word, emitted if the word changed something (words.ts). */
@@ -138,5 +176,5 @@ export function wordEvent(arrival: Arrival, known: Known, { asks, keyword }: Wor
     keyword,
     timestamp: at.toISOString(),
   };
-  return { accountId, instanceId, type, at, data };
+  return { accountId, instanceId, type, data };
 }

@@ -1,36 +1,45 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { OpenMenu } from '@gwk/core/menus/replies';
-import type { Recipient } from '@gwk/core/recipients';
+import { exactDigits, parseRecipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import type { Message } from '../generated/prisma/client.js';
 import { toFields } from '../database/model-columns.js';
+import { openFilename } from '../media/files.js';
 import { openMenu } from '../messages/content.js';
 import { findByNetworkIds } from '../messages/list.js';
-import { mediaId, readsMenus, targetId, findVoter, type Arrival } from './arrival.js';
+import { findVoter, mediaId, otherName, readsMenus, senderIds, targetId, type Arrival } from './arrival.js';
 
 /** A sent menu, with the number of selectable options (null: not a poll). */
 export interface KnownMenu extends OpenMenu {
   selectable: number | null;
+  /** A menu of another conversation. */
+  elsewhere?: boolean;
 }
 
 /** The target message of a click, vote, edit, deletion or reaction. */
-export type Target = Pick<Message, 'id' | 'direction' | 'participant'>;
+export interface Target extends Pick<Message, 'id' | 'direction' | 'participant'> {
+  /** Contact of the author in a group, if the author's network id is none of the sender's. */
+  authorId?: string | null;
+}
 
 /** Facts about one arrival, as gwk_receive_gather returns them. */
 interface Gathered<Menu> {
   /** Null: no such instance. */
   accountId: string | null;
+  isSandbox: boolean | null;
   /** Policy overrides as JSON; null if nothing was typed. */
   accountPolicy: string | null;
   instancePolicy: string | null;
   contactId: string | null;
-  contactName: string | null;
   conversationId: string | null;
+  /** The contact's ids as this instance knows them. */
+  lid: string | null;
+  phone: string | null;
   senderId: string | null;
-  senderName: string | null;
+  /** Phone number of the sender in a group, as this instance knows it. */
+  senderPhone: string | null;
   altId: string | null;
-  altName: string | null;
   newestMenu: Menu | null;
   quotedMenu: Menu | null;
   targetMenu: Menu | null;
@@ -50,6 +59,7 @@ export interface ReceivedFile {
   mimetype: string;
   size: number;
   sha256: string;
+  filename?: string;
 }
 
 /** A menu as gwk_menu_facts returns it, with encrypted options. */
@@ -57,9 +67,10 @@ interface MenuRow extends Omit<OpenMenu, 'options' | 'sentAt' | 'answeredAt'> {
   options: string;
   sentAt: number | null;
   answered: boolean;
+  elsewhere?: boolean;
 }
 
-type GatherDatabase = Pick<Database, '$queryRaw' | 'media'>;
+type GatherDatabase = Pick<Database, '$queryRaw' | 'media' | 'contactName'>;
 
 /** Reads the facts of all arrivals with one statement, and more for target messages and files; results in the same order. */
 export async function gather(
@@ -67,14 +78,9 @@ export async function gather(
   sealer: Sealer,
   arrivals: readonly Arrival[],
 ): Promise<Known[]> {
-  const nameOf = (one: Recipient | null, kind: Recipient['kind']): string | null =>
-    one?.kind === kind ? one.name : null;
   const asked = arrivals.map((arrival) => ({
     instance_id: arrival.instanceId,
-    name: nameOf(arrival.chat, 'contact'),
-    group_id: nameOf(arrival.chat, 'group'),
-    sender: arrival.chat.kind === 'group' ? nameOf(arrival.sender, 'contact') : null,
-    alt: arrival.alt,
+    ...namesOf(arrival),
     target: targetId(arrival),
     quote: arrival.message.quoted_wa_message_id,
     typed: readsMenus(arrival),
@@ -84,7 +90,7 @@ export async function gather(
     await database.$queryRaw`SELECT * FROM gwk_receive_gather(${JSON.stringify(asked)}::jsonb)`,
   );
   const targets = await gatherTargets(database, arrivals, rows);
-  const files = await gatherFiles(database, arrivals);
+  const files = await gatherFiles(database, sealer, arrivals);
   return rows.map((row, index) => {
     const arrival = arrivals[index]!;
     const open = (menu: MenuRow | null) => openKnown(sealer, arrival, menu);
@@ -99,29 +105,56 @@ export async function gather(
   });
 }
 
+function namesOf(arrival: Arrival) {
+  const { chat } = arrival;
+  const isGroup = chat.kind === 'group';
+  const sender = isGroup && arrival.sender?.kind === 'contact' ? arrival.sender : null;
+  const alt = otherName(arrival);
+  return {
+    name: isGroup ? null : chat.name,
+    exact: exactDigits(chat),
+    group_id: isGroup ? chat.name : null,
+    sender: sender && sender.name,
+    sender_exact: sender && exactDigits(sender),
+    alt: alt && alt.name,
+    alt_exact: alt && exactDigits(alt),
+  };
+}
+
 /** Reads the files by the ids from engines. Only files of the same instance are returned. */
 async function gatherFiles(
   database: GatherDatabase,
+  sealer: Sealer,
   arrivals: readonly Arrival[],
 ): Promise<(arrival: Arrival) => ReceivedFile | null> {
   const ids = arrivals.flatMap((arrival) => mediaId(arrival) ?? []);
   if (ids.length === 0) return () => null;
-  const select = { id: true, instanceIds: true, mimetype: true, size: true, sha256: true } as const;
+  const select = {
+    ...{ id: true, accountId: true, instanceIds: true },
+    ...{ mimetype: true, size: true, sha256: true, filenameSealed: true },
+  } as const;
   const rows = await database.media.findMany({ where: { id: { in: ids } }, select });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return (arrival) => {
     const row = byId.get(mediaId(arrival) ?? '');
     if (!row?.instanceIds.includes(arrival.instanceId)) return null;
-    const { id, mimetype, size, sha256 } = row;
-    const digest = Buffer.from(sha256).toString('hex');
-    return { media_id: toPublicId('media', id), mimetype, size, sha256: digest };
+    const { id, mimetype, size } = row;
+    const sha256 = Buffer.from(row.sha256).toString('hex');
+    const filename = openFilename(row, sealer);
+    return {
+      media_id: toPublicId('media', id),
+      mimetype,
+      size,
+      sha256,
+      ...(filename !== null && { filename }),
+    };
   };
 }
 
 async function gatherTargets(
   database: GatherDatabase,
   arrivals: readonly Arrival[],
-  rows: readonly Pick<Known, 'conversationId'>[],
+  rows: readonly Pick<Known, 'accountId' | 'conversationId'>[],
 ): Promise<(Target | undefined)[]> {
   const wanted = arrivals.flatMap((arrival, index) => {
     const waMessageId = targetId(arrival);
@@ -133,7 +166,34 @@ async function gatherTargets(
   const found = await findByNetworkIds(database, wanted);
   const targets: (Target | undefined)[] = [];
   wanted.forEach(({ index }, place) => (targets[index] = found[place]));
-  return targets;
+  return findAuthors(database, arrivals, rows, targets);
+}
+
+/** A member may write under one network id and delete under another. Both then belong to one contact. */
+async function findAuthors(
+  database: GatherDatabase,
+  arrivals: readonly Arrival[],
+  rows: readonly Pick<Known, 'accountId'>[],
+  targets: readonly (Target | undefined)[],
+): Promise<(Target | undefined)[]> {
+  const asked = targets.flatMap((target, index) => {
+    const arrival = arrivals[index]!;
+    const author = target?.participant ? parseRecipient(target.participant) : null;
+    if (!author || !arrival.message.change || senderIds(arrival).includes(target!.participant!)) return [];
+    return [
+      { index, accountId: rows[index]!.accountId, names: [exactDigits(author) ?? author.name, author.name] },
+    ];
+  });
+  if (asked.length === 0) return [...targets];
+  const found = await database.contactName.findMany({
+    where: { OR: asked.map(({ accountId, names }) => ({ accountId: accountId!, name: { in: names } })) },
+  });
+  const authors = [...targets];
+  for (const { index, accountId, names } of asked) {
+    const own = names.map((name) => found.find((one) => one.accountId === accountId && one.name === name));
+    authors[index] = { ...targets[index]!, authorId: own.find(Boolean)?.contactId ?? null };
+  }
+  return authors;
 }
 
 function openKnown(sealer: Sealer, { instanceId }: Arrival, row: MenuRow | null): KnownMenu | null {

@@ -12,7 +12,7 @@ export const inboundOperations = [
     status: 200,
     body: SandboxInbound,
     result: SandboxInboundOut,
-    problems: ['not-sandbox', 'invalid-phone'],
+    problems: ['not-sandbox', 'invalid-phone', 'storage-limit-reached'],
     idempotent: true,
     async handle({ caller, params, body, resourceId, services, note }) {
       const instanceId = params['instance_id']!;

@@ -6,7 +6,10 @@
 --   reads_menus, newest_menu: newest menu of the conversation that the decision used (NULL: none).
 --   answers, typed: the menu that it answers; a typed answer needs an unanswered menu.
 --   poll, voter, chosen_before, chosen: the vote, and the earlier vote that the decision used.
+--   card: encrypted card for quotes of it, in base64.
 --   deletes: the message that was deleted for everyone.
+--   timer_s, timer_set_at: a setting of disappearing messages; the newest one counts.
+--   lid, phone: names of the contact for a new conversation.
 -- result: 'fenced', 'gone', 'written', 'duplicate', or 'retry' (a fact is stale, or another transaction created the
 -- name or conversation; nothing is written).
 CREATE OR REPLACE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
@@ -84,15 +87,16 @@ BEGIN
   INTO accepted;
 
   WITH to_create AS (
-    SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
+    SELECT DISTINCT ON (i.instance_id, i.contact_id, i.group_id)
+      i.conversation_id, i.instance_id, i.contact_id, i.group_id, i.lid, i.phone
     FROM jsonb_to_recordset(items)
-      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
+      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text, lid text, phone text,
         new_conversation boolean)
     WHERE i.new_conversation AND i.number = ANY (accepted)
-    ORDER BY i.instance_id, i.contact_id, i.group_id
+    ORDER BY i.instance_id, i.contact_id, i.group_id, i.lid IS NULL, i.number DESC
   ), created AS (
-    INSERT INTO conversations (id, instance_id, contact_id, group_id)
-    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM to_create w
+    INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone FROM to_create w
     ON CONFLICT DO NOTHING RETURNING id
   )
   SELECT ARRAY(
@@ -122,6 +126,11 @@ BEGIN
       wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
   WHERE i.has_row AND i.message_id = ANY (inserted);
 
+  INSERT INTO message_cards (message_id, instance_id, card_sealed)
+  SELECT i.message_id, i.instance_id, decode(i.card, 'base64')
+  FROM jsonb_to_recordset(items) AS i(message_id uuid, instance_id uuid, has_row boolean, card text)
+  WHERE i.card IS NOT NULL AND i.has_row AND i.message_id = ANY (inserted);
+
   UPDATE conversations v
   SET last_wrote_at = GREATEST(v.last_wrote_at, w.at),
     days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_merge_days(v.days, w.days) END
@@ -134,6 +143,20 @@ BEGIN
     GROUP BY i.conversation_id
   ) AS w
   WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR NOT v.days @> w.days);
+
+  IF items @? '$[*].timer_set_at' THEN
+    -- Settings of the same second count in the order of arrival.
+    UPDATE conversations v SET timer_s = t.timer_s, timer_set_at = t.timer_set_at
+    FROM (
+      SELECT DISTINCT ON (i.conversation_id) i.conversation_id, i.timer_s, i.timer_set_at
+      FROM jsonb_to_recordset(items)
+        AS i(number integer, conversation_id uuid, timer_s integer, timer_set_at timestamptz, message_id uuid)
+      WHERE i.timer_set_at IS NOT NULL AND i.message_id = ANY (inserted)
+      ORDER BY i.conversation_id, i.timer_set_at DESC, i.number DESC
+    ) AS t
+    WHERE v.id = t.conversation_id AND (v.timer_set_at IS NULL OR v.timer_set_at <= t.timer_set_at)
+      AND (v.timer_s, v.timer_set_at) IS DISTINCT FROM (t.timer_s, t.timer_set_at);
+  END IF;
 
   UPDATE menus m SET answered_at = w.at
   FROM (
@@ -155,6 +178,10 @@ BEGIN
     SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(deletions) AS s;
     UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
+    DELETE FROM message_cards c WHERE c.message_id = ANY (deletions);
+    -- Only content of messages that have left: an engine may still read the others.
+    DELETE FROM message_contents k WHERE k.message_id = ANY (deletions) AND k.delete_at IS NOT NULL;
+    DELETE FROM menus m WHERE m.message_id = ANY (deletions);
   END IF;
 
   renamed := ARRAY(

@@ -2,12 +2,14 @@
 -- while the table is small would search by account alone, and its plan would be kept.
 -- Fields of an arrival (api/src/inbound/gather.ts):
 --   name, sender: canonical name of the contact in a direct chat, or of the sender in a group. alt: another name of it.
+--   exact, sender_exact, alt_exact: the digits of these phone numbers, where they differ.
 --   target, quote: network id of the message that was clicked or voted on, and of the quoted message.
+--   The menu of another conversation has `elsewhere`: it is not answered, but its answer is known to be forged.
 --   typed: the newest menu matters. voter: in the target poll, or in the newest menu if there is no target.
 CREATE OR REPLACE FUNCTION gwk_receive_gather(arrivals jsonb) RETURNS TABLE (
-  account_id uuid, account_policy text, instance_policy text,
-  contact_id uuid, contact_name text, conversation_id uuid,
-  sender_id uuid, sender_name text, alt_id uuid, alt_name text,
+  account_id uuid, is_sandbox boolean, account_policy text, instance_policy text,
+  contact_id uuid, conversation_id uuid, lid text, phone text,
+  sender_id uuid, sender_phone text, alt_id uuid,
   newest_menu jsonb, quoted_menu jsonb, target_menu jsonb, chosen integer[]
 )
 LANGUAGE plpgsql STABLE
@@ -16,29 +18,36 @@ SET enable_material = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT i.account_id, CASE WHEN q.typed THEN a.policy::text END, CASE WHEN q.typed THEN i.policy::text END,
-    n.contact_id, gwk_contact_name(n.contact_id), c.id,
-    s.contact_id, gwk_contact_name(s.contact_id), t.contact_id, gwk_contact_name(t.contact_id),
+  SELECT i.account_id, i.kind = 'sandbox', CASE WHEN q.typed THEN a.policy::text END, CASE WHEN q.typed THEN i.policy::text END,
+    n.contact_id, c.id, c.lid, c.phone,
+    s.contact_id, d.phone, t.contact_id,
     newest.facts, quoted.facts, target.facts, w.chosen
   FROM ROWS FROM (jsonb_to_recordset(arrivals) AS (
-    instance_id uuid, name text, group_id text, sender text, alt text, target text, quote text, typed boolean, voter text
-  )) WITH ORDINALITY AS q(instance_id, name, group_id, sender, alt, target, quote, typed, voter, place)
+    instance_id uuid, name text, exact text, group_id text, sender text, sender_exact text, alt text, alt_exact text,
+    target text, quote text, typed boolean, voter text
+  )) WITH ORDINALITY AS q(instance_id, name, exact, group_id, sender, sender_exact, alt, alt_exact, target, quote, typed,
+    voter, place)
   LEFT JOIN instances i ON i.id = q.instance_id
   LEFT JOIN accounts a ON a.id = i.account_id
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.name LIMIT 1
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.exact), q.name) LIMIT 1
   ) n ON true
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.sender LIMIT 1
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.sender_exact), q.sender) LIMIT 1
   ) s ON true
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.alt LIMIT 1
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.alt_exact), q.alt) LIMIT 1
   ) t ON true
   LEFT JOIN LATERAL (
-    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
+    SELECT v.id, v.lid, v.phone FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
     UNION ALL
-    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
+    SELECT v.id, v.lid, v.phone FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
   ) c ON true
+  -- Phone number of the sender in a group, as this instance's engine saw it.
+  LEFT JOIN conversations d ON d.instance_id = i.id AND d.contact_id = s.contact_id AND d.lid = q.sender
   LEFT JOIN LATERAL (
     SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
     WHERE q.typed AND m.conversation_id = c.id AND m.sent_at IS NOT NULL
@@ -50,8 +59,9 @@ BEGIN
       AND m.sent_at IS NOT NULL LIMIT 1
   ) quoted ON true
   LEFT JOIN LATERAL (
-    SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
-    WHERE m.instance_id = i.id AND m.wa_message_id = q.target AND m.conversation_id = c.id LIMIT 1
+    SELECT m.message_id,
+      gwk_menu_facts(m) || jsonb_build_object('elsewhere', m.conversation_id IS DISTINCT FROM c.id) AS facts
+    FROM menus m WHERE m.instance_id = i.id AND m.wa_message_id = q.target LIMIT 1
   ) target ON true
   LEFT JOIN poll_votes w ON w.voter = q.voter
     AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END

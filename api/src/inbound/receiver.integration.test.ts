@@ -1,3 +1,4 @@
+import { linkNames } from '../contacts/contacts.js';
 import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
@@ -134,20 +135,26 @@ test('a group has a conversation without a contact, and its events have the phon
   expect(await findContact(phone)).toBeNull();
 });
 
-test('a LID has no phone until its contact has a known one', async () => {
+test('a LID has no phone until this instance knows one', async () => {
   const lid = `${10_000_000_000 + Math.floor(Math.random() * 1e9)}@lid`;
   const phone = someone();
   await receive([message('', { chat: lid, from: lid })]);
-  const name = (await findContact(lid))!;
-  await internalApi.world.database.contactName.create({
-    data: { accountId: name.accountId, name: phone, contactId: name.contactId },
-  });
+  const { accountId } = internalApi.world;
+  const link = (instanceId: string) =>
+    linkNames(
+      { database: internalApi.world.database, sealer: internalApi.world.sealer },
+      { accountId, instanceId, lid, phone },
+    );
+  await link((await (await internalApi.addEngine()).acquire()).instanceId);
   await receive([message('', { chat: lid, from: lid })]);
-  const [before, after] = await events();
+  expect((await events()).at(-1)!.data['chat']).toEqual({ id: lid, is_group: false });
+  await link(engine.instanceId);
+  await receive([message('', { chat: lid, from: lid })]);
+  const [before, , after] = await events();
   expect(before!.data['chat']).toEqual({ id: lid, is_group: false });
   expect(after!.data['chat']).toEqual({ id: lid, is_group: false, phone });
   expect(after!.data['from']).toMatchObject({ id: lid, phone });
-  expect((await rows()).map(({ to }) => to)).toEqual([lid, phone]);
+  expect((await rows()).map(({ to }) => to)).toEqual([lid, lid, phone]);
 });
 
 test('all forms of a phone number share one conversation, also with sent messages', async () => {

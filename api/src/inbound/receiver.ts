@@ -3,6 +3,7 @@ import { Batcher } from '@gwk/core/batcher';
 import pLimit from 'p-limit';
 import type { Logger } from '@gwk/core/log';
 import type { Policy, PolicyOverrides } from '@gwk/core/policy/policy';
+import type { LinkedNames } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import { linkNames } from '../contacts/contacts.js';
 import type { Database } from '../database/database.js';
@@ -106,11 +107,15 @@ export class Receiver {
   #arrivalsOf(item: InboundItem, place: number): Arrival[] {
     const arrival = parseArrival(item, place);
     if (arrival) return [arrival];
-    this.#deps.log.info(
-      { instance: item.instanceId, type: item.message.type },
-      'inbound message ignored: no conversation',
-    );
+    this.#logIgnored(item, 'no_conversation');
     return [];
+  }
+
+  /** Counts and logs it, without its content. */
+  #logIgnored({ instanceId, message: { type, change } }: InboundItem, reason: string): void {
+    messageMetrics.ignored(reason);
+    const fields = { instance: instanceId, type: change?.kind ?? type, reason };
+    this.#deps.log.info(fields, 'inbound message ignored');
   }
 
   /** Makes one attempt for each message. */
@@ -124,9 +129,11 @@ export class Receiver {
     const answered = new Set<string>();
     for (const [index, known] of (await this.#gatherLinked(arrivals)).entries()) {
       const arrival = arrivals[index]!;
-      const meaning = this.#decide(arrival, known);
-      if (meaning === null) outcomes.set(arrival, 'dropped');
-      else if (meaning.word) {
+      const meaning = decide(arrival, known, this.#policyFor(known));
+      if (typeof meaning === 'string') {
+        this.#logIgnored(arrival, meaning);
+        outcomes.set(arrival, 'dropped');
+      } else if (meaning.word) {
         outcomes.set(arrival, await writeWord({ arrival, known, meaning }, meaning.word));
       } else if (mayAnswer(meaning, answered)) entries.push({ arrival, known, meaning });
       else outcomes.set(arrival, 'retry');
@@ -143,14 +150,6 @@ export class Receiver {
       if (error instanceof RefusalError) return error.refusal as 'fenced' | 'gone';
       throw error;
     }
-  }
-
-  #decide(arrival: Arrival, known: Known): Meaning | null {
-    const meaning = decide(arrival, known, this.#policyFor(known));
-    if (meaning === null) {
-      this.#deps.log.info({ instance: arrival.instanceId }, 'vote ignored: unknown poll');
-    }
-    return meaning;
   }
 
   #policyFor({ accountPolicy, instancePolicy }: Known): Policy | null {
@@ -172,13 +171,13 @@ export class Receiver {
     return linked ? gather(database, sealer, arrivals) : known;
   }
 
-  /** Links two names. If the engine is fenced, the next engine links them. */
-  async #link({ instanceId, lease }: Arrival, accountId: string, names: [string, string]): Promise<boolean> {
+  /** Links two names. If the engine is fenced or changes too many contacts, a later message links them. */
+  async #link({ instanceId, lease }: Arrival, accountId: string, names: LinkedNames): Promise<boolean> {
     try {
-      await linkNames(this.#deps, accountId, names, async (tx) => {
+      return await linkNames(this.#deps, { accountId, instanceId, ...names }, async (tx) => {
         if (lease) await fence(tx, instanceId, lease);
+        return true;
       });
-      return true;
     } catch (error) {
       if (error instanceof RefusalError) return false;
       throw error;

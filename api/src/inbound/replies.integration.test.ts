@@ -99,10 +99,41 @@ describe('a click', () => {
     const click = { option_id: 'no', label: 'Não', source: 'button' as const, ...target };
     await receive(stage.text(stage.someone(), 'Não', { type: 'interactive', click }));
     await receive(typedMessage('1'));
-    const [forged, own] = (await inboundEvents()).map(readReply);
-    expect(forged).toMatchObject({ in_reply_to: null, in_reply_to_wa_message_id: menu.waMessageId });
-    expect(own).toMatchObject({ option_id: 'yes', in_reply_to: menu.publicId, source: 'text' });
+    const [forged, own] = await inboundEvents();
+    expect(forged).toMatchObject({ type: 'message.received', data: { type: 'interactive', text: 'Não' } });
+    expect(forged!.data).not.toHaveProperty('reply');
+    expect(readReply(own!)).toMatchObject({ option_id: 'yes', in_reply_to: menu.publicId, source: 'text' });
   });
+
+  test("on an option that the menu lacks is an ordinary message, and the label is the menu's", async () => {
+    const { waMessageId } = await stage.menu(engine, ana);
+    const click = (option_id: string) => ({
+      ...{ option_id, label: 'Grátis', source: 'native_flow' as const },
+      in_reply_to_wa_message_id: waMessageId,
+    });
+    await receive(typedMessage('Grátis', { type: 'interactive', click: click('free') }));
+    await receive(typedMessage('Grátis', { type: 'interactive', click: click('yes') }));
+    const [forged, own] = await inboundEvents();
+    expect(forged!.type).toBe('message.received');
+    expect(readReply(own!)).toMatchObject({ option_id: 'yes', label: 'Sim' });
+  });
+
+  test.each(['status@broadcast', '120363000000000077@g.us'])(
+    'or a typed reply that quotes a message of %s is an ordinary message',
+    async (chat) => {
+      const { waMessageId } = await stage.menu(engine, ana);
+      const quote = { quoted_wa_message_id: waMessageId, quoted: { chat } };
+      const click = { option_id: 'yes', label: 'Sim', source: 'button' as const };
+      const target = { in_reply_to_wa_message_id: waMessageId };
+      await receive(
+        typedMessage('1', quote),
+        typedMessage('1', { ...quote, quoted_wa_message_id: '3EB0STATUS' }),
+      );
+      await receive(typedMessage('Sim', { ...quote, type: 'interactive', click: { ...click, ...target } }));
+      await receive(typedMessage('1'));
+      expect(await readChoices()).toEqual([...Array<string>(3).fill('message.received'), 'yes']);
+    },
+  );
 
   test('counts as a message written by the contact', async () => {
     const menu = await stage.menu(engine, ana);
@@ -335,6 +366,33 @@ describe('a poll vote', () => {
     expect(await inboundEvents()).toHaveLength(1);
     const votes = await stage.database.pollVote.findMany({ where: { messageId } });
     expect(votes.map(({ chosen }) => chosen)).toEqual([[1]]);
+  });
+
+  test('of the account itself is not the vote of the contact, and answers nothing', async () => {
+    const { waMessageId, messageId } = await poll();
+    await receive(vote(waMessageId, 'Verde'));
+    await receive({ ...vote(waMessageId, 'Azul'), from_me: true, from: jid(stage.someone()) });
+    await receive(vote(waMessageId));
+    expect(await votes()).toEqual(['V', 'A', '-V']);
+    expect((await inboundEvents()).map(({ type }) => type)).toEqual([
+      'message.interactive_reply',
+      'message.sent_from_device',
+      'message.interactive_reply',
+    ]);
+    expect(await stage.database.pollVote.count({ where: { messageId } })).toBe(2);
+  });
+
+  test('of a group member under another id changes the earlier vote', async () => {
+    const group = '120363000000000077@g.us';
+    const poll = await stage.menu(engine, group, { kind: 'poll', mode: 'native', options: COLOURS });
+    const [lid, phone] = [stage.someLid(), jid(ana)];
+    const by = (from: string, alt: string, label: string) => ({
+      ...vote(poll.waMessageId, label),
+      ...{ chat: group, from, alt },
+    });
+    await receive(by(lid, phone, 'Azul'));
+    await receive(by(phone, lid, 'Verde'));
+    expect(await votes()).toEqual(['A', 'V', '-A']);
   });
 
   test('can be typed by name, not by number', async () => {

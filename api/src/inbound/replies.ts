@@ -3,7 +3,7 @@ import { toPublicId } from '@gwk/core/ids';
 import { recogniseReply } from '@gwk/core/menus/replies';
 import type { MenuOption } from '@gwk/core/protocol/engine';
 import { diffVote, toggleOption } from '@gwk/core/menus/votes';
-import type { Reply } from '../events/emit.js';
+import type { MenuReply } from '@gwk/core/resources/event-data';
 import { targetId, findVoter, type Arrival } from './arrival.js';
 import type { Known, KnownMenu } from './gather.js';
 
@@ -13,7 +13,7 @@ export interface Answer {
   menuId: string | null;
   /** A typed answer counts only if nobody has answered before. */
   typed: boolean;
-  reply: Reply;
+  reply: MenuReply;
 }
 
 export interface Vote {
@@ -23,30 +23,43 @@ export interface Vote {
   before: number[] | null;
   now: number[];
   /** Chosen options, then withdrawn ones: the sandbox answer contains the first event. */
-  replies: Reply[];
+  replies: MenuReply[];
 }
 
 /** A clicked option, or a tapped one of an unknown poll. */
 interface Clicked {
   option_id: string;
   label: string | null;
-  source: Reply['source'];
+  source: MenuReply['source'];
 }
 
-export function replyToClick(arrival: Arrival, known: Known, clicked: Clicked): Answer {
+/**
+ * Null for a click that cannot come from the menu: made in another conversation, or on an option that it lacks. A sandbox
+ * accepts any option.
+ */
+export function replyToClick(arrival: Arrival, known: Known, clicked: Clicked): Answer | null {
   const menu = menuOf(arrival, known);
+  if (!mayClick(arrival, menu, clicked)) return null;
   const menuId = menu?.messageId ?? null;
-  const outbound = known.target?.direction === 'outbound' ? known.target.id : null;
-  const messageId = menuId ?? outbound;
-  const reply: Reply = {
+  const messageId = menuId ?? findOutbound(known);
+  const reply: MenuReply = {
     option_id: clicked.option_id,
-    label: clicked.label ?? labelIn(menu, clicked.option_id) ?? arrival.message.text ?? '',
+    label: labelIn(menu, clicked.option_id) ?? clicked.label ?? arrival.message.text ?? '',
     source: clicked.source,
     in_reply_to: messageId && toPublicId('message', messageId),
     in_reply_to_wa_message_id: menu?.waMessageId ?? targetId(arrival),
   };
   return { menuId, typed: false, reply };
 }
+
+function mayClick(arrival: Arrival, menu: KnownMenu | null, { option_id }: Clicked): boolean {
+  if (quotesOtherChat(arrival)) return false;
+  return !menu || (!menu.elsewhere && (arrival.lease === null || labelIn(menu, option_id) !== undefined));
+}
+
+/** A menu that is no longer stored. */
+const findOutbound = ({ target }: Known): string | null =>
+  target?.direction === 'outbound' ? target.id : null;
 
 /** Returns the clicked or tapped option; null: neither. */
 export function clickedIn({ message: { click, tap } }: Arrival): Clicked | null {
@@ -57,10 +70,12 @@ const labelIn = (menu: KnownMenu | null, optionId: string): string | undefined =
   menu?.options.find(({ id }) => id === optionId)?.label;
 
 export function replyToTyping(
-  { message, at }: Arrival,
+  arrival: Arrival,
   known: Known,
   { text, ttlHours }: { text: string; ttlHours: number },
 ): Answer | null {
+  const { message, at } = arrival;
+  if (quotesOtherChat(arrival)) return null;
   const menus = [known.newestMenu, known.quotedMenu].filter((menu) => menu !== null);
   const newestFirst = known.newestMenu ? menus : [];
   const typed = { text, quotedWaMessageId: message.quoted_wa_message_id, at };
@@ -68,6 +83,9 @@ export function replyToTyping(
   if (!found) return null;
   return { menuId: found.menu.messageId, typed: true, reply: replyOf(found.menu, found.option, 'text') };
 }
+
+/** A reply to a status, or to a message of another chat, is never an answer to a menu. */
+const quotesOtherChat = ({ message }: Arrival): boolean => message.quoted?.chat !== undefined;
 
 /** Returns the menu that the click names, else the newest one. */
 function menuOf(arrival: Arrival, known: Known): KnownMenu | null {
@@ -81,11 +99,12 @@ function menuOf(arrival: Arrival, known: Known): KnownMenu | null {
 export function readVote(arrival: Arrival, known: Known): Vote | null {
   const poll = menuOf(arrival, known);
   const { tap } = arrival.message;
-  if (poll?.kind !== 'poll' || (tap && !poll.options.some(({ id }) => id === tap.option_id))) return null;
+  if (poll?.kind !== 'poll' || poll.elsewhere) return null;
+  if (tap && !poll.options.some(({ id }) => id === tap.option_id)) return null;
   const before = known.chosen ?? [];
   const now = choiceOf(arrival, poll, before);
   const { withdrawn, chosen } = diffVote(before, now);
-  const reply = (place: number): Reply => replyOf(poll, poll.options[place]!, 'poll');
+  const reply = (place: number): MenuReply => replyOf(poll, poll.options[place]!, 'poll');
   return {
     pollId: poll.messageId,
     voter: findVoter(arrival)!,
@@ -114,7 +133,7 @@ function replyOf(
   menu: Pick<KnownMenu, 'messageId' | 'waMessageId'>,
   option: MenuOption,
   source: 'text' | 'poll',
-): Reply {
+): MenuReply {
   return {
     option_id: option.id,
     label: option.label,

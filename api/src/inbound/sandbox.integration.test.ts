@@ -86,6 +86,7 @@ test('opts out by keyword, and returns the event of the message', async () => {
       source: 'keyword',
       keyword: 'SAIR',
       instance_id: sandbox,
+      scope: 'sandbox',
       created_at: expect.any(String) as string,
     },
   ]);

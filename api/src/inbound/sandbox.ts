@@ -5,6 +5,7 @@ import { Problem } from '@gwk/core/problems';
 import { toNetworkId, parseRecipient } from '@gwk/core/recipients';
 import type { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Caller } from '../accounts/caller.js';
+import { countSandboxMessage } from '../accounts/usage.js';
 import type { Services } from '../http/services.js';
 import { findInstance } from '../instances/find.js';
 import { firstEventId, type Incoming } from './arrival.js';
@@ -16,7 +17,7 @@ const PHONE = /^[0-9]{8,15}$/;
  * network would store the message meanwhile.
  *
  * `id` is the id of the new message. A repeated request with the same id finds the first one's message.
- * @throws Problem `not-found`, `not-sandbox`, `invalid-phone`
+ * @throws Problem `not-found`, `not-sandbox`, `invalid-phone`, `storage-limit-reached`
  */
 export async function receiveInSandbox(
   services: Services,
@@ -27,8 +28,16 @@ export async function receiveInSandbox(
   if (!PHONE.test(body.from)) throw new Problem('invalid-phone');
   const instance = await findInstance(services.db, caller, instanceId);
   if (instance.kind !== 'sandbox') throw new Problem('not-sandbox');
+  const { accountId } = caller;
+  await countSandboxMessage(services.db, { accountId, text: body.text, limits: services.config });
   const message = messageOf(body, id);
-  const received = await services.receiver.receive({ instanceId, lease: null, message, messageId: id });
+  const received = await services.receiver.receive({
+    instanceId,
+    lease: null,
+    caller,
+    message,
+    messageId: id,
+  });
   if (received === 'gone') throw new Problem('not-found');
   const eventId = firstEventId(id);
   const event = await services.db.event.findUniqueOrThrow({ where: { id: eventId }, select: { type: true } });

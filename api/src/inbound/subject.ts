@@ -1,37 +1,50 @@
 import { toPublicId } from '@gwk/core/ids';
-import { toNetworkId } from '@gwk/core/recipients';
-import { buildPhone, type Chat, type EventDraft, type From, type Reply } from '../events/emit.js';
-import type { Arrival, Incoming } from './arrival.js';
+import {
+  DETAIL_FIELDS,
+  type EventChat,
+  type EventPerson,
+  type MenuReply,
+  type ReceivedData,
+  type ReceivedMedia,
+} from '@gwk/core/resources/event-data';
+import { identify, type EventDraft } from '../events/emit.js';
+import { isList, networkId, type Arrival, type Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
 
 /** Builds the parts of events: conversation, sender and content. */
 export function buildSubject(
   arrival: Arrival,
   known: Known,
-): { accountId: string; instanceId: string; chat: Chat } {
-  const { instanceId, message, chat } = arrival;
-  const isGroup = chat.kind === 'group';
-  const phone = isGroup ? {} : buildPhone(known.contactName ?? chat.name);
-  const accountId = known.accountId!;
-  return { accountId, instanceId, chat: { id: networkId(message.chat), is_group: isGroup, ...phone } };
+): { accountId: string; instanceId: string; chat: EventChat } {
+  const { instanceId, chat } = arrival;
+  const isShared = chat.kind === 'group';
+  const { id, ...phone } = isShared ? { id: chat.name } : identifyContact(arrival, known);
+  const is_group = isShared && !isList(chat.name);
+  return { accountId: known.accountId!, instanceId, chat: { id, is_group, ...phone } };
 }
 
-export function buildSender({ message, chat, sender, alt }: Arrival, known: Known): From {
-  const own = chat.kind === 'group' ? known.senderName : known.contactName;
-  const name = sender && (own ?? altPhone(alt) ?? sender.name);
-  return { id: networkId(message.from), ...buildPhone(name), name: message.from_name };
+export function buildSender(arrival: Arrival, known: Known): EventPerson {
+  const { message, chat, sender, link } = arrival;
+  const name = message.from_name;
+  if (message.from_me || !sender) return { id: networkId(message.from), name };
+  if (chat.kind === 'contact') return { ...identifyContact(arrival, known), name };
+  const phone = link?.phone ?? sender.phone ?? known.senderPhone;
+  return { id: networkId(message.from), ...(phone !== null && { phone }), name };
 }
 
-const altPhone = (alt: string | null): string | null => (alt?.includes('@') ? null : alt);
+/** The message's own names come first: the newest that this instance knows. */
+function identifyContact({ chat, link }: Arrival, known: Known): { id: string; phone?: string } {
+  return identify(chat.phone ?? chat.name, link ?? known);
+}
 
 /** Builds the event of a message: received, a reply to a menu, or sent from another device of the account. */
-export function receivedEvent(arrival: Arrival, known: Known, reply?: Reply): EventDraft {
+export function receivedEvent(arrival: Arrival, known: Known, reply?: MenuReply): EventDraft {
   const { messageId, message, at } = arrival;
   const { accountId, instanceId, chat } = buildSubject(arrival, known);
-  const { from_me, quoted_wa_message_id } = message;
+  const { from_me } = message;
   // A click or vote without text has the text of its label.
   const text = message.text ?? reply?.label;
-  const data = {
+  const data: ReceivedData & { reply?: MenuReply } = {
     instance_id: toPublicId('instance', instanceId),
     // A message from another device has no id in gwk.
     ...(!from_me && { message_id: toPublicId('message', messageId) }),
@@ -43,27 +56,34 @@ export function receivedEvent(arrival: Arrival, known: Known, reply?: Reply): Ev
     type: message.type,
     ...(text !== undefined && { text }),
     ...moreOf(arrival, known),
-    ...(quoted_wa_message_id !== null && { quoted_wa_message_id }),
     ...(reply && { reply }),
   };
   const receivedType = reply ? 'message.interactive_reply' : 'message.received';
-  return { accountId, instanceId, type: from_me ? 'message.sent_from_device' : receivedType, at, data };
+  return { accountId, instanceId, type: from_me ? 'message.sent_from_device' : receivedType, data };
 }
 
 /** Optional fields; absent ones are omitted. */
-function moreOf({ message }: Arrival, { file }: Known): Record<string, unknown> {
-  const { location, contacts, mentions, is_forwarded, media } = message;
+function moreOf({ message }: Arrival, { file }: Known): Partial<ReceivedData> {
+  const { location, contacts, mentions, is_forwarded, media, quoted, quoted_wa_message_id: id } = message;
   return {
     ...(media && { media: mediaOf(media, file) }),
     ...(location && { location }),
     ...(contacts && { contacts }),
     ...(mentions && mentions.length > 0 && { mentions: mentions.map(mentionOf) }),
     ...(is_forwarded && { is_forwarded }),
+    ...(id !== null && { quoted_wa_message_id: id, ...(quoted && { quoted: { id, ...quoted } }) }),
+    ...detailsOf(message),
   };
 }
 
+/** A field that is false is absent. */
+function detailsOf(message: Incoming): Partial<ReceivedData> {
+  const present = DETAIL_FIELDS.filter((field) => message[field]);
+  return Object.fromEntries(present.map((field) => [field, message[field]]));
+}
+
 /** File of a message without its link, which is created for each delivery. */
-function mediaOf(media: NonNullable<Incoming['media']>, file: ReceivedFile | null): Record<string, unknown> {
+function mediaOf(media: NonNullable<Incoming['media']>, file: ReceivedFile | null): ReceivedMedia {
   if ('error' in media) return { error: media.error };
   if (!file) return { error: 'unavailable' };
   const { duration_s, voice } = media;
@@ -73,9 +93,4 @@ function mediaOf(media: NonNullable<Incoming['media']>, file: ReceivedFile | nul
 /** Converts a mention into the form of a send: the phone number, or the network id if it is unknown. */
 function mentionOf(id: string): string {
   return /^([0-9]{8,15})(?::[0-9]+)?@s\.whatsapp\.net$/.exec(id)?.[1] ?? networkId(id);
-}
-
-/** Returns the network id without the device. */
-export function networkId(id: string): string {
-  return toNetworkId(id).replace(/:[0-9]+@/, '@');
 }

@@ -3,10 +3,10 @@ import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { leaseArrays } from '../engines/fence.js';
 import { eventItem } from '../events/emit.js';
-import { idAfter, readsMenus, type Arrival } from './arrival.js';
+import { sealCard } from '../messages/content.js';
+import { idAfter, networkId, readsMenus, type Arrival } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
-import { networkId } from './subject.js';
 
 /** An arrival with its facts and decided effects. */
 export interface Entry {
@@ -37,7 +37,10 @@ export async function write(
     if (!ids.has(name)) ids.set(name, newUuid());
     return ids.get(name)!;
   };
-  const rows = entries.map((entry, index) => rowOf(entry, index + 1, newIdOf));
+  const rows = entries.map((entry, index) => ({
+    ...rowOf(entry, index + 1, newIdOf),
+    ...cardOf(sealer, entry.arrival),
+  }));
   // Event ids follow the id of their message, whichever attempt writes them.
   const events = entries.flatMap(({ arrival: { messageId }, meaning }) =>
     meaning.events.map((draft, index) =>
@@ -73,6 +76,8 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, newIdOf: NewI
     type: message.type,
     has_row: meaning.hasRow,
     wrote: meaning.wrote,
+    timer_s: message.timer?.seconds,
+    timer_set_at: message.timer?.set_at,
     reads_menus: readsMenus(arrival),
     newest_menu: known.newestMenu?.messageId,
     answers: answer?.menuId,
@@ -85,7 +90,11 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, newIdOf: NewI
   };
 }
 
-function contactRow({ instanceId, message, chat }: Arrival, known: Known, newIdOf: NewIdOf): Row {
+function cardOf(sealer: Sealer, { instanceId, message: { card } }: Arrival): { card?: string } {
+  return card === undefined ? {} : { card: sealCard(sealer, instanceId, card).toString('base64') };
+}
+
+function contactRow({ instanceId, message, chat, link }: Arrival, known: Known, newIdOf: NewIdOf): Row {
   const contactId = known.contactId ?? newIdOf(`${known.accountId} ${chat.name}`);
   return {
     conversation_id: known.conversationId ?? newIdOf(`${instanceId} ${contactId}`),
@@ -93,7 +102,9 @@ function contactRow({ instanceId, message, chat }: Arrival, known: Known, newIdO
     contact_id: contactId,
     new_contact: known.contactId === null,
     name: chat.name,
-    to: known.contactName ?? chat.name,
+    to: link?.phone ?? chat.phone ?? (known.lid === chat.name ? known.phone : null) ?? chat.name,
+    lid: link?.lid,
+    phone: link?.phone,
     person: message.from_me ? null : message.from_name,
   };
 }

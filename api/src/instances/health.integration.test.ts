@@ -120,12 +120,13 @@ test('counts replies of new contacts over 7 days, and new contacts of 24 hours a
   });
 });
 
-test('counts opt-outs by keyword, not those by API', async () => {
+test('counts opt-outs by keyword, not those by API or the resumptions of a sandbox', async () => {
   await addMessages(25, { status: 'read' });
-  const contacts = await api.db.contact.findMany({ where: { accountId: account.id }, take: 3 });
+  const contacts = await api.db.contact.findMany({ where: { accountId: account.id }, take: 4 });
   for (const [index, { id: contactId }] of contacts.entries()) {
-    const source = index < 2 ? 'keyword' : 'api';
-    const data = { id: newUuid(), contactId, accountId: account.id, source, instanceId: instance };
+    const source = index === 2 ? 'api' : 'keyword';
+    const resumed = index === 3;
+    const data = { id: newUuid(), contactId, accountId: account.id, source, instanceId: instance, resumed };
     await api.db.optOut.create({ data });
   }
   expect(await factors()).toMatchObject({ opt_out_ratio: { value: 0.08, status: 'bad' } });

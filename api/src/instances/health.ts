@@ -109,7 +109,7 @@ async function countLately(db: Database, { id, accountId }: Instance, now: Date)
   const [row] = await db.$queryRaw<Lately[]>`
     SELECT
       (SELECT count(*) FROM opt_outs WHERE account_id = ${accountId}::uuid AND id >= ${since}::uuid
-        AND instance_id = ${id}::uuid AND source = 'keyword')::integer AS "optOuts",
+        AND instance_id = ${id}::uuid AND source = 'keyword' AND NOT resumed)::integer AS "optOuts",
       count(*) FILTER (WHERE state = 'disconnected' AND since > now() - interval '24 hours'
         AND coalesce(reason, '') <> ALL (${ORDERLY_ENDS}))::integer AS "reconnections",
       count(*) FILTER (WHERE state = 'banned')::integer AS "bans"

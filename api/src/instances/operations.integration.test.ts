@@ -46,6 +46,7 @@ describe('creating', () => {
       environment: 'production',
       state: 'pending_pair',
       jid: null,
+      lid: null,
       business_name: null,
       interactive_mode: 'native+text',
       state_changed_at: expect.any(String) as string,

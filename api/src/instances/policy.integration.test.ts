@@ -36,6 +36,7 @@ test('has the default policy, with the limit of new contacts while warming up', 
     menu_ttl_hours: 48,
     new_contacts_per_day: 50,
     messages_per_minute: 90,
+    reject_calls: { enabled: false, text: null },
     sources: {
       active_hours: 'environment',
       mass_block: 'environment',
@@ -43,6 +44,7 @@ test('has the default policy, with the limit of new contacts while warming up', 
       menu_ttl_hours: 'environment',
       new_contacts_per_day: 'environment',
       messages_per_minute: 'environment',
+      reject_calls: 'environment',
     },
   });
 });
@@ -61,12 +63,14 @@ test('merges the levels value by value, and names the source of each', async () 
     menu_ttl_hours: 12,
     new_contacts_per_day: 0,
     messages_per_minute: 90,
+    reject_calls: { enabled: false, text: null },
     sources: {
       active_hours: 'environment',
       mass_block: 'instance',
       menu_ttl_hours: 'account',
       new_contacts_per_day: 'instance',
       messages_per_minute: 'environment',
+      reject_calls: 'environment',
     },
   });
 });

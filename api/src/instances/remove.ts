@@ -18,7 +18,7 @@ const LINKED = ['connecting', 'connected', 'disconnected', 'banned'] as const sa
  * @param given `by`: caller of the request, if there is one; `budgetMs`: time for canceling a long queue; a call of the operator
  * cancels the rest
  * @returns null if the row does not exist; `wasLinked`: this call marked the instance deleted and a device was linked;
- * `leaseExpiresAt`: end of the lease of a running engine
+ * `leaseExpiresAt`: end of the lease of a running engine; `lastEpoch`: 0 if no engine ever ran
  */
 export async function deleteInstanceRow(
   db: Database,
@@ -41,6 +41,7 @@ export async function deleteInstanceRow(
     place: { namespace, name },
     wasLinked,
     leaseExpiresAt: isHeld(lease) ? lease.expiresAt : null,
+    lastEpoch: lease?.epoch ?? 0,
   };
 }
 
@@ -60,6 +61,7 @@ async function markDeleted(db: Database, id: string, deletion: AuditedChange): P
     await tx.instanceState.updateMany({ where: { instanceId: id, endedAt: null }, data: { endedAt: now } });
     await tx.sessionKey.deleteMany({ where: { instanceId: id } });
     await tx.pairingSession.deleteMany({ where: { instanceId: id } });
+    await tx.optOut.deleteMany({ where: { sandboxId: id } });
     // Only one of concurrent calls marks it.
     if (marked.count > 0) await audit(tx, deletion);
     return linked.count > 0;

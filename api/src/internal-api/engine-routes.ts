@@ -6,8 +6,10 @@ import { readSession, writeSession } from '../engines/session.js';
 import { readSent, BuiltMessages } from '../engines/built.js';
 import { Claims } from '../engines/claims.js';
 import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
+import { recordNotices } from '../inbound/notices/record.js';
 import { Receiver } from '../inbound/receiver.js';
 import { MessageCache } from '../engines/message-cache.js';
+import { recordNames } from '../engines/names.js';
 import { Outcomes } from '../engines/outcomes.js';
 import type { RedisUsers } from '../engines/redis-users.js';
 import { RefusalError } from '../engines/refusal.js';
@@ -50,6 +52,7 @@ export function engineHandlers(
     release: (caller, request) => leases.release(caller, request),
     'redis-user': (caller, request) => leases.restoreRedisUser(caller, request),
     claims: (caller, request) => claims.claim(caller, request),
+    names: (caller, request) => recordNames(deps, caller, request),
     built: (caller, request) => built.store(caller, request),
     sent: (caller, request) => readSent(deps, caller, request),
     restricted: (caller, request) => recordRestriction(deps, caller, request),
@@ -59,6 +62,7 @@ export function engineHandlers(
     unlinked: (caller, request) => recordUnlinked(deps, caller, request),
     'session-read': (caller, request) => readSession(deps, caller, request),
     'session-write': (caller, request) => writeSession(deps, caller, request),
+    notices: (caller, request) => recordNotices(deps, caller, request),
     inbound: async ({ instanceId }, { epoch, holder, messages }) => {
       const lease = { epoch, holder };
       const received = await Promise.all(

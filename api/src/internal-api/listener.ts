@@ -8,6 +8,7 @@ import {
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import {
+  BACKLOG,
   limitConnections,
   HANDSHAKE_TIMEOUT_MS,
   LISTENER_LIMITS,
@@ -50,6 +51,7 @@ const MAX_BYTES: Record<string, number> = {
   '/engine/built': LARGE_BODY,
   '/engine/session-write': LARGE_BODY,
   '/engine/inbound': LARGE_BODY,
+  '/engine/notices': ORDINARY_BODY,
   '/engine/outcomes': ORDINARY_BODY,
   '/engine/session-read': ORDINARY_BODY,
   '/operator/project': ORDINARY_BODY,
@@ -95,7 +97,7 @@ export async function startInternalListener(deps: InternalDeps) {
       log: deps.log,
       read: () => readIdentity(internalTlsCert, internalTlsKey),
     });
-  await once(server.listen(internalPort, internalHost), 'listening');
+  await once(server.listen(internalPort, internalHost, BACKLOG), 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     /** Answers the calls in flight, within a few seconds, then closes. */
@@ -132,7 +134,10 @@ function makeHandlers(deps: InternalDeps): ReadonlyMap<string, Handler> {
       MEDIA_PATHS.download,
       async (request, response) => sendFinished(deps, await callerOf(request), request, response),
     ],
-    [MEDIA_PATHS.upload, async (request) => takeReceived(deps, await callerOf(request), request)],
+    [
+      MEDIA_PATHS.upload,
+      async (request, response) => takeReceived(deps, await callerOf(request), request, response),
+    ],
   ]);
   const budget = new BodyBudget();
   const add = (path: string, schema: z.ZodType, authenticate: Authenticate): void => {

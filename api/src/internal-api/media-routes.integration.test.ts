@@ -1,13 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newUuid } from '@gwk/core/ids';
 import {
+  createInternalApiWorld,
   sharedInternalApi,
   filesIn,
   type InternalApiWorld,
   type TestEngine,
 } from '@gwk/test/support/api/internal-api';
+import { FolderStore } from '../media/store/folder-store.js';
 import { openContent, sealContent } from '../messages/content.js';
 
 let internalApi: InternalApiWorld;
@@ -19,9 +22,9 @@ beforeAll(async () => {
 afterAll(() => internalApi.close());
 
 const lease = (by: TestEngine) => ({ epoch: by.lease.epoch, holder: by.lease.holder });
-const upload = (by: TestEngine, bytes: Buffer, named: Record<string, string> = {}) => {
+const upload = (by: TestEngine, bytes: Buffer, named: Record<string, string> = {}, world = internalApi) => {
   const { epoch, holder } = lease(by);
-  return internalApi
+  return world
     .clientWith(by.token)
     .upload({ epoch: String(epoch), holder, ...named }, Readable.from([bytes]));
 };
@@ -34,13 +37,17 @@ const outcome = (work: Promise<unknown>) =>
   );
 
 /** A queued message whose file was prepared. */
-async function acceptPrepared(bytes: Buffer, to = '5511987650000'): Promise<string> {
+async function acceptPrepared(
+  bytes: Buffer,
+  to = '5511987650000',
+  prepare = (file: string): object => ({ finished: { file } }),
+): Promise<string> {
   const { media_id: file } = await upload(engine, bytes);
   const id = await internalApi.accept({ instance: engine.instanceId, to });
   const { database, sealer } = internalApi.world;
   const row = await database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
   const content = JSON.parse(openContent(sealer, engine.instanceId, row.contentSealed)) as object;
-  const sealed = sealContent(sealer, engine.instanceId, JSON.stringify({ ...content, finished: { file } }));
+  const sealed = sealContent(sealer, engine.instanceId, JSON.stringify({ ...content, ...prepare(file) }));
   await database.messageContent.update({
     where: { messageId: id },
     data: { contentSealed: new Uint8Array(sealed) },
@@ -61,13 +68,35 @@ test('stores a received file for its instance, with the type of its content', as
   expect(row.instanceIds).toEqual([engine.instanceId]);
 });
 
+type WriteArguments = Parameters<FolderStore['write']>;
+
+test('keeps the connection while the store takes longer than a silence', async () => {
+  const silenceMs = 300;
+  const world = await createInternalApiWorld({ silenceMs });
+  const store: { write: (this: FolderStore, ...args: WriteArguments) => Promise<void> } =
+    FolderStore.prototype;
+  const { write } = store;
+  store.write = async function (...args) {
+    await write.apply(this, args);
+    await sleep(3 * silenceMs);
+  };
+  try {
+    const by = await (await world.addEngine()).acquire();
+    expect((await upload(by, Buffer.from('slow'), {}, world)).size).toBe(4);
+  } finally {
+    store.write = write;
+    await world.close();
+  }
+});
+
 test.each([
-  ['../../.ssh/authorized_keys', 'sshauthorized_keys'],
-  ['..\\..\\boot.ini', 'boot.ini'],
+  ['../../.ssh/authorized_keys', '_.._.ssh_authorized_keys'],
+  ['..\\..\\boot.ini', '_.._boot.ini'],
   ['a\r\nX: y\u0000.pdf', 'aX: y.pdf'],
   ['invoice\u202efdp.exe', 'invoicefdp.exe'],
   ['Relatório (março).pdf', 'Relatório (março).pdf'],
-  ['../..', null],
+  ['../..', '_..'],
+  ['..', null],
 ])('sanitizes a file name %j to %j', async (given, expected) => {
   const { media_id: id } = await upload(engine, Buffer.from('a'), { filename: given });
   const row = await filesIn('', internalApi.world.database, internalApi.world.sealer).find(id);
@@ -84,8 +113,49 @@ test('an engine downloads the prepared file of a message only after it has claim
   expect(await outcome(download(other, id))).toBe('the internal API refused the call: invalid');
 });
 
+test('an engine downloads the picture of a link preview', async () => {
+  const bytes = randomBytes(30_000);
+  const id = await acceptPrepared(bytes, '5511987650005', (file) => ({ preview: { picture: { file } } }));
+  await engine.claim(10);
+  expect((await download(engine, id)).equals(bytes)).toBe(true);
+});
+
 test('an ended lease can neither download nor upload', async () => {
   const stale = { ...engine, lease: { ...lease(engine), holder: newUuid() } } as TestEngine;
   expect(await outcome(download(stale, newUuid()))).toBe('the internal API refused the call: fenced');
   expect(await outcome(upload(stale, Buffer.from('a')))).toBe('the internal API refused the call: fenced');
+});
+
+test('stores received files above the limit of uploads, and refuses them at four times the limit', async () => {
+  const { database, accountId } = internalApi.world;
+  const where = { accountId };
+  const { mediaFiles } = await database.accountUsage.findUniqueOrThrow({ where });
+  await database.account.update({ where: { id: accountId }, data: { maxMediaFiles: mediaFiles } });
+  await upload(engine, Buffer.from('a'));
+  await database.accountUsage.update({ where, data: { mediaFiles: mediaFiles * 4 } });
+  expect(await outcome(upload(engine, Buffer.from('a')))).toBe('the internal API refused the call: invalid');
+  const stored = await database.media.count({ where: { ...where, removedAt: null } });
+  expect(stored).toBe(mediaFiles + 1);
+  await database.account.update({ where: { id: accountId }, data: { maxMediaFiles: null } });
+});
+
+test('an engine may upload four files at once; others are not affected', async () => {
+  const other = await (await internalApi.addEngine()).acquire();
+  const refused = 'the internal API answered 503';
+  const sources: Readable[] = [];
+  const uploads = Array.from({ length: 6 }, () => {
+    const source = new Readable({ read() {} }).on('error', () => undefined);
+    source.push('begun');
+    sources.push(source);
+    const named = { epoch: String(engine.lease.epoch), holder: engine.lease.holder };
+    return outcome(internalApi.clientWith(engine.token).upload(named, source));
+  });
+  expect(await Promise.any(uploads)).toBe(refused);
+  expect(await outcome(upload(other, Buffer.from('a')))).toBe('done');
+  for (const source of sources) source.push(null);
+  const ends = await Promise.all(uploads);
+  expect([ends.filter((end) => end === 'done').length, ends.filter((end) => end === refused).length]).toEqual(
+    [4, 2],
+  );
+  expect(await outcome(upload(engine, Buffer.from('a')))).toBe('done');
 });

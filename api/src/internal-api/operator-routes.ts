@@ -67,7 +67,7 @@ async function remove(
   // Deleted by kubectl: its engine has been stopped already.
   if (removed.wasLinked) await tellStillLinked(database, sealer, removed.id);
   // A running engine closes its socket and unlinks first; the last call, without an engine, cleans up Redis.
-  if (removed.leaseExpiresAt === null) await services.redisUsers.remove(removed.id);
+  if (removed.leaseExpiresAt === null) await services.redisUsers.remove(removed.id, removed.lastEpoch);
   return { lease_expires_at: removed.leaseExpiresAt?.toISOString() ?? null };
 }
 

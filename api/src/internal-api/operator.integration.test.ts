@@ -78,16 +78,29 @@ test('removal cancels queued messages, refuses the engine, and cleans up Redis o
     await readRefusal(engine.call('session-write', { entries: [{ type: 'a', key: 'b', value: 'AAAA' }] })),
   ).toBe('gone');
 
+  const keys = internalApi.world.keys.engineKeys(id, engine.lease.epoch);
+  for (const key of keys) await internalApi.world.redis.set(key, '1');
   await internalApi.operator.call('engine-ended', { instance_id: id, pod: 'pod-1' });
   expect(await internalApi.operator.call('remove', { uid: given.metadata.uid })).toEqual({
     lease_expires_at: null,
   });
   expect(await users()).not.toContain(user);
-  expect(await internalApi.world.redis.exists(internalApi.world.keys.sends(id))).toBe(0);
+  expect(await internalApi.world.redis.exists(keys)).toBe(0);
 });
 
 test('removal of an unknown resource succeeds', async () => {
   expect(await internalApi.operator.call('remove', { uid: newUuid() })).toEqual({ lease_expires_at: null });
+});
+
+test('gives the operator no phone number, because it would show it to all who can read Instances', async () => {
+  const facts = await project(resource('paired'));
+  await internalApi.world.database.instance.update({
+    where: { id: facts.id },
+    data: { jid: '5511999990000:1@s.whatsapp.net' },
+  });
+  const observed = await internalApi.operator.call('observe', { ids: [facts.id] });
+  expect(observed.instances).toHaveLength(1);
+  expect(JSON.stringify(observed)).not.toContain('5511999990000');
 });
 
 test('observes many instances at once, and omits unknown ones', async () => {

@@ -35,6 +35,7 @@ const bodies = ({
   acquire: { pod: 'pod-1', version: 'test' },
   renew: { connected: true },
   release: {},
+  names: { lid: '12345678@lid', phone: '5511987654321' },
   'redis-user': {},
   claims: { claim_id: newUuid(), limit: 100, repeated: true },
   built: { messages: [{ message_id: messageId, built: 'AAAA', rendered_as: 'text_menu' }] },
@@ -50,6 +51,7 @@ const bodies = ({
   },
   state: { changes: [{ state: 'logged_out', at: now(), reason: 'forged' }] },
   pairing: { session: pairingId, news: { kind: 'qr', code: 'forged', expires_in_ms: 20_000 } },
+  notices: { notices: [{ kind: 'call', id: 'forged', at: now(), from: { id: '12345678@lid', alt: null, name: null }, video: false, group: false, chat: null, missed: false, rejected: false }] }, // prettier-ignore
   unlinked: { id: unlinkId },
   'session-read': { wanted: [{ type: 'creds', keys: null }] },
   'session-write': { entries: [{ type: 'creds', key: 'me', value: 'AAAA' }] },

@@ -332,6 +332,7 @@ test('without Postgres the gauges read Nan, also those read before', async () =>
   let readers = postgresReaders(at.deps.db, KEEPING, TIMES);
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
+    fullAccounts: () => Promise.resolve([]),
     backlog: () => readers.backlog(),
     databaseBytes: () => readers.databaseBytes(),
   });
@@ -356,6 +357,7 @@ test('serves metrics that need no lock while a table is locked', async () => {
   const { db } = at.deps;
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
+    fullAccounts: () => Promise.resolve([]),
     ...postgresReaders(db, KEEPING, TIMES),
     backlog: postgresReaders(db, KEEPING, { ...TIMES, timeoutMs: 1 }).backlog,
   });
@@ -373,7 +375,8 @@ test('serves metrics that need no lock while a table is locked', async () => {
 
 test('a job is overdue from when its next pass should have succeeded', async () => {
   let now = 0;
-  const nothing = { inFlight: () => 0, backlog: async () => null, databaseBytes: async () => null };
+  const unknown = async () => null;
+  const nothing = { inFlight: () => 0, backlog: unknown, databaseBytes: unknown, fullAccounts: unknown };
   const metrics = new WorkerMetrics(nothing, () => now);
   const overdue = async (): Promise<number> => {
     const text = await metrics.registry.getSingleMetricAsString('gwk_worker_job_overdue_seconds');

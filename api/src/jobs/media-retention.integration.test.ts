@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { newUuid } from '@gwk/core/ids';
+import { NO_ACCOUNT_LIMITS } from '@gwk/test/support/api/internal-api';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { MediaFiles, type MediaRow } from '../media/files.js';
 import { expiredMediaJob, mediaFileRemovalJob } from './retention.js';
@@ -15,7 +16,7 @@ let world: World;
 let files: MediaFiles;
 beforeAll(async () => {
   world = await createWorld();
-  files = new MediaFiles({ db: world.database, sealer: world.sealer, store });
+  files = new MediaFiles({ db: world.database, sealer: world.sealer, store, limits: NO_ACCOUNT_LIMITS });
 });
 afterAll(async () => {
   await world.close();
@@ -26,7 +27,13 @@ const named = { filename: null, declared: null };
 const receive = () => files.receive(Readable.from([Buffer.from('a file')]), 1_000, named);
 const keepFile = async (messageId: string | null = null): Promise<MediaRow> => {
   const accountId = world.accountId;
-  return files.keep(await receive(), { id: newUuid(), accountId, messageId, filename: 'a.txt' });
+  return files.keep(await receive(), {
+    id: newUuid(),
+    accountId,
+    messageId,
+    origin: 'upload',
+    filename: 'a.txt',
+  });
 };
 const stored = () => readdirSync(folder).flatMap((name) => readdirSync(join(folder, name)));
 
@@ -67,7 +74,8 @@ test('removes a file without a row after one hour, not before', async () => {
   await world.database.storeRemoval.updateMany({ data: { dueAt: new Date() } });
   await job();
   expect(stored()).not.toContain(file.storeKey);
-  const late = files.keep(file, { id: newUuid(), accountId: world.accountId, filename: null });
+  const media = { id: newUuid(), accountId: world.accountId, origin: 'upload', filename: null } as const;
+  const late = files.keep(file, media);
   await expect(late).rejects.toThrow('not kept in time');
 });
 

@@ -1,27 +1,35 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
+import type { Logger } from '@gwk/core/log';
 import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
 import type { JobDependencies } from './dependencies.js';
 import { openMedia } from '../media/media.js';
 import { Fetcher } from '../media/prepare/fetcher.js';
+import { DecodedFiles } from '../media/prepare/decoded-files.js';
+import { DecoderQueue } from '../media/prepare/decoder-queue.js';
 import { Preparer, type PreparerDeps } from '../media/prepare/preparer.js';
 import { expiredMediaJob, mediaFileRemovalJob } from './retention.js';
-import { findFfmpeg, isUsable } from '../media/tools/find-ffmpeg.js';
-import { Tools } from '../media/tools/run.js';
+import { chooseIsolation } from '../media/tools/choose-isolation.js';
+import { decoderJobs } from '../media/tools/decoder-client.js';
+import { runJobProcess, type JobLimits } from '../media/tools/job-process.js';
+import { encodesFilm, type ToolPlan } from '../media/tools/jobs.js';
+import { removeLeftBehind } from '../media/tools/left-behind.js';
+import { Tools, type RunJob } from '../media/tools/run.js';
+import { findUsableFfmpeg } from '../media/tools/usable-ffmpeg.js';
 
 type Config = ConfigOf<typeof workerSettings>;
 
 const PREFIX = 'gwk-decoding-';
 const PREPARE_EVERY_MS = 100;
 const CONNECT_MS = 10_000;
-/** Longer than any preparation takes; older folders were left by a killed worker. */
-const LEFT_BEHIND_MS = 3_600_000;
 const USER_AGENT = 'gwk-media/1';
 
-type Deps = JobDependencies & Pick<PreparerDeps, 'onResult'>;
+interface Deps extends JobDependencies, Pick<PreparerDeps, 'onResult'> {
+  onDecoded: (seconds: number, isOver: boolean) => void;
+}
 
 /** Media work of a worker: prepares messages and expires files. */
 export async function openWorkerMedia(config: Config, deps: Deps) {
@@ -32,22 +40,20 @@ export async function openWorkerMedia(config: Config, deps: Deps) {
     plainHttp: true,
   });
   const dispatcher = guardedAgent(guard, { connectTimeoutMs: CONNECT_MS });
-  await removeLeftBehind();
+  await removeLeftBehind(PREFIX);
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  const ffmpeg = await usableFfmpeg(config.ffmpeg, deps.log);
+  // Jobs of another user reach their folder, and cannot list the others.
+  await chmod(folder, 0o711);
   const preparer = new Preparer({
     ...deps,
     files,
+    decoded: new DecodedFiles(deps),
     fetcher: new Fetcher({ guard, dispatcher, userAgent: USER_AGENT }),
-    tools: new Tools({
-      timeMs: config.mediaDecodeMs,
-      memoryMb: config.mediaDecodeMb,
-      concurrency: config.mediaDecoders,
-      ffmpeg,
-    }),
+    tools: new Tools({ concurrency: config.mediaDecoders, runJob: await openJobs(config, folder, deps.log) }),
+    decoders: openDecoderQueue(config, deps),
     folder,
     fetchMs: config.mediaFetchMs,
-    options: { concurrency: config.mediaConcurrency, decodeMs: config.mediaDecodeMs },
+    options: { concurrency: config.mediaConcurrency },
   });
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
@@ -64,28 +70,27 @@ export async function openWorkerMedia(config: Config, deps: Deps) {
   };
 }
 
-/** Without a working ffmpeg the preparer gets none, and messages wait: a broken one would fail every file. */
-async function usableFfmpeg(
-  configured: string | undefined,
-  log: JobDependencies['log'],
-): Promise<string | null> {
-  const found = findFfmpeg(configured);
-  if (found !== null && (await isUsable(found))) return found;
-  log.error(
-    { ffmpeg: found },
-    found === null
-      ? 'there is no ffmpeg: install it, or set GWK_WORKER_FFMPEG; messages with sounds and films wait 15 minutes, then fail'
-      : 'this ffmpeg does not run, or has no libopus: set GWK_WORKER_FFMPEG to one that does; messages with sounds and films wait 15 minutes, then fail',
-  );
-  return null;
+function openDecoderQueue(config: Config, { onDecoded, log }: Deps): DecoderQueue {
+  return new DecoderQueue({
+    decoders: config.mediaDecoders,
+    onDecoded({ accountId, seconds, wasOver, isOver }) {
+      onDecoded(seconds, wasOver);
+      if (isOver && !wasOver) {
+        log.info({ account: accountId }, 'account exceeds its decoding budget; its files wait behind others');
+      }
+    },
+  });
 }
 
-async function removeLeftBehind(): Promise<void> {
-  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(PREFIX));
-  for (const name of names) {
-    const path = join(tmpdir(), name);
-    const seen = await stat(path).catch(() => null);
-    if (seen === null || Date.now() - seen.mtimeMs < LEFT_BEHIND_MS) continue;
-    await rm(path, { recursive: true, force: true }).catch(() => undefined);
-  }
+/** Jobs run in the configured decoder, else in processes of this worker. */
+async function openJobs(config: Config, folder: string, log: Logger): Promise<RunJob> {
+  const limitsFor = (plan: ToolPlan): JobLimits => ({
+    timeMs: encodesFilm(plan) ? config.mediaConvertMs : config.mediaDecodeMs,
+    memoryMb: config.mediaDecodeMb,
+  });
+  if (config.decoder !== undefined) return decoderJobs(config.decoder, limitsFor);
+  const ffmpeg = await findUsableFfmpeg(config.ffmpeg, 'GWK_WORKER_FFMPEG', log);
+  const isolation = await chooseIsolation(ffmpeg, folder, log);
+  return (job, jobFolder, signal) =>
+    runJobProcess(job, jobFolder, signal, { ...limitsFor(job), ffmpeg, isolation, log });
 }

@@ -1,13 +1,17 @@
 import { WORKER_METRICS } from '@gwk/core/metrics/worker';
 import type { Metric } from '@gwk/core/metrics/metric';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PreparationResult } from '../media/prepare/preparer.js';
 import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Backlog, postgresReaders } from './backlog.js';
+import type { FullAccount } from './usage.js';
 import type { AttemptResult } from '../webhooks/delivery/types.js';
 
 /** Sources of values that are read at each scrape. Null: Postgres does not answer. */
-export type Observed = ReturnType<typeof postgresReaders> & { inFlight: () => number };
+export type Observed = ReturnType<typeof postgresReaders> & {
+  inFlight: () => number;
+  fullAccounts: () => Promise<FullAccount[] | null>;
+};
 
 /** Metrics of a worker. */
 export class WorkerMetrics {
@@ -17,16 +21,21 @@ export class WorkerMetrics {
   readonly #jobs = new Counter({ ...WORKER_METRICS.jobRuns, registers: [this.registry] });
   readonly #result = new Counter({ ...WORKER_METRICS.jobItems, registers: [this.registry] });
   readonly #preparations = new Counter({ ...WORKER_METRICS.preparations, registers: [this.registry] });
+  readonly #decoding = new Counter({ ...WORKER_METRICS.decodingSeconds, registers: [this.registry] });
   readonly #livenessReads = new Counter({ ...WORKER_METRICS.livenessReads, registers: [this.registry] });
   readonly #due = new Map<string, { everyMs: number; at: number }>();
   readonly #now: () => number;
 
-  constructor({ inFlight, backlog, databaseBytes }: Observed, now: () => number = () => performance.now()) {
+  constructor(
+    { inFlight, backlog, databaseBytes, fullAccounts }: Observed,
+    now: () => number = () => performance.now(),
+  ) {
     this.#now = now;
     collectDefaultMetrics({ register: this.registry });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
     observedGauge(this.registry, WORKER_METRICS.jobOverdue, () => this.#overdue());
     backlogGauges(this.registry, backlog);
+    usageGauge(this.registry, fullAccounts);
     const bytes = async () => (await databaseBytes()) ?? Number.NaN;
     observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
   }
@@ -38,6 +47,10 @@ export class WorkerMetrics {
 
   preparation(result: PreparationResult): void {
     this.#preparations.inc({ result });
+  }
+
+  decoded(seconds: number, isOver: boolean): void {
+    this.#decoding.inc({ budget: isOver ? 'exceeded' : 'within' }, seconds);
   }
 
   /** Initialises the counters of the liveness source with 0: for Prometheus, a series that begins at 1 has no increase. */
@@ -67,6 +80,19 @@ export class WorkerMetrics {
       [...this.#due].map(([job, { at }]) => [job, Math.max(0, now - at) / 1000] as const),
     );
   }
+}
+
+/** Accounts below the threshold have no series. */
+function usageGauge(registry: Registry, read: Observed['fullAccounts']): void {
+  new Gauge({
+    ...WORKER_METRICS.accountUsage,
+    registers: [registry],
+    async collect() {
+      const accounts = (await read()) ?? [];
+      this.reset();
+      for (const { account, resource, ratio } of accounts) this.set({ account, resource }, ratio);
+    },
+  });
 }
 
 /** Unknown values are NaN: an old value would look healthy. */

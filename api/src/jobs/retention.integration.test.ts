@@ -37,6 +37,10 @@ describe('retention', () => {
     }));
     const waiting = { messageId: newUuid(), instanceId, contentSealed: bytes, deleteAt: null };
     await db.messageContent.createMany({ data: [...content, waiting] });
+    const cardIds = await Promise.all([inMs(-91 * DAY), inMs(-89 * DAY)].map(idAt));
+    await db.messageCard.createMany({
+      data: cardIds.map((messageId) => ({ messageId, instanceId, cardSealed: bytes })),
+    });
     const records = Array.from({ length: 1_500 }, (_, i) => ({
       ...{ id: newUuid(), accountId, bodyHash: bytes, expiresAt: i === 0 ? future : past },
     }));
@@ -74,6 +78,7 @@ describe('retention', () => {
     expect(left.map(({ messageId }) => messageId).sort()).toEqual(
       [content[1]!.messageId, waiting.messageId].sort(),
     );
+    expect(await db.messageCard.findMany()).toMatchObject([{ messageId: cardIds[1] }]);
     expect(await db.idempotencyRecord.count()).toBe(1);
     const textsLeft = await db.$queryRaw`SELECT at > now() - interval '24 hours' AS recent FROM mass_sends`;
     expect(textsLeft).toEqual([{ recent: true }]);

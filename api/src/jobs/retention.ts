@@ -21,6 +21,8 @@ const CONTENT_HOURS_WRITTEN = 24;
 const MASS_SENDS_HOURS = 24;
 /** The public status covers 30 days. */
 const FORMAT_CHECK_DAYS = 90;
+/** As long as messages are kept by default. */
+const CARD_DAYS = 90;
 /** Longer than the retry schedule of webhooks. */
 const TRACE_DAYS = 3;
 /** Longer than the network stores undelivered messages. */
@@ -40,7 +42,10 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
     'conversation_id, participant, wa_message_id',
     `seen_at <= now() - interval '${INBOUND_SEEN_DAYS} days'`,
   ],
+  ['notices_seen', 'instance_id, name', `seen_at <= now() - interval '${INBOUND_SEEN_DAYS} days'`],
+  ['decoded_files', 'id', 'expires_at <= now()'],
   ['menus', 'message_id', 'delete_at <= now()'],
+  ['message_cards', 'message_id', `message_id < gwk_lowest_id(now() - interval '${CARD_DAYS} days')`],
   ['trace_contexts', 'id', `id < gwk_lowest_id(now() - interval '${TRACE_DAYS} days')`],
   ['webhook_secrets', 'id', 'expires_at <= now()'],
   ['contact_checks', 'instance_id, phone', `checked_at <= now() - interval '24 hours'`],

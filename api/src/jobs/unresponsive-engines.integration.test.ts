@@ -175,18 +175,21 @@ describe('the job', () => {
     expect(await readState(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
   });
 
-  const heartbeat = async (id: string, beat: Record<string, unknown>) =>
-    given.world.redis.set(given.world.keys.heartbeat(id), JSON.stringify({ epoch: 2, pod: 'p', ...beat }));
+  const heartbeat = async (id: string, alive: Date, connected: Date, epoch = 2) => {
+    const { redis, keys } = given.world;
+    await redis.set(keys.alive(id, epoch), String(alive.getTime()));
+    await redis.set(keys.connected(id, epoch), String(connected.getTime()));
+  };
 
   test('reads heartbeats: the last connected time of a dead engine, and that a live one is cut off', async () => {
     const lease = ended();
     const [dead, alive, older] = await Promise.all(
       [1, 2, 3].map(() => instanceWithLease('connected', lease)),
     );
-    const after = (ms: number) => new Date(lease.renewedAt.getTime() + ms).toISOString();
-    await heartbeat(dead!, { state: 'connected', since: after(-9_000), at: after(7_000) });
-    await heartbeat(alive!, { state: 'disconnected', since: after(40_000), at: after(44_000) });
-    await heartbeat(older!, { epoch: 1, state: 'connected', since: after(-9_000), at: after(7_000) });
+    const after = (ms: number) => new Date(lease.renewedAt.getTime() + ms);
+    await heartbeat(dead!, after(7_000), after(7_000));
+    await heartbeat(alive!, after(44_000), after(40_000));
+    await heartbeat(older!, after(7_000), after(7_000), 1);
     const { redis, keys } = given.world;
     const read = createLivenessReader(heartbeatLiveness(redis, keys), given.deps.log);
     await unresponsiveEnginesJob(given.deps, await createHealthyObserver(), read).pass();
@@ -194,9 +197,9 @@ describe('the job', () => {
       where: { id: { in: [dead!, alive!, older!] } },
     });
     const seen = new Map(rows.map((row) => [row.id, [row.stateReason, row.stateChangedAt.toISOString()]]));
-    expect(seen.get(dead!)).toEqual(['engine_silent', after(7_000)]);
-    expect(seen.get(alive!)).toEqual(['lease_unconfirmed', after(40_000)]);
-    expect(seen.get(older!)).toEqual(['engine_silent', after(0)]);
+    expect(seen.get(dead!)).toEqual(['engine_silent', after(7_000).toISOString()]);
+    expect(seen.get(alive!)).toEqual(['lease_unconfirmed', after(40_000).toISOString()]);
+    expect(seen.get(older!)).toEqual(['engine_silent', after(0).toISOString()]);
   });
 
   test('remembers a heartbeat that Redis lost before the lease ended, for that epoch only', async () => {
@@ -205,8 +208,8 @@ describe('the job', () => {
       renewedAt,
       expiresAt: ago(20_000 - LEASE, new Date()),
     });
-    const at = new Date(renewedAt.getTime() + 5_000).toISOString();
-    await heartbeat(id, { state: 'connected', since: at, at });
+    const at = new Date(renewedAt.getTime() + 5_000);
+    await heartbeat(id, at, at);
     const { redis, keys, database } = given.world;
     const source = heartbeatLiveness(redis, keys);
     const job = unresponsiveEnginesJob(
@@ -215,13 +218,13 @@ describe('the job', () => {
       createLivenessReader(source, given.deps.log),
     );
     expect((await job.pass()).amount).toBe(0);
-    await redis.del(keys.heartbeat(id));
+    await redis.del([keys.alive(id, 2), keys.connected(id, 2)]);
     await database.instanceLease.update({
       where: { instanceId: id },
       data: { expiresAt: ago(1, new Date()) },
     });
     const suspects = [{ instanceId: id, epoch: 2, renewedAt }];
-    expect((await source.read(suspects)).get(id)?.alive.toISOString()).toBe(at);
+    expect((await source.read(suspects)).get(id)?.alive).toEqual(at);
     expect((await source.read([{ ...suspects[0]!, epoch: 3 }])).size).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 import { decideWaiting, type FailureCode, type InstanceState } from '@gwk/core/states';
-import { finishOptOut } from '../contacts/contacts.js';
+import { finishOptOut, type OptOutScope } from '../contacts/contacts.js';
 import { toFields } from '../database/model-columns.js';
 import { failMessages } from '../messages/apply-status.js';
 import type { SendNotification } from '../messages/send-notifier.js';
@@ -127,11 +127,13 @@ export function optOutsJob({ db, sealer }: Deps): Job {
     name: 'opt-outs',
     everyMs: 500,
     async pass() {
-      const rows = await db.$queryRaw<{ contact_id: string }[]>`
-        SELECT contact_id FROM opt_outs WHERE unfinished ORDER BY contact_id LIMIT ${CONTACTS}::integer`;
+      const scopes = toFields<OptOutScope>(
+        await db.$queryRaw`
+        SELECT contact_id, sandbox_id FROM opt_outs WHERE unfinished ORDER BY contact_id LIMIT ${CONTACTS}::integer`,
+      );
       const result = { ...NOTHING };
-      for (const { contact_id: contactId } of rows) {
-        const { failed, more } = await finishOptOut({ database: db, sealer }, contactId);
+      for (const scope of scopes) {
+        const { failed, more } = await finishOptOut({ database: db, sealer }, scope);
         result.amount += failed;
         result.more ||= more;
       }

@@ -1,21 +1,23 @@
-import { pipeline } from 'node:stream/promises';
+import { getNetwork } from '@gwk/core/client-network';
 import { Problem } from '@gwk/core/problems';
 import type { RequestHandler } from 'express';
 import type { Exchange, Named, Reply } from '../http/exchange.js';
 import type { Observer } from '../http/respond.js';
 import type { MediaFiles, MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
+import { sendFile } from './send-file.js';
 import { FileMissing } from './store/store.js';
+import type { Transfers } from './transfers/transfers.js';
 
-/** Name of the operation in metrics and the access log. */
-const DOWNLOAD: Named = { name: 'downloadMedia' };
+/** Name of the operation in metrics and the access log. A download may wait for others of its account to begin. */
+const DOWNLOAD: Named = { name: 'downloadMedia', maxWorkMs: 20_000 };
 
 /**
  * Serves downloads by signed link, without API keys and their rate limits. Uploaded files are untrusted, so no browser shows
  * them as a page of this host: `attachment`, `nosniff`, a sandbox and no cookies.
  */
 export function createDownloadHandler(
-  { files, links }: { files: MediaFiles; links: MediaLinks },
+  { files, links, downloads }: { files: MediaFiles; links: MediaLinks; downloads: Transfers },
   observer: Observer,
 ): RequestHandler {
   const handle = async (request: unknown, response: unknown): Promise<void> => {
@@ -43,14 +45,15 @@ export function createDownloadHandler(
     head.push('Content-Type', row.mimetype, 'Content-Length', String(last - start + 1));
     if (part) head.push('Content-Range', `bytes ${start}-${last}/${row.size}`);
     if (req.method === 'HEAD') return end(status);
-    const body = await files.open(row, start, last).catch((error: unknown) => {
+    const subjects = { file: row.id, address: getNetwork(req.ip ?? ''), account: row.accountId };
+    const file = { files, row, range: { start, end: last }, response: res };
+    await sendFile(file, { transfers: downloads, subjects }, () => {
+      res.writeHead(status, head);
+      // The answer has no deadline from here on. Slow clients are disconnected.
+      observer.answered(req, status);
+    }).catch((error: unknown) => {
       throw error instanceof FileMissing ? new Problem('media-expired') : error;
     });
-    res.writeHead(status, head);
-    // The answer has no deadline from here on. The listener disconnects a client that stops reading.
-    observer.answered(req, status);
-    // If the file or the connection breaks, the client sees it by the announced length.
-    await pipeline(body, res).catch(() => res.destroy());
   };
   return handle;
 }

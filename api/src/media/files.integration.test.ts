@@ -12,6 +12,7 @@ test('a request whose file the store refuses unread can still be answered', asyn
     db: { $executeRaw: () => turn(1) } as never,
     sealer: {} as never,
     store: { write: () => Promise.reject(new Error('disk full')) } as never,
+    limits: {} as never,
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     files

@@ -1,5 +1,6 @@
 import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/encryption';
+import type { AccountLimits } from '../accounts/usage.js';
 import type { Queryable } from '../database/database.js';
 import { MediaFiles } from './files.js';
 import { MediaLinks } from './links.js';
@@ -17,13 +18,13 @@ export type Media = Awaited<ReturnType<typeof openMedia>>;
 
 /** Opens the media services of a process. */
 export async function openMedia(
-  config: MediaStoreConfig & { mediaUrl: string },
+  config: MediaStoreConfig & AccountLimits & { mediaUrl: string },
   { db, sealer, log }: { db: Queryable; sealer: Sealer; log: Logger },
 ) {
   const store = await openMediaStore(config);
   return {
     store,
-    files: new MediaFiles({ db, sealer, store }),
+    files: new MediaFiles({ db, sealer, store, limits: config }),
     links: new MediaLinks(sealer, config.mediaUrl),
     watch: new StoreWatch(store, log),
   };

@@ -2,6 +2,7 @@ import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { LINK_SECONDS, MediaOut, MediaUpload } from '@gwk/core/resources/media';
 import { listRestriction, type Caller } from '../accounts/caller.js';
+import { StorageFull } from '../accounts/usage.js';
 import { operation } from '../http/operation.js';
 import type { MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
@@ -27,6 +28,10 @@ function mediaOut(row: MediaRow, links: MediaLinks): MediaOut {
   };
 }
 
+function refuseStorage(error: unknown): never {
+  throw error instanceof StorageFull ? new Problem('storage-limit-reached') : error;
+}
+
 export const mediaOperations = [
   operation({
     name: 'uploadMedia',
@@ -39,10 +44,26 @@ export const mediaOperations = [
     scope: 'media:write',
     status: 201,
     // not-found: the stored answer of the idempotency key is about a file that the API key may not see.
-    problems: ['file-too-large', 'empty-file', 'not-found'],
+    problems: [
+      'file-too-large',
+      'empty-file',
+      'storage-limit-reached',
+      'not-found',
+      'too-many-transfers',
+      'server-busy',
+    ],
     body: MediaUpload,
     receive: {
-      read: (req, { media }) => receiveUpload(req, media.files),
+      async read(req, { media, transfers }) {
+        // A repeat is answered like its first request, which the content of the file identifies.
+        if (req.headers['idempotency-key'] === undefined) {
+          await media.files.checkSpace(req.caller!.accountId, 'upload').catch(refuseStorage);
+        }
+        return receiveUpload(req, media.files, {
+          transfers: transfers.upload,
+          account: req.caller!.accountId,
+        });
+      },
       /** Two uploads with the same name and content are the same request. */
       identity: ({ file, filename }: Upload) => ({ filename, sha256: file.sha256.toString('hex') }),
       release: ({ file }: Upload, { media }) => media.files.discard(file),
@@ -61,7 +82,9 @@ export const mediaOperations = [
       if (made) return { status: 201, body: mediaOut(made, media.links) };
       const { accountId } = caller;
       const instanceIds = listRestriction(caller) ?? [];
-      const row = await media.files.keep(file, { id: resourceId, accountId, instanceIds, filename });
+      const row = await media.files
+        .keep(file, { id: resourceId, accountId, instanceIds, origin: 'upload', filename })
+        .catch(refuseStorage);
       return { status: 201, body: mediaOut(row, media.links) };
     },
   }),

@@ -1,9 +1,13 @@
-import { sniff } from './sniff.js';
+import { HEAD_BYTES, sniff } from './sniff.js';
 
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ', 'base64');
 const ZIP = Buffer.from('504b03041400000008000000210000000000000000000000000001000000612e747874', 'hex');
 const OLE = Buffer.from('d0cf11e0a1b11ae1000000000000000000000000000000003e000300feff0900', 'hex');
 const PDF = Buffer.from('%PDF-1.7\n');
+const DER = Buffer.from('308209c002010330820986', 'hex');
+const OFX = Buffer.from('OFXHEADER:100\nDATA:OFXSGML\n');
+const PAGE = Buffer.from('<!DOCTYPE html><html><head><title>Log in</title>');
+const JSON_ERROR = Buffer.from('{"error": "expired"}');
 const UTF16 = Buffer.from('h\0e\0l\0l\0o\0', 'latin1');
 
 test.each<[string, Buffer, [filename: string | null, declared: string | null], string]>([
@@ -36,6 +40,46 @@ test.each<[string, Buffer, [filename: string | null, declared: string | null], s
     [null, null],
     'text/plain',
   ],
+  [
+    'a ZIP declared as an app',
+    ZIP,
+    ['download', 'application/vnd.android.package-archive'],
+    'application/vnd.android.package-archive',
+  ],
+  [
+    'a ZIP named like an app',
+    ZIP,
+    ['a.apk', 'application/octet-stream'],
+    'application/vnd.android.package-archive',
+  ],
+  ['a ZIP declared as a picture', ZIP, ['a.png', 'image/png'], 'application/zip'],
+  ['a ZIP declared as a page', ZIP, [null, 'text/html'], 'application/zip'],
+  ['a certificate by its declared type', DER, ['a.bin', 'application/x-pkcs12'], 'application/x-pkcs12'],
+  ['a certificate by its name', DER, ['a.pfx', 'application/octet-stream'], 'application/x-pkcs12'],
+  ['bytes declared as PDF', DER, ['a.pdf', 'application/pdf'], 'application/octet-stream'],
+  ['a bank statement by its declared type', OFX, ['a.ofx', 'application/x-ofx'], 'application/x-ofx'],
+  ['a page named .pdf', PAGE, ['a.pdf', 'application/pdf'], 'text/html'],
+  ['a page named .csv', PAGE, ['a.csv', null], 'text/html'],
+  ['a page named .md', PAGE, ['a.md', null], 'text/markdown'],
+  ['a page with a comment before', Buffer.from('\ufeff <!-- x -->\n<HTML>'), [null, null], 'text/html'],
+  ['an error in JSON named .pdf', JSON_ERROR, ['a.pdf', 'application/pdf'], 'application/json'],
+  ['long JSON', Buffer.from(`[{"a": 1}, "${'x'.repeat(HEAD_BYTES)}`), ['a.pdf', null], 'application/json'],
+  ['text in brackets', Buffer.from('[draft]'), ['a.csv', null], 'text/csv'],
 ])('%s', async (_, head, [filename, declared], expected) => {
   expect(await sniff(head, { filename, declared })).toBe(expected);
+});
+
+test('reads an archive of tiny entries within 50 ms of processor time', async () => {
+  const entry = Buffer.alloc(31, 'a');
+  entry.fill(0, 4, 30).writeUInt32LE(0x04034b50);
+  entry.writeUInt16LE(1, 26);
+  const head = Buffer.alloc(HEAD_BYTES, entry);
+  const times: number[] = [];
+  for (let run = 0; run < 5; run++) {
+    const before = process.threadCpuUsage();
+    expect(await sniff(head, { filename: null, declared: null })).toBe('application/zip');
+    const { user, system } = process.threadCpuUsage(before);
+    times.push((user + system) / 1_000);
+  }
+  expect(Math.min(...times)).toBeLessThan(50);
 });

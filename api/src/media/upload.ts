@@ -7,6 +7,8 @@ import { ClientGone } from '../http/body.js';
 import { incompleteRequest } from '../http/in-flight.js';
 import { validate } from '../http/validate.js';
 import { FileTooLarge, type MediaFiles, type ReceivedFile } from './files.js';
+import { MAX_CREDIT_MS } from './transfers/pace.js';
+import type { Transfer, Transfers } from './transfers/transfers.js';
 
 export interface Upload {
   file: ReceivedFile;
@@ -21,16 +23,40 @@ const LIMITS = { files: 1, fields: 20, parts: 25, fieldSize: 10_000, fieldNameSi
 /**
  * Streams an upload from the socket through hash and encryption into the store, with backpressure: at most a few chunks are
  * in memory.
- * @throws Problem `validation-error`, `file-too-large`, `empty-file`; ClientGone
+ * @throws Problem `validation-error`, `file-too-large`, `empty-file`; TransferLimited, ClientGone
  */
-export async function receiveUpload(req: IncomingMessage, files: MediaFiles): Promise<Upload> {
+export async function receiveUpload(
+  req: IncomingMessage,
+  files: MediaFiles,
+  { transfers, account }: { transfers: Transfers; account: string },
+): Promise<Upload> {
   if (Number(req.headers['content-length'] ?? 0) > MAX_MEDIA_BYTES + MAX_FORM_OVERHEAD) {
     throw new Problem('file-too-large');
   }
+  const slow = new AbortController();
+  const transfer = transfers.open({ account }, () => slow.abort());
+  // The time of the store counts neither as the client's nor as silence of the connection.
+  req.on('end', () => (transfer.waitsForClient = false));
+  req.socket.setTimeout(MAX_CREDIT_MS);
+  try {
+    return await readUpload(req, files, { account, transfer, signal: slow.signal });
+  } finally {
+    transfer.close();
+  }
+}
+
+interface Limits {
+  account: string;
+  transfer: Transfer;
+  /** Aborted when the upload is too slow. */
+  signal: AbortSignal;
+}
+
+async function readUpload(req: IncomingMessage, files: MediaFiles, limits: Limits): Promise<Upload> {
   const parser = openParser(req);
   const form: Form = {};
   try {
-    await parseForm(req, parser, form, files);
+    await parseForm(req, parser, form, { files, ...limits });
     if (!form.received) throw invalid('file', 'required', 'a file part is required');
     const file = await form.received;
     if (file.size === 0) throw new Problem('empty-file');
@@ -70,10 +96,16 @@ function openParser({ headers }: IncomingMessage): Busboy {
   }
 }
 
-function parseForm(req: IncomingMessage, parser: Busboy, form: Form, files: MediaFiles): Promise<void> {
+function parseForm(
+  req: IncomingMessage,
+  parser: Busboy,
+  form: Form,
+  { files, account, transfer, signal }: Limits & { files: MediaFiles },
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const idleTimer = setTimeout(() => reject(incompleteRequest()), IDLE_TIMEOUT_MS);
   req.on('data', () => idleTimer.refresh());
+  signal.addEventListener('abort', () => reject(incompleteRequest()));
   req.on('close', () => {
     if (!req.complete) reject(new ClientGone());
   });
@@ -85,7 +117,8 @@ function parseForm(req: IncomingMessage, parser: Busboy, form: Form, files: Medi
       return;
     }
     const hints = { filename: filename ?? null, declared: mimeType };
-    const received = files.receive(stream, MAX_MEDIA_BYTES, hints);
+    const progress = (bytes: number): void => transfer.progress(bytes);
+    const received = files.receive(stream, MAX_MEDIA_BYTES, hints, { owner: account, progress });
     received.catch(reject);
     Object.assign(form, { stream, received, partName: filename });
   });
@@ -97,6 +130,7 @@ function parseForm(req: IncomingMessage, parser: Busboy, form: Form, files: Medi
   parser.on('fieldsLimit', () => reject(invalid('', 'too-many', 'too many fields')));
   parser.on('error', () => reject(invalid('', 'multipart', 'O corpo não é multipart/form-data válido.')));
   parser.on('close', resolve);
+  if (req.destroyed) reject(new ClientGone());
   req.pipe(parser);
   return promise.finally(() => clearTimeout(idleTimer));
 }

@@ -1,9 +1,10 @@
 import type { Sealer } from '@gwk/core/encryption';
 import type { SentMenu } from '@gwk/core/protocol/engine';
 
-/** Encrypted columns of a message: content, encoded form for the network, and menu. Their scope is the instance. */
+/** Encrypted columns of a message: content, encoded form for the network, card for quotes, and menu. Their scope is the instance. */
 const CONTENT = 'message_contents.content_sealed';
 const BUILT = 'message_contents.built_sealed';
+const CARD = 'message_cards.card_sealed';
 const MENU_OPTIONS = 'menus.options_sealed';
 
 /** @param content JSON of OutboundContent */
@@ -21,6 +22,15 @@ export function sealBuilt(sealer: Sealer, instanceId: string, built: Uint8Array)
 
 export function openBuilt(sealer: Sealer, instanceId: string, sealed: Uint8Array): Buffer {
   return sealer.open(instanceId, BUILT, sealed);
+}
+
+/** @param card in base64, as engines report it */
+export function sealCard(sealer: Sealer, instanceId: string, card: string): Buffer {
+  return sealer.seal(instanceId, CARD, Buffer.from(card, 'base64'));
+}
+
+export function openCard(sealer: Sealer, instanceId: string, sealed: Uint8Array): string {
+  return sealer.open(instanceId, CARD, sealed).toString('base64');
 }
 
 /** The confidential part of a menu, which is stored encrypted. */

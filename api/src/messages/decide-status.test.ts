@@ -10,7 +10,9 @@ const message = (given: Partial<ClaimedFacts>): ClaimedFacts => ({
   id: '01890000-0000-7000-8000-000000000002',
   waMessageId: '3EB0',
   groupId: null,
-  contactName: '5511900000000',
+  to: '5511900000000',
+  lid: null,
+  phone: null,
   version: 3,
   scheduledFor: null,
   createdAt: CREATED,
@@ -193,6 +195,16 @@ const CASES: Case[] = [
     },
   },
   {
+    name: 'dates no step before the one that it follows',
+    before: { status: 'sent', sentAt: at(21), claimedByCaller: false },
+    updates: [receipt('delivered'), receipt('read', 19)],
+    then: {
+      row: { status: 'read', sentAt: at(21), deliveredAt: at(21), readAt: at(21) },
+      queue: 'keep',
+      events: ['message.status_updated delivered', 'message.status_updated read'],
+    },
+  },
+  {
     name: 'keeps the delivery time of a message that is read later',
     before: { status: 'delivered', sentAt: at(5), deliveredAt: at(6), claimedByCaller: false },
     updates: [receipt('read')],
@@ -264,6 +276,21 @@ function detail(data: Record<string, unknown>): string {
   const { code } = (data['error'] ?? {}) as { code?: string };
   return [code, data['status'], data['played'] && 'played'].filter(Boolean).join(' ');
 }
+
+test('names the first member of a group that a message was delivered to, and that read it', () => {
+  const by = (participant: string, update: StatusUpdate) => ({ ...update, participant }) as StatusUpdate;
+  const updates = [
+    by('2@lid', receipt('delivered')),
+    by('3@lid', receipt('delivered')),
+    by('3@lid', receipt('read')),
+    by('2@lid', receipt('read')),
+  ];
+  const before = message({ status: 'sent', sentAt: at(5), groupId: '1@g.us', claimedByCaller: false });
+  expect(decideStatus(before, updates, NOW)!.events.map(({ data }) => data)).toMatchObject([
+    { status: 'delivered', participant: '2@lid' },
+    { status: 'read', participant: '3@lid' },
+  ]);
+});
 
 test('does not show the network id of a failed message', () => {
   const change = decideStatus(message({}), [failed()], NOW);

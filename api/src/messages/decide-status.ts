@@ -1,5 +1,5 @@
 import type { Outcome } from '@gwk/core/protocol/engine';
-import type { ReceiptFields } from '@gwk/core/resources/message';
+import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';
 import { canAdvance, type MessageStatus } from '@gwk/core/states';
 import { messageEvent, toMessageSubject, type EventDraft } from '../events/emit.js';
 import type { Message } from '../generated/prisma/client.js';
@@ -22,6 +22,7 @@ export const FACT_FIELDS = [
   'id',
   'accountId',
   'instanceId',
+  'to',
   'waMessageId',
   'version',
   'createdAt',
@@ -33,7 +34,8 @@ export const FACT_FIELDS = [
 export interface MessageFacts extends Pick<Message, (typeof FACT_FIELDS)[number]> {
   status: MessageStatus;
   groupId: string | null;
-  contactName: string | null;
+  lid: string | null;
+  phone: string | null;
   /** The current claim, of any lease. */
   claimId: string | null;
   claimEpoch: number | null;
@@ -95,7 +97,7 @@ function markSent(change: StatusChange, at: Date, renderedAs: string | null): bo
   Object.assign(facts, { status: 'sent', sentAt: at, failedAt: null, errorCode: null, errorMessage: null });
   facts.renderedAs ??= renderedAs;
   change.queue = 'finish';
-  const data = { rendered_as: facts.renderedAs };
+  const data = { rendered_as: facts.renderedAs as SentFields['rendered_as'] };
   change.events.push(messageEvent('message.sent', toMessageSubject(facts), at, data));
   return true;
 }
@@ -143,13 +145,21 @@ function applyReceipt(change: StatusChange, update: UpdateOf<'receipt'>, now: Da
   facts.deliveredAt ??= at;
   if (update.status === 'read') facts.readAt ??= at;
   if (plays) facts.played = true;
-  const fields = { status: facts.status as ReceiptFields['status'], ...(plays && { played: true }) };
+  const fields = {
+    ...nameMember(update),
+    status: facts.status as ReceiptFields['status'],
+    ...(plays && { played: true }),
+  };
   change.events.push(messageEvent('message.status_updated', toMessageSubject(facts), at, fields));
   return true;
 }
 
-/** Clocks differ: limits a reported time to between the creation of the message and now. */
-function clampTime(change: StatusChange, at: string, now: Date): Date {
-  const earliest = change.facts.createdAt.getTime();
-  return new Date(Math.max(earliest, Math.min(Date.parse(at), now.getTime())));
+/** Only the member who causes the change is named. */
+const nameMember = ({ participant }: UpdateOf<'receipt'>): Pick<ReceiptFields, 'participant'> =>
+  participant === undefined ? {} : { participant };
+
+/** Clocks differ, and receipts have whole seconds: limits a reported time to between the steps before and now. */
+function clampTime({ facts }: StatusChange, at: string, now: Date): Date {
+  const steps = [facts.createdAt, facts.sentAt, facts.deliveredAt].map((step) => step?.getTime() ?? 0);
+  return new Date(Math.max(...steps, Math.min(Date.parse(at), now.getTime())));
 }

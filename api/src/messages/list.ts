@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { maySee, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
+import { findName } from '../contacts/contacts.js';
 import { filterInstances } from '../instances/find.js';
 import {
   lowestIdSince,
@@ -114,7 +115,7 @@ async function findConversations(
           WHERE i.account_id = ${accountId}::uuid AND ${inScope}`
       : Prisma.sql`
           SELECT v.id FROM contact_names n JOIN conversations v ON v.contact_id = n.contact_id
-          WHERE n.account_id = ${accountId}::uuid AND n.name = ${recipient.name} AND ${inScope}`,
+          WHERE n.account_id = ${accountId}::uuid AND n.name = ${findName(accountId, recipient)} AND ${inScope}`,
   );
   return rows.map(({ id }) => id);
 }

@@ -1,7 +1,7 @@
 -- Facts for decisions about outbound messages. `number`: position in the array. Messages that are not found have no
 -- row.
 CREATE OR REPLACE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
-  number integer, now timestamptz, message messages, group_id text, contact_name text, claim_id uuid,
+  number integer, now timestamptz, message messages, group_id text, lid text, phone text, claim_id uuid,
   claim_epoch integer, claim_holder uuid, attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
@@ -14,7 +14,7 @@ DECLARE
   highest uuid := id_range.highest;
 BEGIN
   RETURN QUERY
-  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, gwk_contact_name(v.contact_id), o.claim_id,
+  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, v.lid, v.phone, o.claim_id,
     o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
   JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest

@@ -234,11 +234,8 @@ describe('events', () => {
     await emitEvents(one, 1);
     await emitEvents(two, 1);
     const id = newUuid();
-    const at = new Date();
-    const data = { note: 'of the account' };
-    await emit(api.db, sealer(), [
-      { accountId: account.id, instanceId: null, type: 'webhook.test', at, data },
-    ]);
+    const data = { endpoint_id: `whe_${'0'.repeat(32)}`, timestamp: new Date().toISOString() };
+    await emit(api.db, sealer(), [{ accountId: account.id, instanceId: null, type: 'webhook.test', data }]);
     const restricted = await api.clientOf(account, { instances: [uuidOf(one)] });
     expect((await events({}, restricted)).data.map((event) => event.instance_id)).toEqual([one]);
     const [ofAccount, ofTwo] = (await events()).data;

@@ -4,6 +4,7 @@ import type { Facts } from './send/gather.js';
 /** The facts that select the policy in force. */
 type PolicyFacts = Pick<Facts, 'accountPolicy' | 'instancePolicy' | 'warmUpFrom' | 'at'>;
 
+/** Limit on all entries, since a consumer can change the policy of an instance with each request. */
 const MAX_CACHED = 2_000;
 const DEFAULT_MASS_WINDOW_MINUTES = 60;
 
@@ -12,6 +13,7 @@ export class PolicyResolver {
   readonly #environment: PolicyOverrides;
   /** By the JSON of the account's overrides, then of the instance's. */
   readonly #resolved = new Map<string, Map<string, ResolvedPolicies>>();
+  #cached = 0;
 
   constructor(environment: PolicyOverrides) {
     this.#environment = environment;
@@ -29,12 +31,7 @@ export class PolicyResolver {
   }
 
   #resolveLevels(account: string, instance: string): ResolvedPolicies {
-    let byInstance = this.#resolved.get(account);
-    if (!byInstance) {
-      if (this.#resolved.size >= MAX_CACHED) this.#resolved.clear();
-      this.#resolved.set(account, (byInstance = new Map<string, ResolvedPolicies>()));
-    }
-    let resolved = byInstance.get(instance);
+    let resolved = this.#resolved.get(account)?.get(instance);
     if (!resolved) {
       const levels = {
         environment: this.#environment,
@@ -45,10 +42,19 @@ export class PolicyResolver {
         warm: resolvePolicy(levels, { warmingUp: false }),
         warmingUp: resolvePolicy(levels, { warmingUp: true }),
       };
-      if (byInstance.size >= MAX_CACHED) byInstance.clear();
-      byInstance.set(instance, resolved);
+      this.#cache(account, instance, resolved);
     }
     return resolved;
+  }
+
+  #cache(account: string, instance: string, resolved: ResolvedPolicies): void {
+    if (this.#cached >= MAX_CACHED) {
+      this.#resolved.clear();
+      this.#cached = 0;
+    }
+    const byInstance = this.#resolved.get(account) ?? new Map<string, ResolvedPolicies>();
+    this.#resolved.set(account, byInstance.set(instance, resolved));
+    this.#cached++;
   }
 }
 

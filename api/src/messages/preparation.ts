@@ -1,6 +1,5 @@
 import type { OutboundContent } from '@gwk/core/resources/message';
-
-const LINK = /\bhttps?:\/\//i;
+import { findFirstLink } from './first-link.js';
 
 /**
  * Whether the worker has to fetch, convert or preview something before the message can be claimed. The message keeps its
@@ -8,7 +7,7 @@ const LINK = /\bhttps?:\/\//i;
  */
 export function needsPreparation(content: OutboundContent): boolean {
   const { text } = content;
-  if (text) return text.preview_url === true && LINK.test(text.body);
+  if (text) return text.preview_url === true && findFirstLink(text.body) !== null;
   return extractMedia(content) !== null;
 }
 

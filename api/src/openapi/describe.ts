@@ -53,6 +53,13 @@ const TEXT_PARAMETERS: Readonly<Record<string, JsonSchema>> = {
     maxLength: 100,
     examples: ['5511987654321'],
   },
+  group: {
+    type: 'string',
+    description: 'The network id of a group.',
+    minLength: 1,
+    maxLength: 100,
+    examples: ['120363041234567890@g.us'],
+  },
 };
 
 function pathSchema(name: string): JsonSchema {

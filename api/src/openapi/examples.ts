@@ -6,6 +6,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   name: 'Loja Centro',
   environment: 'production',
   jid: '5511987654321@s.whatsapp.net',
+  lid: '201234567890123@lid',
   business_name: 'Loja Centro Ltda',
   phone: '5511987654321',
   phones: '+5511987654321',
@@ -50,13 +51,14 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
  * their own.
  */
 export function makeExample(schema: JsonSchema, book: SchemaBook, name = ''): unknown {
-  const { $ref, examples, enum: values, anyOf, allOf } = schema as z.core.JSONSchema.BaseSchema;
+  const { $ref, examples, enum: values, anyOf, oneOf, allOf } = schema as z.core.JSONSchema.BaseSchema;
   if (examples) return examples[0];
   if ($ref !== undefined) return makeExample(book.resolve(schema), book, name);
   if ('const' in schema) return schema['const'];
   if ('default' in schema) return schema['default'];
   if (values) return values[0];
-  if (anyOf) return makeExample(anyOf[0]!, book, name);
+  const choices = oneOf ?? anyOf;
+  if (choices) return makeExample(choices[0]!, book, name);
   if (allOf) return Object.assign({}, ...allOf.map((part) => makeExample(part, book)));
   return ofType(schema, book, name);
 }

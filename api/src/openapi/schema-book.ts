@@ -8,10 +8,13 @@ export type JsonSchema = Record<string, unknown>;
 /** Schemas of queries, whose fields become single parameters. */
 const SPREAD = /Query$/;
 
-/** Shared components: the exported schemas of objects. Generated clients take their names from the exports. */
+/** Shared components: the exported schemas of objects, and of unions of objects that one field distinguishes. Generated clients take their names from the exports. */
 const NAMES: ReadonlyMap<unknown, string> = new Map(
   [...Object.entries(policy), ...Object.entries(resources)]
-    .filter(([name, value]) => value instanceof z.ZodObject && !SPREAD.test(name))
+    .filter(
+      ([name, value]) =>
+        (value instanceof z.ZodObject || value instanceof z.ZodDiscriminatedUnion) && !SPREAD.test(name),
+    )
     .map(([name, value]): [unknown, string] => [value, name]),
 );
 
@@ -87,6 +90,8 @@ function tidy({ zodSchema, jsonSchema }: Override, io: 'input' | 'output'): void
   const { def } = zodSchema._zod;
   // The format implies the pattern, which has 300 characters.
   if (jsonSchema['format'] === 'date-time' || jsonSchema['format'] === 'date') delete jsonSchema['pattern'];
+  // `contentEncoding` says it; no registry has this format.
+  if (jsonSchema['format'] === 'base64') delete jsonSchema['format'];
   nameKeys(jsonSchema);
   const open = def.type === 'object' && (def as z.core.$ZodObjectDef).catchall === undefined;
   if (open && io === 'output') delete jsonSchema['additionalProperties'];

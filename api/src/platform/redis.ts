@@ -70,6 +70,16 @@ export function findEvictionPolicy(info: string): string | undefined {
 }
 
 /**
+ * @param info section `memory` of INFO
+ * @returns the used part of `maxmemory`; NaN without such a limit
+ */
+export function readMemoryRatio(info: string): number {
+  const read = (field: string): number => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1]);
+  const limit = read('maxmemory');
+  return limit > 0 ? read('used_memory') / limit : Number.NaN;
+}
+
+/**
  * Warns at each connection to a Redis that evicts keys: it removes notifications, commands and heartbeats. No message is
  * lost, because Postgres stores them all, but messages wait for the next poll, and commands get no answer.
  */

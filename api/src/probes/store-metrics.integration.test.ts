@@ -47,6 +47,15 @@ describe('Redis', () => {
     await until(async () => (await redis.dbSize()) === 0, { what: 'the key has expired' });
   });
 
+  test('has a memory ratio while it has a limit', async () => {
+    await redis.sendCommand(['CONFIG', 'SET', 'maxmemory', '1gb']);
+    const ratio = await readGauge('gwk_redis_memory_ratio');
+    expect(ratio).toBeGreaterThan(0);
+    expect(ratio).toBeLessThan(0.5);
+    await redis.sendCommand(['CONFIG', 'SET', 'maxmemory', '0']);
+    expect(await readGauge('gwk_redis_memory_ratio')).toBeNaN();
+  });
+
   test.each([
     ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
     ['is a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],

@@ -3,9 +3,9 @@ import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Registry } from 'prom-client';
 import type { Database } from '../database/database.js';
 import type { StoreWatch } from '../media/store/watch.js';
-import type { Redis } from '../platform/redis.js';
 import { resultWithin } from '@gwk/core/async/timeout';
 import { observedGauge } from '../platform/metrics/gauge.js';
+import { readMemoryRatio, type Redis } from '../platform/redis.js';
 
 const REDIS_LIMIT_MS = 1_000;
 /** Below the scrape timeout of Prometheus, which the first check of an unresponsive store would exceed. */
@@ -28,6 +28,11 @@ export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }
   observedGauge(registry, STORE_METRICS.poolWaiting, () => db.readPoolUsage().waiting);
   observedGauge(registry, STORE_METRICS.poolLimit, () => db.readPoolUsage().limit);
   observedGauge(registry, STORE_METRICS.redisSeconds, () => writeSeconds(redis, redisKeys.probe));
+  observedGauge(registry, STORE_METRICS.redisMemory, () =>
+    redis.isReady
+      ? resultWithin(redis.info('memory').then(readMemoryRatio), REDIS_LIMIT_MS, Number.NaN)
+      : Number.NaN,
+  );
   observedGauge(registry, STORE_METRICS.mediaWritable, () =>
     resultWithin(media.watch.writable().then(Number), MEDIA_LIMIT_MS, Number.NaN),
   );

@@ -15,6 +15,7 @@ import { createClusterCallLimit } from '../instances/cluster-call-limit.js';
 import { startInternalListener } from '../internal-api/listener.js';
 import { LiveCommands } from '../instances/live/commands.js';
 import { openMedia } from '../media/media.js';
+import { openTransfers } from '../media/transfers/media-transfers.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { Acceptor } from '../messages/send/acceptor.js';
@@ -57,7 +58,7 @@ export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, cl
     closers.defer(() => media.store.close());
     const services = await makeServices(config, stores, { log, media, clock });
     closers.defer(() => services.live.close());
-    const { environmentPolicy, live, registry } = services;
+    const { acceptor, environmentPolicy, live, registry, transfers } = services;
     const internal = await startInternalListener({
       config,
       environmentPolicy,
@@ -65,6 +66,8 @@ export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, cl
       redis,
       sealer,
       media,
+      acceptor,
+      transfers,
       live,
       log,
       registry,
@@ -85,6 +88,7 @@ async function makeServices(
   const { log, clock } = given;
   const { environmentPolicy, redisUrl, redisCa } = config;
   const sendNotifier = new SendNotifier(redis, redisKeys);
+  const registry = new Registry();
   return {
     ...given,
     config,
@@ -101,7 +105,8 @@ async function makeServices(
     limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl, redisCa, keys: redisKeys, sealer, log, clock }),
     pairings: new PairingWatch(db, sealer),
-    registry: new Registry(),
+    registry,
+    transfers: openTransfers(config, clock, registry),
     receiver: new Receiver({ database: db, sealer, log, environmentPolicy }),
     acceptor: new Acceptor({ database: db, sealer, sendNotifier, environmentPolicy }),
   };

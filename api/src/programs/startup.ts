@@ -9,11 +9,14 @@ import { Sealer } from '@gwk/core/encryption';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase, type Database } from '../database/database.js';
 import { checkEncryptionKeys, WrongEncryptionKey } from '../database/key-check.js';
+import { UnusablePooler } from '../database/connection.js';
+import { detectPooling } from '../database/pooler.js';
 import { checkConnectionBudget, TooFewConnections } from '../database/connection-budget.js';
 import { closeRedis, openRedis, watchEviction, type Redis } from '../platform/redis.js';
 
 export const EXIT_CONFIGURATION = 2;
 const DATABASE_TIMEOUT_MS = 60_000;
+const WRONG_SETTINGS = [WrongEncryptionKey, TooFewConnections, UnusablePooler];
 const LISTEN_ERRORS = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'];
 
 interface Program<C, R> {
@@ -52,7 +55,7 @@ export async function runProgram<
 
 function cannotStart(name: string, error: unknown, log: Logger): never {
   // Somebody has to change a setting, so a retry cannot help.
-  const wrongSetting = error instanceof WrongEncryptionKey || error instanceof TooFewConnections;
+  const wrongSetting = WRONG_SETTINGS.some((kind) => error instanceof kind);
   const { code, message } = error as NodeJS.ErrnoException;
   const expected = wrongSetting || LISTEN_ERRORS.includes(code ?? '');
   process.stderr.write(`gwk ${name}: ${expected ? message : 'cannot start'}\n`);
@@ -78,7 +81,7 @@ interface Start {
 
 /**
  * Opens the stores of a program and starts it on them. If the start fails, everything closes again.
- * @throws WrongEncryptionKey, TooFewConnections
+ * @throws WrongEncryptionKey, TooFewConnections, UnusablePooler
  */
 export async function startOnStores<R>(
   { name, config, log, signal }: Start,
@@ -95,7 +98,7 @@ export async function startOnStores<R>(
   try {
     await tracing.start(config, program, log);
     closers.defer(() => tracing.stop());
-    await waitForUsableDatabase(db, sealer, log, signal);
+    await waitForUsableDatabase(db, { config, sealer, log, signal });
     await checkConnectionBudget(db, { pool, setting: `GWK_${name.toUpperCase()}_DATABASE_POOL`, log });
     const redis = openRedis({ url: redisUrl, ca: redisCa, program, log });
     closers.defer(() => closeRedis(redis));
@@ -110,23 +113,35 @@ export async function startOnStores<R>(
 
 /**
  * Waits up to 60 s for Postgres and its migrations.
- * @throws WrongEncryptionKey at once, because a retry cannot help
+ * @throws WrongEncryptionKey and UnusablePooler at once, because a retry cannot help
  */
 async function waitForUsableDatabase(
   db: Database,
-  sealer: Sealer,
-  log: Logger,
-  signal: AbortSignal,
+  { config, sealer, log, signal }: Omit<Start, 'name'> & { sealer: Sealer },
 ): Promise<void> {
   const deadline = performance.now() + DATABASE_TIMEOUT_MS;
   for (;;) {
     try {
+      const pooling = await detectPooling({ url: config.databaseUrl, ca: config.databaseCa });
+      if (pooling === 'transaction') await warnWithoutTimeout(db, log);
       await checkEncryptionKeys(db, sealer);
       return;
     } catch (error) {
-      if (error instanceof WrongEncryptionKey || performance.now() > deadline) throw error;
+      if (WRONG_SETTINGS.some((kind) => error instanceof kind) || performance.now() > deadline) throw error;
       log.warn({ err: error }, 'waiting for Postgres and its migrations (gwk migrate)');
       await sleep(1_000, undefined, { signal });
     }
   }
+}
+
+/** A pooler of transactions forgets the timeout that a connection sets. */
+async function warnWithoutTimeout(db: Database, log: Logger): Promise<void> {
+  const [setting] = await db.callRows(
+    "SELECT reset_val FROM pg_settings WHERE name = 'statement_timeout'",
+    [],
+  );
+  if (setting!['reset_val'] !== '0') return;
+  log.warn(
+    "the pooler pools transactions, and statements have no timeout: ALTER ROLE ... SET statement_timeout = '30s' (docs/operate.md#pgbouncer)",
+  );
 }

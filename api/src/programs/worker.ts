@@ -29,6 +29,8 @@ import { pairingJob } from '../jobs/pairing.js';
 import { partitionsJob } from '../jobs/partitions.js';
 import { releaseScheduledJob } from '../jobs/release-scheduled.js';
 import { retentionJob } from '../jobs/retention.js';
+import { cacheQuery } from '../jobs/cached-query.js';
+import { readFullAccounts, usageJob } from '../jobs/usage.js';
 import {
   createLivenessReader,
   Observer,
@@ -69,12 +71,17 @@ export const startWorker = (
       const metrics: WorkerMetrics = new WorkerMetrics({
         inFlight: () => deliveries.inFlight,
         ...postgresReaders(db, config),
+        fullAccounts: cacheQuery(() => readFullAccounts(db, config)),
       });
       messageMetrics.register(metrics.registry);
       const deliveries = makeDeliveries(config, { db, sealer, log, metrics, clock }, closers);
       const ended = new AbortController();
       const deps = { db, sealer, sendNotifier, log };
-      const media = await openWorkerMedia(config, { ...deps, onResult: metrics.preparation.bind(metrics) });
+      const media = await openWorkerMedia(config, {
+        ...deps,
+        onResult: metrics.preparation.bind(metrics),
+        onDecoded: metrics.decoded.bind(metrics),
+      });
       closers.defer(() => media.stop());
       storeMetrics(metrics.registry, { db, redis, redisKeys, media });
       const listener = await startHealthListener(config, {
@@ -156,6 +163,7 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: L
     auditLogJob(deps),
     partitionsJob(deps, config),
     retentionJob(deps, config),
+    usageJob(deps, config),
     ...createInteractiveStatusJobs(deps, config),
   ];
 }

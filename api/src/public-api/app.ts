@@ -40,7 +40,10 @@ export function createApp(
     next();
   });
   const { files, links } = services.media;
-  app.get(LINK_PATH, createDownloadHandler({ files, links }, observer));
+  app.get(
+    LINK_PATH,
+    createDownloadHandler({ files, links, downloads: services.transfers.download }, observer),
+  );
   app.use(authenticate(apiKeys));
   app.use(rateLimit(limiter, config));
   addRoutes(app, operations, (operation) => createHandler(operation, services, observer));

@@ -3,7 +3,9 @@ import type { Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
 import { resolvesWithin } from '@gwk/core/async/timeout';
+import { getNetwork } from '@gwk/core/client-network';
 import type { Clock } from '@gwk/core/clock';
+import { BACKLOG } from '@gwk/core/listener-limits';
 import { AccessLog } from './access-log.js';
 import { createApp } from './app.js';
 import { clientErrorHandler } from './client-error.js';
@@ -13,7 +15,6 @@ import { health, startHealthListener } from '../probes/probes.js';
 import { Metrics } from './metrics.js';
 import { OPERATIONS } from './operations.js';
 import { ProblemHandler } from './problem-handler.js';
-import { getNetwork } from './rate-limit.js';
 import { CLIENT_GONE, type Observer } from '../http/respond.js';
 import { createServer } from './server.js';
 import type { ApiConfig, Services } from '../http/services.js';
@@ -83,7 +84,7 @@ export async function startPublicListener(services: Services) {
       ? null
       : await startHealthListener({ host, port: metricsPort }, { ...probes, registry });
   try {
-    await once(server.listen(port, host), 'listening');
+    await once(server.listen(port, host, BACKLOG), 'listening');
   } catch (error) {
     await metrics?.close();
     throw error;

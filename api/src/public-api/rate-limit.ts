@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { getNetwork } from '@gwk/core/client-network';
 import { Problem } from '@gwk/core/problems';
 import type { NextFunction, RequestHandler } from 'express';
 import type { RateLimiter, RateVerdict } from '../accounts/rate-limiter.js';
@@ -27,19 +27,4 @@ export function selectSubject(req: Exchange, limits: RateLimits): [subject: stri
   const { caller } = req;
   if (caller) return [caller.keyId, caller.requestsPerMinute ?? limits.requestsPerMinute];
   return [`ip:${getNetwork(req.ip ?? '')}`, limits.anonymousRequestsPerMinute];
-}
-
-/** Counts IPv6 addresses by their /64, because a client can use all addresses of its network. */
-export function getNetwork(address: string): string {
-  const mapped = /^::ffff:([0-9.]+)$/i.exec(address);
-  if (mapped) return mapped[1]!;
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = address.split('%')[0]!.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups = [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right];
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`;
 }

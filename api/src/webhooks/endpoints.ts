@@ -8,13 +8,14 @@ import {
 } from '@gwk/core/resources/webhook';
 import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import { audit, byKey } from '../accounts/audit-log.js';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { lockAccountByName } from '../instances/projection.js';
-import { checkWebhookUrl } from '../platform/address-guard/guard.js';
-import { openWebhookSecret, sealWebhookSecret } from './secrets.js';
+import { checkWebhookUrl, type UrlFinding } from '../platform/address-guard/guard.js';
+import { openWebhookSecret, sealHeaders, sealWebhookSecret } from './secrets.js';
 import type { EndpointRow } from './view.js';
 
 /** Time for which deliveries also have a signature of the previous secret. */
@@ -94,6 +95,7 @@ export async function createEndpoint(
         url: body.url,
         description: body.description,
         eventTypes: [...new Set(body.event_types)],
+        ...headerColumns(sealer, caller.accountId, body.headers),
         instances: { create: instanceIds.map((instanceId) => ({ instanceId })) },
         secrets: { create: { id, secretSealed: sealWebhookSecret(sealer, caller.accountId, secret) } },
       },
@@ -106,7 +108,7 @@ export async function createEndpoint(
 
 /** @throws Problem `not-found`, `invalid-webhook-url`, `validation-error` */
 export async function updateEndpoint(
-  { db, config }: Services,
+  { db, config, sealer }: Services,
   caller: Caller,
   id: string,
   body: WebhookEndpointUpdate,
@@ -114,13 +116,15 @@ export async function updateEndpoint(
   if (typeof body.url === 'string') checkUrl(body.url, config);
   return db.$transaction(async (tx) => {
     await lockAccountByName(tx, caller.accountName);
-    await findEndpoint(tx, caller, id);
+    const former = await findEndpoint(tx, caller, id);
+    checkHeaders(former, body);
     const instanceIds = body.instance_ids && (await resolveInstances(tx, caller, body.instance_ids, id));
     await audit(tx, byKey(caller, 'webhook.update', id, describeUpdate(body)));
     return tx.webhookEndpoint.update({
       where: { id },
       data: {
         ...changedFields(body),
+        ...(body.headers && headerColumns(sealer, caller.accountId, body.headers)),
         ...(instanceIds && {
           instances: { deleteMany: {}, create: instanceIds.map((instanceId) => ({ instanceId })) },
         }),
@@ -128,6 +132,28 @@ export async function updateEndpoint(
       include: WITH_INSTANCES,
     });
   });
+}
+
+function headerColumns(sealer: Sealer, accountId: string, headers: Record<string, string>) {
+  const lowerCased = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  return {
+    headerNames: Object.keys(lowerCased).sort(),
+    headersSealed: sealHeaders(sealer, accountId, lowerCased),
+  };
+}
+
+/**
+ * Another origin must not receive headers that were meant for the former one: their values may be credentials, and the
+ * caller may not know them.
+ * @throws Problem `validation-error`
+ */
+function checkHeaders({ url, headerNames }: EndpointRow, body: WebhookEndpointUpdate): void {
+  if (headerNames.length === 0 || body.headers || typeof body.url !== 'string') return;
+  if (new URL(body.url).origin === new URL(url).origin) return;
+  const message = 'required with a URL of another origin, because the endpoint has custom headers';
+  throw new Problem('validation-error', { errors: [{ path: 'headers', code: 'custom', message }] });
 }
 
 /** Detail of the audit entry. Leaves out the URL, which may contain a password. */
@@ -163,8 +189,38 @@ function checkUrl(
   config: Pick<Services['config'], 'loopbackWebhooks' | 'forbiddenRanges'>,
 ): void {
   const rules = { loopback: config.loopbackWebhooks, forbiddenRanges: config.forbiddenRanges };
-  if (!checkWebhookUrl(url, rules).ok) throw new Problem('invalid-webhook-url');
+  const check = checkWebhookUrl(url, rules);
+  if (check.ok) return;
+  const { detail, message } = URL_RULES[check.finding];
+  throw new Problem('invalid-webhook-url', {
+    detail,
+    errors: [{ path: 'url', code: check.finding, message }],
+  });
 }
+
+const URL_RULES: Record<UrlFinding, { detail: string; message: string }> = {
+  'not-a-url': {
+    detail: 'A URL do webhook não é uma URL válida.',
+    message: 'must be a valid URL without spaces, backslashes or control characters',
+  },
+  'not-https': { detail: 'A URL do webhook deve começar com https://.', message: 'must begin with https://' },
+  'user-info': {
+    detail: 'A URL do webhook não pode conter usuário nem senha. Use `headers` para credenciais.',
+    message: 'must not contain a user or password; use headers for credentials',
+  },
+  'bad-port': {
+    detail: 'A porta da URL do webhook é inválida.',
+    message: 'must have a port from 1 to 65535',
+  },
+  'name-not-public': {
+    detail: 'O nome na URL do webhook não é um nome público.',
+    message: 'must name a public host, not a single label or a special-use domain',
+  },
+  'address-not-public': {
+    detail: 'O endereço na URL do webhook não é público.',
+    message: 'must be a public address, not a private, special or forbidden one',
+  },
+};
 
 /** Returns the UUIDs of the named instances. If a restricted key names none, they are all instances of the key. */
 async function resolveInstances(

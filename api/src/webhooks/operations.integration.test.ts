@@ -6,7 +6,7 @@ import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
-import { openWebhookSecret } from './secrets.js';
+import { openHeaders, openWebhookSecret } from './secrets.js';
 
 let api: TestApi;
 let account: TestAccount;
@@ -42,6 +42,7 @@ test('creates an endpoint for all instances; its secret is shown once and stored
     event_types: [],
     instance_ids: [],
     description: 'loja',
+    header_names: [],
     enabled: true,
     disabled_reason: null,
     disabled_at: null,
@@ -62,17 +63,94 @@ test('creates an endpoint for all instances; its secret is shown once and stored
 });
 
 test.each([
-  ['plain HTTP', 'http://hooks.shop.com.br/'],
-  ['a loopback address', 'https://127.0.0.1/'],
-  ['a loopback address over HTTP', 'http://127.0.0.1:8000/'],
-  ['a private address', 'https://10.0.0.1/'],
-  ['localhost', 'https://localhost/'],
-  ['a single label', 'https://hooks/'],
-  ['user-info', 'https://a:b@hooks.shop.com.br/'],
-  ['nonsense', 'not a url'],
-])('%s: invalid-webhook-url', async (_, url) => {
+  ['plain HTTP', 'http://hooks.shop.com.br/', 'not-https'],
+  ['a loopback address', 'https://127.0.0.1/', 'address-not-public'],
+  ['a loopback address over HTTP', 'http://127.0.0.1:8000/', 'not-https'],
+  ['a private address', 'https://10.0.0.1/', 'address-not-public'],
+  ['localhost', 'https://localhost/', 'name-not-public'],
+  ['a single label', 'https://hooks/', 'name-not-public'],
+  ['user-info', 'https://a:b@hooks.shop.com.br/', 'user-info'],
+  ['port 0', 'https://hooks.shop.com.br:0/', 'bad-port'],
+  ['nonsense', 'not a url', 'not-a-url'],
+])('%s: invalid-webhook-url that names the rule', async (_, url, code) => {
   const answer = await create({ url });
   expect([answer.status, codeOf(answer)]).toEqual([422, 'invalid-webhook-url']);
+  const { errors } = answer.body as unknown as { errors: object[] };
+  expect(errors).toEqual([{ path: 'url', code, message: expect.stringMatching(/^must /) as string }]);
+});
+
+describe('custom headers', () => {
+  const SECRET = 'Bearer s3cret-of-the-gateway';
+  const headers = { Authorization: SECRET, 'X-Tenant': 'loja' };
+  const change = (id: string, body: object) => client.call('PATCH', `${PATH}/${id}`, { body });
+  const stored = (id: string) =>
+    api.db.webhookEndpoint.findFirstOrThrow({ where: { id: fromPublicId('endpoint', id)! } });
+  const open = async (id: string) => {
+    const sealer = new Sealer(parseEncryptionKeys(api.encryptionKeys));
+    return openHeaders(sealer, account.id, (await stored(id)).headersSealed);
+  };
+
+  test('are stored encrypted; answers show their names', async () => {
+    const { status, body } = await create({ headers });
+    expect([status, body.header_names]).toEqual([201, ['authorization', 'x-tenant']]);
+    expect(JSON.stringify(body)).not.toContain(SECRET);
+    expect(JSON.stringify((await client.call('GET', `${PATH}/${body.id}`)).body)).not.toContain(SECRET);
+    expect(Buffer.from((await stored(body.id)).headersSealed!).includes('s3cret')).toBe(false);
+    expect(await open(body.id)).toEqual({ authorization: SECRET, 'x-tenant': 'loja' });
+  });
+
+  test('stay without a change, are replaced as a whole, and end with an empty object', async () => {
+    const { body } = await create({ headers });
+    await change(body.id, { description: 'nova', headers: null, url: `${URL}/other` });
+    expect(await open(body.id)).toEqual({ authorization: SECRET, 'x-tenant': 'loja' });
+    await change(body.id, { headers: { 'x-tenant': 'b' } });
+    expect(await open(body.id)).toEqual({ 'x-tenant': 'b' });
+    expect((await change(body.id, { headers: {} })).body).toMatchObject({ header_names: [] });
+    expect((await stored(body.id)).headersSealed).toBeNull();
+  });
+
+  test.each(['https://other.shop.com.br/gwk', 'https://hooks.shop.com.br:8443/gwk'])(
+    'are never sent to another origin by mistake: %s',
+    async (url) => {
+      const { body } = await create({ headers });
+      const refused = await change(body.id, { url });
+      expect(codeOf(refused)).toBe('validation-error');
+      expect(refused.body).toMatchObject({ errors: [{ path: 'headers' }] });
+      expect((await change(body.id, { url, headers: { 'x-tenant': 'b' } })).status).toBe(200);
+    },
+  );
+
+  test('are in the audit log by name of the field alone', async () => {
+    const { body } = await create({ headers });
+    await change(body.id, { headers: { authorization: 'Basic other' } });
+    const entries = await api.db.auditEntry.findMany({ where: { accountId: account.id } });
+    expect(JSON.stringify(entries)).toContain('"fields":["headers"]');
+    expect(JSON.stringify(entries)).not.toMatch(/s3cret|Basic/);
+  });
+
+  test.each([
+    ['a signature', { 'Webhook-Signature': 'v1,x' }, 'headers.Webhook-Signature'],
+    ['the host', { host: 'internal' }, 'headers.host'],
+    ['the length', { 'content-length': '1' }, 'headers.content-length'],
+    ['the framing', { 'Transfer-Encoding': 'chunked' }, 'headers.Transfer-Encoding'],
+    ['the connection', { connection: 'close' }, 'headers.connection'],
+    ['a name with a space', { 'x y': '1' }, 'headers.x y'],
+    ['a name with a line break', { 'x\r\ny': '1' }, 'headers.x\r\ny'],
+    ['a value with a line break', { x: 'a\r\nhost: b' }, 'headers.x'],
+    ['a value that is not ASCII', { x: 'ç' }, 'headers.x'],
+    ['an empty value', { x: '' }, 'headers.x'],
+    ['a name twice', { x: '1', X: '2' }, 'headers.X'],
+    ['eleven headers', Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`x${n}`, '1'])), 'headers'],
+  ])('refuse by path: %s', async (_, given, path) => {
+    const answer = await create({ headers: given });
+    expect(codeOf(answer)).toBe('validation-error');
+    expect(answer.body).toMatchObject({ errors: [{ path }] });
+  });
+
+  test('never include a prototype', async () => {
+    const { body } = await create({ headers: JSON.parse('{"__proto__": "x", "x-a": "1"}') as object });
+    expect(body.header_names ?? ['x-a']).toEqual(['x-a']);
+  });
 });
 
 test.each([

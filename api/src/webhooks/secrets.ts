@@ -3,7 +3,7 @@ import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Sealer } from '@gwk/core/encryption';
 import { toWebhookKey } from '@gwk/core/webhook-signature';
 
-/** Signing secrets of endpoints are stored encrypted, with the account id as context. */
+/** Signing secrets and custom headers of endpoints are stored encrypted, with the account id as context. */
 const COLUMN = 'webhook_secrets.secret_sealed';
 
 export function sealWebhookSecret(
@@ -16,6 +16,27 @@ export function sealWebhookSecret(
 
 export function openWebhookSecret(sealer: Sealer, accountId: string, sealed: Uint8Array): string {
   return sealer.open(accountId, COLUMN, sealed).toString('utf8');
+}
+
+const HEADERS_COLUMN = 'webhook_endpoints.headers_sealed';
+
+/** Returns null without headers. */
+export function sealHeaders(
+  sealer: Sealer,
+  accountId: string,
+  headers: Record<string, string>,
+): Uint8Array<ArrayBuffer> | null {
+  if (Object.keys(headers).length === 0) return null;
+  return new Uint8Array(sealer.seal(accountId, HEADERS_COLUMN, JSON.stringify(headers)));
+}
+
+export function openHeaders(
+  sealer: Sealer,
+  accountId: string,
+  sealed: Uint8Array | null,
+): Record<string, string> {
+  if (sealed === null) return {};
+  return sealer.openJson(accountId, HEADERS_COLUMN, sealed) as Record<string, string>;
 }
 
 const MAX_KEYS = 10_000;

@@ -13,6 +13,10 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "gwk.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{- /* Labels that select pods. They never change. Takes (dict "root" $ "component" "api"). */ -}}
 {{- define "gwk.selector" -}}
 app.kubernetes.io/name: {{ include "gwk.name" .root }}
@@ -33,7 +37,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "gwk.metadata" -}}
 name: {{ .name }}
 {{- if not .clusterWide }}
-namespace: {{ default .root.Release.Namespace .namespace }}
+namespace: {{ default (include "gwk.namespace" .root) .namespace }}
 {{- end }}
 labels:
   {{- include "gwk.labels" . | nindent 2 }}
@@ -45,12 +49,45 @@ annotations:
 
 {{- define "gwk.image" -}}
 {{- $name := printf "gwk-%s:%s" .component (default .root.Chart.AppVersion .root.Values.image.tag) -}}
-{{- with .root.Values.image.registry -}}{{ trimSuffix "/" . }}/{{- end -}}{{ $name }}
-{{- with get .root.Values.image.digests .component -}}@{{ . }}{{- end -}}
+{{- with .root.Values.image.registry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
+{{- with get .root.Values.image.digests .component }}{{ $name = printf "%s@%s" $name . }}{{ end -}}
+{{- include "gwk.mirroredImage" (dict "root" .root "image" $name) -}}
+{{- end -}}
+
+{{- /* An image in `global.imageRegistry`, which replaces its host. Takes (dict "root" $ "image" "..."). */ -}}
+{{- define "gwk.mirroredImage" -}}
+{{- $registry := (default (dict) .root.Values.global).imageRegistry -}}
+{{- if $registry -}}
+{{ trimSuffix "/" $registry }}/{{ regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" .image "" }}
+{{- else -}}
+{{ .image }}
+{{- end -}}
+{{- end -}}
+
+{{- /* Pull secrets of the chart and of a parent chart, as a list. A parent chart may give names only. */ -}}
+{{- define "gwk.pullSecrets" -}}
+{{- $all := .Values.image.pullSecrets -}}
+{{- range (default (dict) .Values.global).imagePullSecrets -}}
+{{- $all = append $all (kindIs "string" . | ternary (dict "name" .) .) -}}
+{{- end -}}
+{{- uniq $all | toJson -}}
+{{- end -}}
+
+{{- define "gwk.imagePullSecrets" -}}
+{{- with include "gwk.pullSecrets" . | fromJsonArray }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Values of the service account of a component. The Job that makes secrets has those of `jobs`. */ -}}
+{{- define "gwk.serviceAccount" -}}
+{{- $values := get .root.Values (eq .component "secrets" | ternary "jobs" .component) -}}
+{{- default (dict "create" true) (get (default (dict) $values) "serviceAccount") | toJson -}}
 {{- end -}}
 
 {{- define "gwk.serviceAccountName" -}}
-{{ include "gwk.fullname" .root }}-{{ .component }}
+{{- default (printf "%s-%s" (include "gwk.fullname" .root) .component) (include "gwk.serviceAccount" . | fromJson).name -}}
 {{- end -}}
 
 {{- /* Names of Secrets. */ -}}
@@ -82,17 +119,29 @@ annotations:
 {{- end -}}
 {{- end -}}
 
+{{- /* Secret and key of the connection URL of the migrations Job. */ -}}
+{{- define "gwk.migrationsSecret" -}}
+{{- $values := .Values.postgres -}}
+{{- if $values.migrationsExistingSecret -}}
+{{- dict "name" $values.migrationsExistingSecret "key" $values.migrationsUrlKey | toJson -}}
+{{- else if $values.migrationsUrl -}}
+{{- dict "name" (include "gwk.connectionsName" .) "key" "migrations-url" | toJson -}}
+{{- else -}}
+{{- include "gwk.urlSecret" (dict "root" . "of" "postgres") -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "gwk.internalName" -}}
 {{ include "gwk.fullname" . }}-internal
 {{- end -}}
 
 {{- define "gwk.internalUrl" -}}
-{{ .Values.internal.tls.enabled | ternary "https" "http" }}://{{ include "gwk.internalName" . }}.{{ .Release.Namespace }}.svc:8081
+{{ .Values.internal.tls.enabled | ternary "https" "http" }}://{{ include "gwk.internalName" . }}.{{ include "gwk.namespace" . }}.svc:8081
 {{- end -}}
 
 {{- define "gwk.internalNames" -}}
 {{- $name := include "gwk.internalName" . -}}
-{{- $ns := .Release.Namespace -}}
+{{- $ns := (include "gwk.namespace" .) -}}
 {{ printf "%s.%s.svc,%s.%s.svc.cluster.local,%s.%s,%s" $name $ns $name $ns $name $ns $name }}
 {{- end -}}
 
@@ -104,7 +153,7 @@ annotations:
 {{- else if and .Values.route.enabled .Values.route.hostnames -}}
 https://{{ first .Values.route.hostnames }}
 {{- else -}}
-http://{{ include "gwk.fullname" . }}-api.{{ .Release.Namespace }}.svc{{ if ne (int .Values.api.service.port) 80 }}:{{ .Values.api.service.port }}{{ end }}
+http://{{ include "gwk.fullname" . }}-api.{{ include "gwk.namespace" . }}.svc{{ if ne (int .Values.api.service.port) 80 }}:{{ .Values.api.service.port }}{{ end }}
 {{- end -}}
 {{- end -}}
 
@@ -134,7 +183,7 @@ http://{{ include "gwk.fullname" . }}-api.{{ .Release.Namespace }}.svc{{ if ne (
 {{- if has "*" $given -}}
 []
 {{- else -}}
-{{- default (list .Release.Namespace) $given | uniq | toJson -}}
+{{- default (list (include "gwk.namespace" .)) $given | uniq | toJson -}}
 {{- end -}}
 {{- end -}}
 
@@ -142,4 +191,28 @@ http://{{ include "gwk.fullname" . }}-api.{{ .Release.Namespace }}.svc{{ if ne (
 {{- if not .Values.secrets.existingSecret }}gateway {{ end -}}
 {{- if and .Values.internal.tls.enabled (not .Values.internal.tls.existingSecret) (not .Values.internal.tls.certManager.enabled) }}tls {{ end -}}
 {{- if .Values.demo.enabled }}demo{{ end -}}
+{{- end -}}
+
+{{- /* Fails if a claim would change in a way that Kubernetes forbids. `exact`: a StatefulSet has it, so it cannot grow. */ -}}
+{{- define "gwk.checkClaim" -}}
+{{- $size := .spec.resources.requests.storage -}}
+{{- $bytes := include "gwk.bytes" $size | float64 -}}
+{{- $wanted := include "gwk.bytes" .size | float64 -}}
+{{- $grows := and (gt $wanted $bytes) (not .exact) -}}
+{{- if $grows -}}{{- $grows = (lookup "storage.k8s.io/v1" "StorageClass" "" (default "" .spec.storageClassName)).allowVolumeExpansion -}}{{- end -}}
+{{- if or (lt $wanted $bytes) (and (gt $wanted $bytes) (not $grows)) -}}
+{{- fail (printf "The claim %s has %s, and Kubernetes cannot change it to %s. Keep %s.size=%s." .claim $size .size .at $size) -}}
+{{- end -}}
+{{- $class := default "" .spec.storageClassName -}}
+{{- $given := .class | eq "-" | ternary "" .class -}}
+{{- if and .class (ne $given $class) -}}
+{{- fail (printf "The claim %s has the storage class %q, and Kubernetes cannot change it to %q. Keep %s.storageClassName." .claim $class $given .at) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Bytes of a quantity such as 10Gi. */ -}}
+{{- define "gwk.bytes" -}}
+{{- $number := regexFind "^[0-9.]+" (toString .) -}}
+{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 -}}
+{{- mulf (float64 $number) (get $units (trimPrefix $number (toString .)) | default 1 | float64) -}}
 {{- end -}}

@@ -7,7 +7,7 @@ metadata:
 spec:
   # Never keeps the pods of failed attempts, and so their logs. OnFailure deletes the last pod when the Job fails.
   restartPolicy: Never
-  {{- include "gwk.pod" (dict "root" . "component" "secrets" "values" (dict) "token" true) | nindent 2 }}
+  {{- include "gwk.pod" (dict "root" . "component" "secrets" "values" .Values.jobs "token" true) | nindent 2 }}
   containers:
     - name: secrets
       image: {{ include "gwk.image" (dict "root" . "component" "operator") }}
@@ -30,10 +30,9 @@ spec:
         - --demo-redis-host={{ $full }}-demo-redis
         {{- end }}
       resources:
-        requests: { cpu: 50m, memory: 64Mi }
-        limits: { memory: 256Mi }
+        {{- toYaml .Values.jobs.resources | nindent 8 }}
       securityContext:
-        {{- include "gwk.containerSecurity" . | nindent 8 }}
+        {{- include "gwk.containerSecurity" (dict "root" . "values" .Values.jobs) | nindent 8 }}
       volumeMounts:
         - { name: tmp, mountPath: /tmp }
   volumes:
@@ -43,7 +42,7 @@ spec:
 
 {{- define "gwk.migrationsPod" -}}
 {{- $v := .Values.migrations }}
-{{- $c := dict "root" . "component" "migrations" "values" (dict) }}
+{{- $c := dict "root" . "component" "migrations" "values" .Values.jobs }}
 metadata:
   {{- include "gwk.jobMetadata" $c | nindent 2 }}
 spec:
@@ -61,12 +60,12 @@ spec:
       resources:
         {{- toYaml $v.resources | nindent 8 }}
       securityContext:
-        {{- include "gwk.containerSecurity" . | nindent 8 }}
+        {{- include "gwk.containerSecurity" $c | nindent 8 }}
       volumeMounts:
         - { name: secrets, mountPath: /var/run/gwk/secrets, readOnly: true }
         - { name: tmp, mountPath: /tmp }
   volumes:
-    {{- include "gwk.secretsVolume" (dict "root" . "with" (list "database")) | nindent 4 }}
+    {{- include "gwk.secretsVolume" (dict "root" . "with" (list "migrations")) | nindent 4 }}
     - name: tmp
       emptyDir: { sizeLimit: 64Mi }
 {{- end }}

@@ -15,7 +15,7 @@
   {{- else }}
   namespaceSelector:
     matchExpressions:
-      - { key: kubernetes.io/metadata.name, operator: In, values: {{ append $namespaces .Release.Namespace | uniq | toJson }} }
+      - { key: kubernetes.io/metadata.name, operator: In, values: {{ append $namespaces (include "gwk.namespace" .) | uniq | toJson }} }
   {{- end }}
 {{- end }}
 
@@ -29,15 +29,67 @@
     {{- end }}
 {{- end }}
 
+{{- /* Peers of "postgres", "redis", "prometheus" or "collector", as a list. Without peers in the values they are the namespaces
+       of Services in the connection URLs. Empty if an address is outside the cluster or in a Secret: then they are any. */ -}}
+{{- define "gwk.peers" -}}
+{{- $v := .root.Values -}}
+{{- $urls := list -}}
+{{- if eq .of "postgres" -}}
+{{- $urls = list ($v.postgres.existingSecret | empty | ternary $v.postgres.url "") -}}
+{{- if or $v.postgres.migrationsUrl $v.postgres.migrationsExistingSecret -}}
+{{- $urls = append $urls ($v.postgres.migrationsExistingSecret | empty | ternary $v.postgres.migrationsUrl "") -}}
+{{- end -}}
+{{- else if eq .of "redis" -}}
+{{- $urls = list ($v.redis.existingSecret | empty | ternary $v.redis.url "") (default $v.redis.url $v.redis.engineUrl) -}}
+{{- else if eq .of "prometheus" -}}
+{{- $urls = list (include "gwk.prometheusAddress" .root | trim) -}}
+{{- else -}}
+{{- $urls = list $v.monitoring.tracing.endpoint -}}
+{{- end -}}
+{{- $peers := list -}}
+{{- $known := true -}}
+{{- range $urls -}}
+{{- $host := regexReplaceAll "^[a-z]+://([^/]*@)?" . "" | regexFind "^[^/?:]*" -}}
+{{- if regexMatch "^[^.]+\\.[^.]+\\.svc(\\.|$)" $host -}}
+{{- $peers = append $peers (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" (index (splitList "." $host) 1)))) -}}
+{{- else -}}
+{{- $known = false -}}
+{{- end -}}
+{{- end -}}
+{{- $given := get $v.networkPolicy .of -}}
+{{- $given | empty | ternary ($known | ternary (uniq $peers) list) $given | toJson -}}
+{{- end -}}
+
+{{- /* Values of `networkPolicy` whose empty list leaves an egress rule without peers, as a list of texts. */ -}}
+{{- define "gwk.openPeers" -}}
+{{- $v := .Values.networkPolicy -}}
+{{- $open := list -}}
+{{- range $of, $used := dict "postgres" (not .Values.demo.enabled) "redis" (not .Values.demo.enabled) "prometheus" (include "gwk.prometheusAddress" . | trim) "collector" .Values.monitoring.tracing.endpoint -}}
+{{- if and $used (empty (include "gwk.peers" (dict "root" $ "of" $of) | fromJsonArray)) -}}
+{{- $open = append $open (printf "networkPolicy.%s (port %v)" $of (get $v (printf "%sPort" $of))) -}}
+{{- end -}}
+{{- end -}}
+{{- if not $v.kubernetesApi -}}
+{{- $open = append $open (printf "networkPolicy.kubernetesApi (ports %s)" (join ", " $v.kubernetesApiPorts)) -}}
+{{- end -}}
+{{- sortAlpha $open | toJson -}}
+{{- end -}}
+
+{{- define "gwk.toPeers" -}}
+{{- with include "gwk.peers" . | fromJsonArray }}
+to:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "gwk.postgresRule" -}}
 {{- $v := .Values.networkPolicy }}
 - ports: [{ port: {{ .Values.demo.enabled | ternary 5432 $v.postgresPort }}, protocol: TCP }]
   {{- if .Values.demo.enabled }}
   to:
     {{- include "gwk.ownPeer" (dict "root" . "component" "demo-postgres") | nindent 4 }}
-  {{- else if $v.postgres }}
-  to:
-    {{- toYaml $v.postgres | nindent 4 }}
+  {{- else }}
+  {{- include "gwk.toPeers" (dict "root" . "of" "postgres") | nindent 2 }}
   {{- end }}
 {{- end }}
 
@@ -50,10 +102,9 @@
         matchLabels:
           {{- include "gwk.selector" (dict "root" . "component" "demo-redis") | nindent 10 }}
       namespaceSelector:
-        matchLabels: { kubernetes.io/metadata.name: {{ .Release.Namespace }} }
-  {{- else if $v.redis }}
-  to:
-    {{- toYaml $v.redis | nindent 4 }}
+        matchLabels: { kubernetes.io/metadata.name: {{ include "gwk.namespace" . }} }
+  {{- else }}
+  {{- include "gwk.toPeers" (dict "root" . "of" "redis") | nindent 2 }}
   {{- end }}
 {{- end }}
 
@@ -62,10 +113,7 @@
 {{- if .address }}
 {{- $v := .root.Values.networkPolicy }}
 - ports: [{ port: {{ get $v (printf "%sPort" .of) }}, protocol: TCP }]
-  {{- with get $v .of }}
-  to:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "gwk.toPeers" . | nindent 2 }}
 {{- end }}
 {{- end }}
 

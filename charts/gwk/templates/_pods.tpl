@@ -5,11 +5,9 @@ automountServiceAccountToken: {{ default false .token }}
 # Otherwise Kubernetes adds variables of Services, which look like settings.
 enableServiceLinks: false
 securityContext:
-  {{- include "gwk.podSecurity" (dict "user" 65532) | nindent 2 }}
-{{- with .root.Values.image.pullSecrets }}
-imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+  {{- include "gwk.podSecurity" (merge (dict "user" 65532) .) | nindent 2 }}
+{{- include "gwk.imagePullSecrets" .root }}
+{{- include "gwk.names" .root }}
 {{- with .values.terminationGracePeriodSeconds }}
 terminationGracePeriodSeconds: {{ . }}
 {{- end }}
@@ -17,6 +15,47 @@ terminationGracePeriodSeconds: {{ . }}
 {{- with .values.topologySpreadConstraints }}
 topologySpreadConstraints:
   {{- toYaml . | nindent 2 }}
+{{- else }}
+{{- if hasKey .values "topologySpreadConstraints" }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    # Pods of the former version do not count during an upgrade.
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchLabels:
+        {{- include "gwk.selector" . | nindent 8 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* How pods resolve names. */ -}}
+{{- define "gwk.names" -}}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Fields of a Deployment. Takes (dict "root" $ "values" .Values.api). */ -}}
+{{- define "gwk.rollout" -}}
+revisionHistoryLimit: {{ .root.Values.revisionHistoryLimit }}
+strategy:
+  {{- default (dict "type" "RollingUpdate" "rollingUpdate" (dict "maxSurge" 1 "maxUnavailable" 0)) .values.strategy | toYaml | nindent 2 }}
+{{- end -}}
+
+{{- /* Fields of every Service. */ -}}
+{{- define "gwk.ipFamilies" -}}
+{{- with .Values.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .Values.ipFamilies }}
+ipFamilies: {{ toJson . }}
 {{- end }}
 {{- end -}}
 
@@ -75,23 +114,6 @@ affinity:
 {{- end }}
 {{- end -}}
 
-{{- define "gwk.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: {{ .user }}
-runAsGroup: {{ .user }}
-fsGroup: {{ .user }}
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile:
-  type: RuntimeDefault
-{{- end -}}
-
-{{- define "gwk.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-{{- end -}}
-
 {{- define "gwk.probes" -}}
 startupProbe:
   httpGet: { path: /livez, port: {{ .port }} }
@@ -108,6 +130,21 @@ readinessProbe:
   periodSeconds: 2
   timeoutSeconds: 3
   failureThreshold: 2
+{{- end -}}
+
+{{- /* The decoder listens on a Unix socket only, which the kubelet cannot reach. The first isolation trials take seconds. */ -}}
+{{- define "gwk.decoderProbes" -}}
+{{- $exec := dict "command" (list "node" "-e" "require('http').get({ socketPath: process.env.GWK_DECODER_SOCKET, path: '/livez' }, (res) => process.exit(res.statusCode === 200 ? 0 : 1))") -}}
+startupProbe:
+  exec: {{- toYaml $exec | nindent 4 }}
+  periodSeconds: 5
+  timeoutSeconds: 10
+  failureThreshold: 24
+livenessProbe:
+  exec: {{- toYaml $exec | nindent 4 }}
+  periodSeconds: 30
+  timeoutSeconds: 10
+  failureThreshold: 4
 {{- end -}}
 
 {{- define "gwk.podLabels" -}}
@@ -194,8 +231,9 @@ readinessProbe:
   projected:
     defaultMode: 0440
     sources:
-      {{- if has "database" .with }}
+      {{- if or (has "database" .with) (has "migrations" .with) }}
       {{- $url := include "gwk.urlSecret" (dict "root" .root "of" "postgres") | fromJson }}
+      {{- if has "migrations" .with }}{{ $url = include "gwk.migrationsSecret" .root | fromJson }}{{ end }}
       - secret: { name: {{ $url.name }}, items: [{ key: {{ $url.key }}, path: database-url }] }
       {{- include "gwk.caSource" (dict "tls" $v.postgres.tls "path" "database-ca.crt") | nindent 6 }}
       {{- end }}
@@ -249,7 +287,11 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- end -}}
 
 {{- define "gwk.inlineUrls" -}}
-{{- if or (and .Values.postgres.url (not .Values.postgres.existingSecret)) (and .Values.redis.url (not .Values.redis.existingSecret)) }}yes{{ end -}}
+{{- if or (include "gwk.inlineMigrationsUrl" .) (and .Values.postgres.url (not .Values.postgres.existingSecret)) (and .Values.redis.url (not .Values.redis.existingSecret)) }}yes{{ end -}}
+{{- end -}}
+
+{{- define "gwk.inlineMigrationsUrl" -}}
+{{- if and .Values.migrations.enabled .Values.postgres.migrationsUrl (not .Values.postgres.migrationsExistingSecret) }}yes{{ end -}}
 {{- end -}}
 
 {{- /* Init container of API and worker: no program starts on a database with an older schema. */ -}}
@@ -264,8 +306,7 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
   securityContext:
     {{- include "gwk.containerSecurity" . | nindent 4 }}
   resources:
-    requests: { cpu: 10m, memory: 64Mi }
-    limits: { memory: 256Mi }
+    {{- toYaml .root.Values.migrations.waitResources | nindent 4 }}
   volumeMounts:
     - { name: secrets, mountPath: /var/run/gwk/secrets, readOnly: true }
     - { name: tmp, mountPath: /tmp }
@@ -274,9 +315,14 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- define "gwk.profiles" -}}
 {{- $image := include "gwk.image" (dict "root" . "component" "engine") -}}
 {{- $base := dict "image" $image "imagePullPolicy" .Values.image.pullPolicy -}}
-{{- with .Values.image.pullSecrets }}{{ $_ := set $base "imagePullSecrets" . }}{{ end -}}
+{{- with include "gwk.pullSecrets" . | fromJsonArray }}{{ $_ := set $base "imagePullSecrets" . }}{{ end -}}
 {{- range $name, $profile := .Values.engine.profiles }}
 {{- $whole := merge (dict) (default (dict) $profile) $base }}
+{{- if not (include "gwk.fixesUserIds" $) }}
+{{- $context := dict "runAsUser" nil "runAsGroup" nil "fsGroup" nil }}
+{{- range $field, $value := $whole.podSecurityContext }}{{ $_ := set $context $field $value }}{{ end }}
+{{- $_ := set $whole "podSecurityContext" $context }}
+{{- end }}
 {{- $env := default (list) $whole.env }}
 {{- if not $.Values.monitoring.instanceLabel }}
 {{- $env = append $env (dict "name" "GWK_ENGINE_METRICS_INSTANCE" "value" "off") }}

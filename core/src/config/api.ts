@@ -1,3 +1,4 @@
+import { accountLimitSettings } from './account-limits.js';
 import { rotatingSetting, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
@@ -32,7 +33,17 @@ export const apiSettings = {
   maxConnectionsPerAddress: setting(
     'GWK_API_MAX_CONNECTIONS_PER_ADDRESS',
     types.integer(1, 1_000_000).default(4_096),
-    'Maximum connections of one client address to the public listener per API process; it closes further ones at once. Not applied if `GWK_API_TRUST_PROXY` is above 0, because all connections then come from proxies.',
+    'Maximum connections of one client address, or one IPv6 /64, to the public listener per API process; it closes further ones at once. Not applied if `GWK_API_TRUST_PROXY` is above 0, because all connections then come from proxies.',
+  ),
+  maxDownloads: setting(
+    'GWK_API_MAX_DOWNLOADS',
+    types.integer(100, 100_000).default(400),
+    'Maximum downloads by link at once per API process. An account may use a quarter of them, a client address a tenth, a file a twentieth.',
+  ),
+  maxUploads: setting(
+    'GWK_API_MAX_UPLOADS',
+    types.integer(100, 100_000).default(400),
+    'Maximum uploads at once per API process. An account may use a quarter of them.',
   ),
   internalHost: setting(
     'GWK_API_INTERNAL_HOST',
@@ -76,6 +87,7 @@ export const apiSettings = {
     'Public base URL of media links. It may have its own host. Default: GWK_API_BASE_URL.',
   ),
   ...mediaStoreSettings,
+  ...accountLimitSettings,
   environment: setting(
     'GWK_API_ENVIRONMENT',
     types.text(1, 40).default('production'),

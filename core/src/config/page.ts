@@ -1,5 +1,6 @@
 import { apiSettings } from './api.js';
 import { commandSettings, instancesSettings } from './commands.js';
+import { decoderSettings } from './decoder.js';
 import { engineSettings } from './engine.js';
 import type { Setting, Settings } from './load.js';
 import { localSettings } from './local.js';
@@ -10,6 +11,7 @@ import { renderTable } from '../markdown-table.js';
 const PROGRAMS: Record<string, Settings> = {
   'gwk api': apiSettings,
   'gwk worker': workerSettings,
+  'gwk decoder': decoderSettings,
   'gwk operator': operatorSettings,
   'gwk engine': engineSettings,
   'gwk instances': instancesSettings,

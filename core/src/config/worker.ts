@@ -1,3 +1,4 @@
+import { accountLimitSettings } from './account-limits.js';
 import { secretSetting, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
@@ -50,9 +51,10 @@ export const workerSettings = {
     'Public base URL of media links. Must equal the address that the API uses: GWK_MEDIA_URL, or GWK_API_BASE_URL.',
   ),
   ...mediaStoreSettings,
+  ...accountLimitSettings,
   mediaConcurrency: setting(
     'GWK_WORKER_MEDIA_CONCURRENCY',
-    types.integer(1, 500).default(8),
+    types.integer(1, 500).default(24),
     'Maximum messages that one worker prepares at once (fetching files, making previews).',
   ),
   mediaDecoders: setting(
@@ -68,17 +70,27 @@ export const workerSettings = {
   mediaDecodeMs: setting(
     'GWK_WORKER_MEDIA_DECODE_MS',
     types.integer(100, 600_000).default(60_000),
-    'Timeout for decoding or converting one file (milliseconds).',
+    'Timeout for decoding or converting one file, except videos (milliseconds).',
+  ),
+  mediaConvertMs: setting(
+    'GWK_WORKER_MEDIA_CONVERT_MS',
+    types.integer(100, 840_000).default(600_000),
+    'Timeout for converting one video (milliseconds).',
   ),
   mediaDecodeMb: setting(
     'GWK_WORKER_MEDIA_DECODE_MB',
     types.integer(256, 16_384).default(1_024),
     'Memory limit of a process that decodes or converts files (megabytes). The worker kills a process that exceeds it.',
   ),
+  decoder: setting(
+    'GWK_WORKER_DECODER',
+    types.text().optional(),
+    'Path of the socket of a decoder (`gwk decoder`), which then decodes all files. Default: the worker starts the decoding processes itself.',
+  ),
   ffmpeg: setting(
     'GWK_WORKER_FFMPEG',
     types.text().optional(),
-    'Path of ffmpeg. Default: the one in PATH, else the one from the npm package.',
+    'Path of ffmpeg, 5.1 or later. Default: the one in PATH.',
   ),
   loopbackMedia: setting(
     'GWK_WORKER_LOOPBACK_MEDIA',

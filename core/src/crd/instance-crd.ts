@@ -78,7 +78,6 @@ const conditionPath = (type: string, field: string) => `.status.conditions[?(@.t
 const COLUMNS = [
   column('Ready', conditionPath('Ready', 'status')),
   column('State', '.status.state'),
-  column('Phone', '.status.phone'),
   column('Mode', '.spec.interactiveMode'),
   column('Engine', '.status.engine.version'),
   column('Age', '.metadata.creationTimestamp', { type: 'date' }),

@@ -45,8 +45,74 @@ describe('typed replies', () => {
     ['a sentence that contains a name', 'não sei', null],
     ['only spaces', '   ', null],
     ['a number with too many digits', '0000002', null],
+    ['a number and a bracket', '2)', 'menu-1:no'],
+    ['a number in brackets', '(2)', 'menu-1:no'],
+    ['a number in square brackets', '[ 2 ]', 'menu-1:no'],
+    ['a number sign', '#2', 'menu-1:no'],
+    ['a number and a dash', '2-', 'menu-1:no'],
+    ['a number and a long dash', '2 –', 'menu-1:no'],
+    ['a number in bold', '*2*', 'menu-1:no'],
+    ['a quoted number', '“2”', 'menu-1:no'],
+    ['an exclamation', '2!', 'menu-1:no'],
+    ['an ordinal', '2ª', 'menu-1:no'],
+    ['an ordinal with a full stop', '2.º', 'menu-1:no'],
+    ['a key cap', '2️⃣', 'menu-1:no'],
+    ['a circled digit', '②', 'menu-1:no'],
+    ['a full-width digit', '２', 'menu-1:no'],
+    ['a leading zero', '02', 'menu-1:no'],
+    ['a number and a thumb', '2 👍', 'menu-1:no'],
+    ['opção without a space', 'opção2', 'menu-1:no'],
+    ['opção and a number sign', 'Opção #2', 'menu-1:no'],
+    ['opção nº', 'opção nº 2', 'menu-1:no'],
+    ['option and a colon', 'option: 2.', 'menu-1:no'],
+    ['número', 'Número 2', 'menu-1:no'],
+    ['nº', 'nº 2', 'menu-1:no'],
+    ['a decomposed accent', 'opc\u0327a\u0303o 2', 'menu-1:no'],
+    ['agreement with somebody else', '+1', null],
+    ['a negative number', '-1', null],
+    ['a percentage', '2%', null],
+    ['an amount', '$2', null],
+    ['a decimal', '2,5', null],
+    ['a number with a question mark', '2?', null],
+    ['two numbers', '1 2', null],
+    ['a time', '2:00', null],
+    ['a name with a full stop', 'Não.', 'menu-1:no'],
+    ['a name with exclamation marks', 'sim!!', 'menu-1:yes'],
+    ['a name in bold', '*Sim*', 'menu-1:yes'],
+    ['a name and a thumb', 'Sim 👍🏽', 'menu-1:yes'],
+    ['a thumb alone', '👍', null],
+    ['punctuation alone', '...', null],
   ])('%s', (_, text, expected) => {
     expect(choice(text)).toBe(expected);
+  });
+});
+
+describe('labels', () => {
+  const labelled = (...labels: string[]) =>
+    menu({ options: labels.map((label, index) => ({ id: `o${index + 1}`, label, number: index + 1 })) });
+
+  test.each<[string, string[], string, string | null]>([
+    ['an emoji before the label need not be typed', ['✅ Confirmar', '❌ Cancelar'], 'confirmar', 'o1'],
+    ['an emoji inside the label need not be typed', ['Sim 👍 quero', 'Não'], 'sim quero', 'o1'],
+    ['a family and a flag need not be typed', ['👨‍👩‍👧‍👦 Família', '🇧🇷 Brasil'], 'brasil', 'o2'],
+    [
+      'a full stop in the label need not be typed',
+      ['Falar com atendente.', 'Sair'],
+      'falar com atendente',
+      'o1',
+    ],
+    ['two emoji are different labels', ['👍', '👎'], '👎', 'o2'],
+    ['a label typed in full precedes a similar one', ['C', 'C++'], 'c++', 'o2'],
+    ['a label typed in full precedes a longer one', ['C', 'C++'], 'c', 'o1'],
+    ['labels that differ by case are ambiguous', ['Sim', 'SIM'], 'sim', null],
+    ['labels that differ by their emoji are ambiguous', ['🔴 Camisa', '🔵 Camisa'], 'camisa', null],
+    ['labels that differ by their emoji, typed in full', ['🔴 Camisa', '🔵 Camisa'], '🔵 camisa', 'o2'],
+    ['titles of two sections are ambiguous', ['Manhã', 'Manhã'], 'manhã', null],
+    ['a label that is another option’s number is ambiguous', ['3', '2', '1'], '1', null],
+    ['a label that is its own number', ['1', '2'], '2', 'o2'],
+    ['a label that is a number beyond the options', ['10', '20'], '20', 'o2'],
+  ])('%s', (_, labels, text, id) => {
+    expect(choice(text, [labelled(...labels)])).toBe(id && `menu-1:${id}`);
   });
 });
 

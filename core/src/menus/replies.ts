@@ -1,4 +1,4 @@
-import { foldText } from '../text-folding.js';
+import { foldText, foldWord } from '../text-folding.js';
 import type { MenuOption, SentMenu } from '../protocol/engine.js';
 
 export interface OpenMenu extends Pick<SentMenu, 'kind' | 'mode' | 'options'> {
@@ -35,19 +35,34 @@ export function recogniseReply(
   if (!menu || menu.answeredAt !== null) return null;
   const age = reply.at.getTime() - menu.sentAt.getTime();
   if (age > ttlHours * HOUR || age < -CLOCK_TOLERANCE_MS) return null;
-  const option = findByNumber(reply.text, menu) ?? findByLabel(reply.text, menu);
-  return option ? { menu, option } : null;
+  const options = new Set([...findByNumber(reply.text, menu), ...findByLabel(reply.text, menu)]);
+  const [option] = options;
+  return option && options.size === 1 ? { menu, option } : null;
 }
 
-function findByLabel(text: string, menu: OpenMenu): MenuOption | undefined {
-  const typed = foldText(text);
-  return typed === '' ? undefined : menu.options.find((option) => foldText(option.label) === typed);
+/** Returns the options with the typed label. Emoji and outer punctuation count only if two options differ by nothing else. */
+function findByLabel(text: string, menu: OpenMenu): MenuOption[] {
+  for (const fold of [foldText, foldLabel]) {
+    const typed = fold(text);
+    const options = menu.options.filter((option) => typed !== '' && fold(option.label) === typed);
+    if (options.length > 0) return options;
+  }
+  return [];
 }
 
-const TYPED_NUMBER = /^(?:(?:option|opcao) )?([0-9]{1,3})\.?$/;
+const EMOJI = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Cf}]/gu;
 
-function findByNumber(text: string, menu: OpenMenu): MenuOption | undefined {
-  if (menu.kind === 'poll' || menu.mode === 'native') return undefined;
-  const typed = TYPED_NUMBER.exec(foldText(text));
-  return typed ? menu.options.find((option) => option.number === Number(typed[1])) : undefined;
+const removeEmoji = (text: string): string => text.replaceAll(EMOJI, ' ');
+
+const foldLabel = (text: string): string => foldWord(removeEmoji(text));
+
+/** Punctuation around a number that keeps its meaning, as in `(1)`, `#1`, `1-`. Not so: +1, -1, 2%, 2?, $2. */
+const DECORATION = /(?!^[-–—])[\s()[\]{}#*_~"'“”‘’«».:;!–—-]+/gu;
+/** NFKD turns the ordinals º and ª into o and a. */
+const TYPED_NUMBER = /^(?:option|opcao|numero)? ?(?:no? ?)?([0-9]{1,3}) ?[oa]?$/;
+
+function findByNumber(text: string, menu: OpenMenu): MenuOption[] {
+  if (menu.kind === 'poll' || menu.mode === 'native') return [];
+  const typed = TYPED_NUMBER.exec(foldText(removeEmoji(text)).replaceAll(DECORATION, ' ').trim());
+  return typed ? menu.options.filter((option) => option.number === Number(typed[1])) : [];
 }

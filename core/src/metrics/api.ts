@@ -1,4 +1,4 @@
-import { gauge, histogram } from './metric.js';
+import { counter, gauge, histogram } from './metric.js';
 
 const CALL_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 /** Metrics of `gwk api`: its public and its internal listener. */
@@ -15,5 +15,15 @@ export const API_METRICS = {
     'Duration of calls from engines and the operator to the internal API, by route and status. 499: the connection closed before the response was complete.',
     CALL_SECONDS,
     ['route', 'status'],
+  ),
+  transfers: gauge(
+    'gwk_media_transfers',
+    'Files in transfer: downloads by link, uploads, and the files of engines.',
+    ['kind'],
+  ),
+  transfersLimited: counter(
+    'gwk_media_transfers_limited_total',
+    'File transfers refused or ended by a limit: by the bound of a file, address, account, instance or the process, or by the minimum rate.',
+    ['kind', 'limit'],
   ),
 } as const;

@@ -24,6 +24,10 @@ export const ENGINE_METRICS = {
     'gwk_engine_resends_total',
     'Messages sent again because the network did not acknowledge them.',
   ),
+  rateLimitPauses: counter(
+    'gwk_engine_rate_limit_pauses_total',
+    'Pauses of all sends of an instance because the network limited their rate (429).',
+  ),
   claims: counter('gwk_engine_claims_total', 'Successful claim calls.'),
   activeConversations: gauge(
     'gwk_engine_active_conversations',
@@ -47,6 +51,11 @@ export const ENGINE_METRICS = {
     ['reason'],
   ),
   received: counter('gwk_engine_received_total', 'Inbound messages of this engine that the API has stored.'),
+  ignored: counter(
+    'gwk_engine_ignored_total',
+    'Received messages and calls without an effect, by reason: no conversation (a status post or a channel), bytes that are no message, an edit, a vote or a reaction that cannot be decrypted, too many calls, or a refusal by the API.',
+    ['reason'],
+  ),
   storeSeconds: histogram(
     'gwk_engine_session_write_seconds',
     'Time until a write of session data (Signal keys) is durable.',

@@ -30,4 +30,9 @@ export const MESSAGE_METRICS = {
     'Inbound messages stored, by type. Duplicates do not count.',
     ['type'],
   ),
+  ignored: counter(
+    'gwk_messages_ignored_total',
+    'Inbound messages without an effect, by reason: no conversation (a status post or a channel), a vote in an unknown poll, a change of a message by somebody else than its author, or a rejected call whose text was refused.',
+    ['reason'],
+  ),
 } as const;

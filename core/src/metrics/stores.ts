@@ -20,6 +20,10 @@ export const STORE_METRICS = {
     'gwk_redis_ping_seconds',
     'Duration of a small write to Redis at scrape time. NaN if Redis rejected it or took longer than 1 s.',
   ),
+  redisMemory: gauge(
+    'gwk_redis_memory_ratio',
+    'Used memory of Redis divided by its `maxmemory`. NaN if Redis has no such limit or does not report it.',
+  ),
   mediaWritable: gauge(
     'gwk_media_store_writable',
     '1 if the last test write to the media store, at most 30 s ago, succeeded. NaN before the first one.',

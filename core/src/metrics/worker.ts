@@ -70,9 +70,19 @@ export const WORKER_METRICS = {
     'Preparations of messages with files or previews, by result: prepared, retried, unavailable.',
     ['result'],
   ),
+  decodingSeconds: counter(
+    'gwk_decoding_seconds_total',
+    'Time that decoders of this worker were in use, by the budget of the account: within, exceeded. The log names accounts that exceed it.',
+    ['budget'],
+  ),
   preparationAge: gauge(
     'gwk_preparation_age_seconds',
     'Age of the oldest message whose file is not prepared yet.',
+  ),
+  accountUsage: gauge(
+    'gwk_account_usage_ratio',
+    'Stored amount of an account as a part of its limit, by `resource` (media_bytes, media_files, event_bytes). Only the 20 highest from 0.8 on.',
+    ['account', 'resource'],
   ),
   retentionOverdue: gauge(
     'gwk_retention_overdue_seconds',

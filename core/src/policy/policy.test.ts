@@ -1,5 +1,11 @@
 import { Problem } from '../problems.js';
-import { isTimeZone, isWarmingUp, parsePolicyOverrides, resolvePolicy } from './policy.js';
+import {
+  isTimeZone,
+  isWarmingUp,
+  parsePolicyOverrides,
+  resolvePolicy,
+  type PolicyOverrides,
+} from './policy.js';
 
 const none = { environment: {}, account: {}, instance: {} };
 
@@ -12,6 +18,7 @@ describe('resolvePolicy', () => {
       menu_ttl_hours: 24,
       new_contacts_per_day: 250,
       messages_per_minute: 60,
+      reject_calls: { enabled: false, text: null },
       sources: {
         active_hours: 'environment',
         mass_block: 'environment',
@@ -19,6 +26,7 @@ describe('resolvePolicy', () => {
         menu_ttl_hours: 'environment',
         new_contacts_per_day: 'environment',
         messages_per_minute: 'environment',
+        reject_calls: 'environment',
       },
     });
   });
@@ -38,6 +46,15 @@ describe('resolvePolicy', () => {
       mass_block: { max_contacts: 5, window_minutes: 60 },
       sources: { messages_per_minute: 'instance', menu_ttl_hours: 'environment', mass_block: 'account' },
     });
+  });
+
+  test('takes the text of rejected calls from the level that rejects them', () => {
+    const account = { reject_calls: { enabled: true, text: 'Please write.' } };
+    const resolve = (instance: PolicyOverrides) =>
+      resolvePolicy({ ...none, account, instance }, { warmingUp: false }).reject_calls;
+    expect(resolve({})).toEqual({ enabled: true, text: 'Please write.' });
+    expect(resolve({ reject_calls: { enabled: true, text: null } })).toEqual({ enabled: true, text: null });
+    expect(resolve({ reject_calls: { text: 'Unused' } })).toEqual({ enabled: false, text: 'Unused' });
   });
 
   test('lowers only the default of new contacts during warm-up', () => {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { toFieldErrors } from '../field-errors.js';
 import { Problem } from '../problems.js';
-import { text } from '../resources/common.js';
+import { text, visibleText } from '../resources/common.js';
 
 /** Policies, with overrides at three levels: environment, account, instance. */
 const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
 const word = () => text(1, 30);
+const MAX_CALL_TEXT = 4_096;
 
 /** `kubectl explain` and OpenAPI show the descriptions. */
 const describe = <T extends z.ZodType>(schema: T, description: string): T => schema.meta({ description });
@@ -47,6 +48,14 @@ const OptOutOverrides = z.strictObject({
   ),
 });
 
+const RejectCallsOverrides = z.strictObject({
+  enabled: describe(z.boolean().nullish(), 'Whether calls are rejected.'),
+  text: describe(
+    visibleText(MAX_CALL_TEXT).nullish(),
+    'Text that is sent to the caller as a message, under the rules of all messages. None if not set.',
+  ),
+});
+
 export const PolicyOverrides = z.strictObject({
   active_hours: describe(HoursOverrides.nullish(), 'When messages may be sent; at any time if not set.'),
   mass_block: describe(
@@ -66,6 +75,7 @@ export const PolicyOverrides = z.strictObject({
     z.number().int().min(1).max(6000).nullish(),
     'Maximum messages sent per minute.',
   ),
+  reject_calls: describe(RejectCallsOverrides.nullish(), 'Whether calls are rejected, and with which text.'),
 });
 export type PolicyOverrides = z.infer<typeof PolicyOverrides>;
 
@@ -89,6 +99,7 @@ const Policy = z.object({
   menu_ttl_hours: z.int(),
   new_contacts_per_day: z.int(),
   messages_per_minute: z.int(),
+  reject_calls: z.object({ enabled: z.boolean(), text: z.string().nullable() }),
 });
 export type Policy = z.infer<typeof Policy>;
 
@@ -115,6 +126,7 @@ const DEFAULTS: Policy = {
   menu_ttl_hours: 24,
   new_contacts_per_day: 250,
   messages_per_minute: 60,
+  reject_calls: { enabled: false, text: null },
 };
 
 /**
@@ -191,6 +203,7 @@ export function resolvePolicy(
     menu_ttl_hours: pick('menu_ttl_hours') ?? DEFAULTS.menu_ttl_hours,
     new_contacts_per_day: pick('new_contacts_per_day') ?? newContacts,
     messages_per_minute: pick('messages_per_minute') ?? DEFAULTS.messages_per_minute,
+    reject_calls: withDefaults(DEFAULTS.reject_calls, pick('reject_calls')),
     sources,
   };
 }

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { QuotedMessage } from './engine.js';
 
 /**
  * Commands to an engine, on the command stream of its instance in Redis. The engine replies on a channel of the API
@@ -20,6 +21,8 @@ export const COMMANDS = [
   'check-contact',
   'read',
   'presence',
+  'groups',
+  'group',
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
@@ -36,6 +39,9 @@ export interface Command {
 
 export type CommandReply =
   { id: string; ok: true; result: unknown } | { id: string; ok: false; code: string; message: string };
+
+/** Bound on the reply of an engine: the API reads no longer ones, in UTF-16 code units of its JSON. */
+export const MAX_REPLY_LENGTH = 65_536;
 
 const NONCE = 12;
 const TAG = 16;
@@ -91,12 +97,20 @@ export interface MessageKey {
   participant: string | null;
 }
 
+/** A new text, with the quote and the mentions of the edited message. */
+export interface TextEdit {
+  kind: 'edit';
+  text: string;
+  quoted?: QuotedMessage;
+  mentions?: string[];
+}
+
 /** An empty emoji removes the reaction. */
 export type OutboundEdit = {
   /** Id of the new message. The API chooses it, so that a retry within one request uses the same id. */
   stanza_id: string;
   message: MessageKey;
-} & ({ kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string });
+} & (TextEdit | { kind: 'delete' } | { kind: 'react'; emoji: string });
 
 /** Error codes in the reply of such a command. */
 export const EDIT_FAILURES = {
@@ -104,6 +118,8 @@ export const EDIT_FAILURES = {
   notConnected: 'not_connected',
   /** The network refused it. */
   refused: 'wa_error',
+  /** Only admins of the group may delete messages of others. */
+  notAdmin: 'not_admin',
   /** Sent, but the network did not acknowledge it. */
   unconfirmed: 'timeout',
 } as const;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PAIRING_METHODS } from '../resources/pairing.js';
-import { InboundMessage, time, uuid } from './inbound.js';
+import { Notice } from './notices.js';
+import { InboundMessage, messageCard, time, Timer, uuid } from './inbound.js';
 import { RECEIPT_FIELDS, SENT_FIELDS } from '../resources/message.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
 
@@ -11,6 +12,9 @@ import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } fro
  *
  * Ids are UUIDs without prefix, times are ISO 8601, bytes are base64. The API validates requests with these schemas;
  * the engine imports only their types, and so does not load zod.
+ *
+ * Fields that this version does not know are ignored: a newer engine may state more during an upgrade or a rollback, and
+ * gives up what the API refuses.
  */
 /** Limited to what Postgres accepts (32-bit integers), so that no item fails at every retry. */
 const count = () => z.int32();
@@ -32,6 +36,13 @@ const OpenPairing = z.object({
 });
 export type OpenPairing = z.infer<typeof OpenPairing>;
 
+/** Rules for the engine, by the policy. Each renewal repeats them. */
+const Terms = {
+  messages_per_minute: z.int(),
+  /** Absent: the API is of an earlier release, and takes no notices. */
+  reject_calls: z.boolean().optional(),
+};
+
 /** Requests to the connection. Each renewal repeats them, so that they do not depend on notifications. */
 const PendingRequests = {
   pairing: OpenPairing.nullable(),
@@ -40,7 +51,7 @@ const PendingRequests = {
 };
 
 const acquire = {
-  request: z.strictObject({
+  request: z.object({
     pod: z.string().min(1).max(253),
     version: z.string().max(100),
     /** Chosen once by the engine's process, so that a retry after a lost response gets the same lease. */
@@ -62,7 +73,7 @@ const acquire = {
       reconnect_at: time().nullable(),
     }),
     ...PendingRequests,
-    messages_per_minute: z.int(),
+    ...Terms,
     redis: z.object({
       url: z.string(),
       username: z.string().nullable(),
@@ -76,30 +87,32 @@ const acquire = {
 };
 
 const renew = {
-  request: z.strictObject({ ...Lease, connected: z.boolean() }),
+  request: z.object({ ...Lease, connected: z.boolean() }),
   response: z.object({
     lease_ms: z.int(),
-    messages_per_minute: z.int(),
+    ...Terms,
     ...PendingRequests,
   }),
 };
 
 /** After the engine has closed its socket: the next engine need not wait until the lease ends. */
-const release = { request: z.strictObject({ ...Lease }), response: z.object({}) };
+const release = { request: z.object({ ...Lease }), response: z.object({}) };
 
 /** Creates the engine's Redis user again, after a new Redis has lost it. */
-const redisUser = { request: z.strictObject({ ...Lease }), response: z.object({}) };
+const redisUser = { request: z.object({ ...Lease }), response: z.object({}) };
 
-/** The quoted message. Its text is empty if it is already deleted. */
+/** The quoted message. Its text is empty if it has none or is no longer stored. */
 const QuotedMessage = z.object({
   wa_message_id: z.string(),
   /** Network id of its conversation, which may differ from the conversation of the reply. */
   chat: z.string(),
   from_me: z.boolean(),
-  /** Author, in a group. */
+  /** Author; null for a message of the instance. */
   participant: z.string().nullable(),
   type: z.string(),
   text: z.string(),
+  /** The message in the network's encoding, without texts and file keys, as an engine built it from the whole one. */
+  card: messageCard().optional(),
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
@@ -118,6 +131,8 @@ const ClaimedMessage = z.object({
   /** Current setting of the instance. */
   interactive_mode: z.enum(INTERACTIVE_MODES),
   quoted: QuotedMessage.nullable(),
+  /** For a chat with a contact. The network states the setting of a group. */
+  timer: Timer.optional(),
   /** The message as an earlier attempt built it, to be sent again unchanged. */
   built: base64().nullable(),
   ...SENT_FIELDS,
@@ -132,7 +147,7 @@ const ClaimedMessage = z.object({
  * take turns. Messages claimed by an older epoch come first. A repeat with the same claim id returns the same messages.
  */
 const claims = {
-  request: z.strictObject({
+  request: z.object({
     ...Numbered,
     /**
      * An earlier attempt had no response and may still arrive; from now on the API ignores it. Each attempt of a claim
@@ -145,7 +160,7 @@ const claims = {
   response: z.object({ messages: z.array(ClaimedMessage) }),
 };
 
-const MenuOption = z.strictObject({
+const MenuOption = z.object({
   id: z.string(),
   label: z.string(),
   /** Null for options without a number: url, call and copy buttons, and poll options. */
@@ -154,7 +169,7 @@ const MenuOption = z.strictObject({
 export type MenuOption = z.infer<typeof MenuOption>;
 
 /** A menu as it was sent, to recognise the replies to it. */
-const SentMenu = z.strictObject({
+const SentMenu = z.object({
   kind: z.enum(['interactive', 'poll']),
   /** Mode of an interactive message. Polls are always `native`. */
   mode: z.enum(INTERACTIVE_MODES),
@@ -166,16 +181,18 @@ export type SentMenu = z.infer<typeof SentMenu>;
 
 /** Stores the encoded message before the engine sends its first stanza, and marks the start of the attempt. */
 const built = {
-  request: z.strictObject({
+  request: z.object({
     ...Lease,
     messages: z
       .array(
-        z.strictObject({
+        z.object({
           message_id: uuid(),
           built: base64(),
           ...SENT_FIELDS,
           /** To recognise replies to it, once it is sent. */
           menu: SentMenu.nullish(),
+          /** For quotes of it. */
+          card: messageCard().optional(),
         }),
       )
       .min(1)
@@ -192,29 +209,42 @@ const built = {
  * 24 hours; null if it is unknown or deleted.
  */
 const sent = {
-  request: z.strictObject({ ...Lease, wa_message_id: z.string().min(1).max(200) }),
+  request: z.object({ ...Lease, wa_message_id: z.string().min(1).max(200) }),
   response: z.object({ built: base64().nullable() }),
+};
+
+/**
+ * Reports that the network names a LID with a phone number. The engine waits for the answer before it builds a message
+ * to that number: the contact may have opted out under the LID.
+ */
+const names = {
+  request: z.object({
+    ...Numbered,
+    lid: z.string().regex(/^[0-9]{5,20}@lid$/),
+    phone: z.string().regex(/^[0-9]{8,15}$/),
+  }),
+  response: z.object({}),
 };
 
 /** Reports that the network restricts the instance from writing to new contacts until then; null: no longer. */
 const restricted = {
-  request: z.strictObject({ ...Numbered, until: time().nullable() }),
+  request: z.object({ ...Numbered, until: time().nullable() }),
   response: z.object({}),
 };
 
 const Outcome = z.discriminatedUnion('kind', [
-  z.strictObject({
+  z.object({
     kind: z.literal('sent'),
     message_id: uuid(),
     at: time(),
     ...SENT_FIELDS,
     traceparent: Traceparent.optional(),
   }),
-  z.strictObject({
+  z.object({
     kind: z.literal('failed'),
     message_id: uuid(),
     at: time(),
-    error: z.strictObject({ code: z.enum(FAILURE_CODES), message: z.string().max(500).nullable() }),
+    error: z.object({ code: z.enum(FAILURE_CODES), message: z.string().max(500).nullable() }),
     traceparent: Traceparent.optional(),
   }),
   /**
@@ -222,13 +252,13 @@ const Outcome = z.discriminatedUnion('kind', [
    * built, it stays unconfirmed, unless `unsent` states that no earlier engine wrote it to the socket either.
    * `claim_id` names the returned claim, so that a late report does not undo a newer claim.
    */
-  z.strictObject({
+  z.object({
     kind: z.literal('returned'),
     message_id: uuid(),
     claim_id: uuid(),
     unsent: z.boolean().optional(),
   }),
-  z.strictObject({
+  z.object({
     kind: z.literal('receipt'),
     wa_message_id: z.string().min(1).max(200),
     at: time(),
@@ -238,7 +268,7 @@ const Outcome = z.discriminatedUnion('kind', [
 
 /** Records status, event and webhook deliveries of each outcome in one transaction. Repeats have no effect. */
 const outcomes = {
-  request: z.strictObject({ ...Lease, outcomes: z.array(Outcome).min(1).max(500) }),
+  request: z.object({ ...Lease, outcomes: z.array(Outcome).min(1).max(500) }),
   response: z.object({
     /** A message of the instance can be claimed now. For later ones the engine gets a notification. */
     waiting: z.boolean().optional(),
@@ -247,26 +277,27 @@ const outcomes = {
 
 /** Stores state changes of the engine with their events, in order, in one transaction. */
 const state = {
-  request: z.strictObject({
+  request: z.object({
     ...Numbered,
     changes: z
       .array(
-        z.strictObject({
+        z.object({
           state: z.enum(INSTANCE_STATES),
           at: time(),
           reason: z.string().max(200).nullable(),
           /** Set by a pairing: the event `instance.paired` precedes the event of the state. */
           paired: z
-            .strictObject({
+            .object({
               jid: z.string(),
               business_name: z.string().nullable(),
               platform: z.string().nullable(),
             })
             .optional(),
           jid: z.string().nullable().optional(),
+          lid: z.string().nullable().optional(),
           business_name: z.string().nullable().optional(),
-          ban: z.strictObject({ code: z.string(), expires_at: time().nullable() }).optional(),
-          reconnect: z.strictObject({ count: count(), at: time().nullable() }).optional(),
+          ban: z.object({ code: z.string(), expires_at: time().nullable() }).optional(),
+          reconnect: z.object({ count: count(), at: time().nullable() }).optional(),
         }),
       )
       .min(1)
@@ -279,21 +310,21 @@ const CODE_LIFE_MS = z.int().min(0).max(600_000);
 
 /** Reports a code to show, or the failure of a pairing session. `state` reports a successful pairing. */
 const pairing = {
-  request: z.strictObject({
+  request: z.object({
     ...Numbered,
     session: uuid(),
     news: z.discriminatedUnion('kind', [
-      z.strictObject({
+      z.object({
         kind: z.literal('qr'),
         code: z.string().min(1).max(2000),
         expires_in_ms: CODE_LIFE_MS,
       }),
-      z.strictObject({
+      z.object({
         kind: z.literal('code'),
         code: z.string().min(1).max(20),
         expires_in_ms: CODE_LIFE_MS,
       }),
-      z.strictObject({ kind: z.literal('failed'), reason: z.string().max(200) }),
+      z.object({ kind: z.literal('failed'), reason: z.string().max(200) }),
     ]),
   }),
   /** False: the session is closed, and the engine must stop showing codes. */
@@ -304,20 +335,20 @@ const pairing = {
  * Reports that the engine has unlinked the device, or could not: the logout request with this id is done. The engine
  * of a deleted instance may still call this (then `id` may be null), `outcomes` and `release`.
  */
-const unlinked = { request: z.strictObject({ ...Lease, id: uuid().nullable() }), response: z.object({}) };
+const unlinked = { request: z.object({ ...Lease, id: uuid().nullable() }), response: z.object({}) };
 
-const SessionEntry = z.strictObject({
+const SessionEntry = z.object({
   type: z.string().max(100),
   key: z.string().max(500),
   value: base64().nullable(),
 });
 
 const sessionRead = {
-  request: z.strictObject({
+  request: z.object({
     ...Lease,
     /** `keys` null: all keys of the type. */
     wanted: z
-      .array(z.strictObject({ type: z.string().max(100), keys: z.array(z.string().max(500)).nullable() }))
+      .array(z.object({ type: z.string().max(100), keys: z.array(z.string().max(500)).nullable() }))
       .max(100),
   }),
   response: z.object({ entries: z.array(SessionEntry) }),
@@ -325,7 +356,7 @@ const sessionRead = {
 
 /** Writes the entries in one transaction, durable when the API answers. A null value removes the key. */
 const sessionWrite = {
-  request: z.strictObject({ ...Numbered, entries: z.array(SessionEntry).min(1).max(5000) }),
+  request: z.object({ ...Numbered, entries: z.array(SessionEntry).min(1).max(5000) }),
   response: z.object({}),
 };
 
@@ -334,7 +365,13 @@ const sessionWrite = {
  * sender, id) are ignored.
  */
 const inbound = {
-  request: z.strictObject({ ...Lease, messages: z.array(InboundMessage).min(1).max(500) }),
+  request: z.object({ ...Lease, messages: z.array(InboundMessage).min(1).max(500) }),
+  response: z.object({}),
+};
+
+/** Stores the events of calls and of changes of groups in one transaction. Repeats have no effect. */
+const notices = {
+  request: z.object({ ...Lease, notices: z.array(Notice).min(1).max(100) }),
   response: z.object({}),
 };
 
@@ -342,14 +379,14 @@ const inbound = {
  * `POST {base}/engine/media-download` returns the prepared file of a message that this lease has claimed. The API
  * refuses it with `invalid` if the message is not claimed or the file is deleted.
  */
-export const MediaDownload = z.strictObject({ ...Lease, message_id: uuid() });
+export const MediaDownload = z.object({ ...Lease, message_id: uuid() });
 export type MediaDownload = z.infer<typeof MediaDownload>;
 
 /**
  * `POST {base}/engine/media-upload?...` stores a received file of at most 64 MB, sent as the body. The inbound message
  * refers to it by the id in the response.
  */
-export const MediaUploadQuery = z.strictObject({
+export const MediaUploadQuery = z.object({
   epoch: z.coerce.number().int(),
   holder: uuid(),
   /** As sent by the network. */
@@ -370,6 +407,7 @@ export const ENGINE_ROUTES = {
   release,
   'redis-user': redisUser,
   claims,
+  names,
   built,
   sent,
   restricted,
@@ -380,6 +418,7 @@ export const ENGINE_ROUTES = {
   'session-read': sessionRead,
   'session-write': sessionWrite,
   inbound,
+  notices,
 } as const;
 
 export type EngineRoute = keyof typeof ENGINE_ROUTES;

@@ -1,4 +1,13 @@
+import { MAX_CARD_BYTES } from './sizes.js';
 import { z } from 'zod';
+import { pairNames } from '../recipients.js';
+import {
+  DETAILS,
+  QUOTED_FIELDS,
+  ReceivedContact,
+  ReceivedLocation,
+  Referral,
+} from '../resources/event-data.js';
 import { MESSAGE_TYPES } from '../resources/message.js';
 
 // An inbound message, as an engine reports it to the API (engine.ts).
@@ -7,8 +16,10 @@ export const uuid = () => z.uuid();
 /** Limited to what Postgres accepts (years from 1), so that no item fails at every retry. */
 export const time = () => z.iso.datetime().refine((text) => !text.startsWith('0000'), 'there is no year 0');
 
+export const messageCard = () => z.base64().max(Math.ceil(MAX_CARD_BYTES / 3) * 4);
+
 /** A click names its option and the clicked message. */
-const Click = z.strictObject({
+const Click = z.object({
   option_id: z.string().min(1).max(500),
   /** Null if the network sends only the id. */
   label: z.string().max(500).nullable(),
@@ -17,7 +28,7 @@ const Click = z.strictObject({
 });
 
 /** The whole current vote of one voter. Empty: the vote is withdrawn. */
-const PollVote = z.strictObject({
+const PollVote = z.object({
   poll_wa_message_id: z.string().min(1).max(200),
   /** SHA-256 of the label of each selected option, in hex, as the network sends it. */
   chosen: z.array(z.string().regex(/^[0-9a-f]{64}$/)).max(12),
@@ -25,14 +36,19 @@ const PollVote = z.strictObject({
 
 /** A change of an earlier message of the conversation. */
 const Change = z.discriminatedUnion('kind', [
-  z.strictObject({
+  z.object({
     kind: z.literal('edit'),
     wa_message_id: z.string().min(1).max(200),
     text: z.string().max(70_000),
   }),
-  z.strictObject({ kind: z.literal('delete'), wa_message_id: z.string().min(1).max(200) }),
+  z.object({
+    kind: z.literal('delete'),
+    wa_message_id: z.string().min(1).max(200),
+    /** By an admin of the group, who may delete messages of others. */
+    by_admin: z.boolean().optional(),
+  }),
   /** An empty emoji removes the reaction. */
-  z.strictObject({
+  z.object({
     kind: z.literal('reaction'),
     wa_message_id: z.string().min(1).max(200),
     emoji: z.string().max(100),
@@ -41,15 +57,27 @@ const Change = z.discriminatedUnion('kind', [
 
 /** The file of an inbound message, already uploaded by `media-upload`, or why there is none. */
 const InboundMedia = z.union([
-  z.strictObject({
+  z.object({
     media_id: uuid(),
     duration_s: z.number().min(0).max(1_000_000).optional(),
     voice: z.boolean().optional(),
   }),
-  z.strictObject({ error: z.string().min(1).max(200) }),
+  z.object({ error: z.string().min(1).max(200) }),
 ]);
 
-export const InboundMessage = z.strictObject({
+/** The setting of disappearing messages of a chat with a contact. */
+export const Timer = z.object({
+  /** Time after which messages disappear; 0: never. */
+  seconds: z.int32().min(0),
+  /** The newest setting counts. */
+  set_at: time(),
+});
+export type Timer = z.infer<typeof Timer>;
+
+/** Events contain these fields as they are. */
+const INBOUND_DETAILS = { ...DETAILS, referral: Referral.optional() };
+
+const Message = z.object({
   wa_message_id: z.string().min(1).max(200),
   /** Network id of the conversation. */
   chat: z.string().max(100),
@@ -57,7 +85,7 @@ export const InboundMessage = z.strictObject({
   from: z.string().max(100),
   /**
    * The other id of the contact (in a direct chat) or of the sender (in a group), if the network sends both the phone
-   * number and the LID. From then on, both ids are one contact.
+   * number and the LID. From then on, both ids are one contact. Two ids of the same kind are refused.
    */
   alt: z.string().max(100).nullish(),
   from_name: z.string().max(300).nullable(),
@@ -66,25 +94,28 @@ export const InboundMessage = z.strictObject({
   type: z.enum([...MESSAGE_TYPES, 'other']),
   text: z.string().max(70_000).nullable(),
   quoted_wa_message_id: z.string().max(200).nullable(),
+  quoted: z.object(QUOTED_FIELDS).optional(),
+  ...INBOUND_DETAILS,
   is_forwarded: z.boolean().optional(),
   /** Network ids. */
   mentions: z.array(z.string().max(100)).max(1024).optional(),
-  location: z
-    .strictObject({
-      latitude: z.number(),
-      longitude: z.number(),
-      name: z.string().max(1000).optional(),
-      address: z.string().max(1000).optional(),
-    })
-    .optional(),
-  contacts: z
-    .array(z.strictObject({ name: z.string().max(1000), phones: z.array(z.string().max(100)).max(50) }))
-    .max(300)
-    .optional(),
+  location: ReceivedLocation.optional(),
+  contacts: z.array(ReceivedContact).max(300).optional(),
   media: InboundMedia.optional(),
+  /** For quotes of it. Absent for a message that is quoted as its text. */
+  card: messageCard().optional(),
+  timer: Timer.optional(),
+  /** The message only sets the timer, and no person sees it. */
+  is_timer_only: z.boolean().optional(),
   /** At most one of these three. A change does not create a message. */
   click: Click.optional(),
   vote: PollVote.optional(),
   change: Change.optional(),
 });
+
+/** A compromised engine must not link two phone numbers or two LIDs. */
+export const InboundMessage = Message.refine(
+  ({ chat, from, alt }) => !alt || pairNames(chat.endsWith('@g.us') ? from : chat, alt) !== null,
+  { path: ['alt'], message: 'links a LID with a phone number only' },
+);
 export type InboundMessage = z.infer<typeof InboundMessage>;

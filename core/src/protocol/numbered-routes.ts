@@ -6,6 +6,7 @@ import type { EngineRoute } from './engine.js';
  */
 const NUMBERED = [
   'claims',
+  'names',
   'pairing',
   'restricted',
   'state',

@@ -11,13 +11,12 @@ import { INSTANCE_STATES } from '../states.js';
 const uuid = () => z.uuid();
 const time = () => z.iso.datetime();
 
-/** Facts about an instance from the database; input of the operator's decision. */
+/** Facts about an instance from the database; input of the operator's decision. The operator needs no phone number. */
 export const InstanceFacts = z.object({
   id: uuid(),
   state: z.enum(INSTANCE_STATES),
   state_reason: z.string().nullable(),
   state_changed_at: time(),
-  jid: z.string().nullable(),
   first_paired_at: time().nullable(),
   banned_until: time().nullable(),
   /** A pairing session or a logout request is open, so the instance needs an engine now. */

@@ -1,8 +1,5 @@
-import type { InstanceState } from '../states.js';
-
 /**
- * All Redis keys of gwk. The keys and channels of an instance share the prefix `instance(id)`, and the Redis user of an
- * engine can access nothing else.
+ * All Redis keys of gwk. The Redis user of an engine can access `engineKeys` and `engineChannels` only.
  *
  * Redis holds no state that Postgres does not have: losing a key delays messages, but never loses them.
  */
@@ -14,7 +11,7 @@ export class RedisKeys {
     this.#prefix = prefix;
   }
 
-  /** Prefix of all keys and channels of an instance (UUID). */
+  /** Prefix of the keys and channels of an instance (UUID). */
   instance(id: string): string {
     return `${this.#prefix}i:${id}:`;
   }
@@ -37,9 +34,21 @@ export class RedisKeys {
   repliesPattern(requester: string): string {
     return `${this.#prefix}i:*:replies:${requester}`;
   }
-  /** Heartbeat of the engine, with an expiry: the source of availability without Prometheus. */
-  heartbeat(id: string): string {
-    return `${this.instance(id)}heartbeat`;
+  /** When the engine of a lease was last alive, in ms since 1970, with an expiry. */
+  alive(id: string, epoch: number): string {
+    return `${this.instance(id)}alive:${epoch}`;
+  }
+  /** When the engine of a lease was last connected, in the same form. */
+  connected(id: string, epoch: number): string {
+    return `${this.instance(id)}connected:${epoch}`;
+  }
+  /** All keys that the engine of a lease uses. */
+  engineKeys(id: string, epoch: number): string[] {
+    return [this.sends(id), this.commands(id), this.alive(id, epoch), this.connected(id, epoch)];
+  }
+  /** Pattern of the channels that the engine of an instance uses. */
+  engineChannels(id: string): string {
+    return this.replies(id, '*');
   }
   /** Number of requests of an API key or address in one minute. */
   rateLimit(subject: string, minute: number): string {
@@ -55,24 +64,18 @@ export class RedisKeys {
   }
 }
 
-/** Consumer group of engines on their streams. The consumer name is the epoch. */
-export const ENGINE_GROUP = 'engine';
 /** Notifications need no history, because engines claim from Postgres. Bounds the stream while an engine is offline. */
 export const SENDS_MAXLEN = 1_000;
 export const COMMANDS_MAXLEN = 1_000;
 
 /**
- * JSON that an engine writes to its heartbeat key in Redis, with an expiry. The key proves that the engine is running.
- * A missing key proves nothing if Redis was unavailable.
+ * Heartbeat of an engine, the source of availability without Prometheus. It proves that the engine was running. A
+ * missing one proves nothing if Redis was unavailable.
  */
 export interface Heartbeat {
-  epoch: number;
-  pod: string;
-  state: InstanceState;
-  /** When the state began, ISO 8601. */
-  since: string;
-  /** When the heartbeat was written, ISO 8601. */
-  at: string;
+  alive: Date;
+  /** Null: not known; an earlier value stays valid. */
+  connected: Date | null;
 }
 
 /** The engine writes the heartbeat at each lease renewal and state change. It expires after three renewal intervals. */

@@ -12,16 +12,51 @@ export function text(min: number, max: number) {
     z
       .string()
       .superRefine((value, ctx) => {
-        const length = value.length <= max ? value.length : codePoints(value);
         const issue = (message: string) => ctx.addIssue({ code: 'custom', message });
-        if (codePoints(value) < min) issue(`at least ${min} characters`);
-        if (length > max) issue(`at most ${max} characters`);
+        // A code point has one or two UTF-16 units, so most lengths decide without counting.
+        if (value.length < 2 * min && codePoints(value) < min) issue(`at least ${min} characters`);
+        if (value.length > 2 * max || (value.length > max && codePoints(value) > max))
+          issue(`at most ${max} characters`);
         if (value.includes('\u0000')) issue('must not contain NUL');
         else if (!value.isWellFormed()) issue('must be well-formed Unicode');
       })
       // JSON Schema also counts code points.
       .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
   );
+}
+
+/** Spaces, controls, ignorable characters (joiners, fillers) and the empty Braille pattern. */
+const INVISIBLE = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
+/** Text that people see. Text of spaces or other invisible characters is refused. */
+export function visibleText(max: number) {
+  return text(1, max).refine(isVisible, BLANK);
+}
+
+const isVisible = (value: string): boolean => !INVISIBLE.test(value);
+const BLANK = { message: 'must not be blank' };
+
+/** Code points of a grapheme. The longest emoji in use has 10. */
+const MAX_GRAPHEME = 16;
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** Label on a phone, whose length counts graphemes: a family emoji is one character. */
+export function label(min: 0 | 1, max: number) {
+  const maxCodePoints = max * MAX_GRAPHEME;
+  return text(min, maxCodePoints)
+    .refine((value) => value.length <= max || countGraphemes(value.slice(0, 2 * maxCodePoints), max) <= max, {
+      message: `at most ${max} characters`,
+    })
+    .refine((value) => min === 0 || isVisible(value), BLANK)
+    .meta({ description: `At most ${max} characters as people see them (graphemes).` });
+}
+
+/** Counts up to `max` + 1. */
+export function countGraphemes(value: string, max: number): number {
+  const graphemes = segmenter.segment(value)[Symbol.iterator]();
+  let count = 0;
+  while (count <= max && !graphemes.next().done) count++;
+  return count;
 }
 
 export function codePoints(value: string): number {

@@ -1,7 +1,37 @@
 import { z } from 'zod';
 import { Problem } from '../problems.js';
 import { INTERACTIVE_MODES } from '../states.js';
-import { text } from './common.js';
+import { limitMarks } from '../text-folding.js';
+import { label, text, visibleText } from './common.js';
+
+/** Zero-width spaces, soft hyphens and direction marks. Joiners are not among them: they change emoji and letters. */
+const ZERO_WIDTH = /[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** UTF-16 units of a label. Longer ones are refused. */
+const MAX_LABEL = 4_000;
+
+/** Labels with equal results look equal on a phone. */
+const appearance = (value: string): string =>
+  limitMarks(value.slice(0, MAX_LABEL))
+    .normalize('NFC')
+    .replaceAll(ZERO_WIDTH, '')
+    .replaceAll(/\s+/gu, ' ')
+    .trim();
+
+const DIFFERENT = 'must differ from the others';
+
+/** Refuses an item whose key an earlier item has, at the path of its field. Items without a key never match. */
+function refuseEqual<T>(field: keyof T & string, key: (item: T) => string | null | undefined) {
+  return (items: T[], ctx: z.RefinementCtx): void => {
+    const seen = new Set<string>();
+    items.forEach((item, index) => {
+      const value = key(item);
+      if (typeof value !== 'string') return;
+      if (seen.has(value)) ctx.addIssue({ code: 'custom', path: [index, field], message: DIFFERENT });
+      seen.add(value);
+    });
+  };
+}
 
 /** Content of messages, one schema for each type. */
 export const MAX_TEXT = 65_536;
@@ -12,7 +42,7 @@ const uri = () =>
   text(1, 2083).refine((value) => URL.canParse(value), { message: 'must be an absolute URI' });
 
 /** Not strict: unknown fields inside `text` are ignored. */
-export const TextContent = z.object({ body: text(1, MAX_TEXT), preview_url: z.boolean().optional() });
+export const TextContent = z.object({ body: visibleText(MAX_TEXT), preview_url: z.boolean().optional() });
 
 /** The worker fetches media only over HTTP(S). */
 const webUri = () => uri().refine((value) => /^https?:/i.test(value), { message: 'must be http or https' });
@@ -42,41 +72,67 @@ export const LocationContent = z.strictObject({
 });
 
 export const ContactContent = z.strictObject({
-  name: text(1, 200),
+  name: visibleText(200),
   phones: z.array(z.string().regex(PHONE)).min(1).max(5),
   organization: text(0, 200).nullish(),
 });
 
 export const Button = z.strictObject({
   type: z.enum(['reply', 'url', 'call', 'copy']),
-  label: text(1, 25),
+  label: label(1, 25),
   id: text(1, 100).nullish(),
-  url: uri().nullish(),
+  url: webUri().nullish(),
   phone: z.string().regex(PHONE).nullish(),
   code: text(1, 512).nullish(),
 });
 export type Button = z.infer<typeof Button>;
 
+const ListRow = z.strictObject({
+  id: text(1, 200),
+  title: label(1, 24),
+  description: label(0, 72).nullish(),
+});
+
 export const ListContent = z.strictObject({
-  button: text(1, 20),
+  button: label(1, 20),
   sections: z
     .array(
       z.strictObject({
-        title: text(0, 24).default(''),
+        title: label(0, 24).default(''),
+        // Two rows of a section must look different.
         rows: z
-          .array(z.strictObject({ id: text(1, 200), title: text(1, 24), description: text(0, 72).nullish() }))
+          .array(ListRow)
           .min(1)
-          .max(10),
+          .max(10)
+          .superRefine(
+            refuseEqual('title', (row) => `${appearance(row.title)}\n${appearance(row.description ?? '')}`),
+          ),
       }),
     )
     .min(1)
-    .max(10),
+    .max(10)
+    .superRefine((sections, ctx) => {
+      const seen = new Set<string>();
+      sections.forEach(({ rows }, section) =>
+        rows.forEach(({ id }, row) => {
+          if (seen.has(id))
+            ctx.addIssue({ code: 'custom', path: [section, 'rows', row, 'id'], message: DIFFERENT });
+          seen.add(id);
+        }),
+      );
+    }),
 });
 
 export const InteractiveContent = z.strictObject({
-  body: text(1, 1024),
-  footer: text(0, 60).nullish(),
-  buttons: z.array(Button).min(1).max(3).nullish(),
+  body: label(1, 1024),
+  footer: label(0, 60).nullish(),
+  buttons: z
+    .array(Button)
+    .min(1)
+    .max(3)
+    .superRefine(refuseEqual('label', (button) => appearance(button.label)))
+    .superRefine(refuseEqual('id', (button) => button.id))
+    .nullish(),
   list: ListContent.nullish(),
   mode: z.enum(INTERACTIVE_MODES).nullish(),
   format: z.enum(['native_flow', 'legacy']).nullish(),
@@ -85,21 +141,19 @@ export type InteractiveContent = z.infer<typeof InteractiveContent>;
 
 export const PollContent = z
   .strictObject({
-    name: text(1, 255),
+    name: label(1, 255),
+    // Votes on the network name an option only by its label.
     options: z
-      .array(z.strictObject({ id: text(1, 100), label: text(1, 100) }))
+      .array(z.strictObject({ id: text(1, 100), label: label(1, 100) }))
       .min(2)
-      .max(12),
+      .max(12)
+      .superRefine(refuseEqual('label', (option) => appearance(option.label)))
+      .superRefine(refuseEqual('id', (option) => option.id)),
     selectable: z.number().int().min(1).default(1),
   })
   .superRefine((poll, ctx) => {
     if (poll.selectable > poll.options.length) {
       ctx.addIssue({ code: 'custom', path: ['selectable'], message: 'at most the number of options' });
-    }
-    // Votes on the network name an option only by its label.
-    const labels = new Set(poll.options.map((option) => option.label));
-    if (labels.size < poll.options.length) {
-      ctx.addIssue({ code: 'custom', path: ['options'], message: 'labels must differ from each other' });
     }
   });
 export type PollContent = z.infer<typeof PollContent>;

@@ -15,6 +15,8 @@ export interface FinishedMedia {
   duration_s?: number;
   /** 64 points from 0 to 100, one byte each, in base64. */
   waveform?: string;
+  /** The film is an animation, which the apps repeat without sound. Also for a message of the type image. */
+  gif?: boolean;
   /** Whether a sticker is animated. */
   animated?: boolean;
   /** A small JPEG in base64. */
@@ -28,4 +30,6 @@ export interface LinkPreview {
   description: string | null;
   /** A small JPEG in base64. */
   thumbnail: string | null;
+  /** A larger JPEG, which the engine uploads. Absent: the small one has all pixels. */
+  picture?: { file: string; sha256: string; width: number; height: number };
 }

@@ -2,6 +2,7 @@
 export * from './availability.js';
 export * from './content.js';
 export * from './event.js';
+export * from './event-data.js';
 export * from './health.js';
 export * from './instance.js';
 export * from './interactive-status.js';

@@ -36,6 +36,8 @@ export const InstanceOut = z.object({
   environment: z.string(),
   state: z.enum(INSTANCE_STATES),
   jid: z.string().nullable(),
+  /** The other network id of the phone number; null until an engine has connected with it. */
+  lid: z.string().nullable(),
   business_name: z.string().nullable(),
   interactive_mode: z.enum(INTERACTIVE_MODES),
   state_changed_at: z.iso.datetime(),

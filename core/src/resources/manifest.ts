@@ -73,12 +73,11 @@ const EngineStatus = z.object({
   startedAt: z.string().describe('When the engine started.'),
 });
 
+/** Has no phone number: the cluster's role `view` can read it. */
 export const InstanceResourceStatus = z
   .object({
     id: z.string().describe('Id of the instance in the API.').optional(),
     state: z.string().describe('State of the connection to the network.').optional(),
-    phone: z.string().describe('Phone number, once paired.').nullish(),
-    jid: z.string().describe('Network id (JID) of the phone number, once paired.').nullish(),
     observedGeneration: z
       .number()
       .int()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FinishedMedia, LinkPreview } from './finished-media.js';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
 import { SEND_EXAMPLES } from './send-examples.js';
-import { dateTime, idOut, idText, PageQuery, text } from './common.js';
+import { countGraphemes, dateTime, idOut, idText, PageQuery, visibleText } from './common.js';
 import {
   AudioContent,
   CaptionedContent,
@@ -79,7 +79,12 @@ export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.s
 
 /** Fields of a message that its engine reports: with the built message and its acknowledgement, and with a receipt. */
 export const SENT_FIELDS = { rendered_as: z.enum(RENDERINGS).nullable() };
-export const RECEIPT_FIELDS = { status: z.enum(['delivered', 'read']), played: z.boolean().optional() };
+export const RECEIPT_FIELDS = {
+  status: z.enum(['delivered', 'read']),
+  played: z.boolean().optional(),
+  /** Network id of the member whose device confirms, in a group. */
+  participant: z.string().min(1).max(100).optional(),
+};
 export type SentFields = z.infer<z.ZodObject<typeof SENT_FIELDS>>;
 export type ReceiptFields = z.infer<z.ZodObject<typeof RECEIPT_FIELDS>>;
 
@@ -103,16 +108,15 @@ export const MessageOut = z.object({
 });
 export type MessageOut = z.infer<typeof MessageOut>;
 
-export const MessageEdit = z.strictObject({ text: text(1, MAX_TEXT) });
+export const MessageEdit = z.strictObject({ text: visibleText(MAX_TEXT) });
 
-const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const EMOJI = /\p{Extended_Pictographic}|\p{Regional_Indicator}|[0-9#*]\uFE0F?\u20E3/u;
 const MAX_EMOJI_UNITS = 64;
 
 /** Whether the text is one emoji, of any number of code points. */
 function isEmoji(value: string): boolean {
   if (value.length > MAX_EMOJI_UNITS || !EMOJI.test(value)) return false;
-  return [...GRAPHEMES.segment(value)].length === 1;
+  return countGraphemes(value, 1) === 1;
 }
 
 /** An empty emoji removes the reaction. */

@@ -15,6 +15,8 @@ export const OptOutOut = z.object({
   source: z.enum(OPT_OUT_SOURCES),
   keyword: z.string().nullable(),
   instance_id: z.string().nullable(),
+  /** `sandbox`: holds in the sandbox `instance_id` only. */
+  scope: z.enum(['account', 'sandbox']),
   created_at: z.iso.datetime(),
 });
 export type OptOutOut = z.infer<typeof OptOutOut>;

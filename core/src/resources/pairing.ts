@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { INSTANCE_STATES } from '../states.js';
 import { idOut } from './common.js';
+import { ConnectedData, PairedData } from './event-data.js';
 
 /** Pairing. The state `pairing` is shown while a session is open; it is not stored. */
 export const PAIRING_METHODS = ['qr', 'code'] as const;
@@ -32,23 +33,19 @@ export const PairingOut = z.object({
   /** Null with the method `code`, and between two codes. */
   qr: PairingQr.nullable(),
   pairing_code: z.string().nullable(),
+  /** Why the last session ended without a device; null while one is open and after a pairing. */
+  error: z.object({ reason: z.string(), detail: z.string() }).nullable(),
 });
 export type PairingOut = z.infer<typeof PairingOut>;
 
-const common = { instance_id: z.string(), timestamp: z.iso.datetime() };
-
 /**
- * Data of the events of a pairing stream: `qr`, `paired`, `connected`, and `error`, which is the last event after a
+ * Data of the events of a pairing stream: `qr`, `code`, `paired`, `connected`, and `error`, which is the last event after a
  * failure.
  */
 export const PairingStreamData = z.union([
   PairingQr,
-  z.object({
-    ...common,
-    jid: z.string(),
-    business_name: z.string().nullable(),
-    platform: z.string().nullable(),
-  }),
-  z.object({ ...common, jid: z.string().nullable() }),
+  PairingQr.pick({ code: true, expires_in_s: true }),
+  PairedData,
+  ConnectedData,
   z.object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() }),
 ]);

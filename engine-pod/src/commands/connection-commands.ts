@@ -1,10 +1,12 @@
 import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/commands';
 import type { EngineResponse, OpenPairing } from '@gwk/core/protocol/engine';
+import type { GroupMemberOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Connection } from '../connection/connection.js';
-import { SendFailure, type Driver, type ReadMessage } from '../driver/driver.js';
+import { NotAdminError, SendFailure, type Driver, type ReadMessage } from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
 import type { Gate } from '../sends/gate.js';
+import { cutPage } from './reply-page.js';
 
 interface ConnectionCommandOptions {
   pod: string;
@@ -46,7 +48,7 @@ export class ConnectionCommands {
     pair: (args: string) => this.#pair(JSON.parse(args) as OpenPairing),
     'check-contact': async (args: string) => {
       const { phone } = JSON.parse(args) as { phone: string };
-      return { jid: await this.#callDriver((driver) => driver.checkContact(phone)) };
+      return (await this.#callDriver((driver) => driver.checkContact(phone))) ?? { jid: null };
     },
     read: (args: string) => {
       const { chat, messages } = JSON.parse(args) as { chat: string; messages: ReadMessage[] };
@@ -55,6 +57,16 @@ export class ConnectionCommands {
     presence: (args: string) => {
       const { chat, state } = JSON.parse(args) as { chat: string; state: Presence };
       return this.#callDriver((driver) => driver.sendPresence(chat, state));
+    },
+    groups: async (args: string) => {
+      const page = JSON.parse(args) as { after: string | null; limit: number };
+      return cutPage(await this.#callDriver((driver) => driver.listGroups()), ({ jid }) => jid, page);
+    },
+    group: async (args: string) => {
+      const { jid, after } = JSON.parse(args) as { jid: string; after: string | null };
+      const { members, ...group } = await this.#callDriver((driver) => driver.findGroup(jid));
+      const { items, next } = cutPage(members, nameMember, { after, limit: members.length });
+      return { group, members: items, next };
     },
     edit: (args: string) => this.#edit('edit', args),
     delete: (args: string) => this.#edit('delete', args),
@@ -115,10 +127,14 @@ export class ConnectionCommands {
       if (!this.#options.gate.open) throw SendFailure.notWritten();
       return await call(this.#options.driver);
     } catch (error) {
+      if (error instanceof NotAdminError)
+        throw new CommandError(EDIT_FAILURES.notAdmin, 'the number is not an admin of the group');
       throw error instanceof SendFailure ? toCommandError(error) : error;
     }
   }
 }
+
+const nameMember = ({ lid, phone }: GroupMemberOut): string => lid ?? phone ?? '';
 
 function toCommandError(failure: SendFailure): CommandError {
   if (!failure.certain) return new CommandError(EDIT_FAILURES.unconfirmed, 'the network did not answer');

@@ -9,7 +9,7 @@ const wanted: OpenPairing = { session: 'one', method: 'qr', phone: null };
 const pair: Input = { kind: 'pair', pairing: wanted };
 const qr: Input = { kind: 'qr', code: 'x', expiresInMs: 20_000 };
 const paired: Input = { kind: 'paired', device };
-const open: Input = { kind: 'opened', jid: device.jid, business_name: null };
+const open: Input = { kind: 'opened', jid: device.jid, lid: '7@lid', business_name: null };
 const closed = (disconnect: Disconnect): Input => ({ kind: 'closed', disconnect });
 const drop = closed({ kind: 'dropped', reason: 'lost' });
 const timer: Input = { kind: 'timer' };

@@ -14,7 +14,7 @@ const stored = (state: InstanceState, change: Partial<StoredState> = {}): Stored
   ...change,
 });
 
-const open: Input = { kind: 'opened', jid: '5500@s', business_name: null };
+const open: Input = { kind: 'opened', jid: '5500@s', lid: '7@lid', business_name: null };
 const drop: Input = { kind: 'closed', disconnect: { kind: 'dropped', reason: 'lost' } };
 
 /** Runs inputs one second apart and summarises the stored changes and socket actions. */

@@ -217,7 +217,7 @@ function endPairing(machine: Machine, reason?: string): Step {
 
 function logout(machine: Machine, now: Now): Step {
   const unlinked = { ...machine, failures: 0, paired: null, pairing: null };
-  const change = { jid: null, business_name: null };
+  const change = { jid: null, lid: null, business_name: null };
   return enter(unlinked, { state: 'pending_pair', reason: 'logout', socket: 'close', change }, now);
 }
 
@@ -227,9 +227,11 @@ function paired(machine: Machine, device: PairedDevice, now: Now): Step {
   return enter(known, { state: 'connecting', reason: null, socket: 'keep' }, now);
 }
 
-function opened(machine: Machine, input: { jid: string; business_name: string | null }, now: Now): Step {
+type Opened = Extract<Input, { kind: 'opened' }>;
+
+function opened(machine: Machine, { jid, lid, business_name }: Opened, now: Now): Step {
   if (!machine.permitted || machine.state !== 'connecting') return keepState(machine);
-  const change = { jid: input.jid, business_name: input.business_name };
+  const change = { jid, lid, business_name };
   return enter(machine, { state: 'connected', reason: null, socket: 'keep', change }, now);
 }
 

@@ -234,10 +234,21 @@ describe('requests to the current connection', () => {
     ]);
   });
 
+  test('answers that a sandbox is in no group', async () => {
+    stage.api.state = 'connecting';
+    await stage.start();
+    const list = JSON.stringify({ after: null, limit: 51 });
+    expect(await stage.command('groups', { args: list })).toMatchObject({
+      result: { items: [], next: null },
+    });
+    const group = JSON.stringify({ jid: '120363000000000001@g.us', after: null });
+    expect(await stage.command('group', { args: group })).toMatchObject({ ok: false, code: 'wa_error' });
+  });
+
   test('refuses them without a connection', async () => {
     await launch();
     const args = JSON.stringify({ phone: '5511987654321', chat: 'x', messages: [], state: 'typing' });
-    for (const name of ['check-contact', 'read', 'presence'] as const) {
+    for (const name of ['check-contact', 'read', 'presence', 'groups', 'group'] as const) {
       expect(await stage.command(name, { args })).toMatchObject({ ok: false, code: 'not_connected' });
     }
   });

@@ -59,6 +59,8 @@ class LazyDriver implements Driver {
   readonly checkContact = this.#forward('checkContact');
   readonly markRead = this.#forward('markRead');
   readonly sendPresence = this.#forward('sendPresence');
+  readonly listGroups = this.#forward('listGroups');
+  readonly findGroup = this.#forward('findGroup');
   readonly build = this.#forward('build');
   readonly send = this.#forward('send');
   readonly edit = this.#forward('edit');

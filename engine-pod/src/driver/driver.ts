@@ -7,8 +7,11 @@ import type {
   SentMenu,
 } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
+import type { Notice } from '@gwk/core/protocol/notices';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
+import type { LinkedNames } from '@gwk/core/recipients';
 import type { Logger } from '@gwk/core/log';
+import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';
 import type { FailureCode } from '@gwk/core/states';
@@ -38,16 +41,25 @@ export interface Driver {
   logout(): Promise<boolean>;
 
   /**
-   * The network's id of a phone number; null when it is not on the network.
+   * The network's ids of a phone number; null when it is not on the network.
    * @throws SendFailure
    */
-  checkContact(phone: string): Promise<string | null>;
+  checkContact(phone: string): Promise<FoundContact | null>;
 
   /**
    * Marks received messages as read.
    * @throws SendFailure
    */
   markRead(chat: string, messages: readonly ReadMessage[]): Promise<void>;
+
+  /**
+   * All groups of the number.
+   * @throws SendFailure
+   */
+  listGroups(): Promise<GroupOut[]>;
+
+  /** @throws SendFailure: refused if the group does not exist or the number is not in it */
+  findGroup(jid: string): Promise<GroupDetailsOut>;
 
   /** @throws SendFailure */
   sendPresence(chat: string, presence: Presence): Promise<void>;
@@ -68,9 +80,15 @@ export interface Driver {
   /**
    * Edits, deletes for everyone, or reacts to a sent or received message. Resolves at the network's
    * acknowledgement. Repeating it with the same id has no further effect.
-   * @throws SendFailure
+   * @throws SendFailure, NotAdminError
    */
   edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
+}
+
+/** A contact as the network knows it. */
+export interface FoundContact {
+  jid: string;
+  lid: string | null;
 }
 
 export interface ReadMessage {
@@ -83,6 +101,8 @@ export interface EncodedMessage extends SentFields {
   bytes: Buffer;
   /** The options as they were sent, for a message that accepts replies. */
   menu: SentMenu | null;
+  /** For quotes of it; absent for a message that is quoted as its text. */
+  card?: Buffer;
 }
 
 export interface Stanza {
@@ -110,18 +130,32 @@ export class SendFailure extends Error {
   readonly code: FailureCode;
   /** Text for the API consumer; contains no message content. */
   readonly text: string | null;
+  /** The network's code of a refused message. */
+  readonly networkCode: string | null;
 
-  constructor(failure: { certain: boolean; retriable: boolean; code: FailureCode; text?: string | null }) {
+  constructor(failure: {
+    certain: boolean;
+    retriable: boolean;
+    code: FailureCode;
+    text?: string | null;
+    networkCode?: string;
+  }) {
     super(failure.text ?? failure.code);
     this.certain = failure.certain;
     this.retriable = failure.retriable;
     this.code = failure.code;
     this.text = failure.text ?? null;
+    this.networkCode = failure.networkCode ?? null;
   }
 
   /** The network or the message itself rules out success. */
   static refused(code: FailureCode, text: string | null = null): SendFailure {
     return new SendFailure({ certain: true, retriable: false, code, text });
+  }
+
+  /** The network has refused it, and may accept it later. */
+  static refusedForNow(text: string, networkCode: string): SendFailure {
+    return new SendFailure({ certain: true, retriable: true, code: 'wa_error', text, networkCode });
   }
 
   /** Nothing was written to the socket. */
@@ -133,6 +167,11 @@ export class SendFailure extends Error {
   static unconfirmed(): SendFailure {
     return new SendFailure({ certain: false, retriable: true, code: 'timeout' });
   }
+}
+
+/** Only admins of a group may delete messages of its other members. */
+export class NotAdminError extends Error {
+  override name = 'NotAdminError';
 }
 
 /** How a connection ended. */
@@ -157,7 +196,7 @@ export type ConnectionEvent =
   /** To be typed on the phone. */
   | { kind: 'pairing-code'; code: string; expiresInMs: number }
   | { kind: 'paired'; device: PairedDevice }
-  | { kind: 'opened'; jid: string; business_name: string | null }
+  | { kind: 'opened'; jid: string; lid: string | null; business_name: string | null }
   | { kind: 'closed'; disconnect: Disconnect };
 
 export interface Receipt extends ReceiptFields {
@@ -183,6 +222,8 @@ export interface DriverContext {
    * The built bytes of a sent message, built by this engine or an earlier one; null when they are no longer stored.
    */
   readSentMessage: (waMessageId: string) => Promise<Buffer | null>;
+  /** Resolves once the API knows that the phone number (digits) and the LID are one contact. */
+  storeNames: (names: LinkedNames) => Promise<void>;
   /** Stores that the network restricts new contacts until then; null: no longer. */
   storeRestriction: (until: Date | null) => Promise<void>;
   /**
@@ -197,6 +238,12 @@ export interface DriverContext {
   storeReceipt: (receipt: Receipt) => Promise<void>;
   /** Resolves once stored. Only then may the driver acknowledge the message or delete its journal entry. */
   storeInbound: (message: InboundMessage) => Promise<void>;
+  /** Whether the policy rejects calls. Undefined: the API is of an earlier release, and takes no notices. */
+  rejectsCalls: () => boolean | undefined;
+  /** Resolves once stored. Only then may the driver acknowledge its stanza to the network. */
+  storeNotice: (notice: Notice) => Promise<void>;
+  /** Counts a received message or call without an effect. */
+  countIgnored: (reason: string) => void;
 }
 
 /** Credentials and keys of the session. A write is durable when it resolves. */

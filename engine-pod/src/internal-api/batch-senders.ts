@@ -1,5 +1,6 @@
 import type { Logger } from '@gwk/core/log';
 import type { Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
+import type { Notice } from '@gwk/core/protocol/notices';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { BuiltMessageRecord } from '../sends/send-task.js';
 import type { InternalApiClient } from './client.js';
@@ -38,14 +39,20 @@ export function createBatchSenders(client: InternalApiClient, log: Logger) {
     }),
     inbound: new BatchSender<InboundMessage, void>({
       maxItems: 100,
-      estimateBytes: (message) => ITEM_BYTES + (message.text?.length ?? 0) * 3,
+      estimateBytes: (message) => ITEM_BYTES + (message.text?.length ?? 0) * 3 + (message.card?.length ?? 0),
       send: async (messages) => toVoid(await client.callUntilAnswered('inbound', { messages }), messages),
       refused: refused('inbound'),
+    }),
+    notices: new BatchSender<Notice, void>({
+      maxItems: 50,
+      estimateBytes: estimateNotice,
+      send: async (notices) => toVoid(await client.callUntilAnswered('notices', { notices }), notices),
+      refused: refused('notice'),
     }),
     /** Resolves to whether this engine may still send the message. */
     built: new BatchSender<BuiltMessageRecord, boolean>({
       maxItems: 100,
-      estimateBytes: (message) => ITEM_BYTES + message.built.length,
+      estimateBytes: (message) => ITEM_BYTES + message.built.length + (message.card?.length ?? 0),
       send: async (messages) => {
         const { stored } = await client.callUntilAnswered('built', { messages });
         const ours = new Set(stored);
@@ -54,6 +61,14 @@ export function createBatchSenders(client: InternalApiClient, log: Logger) {
       refused: refused('built'),
     }),
   };
+}
+
+/** A person has two ids of at most 100 characters. */
+function estimateNotice(notice: Notice): number {
+  if (notice.kind === 'call') return ITEM_BYTES;
+  const { joined = [], left = [], promoted = [], demoted = [], description } = notice;
+  const people = [joined, left, promoted, demoted].flat().length;
+  return ITEM_BYTES + 250 * people + 3 * (description?.length ?? 0);
 }
 
 function toVoid(_answer: object, items: readonly unknown[]): void[] {

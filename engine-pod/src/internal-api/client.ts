@@ -13,7 +13,9 @@ import { isNumberedRoute, type NumberedRoute } from '@gwk/core/protocol/numbered
 import type { Refusal } from '@gwk/core/protocol/refusals';
 import { processClock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
+import type { LinkedNames } from '@gwk/core/recipients';
 import { backoffDelay } from '@gwk/core/async/backoff';
+import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { waitOnClock } from '../clock.js';
 
 /** Refusals that end the engine: close the socket first, then exit. */
@@ -48,6 +50,7 @@ export class InternalApiClient {
   readonly #closed = new AbortController();
   /** Number of the last call, for routes that must keep their order. */
   readonly #numbers = new Map<NumberedRoute, number>();
+  readonly #names = new KeyedLock();
   /** The last attempt to claim is in progress or was not answered. */
   #unanswered = false;
 
@@ -94,6 +97,14 @@ export class InternalApiClient {
   async callUntilAnswered<R extends EngineRoute>(route: R, body: CallBody<R>): Promise<EngineResponse<R>> {
     const numbered = { ...body, ...this.#nextNumber(route) };
     return this.#untilAnswered(route, () => this.#send(route, numbered));
+  }
+
+  /**
+   * Reports one pair of names after the other: the API ignores a call that arrives after a newer one.
+   * @throws ClientClosed, InternalApiRefusal (`invalid`)
+   */
+  async storeNames(names: LinkedNames): Promise<void> {
+    await this.#names.run('', () => this.callUntilAnswered('names', names));
   }
 
   /**

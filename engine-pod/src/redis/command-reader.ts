@@ -1,9 +1,10 @@
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Logger } from '@gwk/core/log';
 import { decodeCommand, type Command, type CommandReply } from '@gwk/core/protocol/commands';
-import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { RedisConnection } from './connection.js';
-import { readGroup, type StreamEntry } from './group-reader.js';
 import type { ReconnectingLink } from './reconnecting-link.js';
+import { readStream, type StreamEntry } from './stream-reader.js';
 
 /** Returns the result of a command. A CommandError becomes a reply with its code and message. */
 type CommandHandler = (args: string) => unknown;
@@ -22,7 +23,6 @@ export interface CommandReaderOptions {
   instanceId: string;
   keys: RedisKeys;
   commandKey: Uint8Array;
-  epoch: number;
   link: ReconnectingLink;
   /** The link for replies, because the reading one is mostly blocked. */
   publisher: ReconnectingLink;
@@ -31,16 +31,20 @@ export interface CommandReaderOptions {
 }
 
 const BATCH = 16;
+/** Longer than any deadline of the API, 14 s. */
+const EXECUTED = { max: 5_000, ttlMs: 120_000 };
 
 /**
  * Executes the commands of an instance. An entry is deleted before its command is executed, so that no command runs
- * twice after a crash. A command lost this way gets no reply, and its requester is informed of that. Deadlines use
- * the clock of Redis. Expired commands are dropped, so an old logout never runs.
+ * twice after a crash. A command lost this way gets no reply, and its requester is informed of that. A failover of Redis
+ * may lose the deletion, so the ids of executed commands are remembered. Deadlines use the clock of Redis. Expired
+ * commands are dropped, so an old logout never runs.
  */
 export class CommandReader {
   readonly #options: CommandReaderOptions;
   readonly #stream: string;
   readonly #executing = new Set<Promise<void>>();
+  readonly #executed = new ExpiringMap<true>(EXECUTED);
 
   constructor(options: CommandReaderOptions) {
     this.#options = options;
@@ -48,9 +52,8 @@ export class CommandReader {
   }
 
   run(): Promise<void> {
-    return readGroup({
+    return readStream({
       stream: this.#stream,
-      epoch: this.#options.epoch,
       link: this.#options.link,
       batch: BATCH,
       handle: (entries, connection) => this.#handleEntries(entries, connection),
@@ -60,7 +63,6 @@ export class CommandReader {
   async #handleEntries(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
     for (const entry of entries) {
       const deleted = await connection.call(['XDEL', this.#stream, entry.id]);
-      await connection.call(['XACK', this.#stream, ENGINE_GROUP, entry.id]);
       if (deleted === 1) await this.#handleEntry(connection, entry);
     }
   }
@@ -71,11 +73,11 @@ export class CommandReader {
     const command = decodeCommand(fields, commandKey);
     if (!command)
       return log.warn({ entry: id }, 'command dropped: not encrypted with the key of this instance');
+    const named = { command: command.name, command_id: command.id };
     const now = await redisTime(connection);
-    if (now > command.deadline) {
-      const named = { command: command.name, command_id: command.id };
-      return log.info(named, 'command dropped: past its deadline');
-    }
+    if (now > command.deadline) return log.info(named, 'command dropped: past its deadline');
+    if (this.#executed.get(command.id)) return log.warn(named, 'command dropped: executed before');
+    this.#executed.set(command.id, true);
     const obeying = this.#execute(command).finally(() => this.#executing.delete(obeying));
     this.#executing.add(obeying);
   }

@@ -1,15 +1,16 @@
-import { HEARTBEAT_TTL_RENEWALS, type Heartbeat, ENGINE_GROUP } from '@gwk/core/protocol/redis-keys';
+import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/redis-keys';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { CommandReader, type CommandReaderOptions } from './command-reader.js';
 import type { RedisAddress } from './connection.js';
-import { readGroup, type StreamEntry } from './group-reader.js';
 import { ReconnectingLink } from './reconnecting-link.js';
+import { readStream, type StreamEntry } from './stream-reader.js';
 
 interface EngineRedisOptions extends Pick<
   CommandReaderOptions,
-  'keys' | 'instanceId' | 'epoch' | 'commandKey' | 'log' | 'handlers'
+  'keys' | 'instanceId' | 'commandKey' | 'log' | 'handlers'
 > {
   address: RedisAddress;
+  epoch: number;
   renewMs: number;
   restoreUser: () => Promise<void>;
   heartbeat: () => Heartbeat;
@@ -26,7 +27,7 @@ interface EngineRedisOptions extends Pick<
 }
 
 const NOTIFICATION_BATCH = 32;
-/** Entries are acknowledged in batches. Nobody waits for it, and each command wakes two programs. */
+/** Entries are deleted in batches. Nobody waits for it, and each command wakes two programs. */
 const ACKNOWLEDGE_EVERY_MS = 1_000;
 const MAX_UNACKNOWLEDGED = 100;
 
@@ -35,9 +36,9 @@ const MAX_UNACKNOWLEDGED = 100;
  *
  *     sends stream ────▶ notifications ─────▶ claimer          (which messages wait is in Postgres)
  *     commands stream ─▶ command-reader.ts ─▶ command handlers ─▶ reply (publish)
- *     writer ──────────▶ heartbeat key, acknowledged entries
+ *     writer ──────────▶ heartbeat, deleted entries
  *
- * Losing a heartbeat or an acknowledgement does no harm, so no write waits or is retried.
+ * Losing a heartbeat or a deletion does no harm, so no write waits or is retried.
  */
 export class EngineRedis {
   readonly #options: EngineRedisOptions;
@@ -73,13 +74,11 @@ export class EngineRedis {
   }
 
   start(): void {
-    const { epoch, renewMs, notify } = this.#options;
-    void readGroup({
+    const { renewMs, notify } = this.#options;
+    void readStream({
       stream: this.#sends,
-      epoch,
       link: this.#links.notifications,
       batch: NOTIFICATION_BATCH,
-      // Redis may have lost notifications, so a claim is made whenever the stream is opened.
       opened: notify,
       handle: (entries) => this.#handleNotifications(entries),
     });
@@ -103,13 +102,14 @@ export class EngineRedis {
   }
 
   sendHeartbeat(): void {
-    const { instanceId, keys, renewMs, heartbeat } = this.#options;
-    const life = String(renewMs * HEARTBEAT_TTL_RENEWALS);
-    this.#write(['SET', keys.heartbeat(instanceId), JSON.stringify(heartbeat()), 'PX', life]);
+    const { instanceId, epoch, keys, heartbeat } = this.#options;
+    const { alive, connected } = heartbeat();
+    this.#writeTime(keys.alive(instanceId, epoch), alive);
+    if (connected) this.#writeTime(keys.connected(instanceId, epoch), connected);
   }
 
   /**
-   * Acknowledges and deletes notification entries after a short delay. Entries left behind at the end notify the
+   * Deletes notification entries after a short delay. Entries left behind at the end notify the
    * next engine, which finds nothing to claim for them.
    */
   acknowledge(entries: string[]): void {
@@ -140,8 +140,14 @@ export class EngineRedis {
     this.#flushTimer = undefined;
     if (this.#unacknowledged.length === 0) return;
     const entries = this.#unacknowledged.splice(0);
-    this.#write(['XACK', this.#sends, ENGINE_GROUP, ...entries]);
     this.#write(['XDEL', this.#sends, ...entries]);
+  }
+
+  /** INCRBY stores an integer only, so engines need no command that can store large values. */
+  #writeTime(key: string, time: Date): void {
+    this.#write(['DEL', key]);
+    this.#write(['INCRBY', key, String(time.getTime())]);
+    this.#write(['PEXPIRE', key, String(this.#options.renewMs * HEARTBEAT_TTL_RENEWALS)]);
   }
 
   #write(words: string[]): void {

@@ -1,20 +1,28 @@
 /**
  * Decides whether messages may be sent now: connected, lease valid, not stopping. Check it before every action,
- * because a lease expires without an event.
+ * because a lease expires without an event. A pause only delays new attempts: frames that are already encrypted must
+ * be written.
  */
 export class Gate {
   readonly #allowed: () => boolean;
+  readonly #isPaused: () => boolean;
   #waiting: (() => void)[] = [];
   #stopping = false;
   /** Not a promise: one that outlives every message would retain a reaction for each. */
   readonly #ended = new AbortController();
 
-  constructor(allowed: () => boolean) {
+  constructor(allowed: () => boolean, isPaused: () => boolean) {
     this.#allowed = allowed;
+    this.#isPaused = isPaused;
   }
 
   get open(): boolean {
     return !this.#stopping && this.#allowed();
+  }
+
+  /** Whether a new attempt may begin. */
+  get mayBegin(): boolean {
+    return this.open && !this.#isPaused();
   }
 
   get stopping(): boolean {
@@ -26,16 +34,16 @@ export class Gate {
     return this.#ended.signal;
   }
 
-  /** Resolves once open or stopping. */
+  /** Resolves once an attempt may begin, or stopping. */
   async waitUntilOpen(): Promise<void> {
-    while (!this.open && !this.#stopping) {
+    while (!this.mayBegin && !this.#stopping) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
-  /** Call after any condition of `open` may have improved. */
+  /** Call after any condition of `mayBegin` may have improved. */
   recheck(): void {
-    if (!this.open && !this.#stopping) return;
+    if (!this.mayBegin && !this.#stopping) return;
     for (const resume of this.#waiting.splice(0)) resume();
   }
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { ManualClock } from '@gwk/test/support/clock';
-import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
+import { SendFailure, type Driver, type EncodedMessage, type Stanza } from '../driver/driver.js';
 import { SendTask, type SendResult } from './send-task.js';
 import { Gate } from './gate.js';
 
@@ -24,8 +24,12 @@ const LONG_MS = 60_000;
 
 interface Line {
   open: boolean;
+  paused: boolean;
   builds: number;
   sends: number;
+  /** Number of refusals because of the rate. */
+  limited: number;
+  clock: ManualClock;
 }
 
 /**
@@ -36,16 +40,24 @@ interface Line {
 async function deliver(
   build: (line: Line, gate: Gate) => EncodedMessage,
   passes = () => true,
+  send = async (_: Line, __: Stanza): Promise<void> => undefined,
+  message = MESSAGE,
 ): Promise<[SendResult, Line]> {
   const clock = new ManualClock();
-  const line: Line = { open: true, builds: 0, sends: 0 };
-  const gate = new Gate(() => line.open);
+  const line: Line = { open: true, paused: false, limited: 0, builds: 0, sends: 0, clock };
+  const gate: Gate = new Gate(
+    () => line.open,
+    () => line.paused,
+  );
   const driver = {
     build: async () => {
       line.builds += 1;
       return build(line, gate);
     },
-    send: async () => void (line.sends += 1),
+    send: async (stanza: Stanza) => {
+      line.sends += 1;
+      await send(line, stanza);
+    },
   } as Partial<Driver> as Driver;
   const context = {
     driver,
@@ -53,14 +65,16 @@ async function deliver(
     ackTimeoutMs: 1_000,
     storeBuilt: async () => true,
     resending: () => undefined,
+    rateLimited: () => void (line.limited += 1),
     clock,
   };
   let conclusion: SendResult | undefined;
-  void new SendTask(MESSAGE, context).run().then((concluded) => (conclusion = concluded));
+  void new SendTask(message, context).run().then((concluded) => (conclusion = concluded));
   for (let turns = 0; turns < 100; turns++) {
     await turn();
     if (conclusion) return [conclusion, line];
     if (passes()) clock.skip(LONG_MS);
+    gate.recheck();
   }
   throw new Error('the message has no result');
 }
@@ -109,4 +123,93 @@ test('fails a message that can never be built, with its reason', async () => {
   });
   expect(conclusion).toMatchObject({ kind: 'failed', error: { code: 'wa_error', message: 'too large' } });
   expect(line.builds).toBe(1);
+});
+
+test('sends a message again that the network refuses for a time', async () => {
+  const [conclusion, line] = await deliver(
+    () => BUILT,
+    () => true,
+    async ({ sends }) => {
+      if (sends < 3) throw SendFailure.refusedForNow('busy', '503');
+    },
+  );
+  expect(conclusion).toMatchObject({ kind: 'sent' });
+  expect(line).toMatchObject({ builds: 1, sends: 3 });
+});
+
+test.each([
+  ['unconfirmed', SendFailure.unconfirmed(), 'timeout'],
+  ['refused for a time', SendFailure.refusedForNow('busy', '503'), 'wa_error'],
+])('after an attempt that was %s, a refusal before the next one is a %s', async (_, first, code) => {
+  const [conclusion] = await deliver(
+    () => BUILT,
+    () => true,
+    async ({ sends }, { mayWrite }) => {
+      if (sends === 1) {
+        mayWrite();
+        throw first;
+      }
+      throw SendFailure.refused('wa_error', 'only admins may send to this group');
+    },
+  );
+  expect(conclusion).toMatchObject({
+    kind: 'failed',
+    error: { code, message: expect.stringContaining('admins') as string },
+  });
+});
+
+test('fails a message that the network refuses for 10 minutes, with its reason', async () => {
+  const [conclusion, line] = await deliver(
+    () => BUILT,
+    () => true,
+    async ({ clock }) => {
+      clock.advance(LONG_MS);
+      throw SendFailure.refusedForNow('busy', '503');
+    },
+  );
+  expect(conclusion).toMatchObject({ kind: 'failed', error: { code: 'wa_error', message: 'busy' } });
+  expect(line.sends).toBeGreaterThan(5);
+});
+
+test('counts the 10 minutes of refusals from the first attempt of an earlier engine', async () => {
+  const attempted_at = new Date(Date.now() - 9 * LONG_MS).toISOString();
+  const [conclusion, line] = await deliver(
+    () => BUILT,
+    () => true,
+    async ({ clock }, { mayWrite }) => {
+      mayWrite();
+      clock.advance(LONG_MS);
+      throw SendFailure.refusedForNow('busy', '503');
+    },
+    { ...MESSAGE, built: 'YnVpbHQ=', attempted_at },
+  );
+  expect(conclusion).toMatchObject({ kind: 'failed', error: { code: 'wa_error', message: 'busy' } });
+  expect(line.sends).toBe(2);
+});
+
+describe('while the network limits the rate of messages', () => {
+  test('a refused message waits for the end of the pause', async () => {
+    const [conclusion, line] = await deliver(
+      () => BUILT,
+      () => true,
+      async (line, { mayWrite }) => {
+        mayWrite();
+        if (line.sends > 1) return;
+        line.paused = true;
+        line.clock.after(LONG_MS, () => (line.paused = false));
+        throw SendFailure.refusedForNow('too many', '429');
+      },
+    );
+    expect(conclusion).toMatchObject({ kind: 'sent' });
+    expect(line).toMatchObject({ sends: 2, limited: 1 });
+  });
+
+  test('a message that was not written returns to the queue', async () => {
+    const [conclusion, line] = await deliver((line) => {
+      line.paused = true;
+      return BUILT;
+    });
+    expect(conclusion).toEqual({ kind: 'returned' });
+    expect(line.sends).toBe(0);
+  });
 });

@@ -29,11 +29,17 @@ export interface SendContext {
   /** Stores the built message, or finds it stored. False when the message must no longer be sent. */
   storeBuilt: (built: BuiltMessageRecord) => Promise<boolean>;
   resending: (message: ClaimedMessage, attempt: number) => void;
+  /** The network limits the rate of messages. */
+  rateLimited: () => void;
   clock?: Clock;
 }
 
 /** Abort reason for work on a finished message. Shared, because every new Error captures a stack trace. */
 const FINISHED = new Error('the message is finished');
+/** Network code of a refusal that limits the phone number. */
+const RATE_LIMIT = '429';
+/** A message that the network keeps refusing fails, and the next of its conversation is sent. */
+const REFUSED_MS = 10 * 60_000;
 const RETRY = { firstMs: 250, maxMs: 10_000 };
 /**
  * After these attempts the message returns to the queue, so that it does not block its conversation in this engine.
@@ -63,6 +69,12 @@ export class SendTask {
   /** Set by `#prepare`. */
   #built!: EncodedMessage;
   readonly #clock: Clock;
+  /** Attempts that were written and got no answer yet, those of an earlier engine included. */
+  #unanswered: number;
+  /** Time since the first attempt by an earlier engine, because the limit of refusals counts from it. */
+  readonly #triedBeforeMs: number;
+  /** Time of the first refusal by the network. */
+  #refusedSince: number | undefined;
   readonly #answer = Promise.withResolvers<SendResult>();
 
   constructor(message: ClaimedMessage, context: SendContext) {
@@ -70,6 +82,9 @@ export class SendTask {
     this.#context = context;
     this.#clock = context.clock ?? processClock;
     this.#attempted = message.attempted_at !== null;
+    this.#unanswered = this.#attempted ? 1 : 0;
+    const firstAt = message.attempted_at === null ? Date.now() : Date.parse(message.attempted_at);
+    this.#triedBeforeMs = Math.max(0, Date.now() - firstAt);
   }
 
   get attempted(): boolean {
@@ -95,7 +110,7 @@ export class SendTask {
 
   async #prepare(): Promise<SendResult | undefined> {
     const { message } = this;
-    if (!this.#context.gate.open && !this.#attempted) return { kind: 'returned' };
+    if (!this.#context.gate.mayBegin && !this.#attempted) return { kind: 'returned' };
     if (message.built !== null) {
       const bytes = Buffer.from(message.built, 'base64');
       this.#built = { bytes, rendered_as: message.rendered_as, menu: null };
@@ -127,12 +142,13 @@ export class SendTask {
 
   async #store(): Promise<SendResult | undefined> {
     const { message_id } = this.message;
-    const { bytes, rendered_as, menu } = this.#built;
+    const { bytes, rendered_as, menu, card } = this.#built;
     const isOurs = await this.#context.storeBuilt({
       message_id,
       built: bytes.toString('base64'),
       rendered_as,
       menu,
+      ...(card && { card: card.toString('base64') }),
     });
     return isOurs ? undefined : { kind: 'dropped' };
   }
@@ -140,7 +156,7 @@ export class SendTask {
   async #sendUntilFinished(): Promise<SendResult> {
     const { gate } = this.#context;
     for (let attempt = 1; ; attempt++) {
-      if (!gate.open) {
+      if (!gate.mayBegin) {
         if (!this.#attempted || gate.stopping) return this.#abandon();
         const concluded = await this.#unlessAnswered(gate.waitUntilOpen());
         if (concluded) return concluded;
@@ -150,7 +166,7 @@ export class SendTask {
         this.#context.resending(this.message, attempt);
         const concluded = await this.#unlessAnswered(this.#store());
         if (concluded) return concluded;
-        if (!gate.open) continue;
+        if (!gate.mayBegin) continue;
       }
       const concluded = await this.#attempt(attempt);
       if (concluded) return concluded;
@@ -162,6 +178,7 @@ export class SendTask {
     const { driver, gate, ackTimeoutMs } = this.#context;
     const { bytes, rendered_as } = this.#built;
     failpoint('engine.before-send');
+    let isWritten = false;
     const sending = driver.send({
       waMessageId: this.message.wa_message_id,
       chat: this.message.chat,
@@ -169,13 +186,15 @@ export class SendTask {
       mayWrite: () => {
         if (!gate.open) return false;
         this.#attempted = true;
+        if (!isWritten) this.#unanswered += 1;
+        isWritten = true;
         return true;
       },
       signal: this.#finished.signal,
     });
     const unanswered = sending.then(
       () => this.#answer.resolve({ kind: 'sent', at: new Date().toISOString(), rendered_as }),
-      (error: unknown) => this.#handleFailure(error, attempt),
+      (error: unknown) => this.#handleFailure(error, attempt, isWritten),
     );
     // Not an aborted timer, because every message would pay for an error with its stack trace.
     let cancel = (): void => undefined;
@@ -188,12 +207,24 @@ export class SendTask {
   }
 
   /** Finishes the message if the answer is final; otherwise waits before the next attempt. */
-  async #handleFailure(error: unknown, attempt: number): Promise<void> {
-    if (error instanceof SendFailure && error.certain && !error.retriable) {
-      this.#answer.resolve(failed(error.code, error.text));
+  async #handleFailure(error: unknown, attempt: number, isWritten: boolean): Promise<void> {
+    const isAnswered = error instanceof SendFailure && error.certain;
+    if (isAnswered && error.networkCode === RATE_LIMIT) this.#context.rateLimited();
+    if (isAnswered && isWritten) this.#unanswered -= 1;
+    if (isAnswered && this.#isFinal(error)) {
+      // An earlier attempt may have arrived. Only a timeout is corrected by its receipt.
+      const isUnconfirmed = !isWritten && this.#unanswered > 0;
+      this.#answer.resolve(failed(isUnconfirmed ? 'timeout' : error.code, error.text));
       return;
     }
     if (this.#context.gate.open) await this.#pause(attempt);
+  }
+
+  /** The network may refuse a message for a time. It has not accepted it, so another attempt cannot duplicate it. */
+  #isFinal({ retriable, code }: SendFailure): boolean {
+    if (!retriable || code !== 'wa_error') return !retriable;
+    this.#refusedSince ??= this.#clock.now() - this.#triedBeforeMs;
+    return this.#clock.now() - this.#refusedSince >= REFUSED_MS;
   }
 
   #pause(attempt: number): Promise<void> {

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from 'redis';
+import { findOnPath, installPackage } from './packages.js';
 import { commandSucceeds, findFreePort, start, type RunningServer } from './process.js';
 
 export interface RedisOptions {
@@ -65,6 +65,7 @@ function settings(port: number, options: RedisOptions, inContainer: boolean): st
       : ['bind 127.0.0.1', `port ${port}`, `dir "${options.dataDir}"`]),
     `requirepass "${options.password}"`,
     'maxmemory-policy noeviction',
+    'proto-max-bulk-len 1mb',
     'save ""',
     options.inMemory ? 'appendonly no' : 'appendonly yes',
     'appendfsync everysec',
@@ -88,7 +89,11 @@ async function checkServer(url: string, pid: number | undefined): Promise<void> 
 
 /** @throws Error with possible fixes, if no server is available */
 function findRedis(options: RedisOptions, port: number): RedisCommand {
-  const command = findServer(options) ?? install(options);
+  let command = findServer(options);
+  if (command === undefined) {
+    installPackage(DEBIAN_PACKAGE, options.log);
+    command = findServer(options);
+  }
   const found = command ? { command, args: ['-'], inContainer: false } : container(options.dataDir, port);
   if (!found) throw new Error(NOT_AVAILABLE);
   return found;
@@ -103,23 +108,6 @@ function findServer({ dataDir }: RedisOptions): string | undefined {
   rmSync(link, { force: true });
   symlinkSync(tool, link);
   return link;
-}
-
-function findOnPath(name: string): string | undefined {
-  const { stdout } = spawnSync('/bin/sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
-  return stdout.trim() || undefined;
-}
-
-/** Installs the Debian package. Only root can. */
-function install(options: RedisOptions): string | undefined {
-  if (process.getuid?.() !== 0 || findOnPath('apt-get') === undefined) return undefined;
-  options.log?.(`installing the package ${DEBIAN_PACKAGE} (once)`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (args: string[]) => spawnSync('apt-get', args, { stdio: 'ignore', env }).status === 0;
-  const redis = ['install', '-y', '-q', '--no-install-recommends', DEBIAN_PACKAGE];
-  // The package lists may be missing or outdated, so the first attempt may fail.
-  if (!apt(redis) && apt(['update', '-q'])) apt(redis);
-  return findServer(options);
 }
 
 function container(dataDir: string, port: number): RedisCommand | undefined {

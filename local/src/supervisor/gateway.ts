@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { prepareFfmpeg } from '../servers/ffmpeg.js';
 import { startPostgres } from '../servers/postgres.js';
 import type { Running } from '../servers/process.js';
 import { startRedis } from '../servers/redis.js';
@@ -35,6 +36,9 @@ export class LocalGateway {
   /** Starts all components and supervises them. Resolves when all are ready. */
   async start(signal: AbortSignal): Promise<void> {
     this.progress.log('starting');
+    const fault = await prepareFfmpeg(process.env['GWK_WORKER_FFMPEG'], this.progress.log);
+    if (fault !== undefined) this.progress.log(fault);
+    signal.throwIfAborted();
     const wiring = await this.#startStores();
     signal.throwIfAborted();
     await this.#migrate(wiring, signal);

@@ -128,7 +128,6 @@ describe('get', () => {
       'AGE',
       'ACCOUNT',
       'ID',
-      'JID',
       'ENGINE',
     ]);
     expect(printed[2]!.split(/ {3,}/).slice(0, 2)).toEqual(['support', 'b']);
@@ -202,7 +201,6 @@ describe('describe', () => {
       status: {
         id: 'ins_1',
         state: 'connected',
-        jid: '55@s',
         since: at(NOW - 120_000),
         observedGeneration: 1,
         engine: { pod: 'ins-1-x', version: '0.1.0', startedAt: at(NOW - 150_000) },
@@ -241,7 +239,6 @@ Kind:              web
 Interactive mode:  native+text
 Policy:            {"menu_ttl_hours":2}
 State:             connected since 2026-03-01T11:58:00.000Z
-JID:               55@s
 Engine:            ins-1-x
   Version:         0.1.0
   Started:         2026-03-01T11:57:30.000Z (2m ago)

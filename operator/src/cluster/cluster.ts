@@ -1,5 +1,5 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-request';
+import type { PairingRequest, PairingView } from '@gwk/core/resources/pairing-request';
 
 /**
  * The place where Instance resources and engines live. The controller reads its cache synchronously. The cluster
@@ -28,6 +28,8 @@ export interface Cluster {
 
   /** Publishes the state of a pairing to users allowed to see it. Null removes it. Idempotent. */
   publishPairing(target: Target, view: PairingView | null): Promise<void>;
+  /** Removes a pairing request from the resource, unless another one has replaced it. */
+  removePairingRequest(target: Target, request: PairingRequest): Promise<void>;
 
   /** Records an event of one instance. */
   recordEvent(target: Target, event: InstanceEvent): void;

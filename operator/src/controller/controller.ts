@@ -90,7 +90,9 @@ export class Controller {
     this.projections = new Projections(options.api);
     const { cluster, api, log } = options;
     const publish: Cluster['publishPairing'] = (target, view) => cluster.publishPairing(target, view);
-    this.#pairing = new PairingRequestController({ api, log, publish });
+    const remove: Cluster['removePairingRequest'] = (target, request) =>
+      cluster.removePairingRequest(target, request);
+    this.#pairing = new PairingRequestController({ api, log, publish, remove });
     this.rollout = new Rollout(options.maxConcurrentUpgrades);
   }
 

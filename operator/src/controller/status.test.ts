@@ -29,7 +29,7 @@ const condition = (status: InstanceResourceStatus, type: Condition['type']): Con
 const outline = (status: InstanceResourceStatus): Record<string, string> =>
   Object.fromEntries(status.conditions.map(({ type, status: is, reason }) => [type, `${is} ${reason}`]));
 
-const unpaired = { state: 'pending_pair', jid: null, first_paired_at: null } as const;
+const unpaired = { state: 'pending_pair', first_paired_at: null } as const;
 
 test('reports a connected instance as ready', () => {
   const status = statusFor();
@@ -43,7 +43,6 @@ test('reports a connected instance as ready', () => {
   expect(status).toMatchObject({
     id: `ins_${ID.replaceAll('-', '')}`,
     state: 'connected',
-    jid: '5511999990000@s.whatsapp.net',
     since: at(NOW - minutes(30)),
     observedGeneration: 1,
     engine: { pod: POD, version: '0.1.0', startedAt: at(NOW - minutes(20)) },
@@ -201,13 +200,13 @@ describe('a status update', () => {
     expect(new Set(next.conditions.map((item) => item.observedGeneration))).toEqual(new Set([1]));
   });
 
-  test('keeps id, state and JID while the API does not answer', () => {
+  test('keeps id and state while the API does not answer', () => {
     const status = statusFor();
     const next = statusFor({
       resource: { ...resource(), status },
       projection: { kind: 'unknown', error: 'down' },
     });
-    expect(next).toMatchObject({ id: status.id, state: 'connected', jid: status.jid, since: status.since });
+    expect(next).toMatchObject({ id: status.id, state: 'connected', since: status.since });
   });
 
   test('records changes as events, problems as warnings', () => {

@@ -74,7 +74,7 @@ function engineRunning(observed: Observed, { reason, message }: Decision): Outco
 function paired({ resource, projection }: Observed): Outcome {
   const known = getKnownInstance(projection);
   if (!known) return unknown('Pending', 'Waiting for the API');
-  const { state, first_paired_at: firstPairedAt, jid, pairing } = known.facts;
+  const { state, first_paired_at: firstPairedAt, pairing } = known.facts;
   if (state === 'pending_pair' || state === 'logged_out') {
     const how = `to pair it, run: ${pairCommand(resource!)}`;
     if (pairing)
@@ -84,7 +84,7 @@ function paired({ resource, projection }: Observed): Outcome {
       : no('LoggedOut', `The device was unlinked; ${how}`);
   }
   if (resource!.spec.kind === 'sandbox') return yes('Sandbox', 'A sandbox needs no phone');
-  return yes('Paired', jid === null ? 'Paired' : `Paired as ${jid}`);
+  return yes('Paired', 'Paired');
 }
 
 const pairCommand = ({ metadata: { name, namespace } }: InstanceResource): string =>
@@ -120,17 +120,12 @@ function ready(conditions: Record<Exclude<Type, 'Ready'>, Outcome>, { resource }
 function buildIdentity({ projection }: Observed, previous: InstanceResourceStatus | undefined) {
   const known = getKnownInstance(projection);
   if (known) {
-    const { id, state, state_changed_at: since, jid } = known.facts;
-    return { id: toPublicId('instance', id), state, phone: parsePhone(jid), jid, since };
+    const { id, state, state_changed_at: since } = known.facts;
+    return { id: toPublicId('instance', id), state, since };
   }
   if (projection.kind === 'rejected' || !previous) return {};
-  const { id, state, phone, jid, since } = previous;
-  return { id, state, phone, jid, since };
-}
-
-/** `5511999990000:3@s.whatsapp.net` is a device of 5511999990000. */
-function parsePhone(jid: string | null): string | null {
-  return jid === null ? null : (/^\d+/.exec(jid)?.[0] ?? null);
+  const { id, state, since } = previous;
+  return { id, state, since };
 }
 
 function buildEngine({ pod }: Observed): InstanceResourceStatus['engine'] {

@@ -6,6 +6,7 @@ import {
   ResourceInvalid,
 } from '@gwk/core/desired-state/desired-state';
 import type { InstanceResource, InstanceSpec } from '@gwk/core/resources/manifest';
+import { PAIRING_ANNOTATION } from '@gwk/core/resources/pairing-request';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { connectTo, LocalStage, manifest, TOKEN } from '@gwk/test/support/operator/local-stage';
 
@@ -56,6 +57,22 @@ describe('create', () => {
     expect(await names('default')).toEqual(['default/shop']);
     expect(await names(null)).toEqual(['default/shop', 'support/shop']);
   });
+});
+
+test('removes a pairing request from its manifest, unless another one has replaced it', async () => {
+  const requests = ['first', 'second'].map((id) => {
+    const until = new Date().toISOString();
+    return { id, method: 'code', phone: '5511999990000', until } as const;
+  });
+  const annotations = { [PAIRING_ANNOTATION]: JSON.stringify(requests[1]), team: 'a' };
+  const { metadata } = await stage.create('shop', { account: 'main' }, { annotations });
+  const target = { key: 'default/shop', uid: metadata.uid };
+  await stage.cluster.removePairingRequest(target, requests[0]!);
+  await stage.cluster.removePairingRequest({ ...target, uid: 'another' }, requests[1]!);
+  expect(read('shop.yaml')).toContain('5511999990000');
+  await stage.cluster.removePairingRequest(target, requests[1]!);
+  expect((await stage.get('shop')).metadata.annotations).toEqual({ team: 'a' });
+  expect(read('shop.yaml')).not.toContain('5511999990000');
 });
 
 describe('change', () => {

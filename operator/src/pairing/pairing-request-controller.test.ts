@@ -52,6 +52,8 @@ class Stage {
   fails = 0;
   readonly opened: unknown[] = [];
   readonly shown: (PairingView | null)[] = [];
+  /** Ids of removed requests. */
+  readonly removed: string[] = [];
   readonly controller = new PairingRequestController({
     api: {
       pair: (_, open) => {
@@ -62,6 +64,10 @@ class Stage {
     },
     publish: (_, view) => {
       this.shown.push(view);
+      return Promise.resolve();
+    },
+    remove: (_, { id }) => {
+      this.removed.push(id);
       return Promise.resolve();
     },
     log: recordingLog([]),
@@ -102,6 +108,37 @@ describe('a pairing request', () => {
       expect(stage.shown.at(-1)).toBeNull();
       expect(stage.opened).toEqual([{ method: 'qr', phone: null }]);
       expect(stage.shown.map((view) => view && view.code)).toEqual([null, '2@one', '2@two', null]);
+    }),
+  );
+
+  test(
+    'is removed when the phone has paired',
+    onStage(async (stage, pass) => {
+      stage.sees(request({ method: 'code', phone: '5511999990000' }));
+      await pass(POLL_MS);
+      expect(stage.removed).toEqual([]);
+      stage.now = seen({ state: 'connecting', open: false });
+      await pass(POLL_MS);
+      expect(stage.removed).toEqual(['first']);
+    }),
+  );
+
+  test(
+    'is removed when it has expired, even if nobody served it',
+    onStage(async (stage, pass) => {
+      stage.sees(request({ until: new Date(Date.now() - 1).toISOString() }));
+      await pass(1);
+      expect([stage.opened, stage.removed]).toEqual([[], ['first']]);
+    }),
+  );
+
+  test(
+    'stays for the next operator when this one stops',
+    onStage(async (stage, pass) => {
+      stage.sees(request());
+      await pass(POLL_MS);
+      await stage.controller.close();
+      expect(stage.removed).toEqual([]);
     }),
   );
 

@@ -15,6 +15,8 @@ interface PairingRequestControllerOptions {
   api: Pick<InternalApiClient, 'pair'>;
   /** Publishes the state of a pairing; null removes it. Idempotent. */
   publish: (target: Target, view: PairingView | null) => Promise<void>;
+  /** Removes a request from its resource, because it contains a phone number. */
+  remove: (target: Target, request: PairingRequest) => Promise<void>;
   log: Logger;
 }
 
@@ -97,7 +99,7 @@ export class PairingRequestController {
     request: PairingRequest,
     { instanceId, signal }: { instanceId: string; signal: AbortSignal },
   ): Promise<void> {
-    const { api, publish, log } = this.#options;
+    const { api, publish, remove, log } = this.#options;
     const until = Math.min(Date.parse(request.until), Date.now() + MAX_SERVED_MS);
     let [opened, shown] = [false, ''];
     while (!signal.aborted && Date.now() < until) {
@@ -118,6 +120,11 @@ export class PairingRequestController {
     }
     await publish(target, null).catch((error: unknown) =>
       log.info({ instance: target.key, err: error }, 'published pairing state not removed'),
+    );
+    // The next operator continues to serve the request.
+    if (this.#closed) return;
+    await remove(target, request).catch((error: unknown) =>
+      log.info({ instance: target.key, err: error }, 'pairing request not removed'),
     );
   }
 }

@@ -80,7 +80,6 @@ export class BenchInternalApi {
       state: 'connecting',
       state_reason: null,
       state_changed_at: now,
-      jid: null,
       first_paired_at: now,
       banned_until: null,
       pairing: false,

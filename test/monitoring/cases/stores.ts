@@ -1,6 +1,7 @@
 import { quiet, type AlertCase } from './alert-case.js';
 
 const claim = 'persistentvolumeclaim="gwk-media"';
+const noLimit = Array<string>(20).fill('NaN').join(' ');
 
 export const STORES: AlertCase[] = [
   {
@@ -41,6 +42,25 @@ export const STORES: AlertCase[] = [
     alert: 'GwkRedisUnavailable',
     series: { 'gwk_redis_ping_seconds{pod="a"}': '0.9x10' },
     at: '5m',
+    ...quiet,
+  },
+  {
+    name: 'Redis uses nine tenths of its memory',
+    alert: 'GwkRedisAlmostFull',
+    series: { 'gwk_redis_memory_ratio{pod="a"}': '0.9x20', 'gwk_redis_memory_ratio{pod="b"}': noLimit },
+    at: '15m',
+    fires: [
+      {
+        description:
+          'Redis uses 90% of its maxmemory. When it is full, messages leave up to 5 s later, and pairing, restarts and edits return 503.',
+      },
+    ],
+  },
+  {
+    name: 'Redis uses half of its memory, or has no limit',
+    alert: 'GwkRedisAlmostFull',
+    series: { 'gwk_redis_memory_ratio{pod="a"}': '0.5x20', 'gwk_redis_memory_ratio{pod="b"}': noLimit },
+    at: '15m',
     ...quiet,
   },
   {
@@ -97,6 +117,29 @@ export const STORES: AlertCase[] = [
     alert: 'GwkMediaStoreUnavailable',
     series: { 'gwk_media_store_writable{pod="a"}': '1 0 0 1 1 1 1 1 1 1' },
     at: '9m',
+    ...quiet,
+  },
+  {
+    name: 'the API refuses uploads for ten minutes because it is full',
+    alert: 'GwkTransfersRefused',
+    series: {
+      'gwk_media_transfers_limited_total{pod="a",kind="upload",limit="process"}': '0+6x20',
+      'gwk_media_transfers_limited_total{pod="a",kind="download",limit="process"}': '0x20',
+    },
+    at: '12m',
+    fires: [
+      {
+        labels: { kind: 'upload' },
+        description:
+          'The API has refused 60 transfers of the kind upload within 10 minutes, because a process has as many as it may.',
+      },
+    ],
+  },
+  {
+    name: 'the API refuses downloads of one file',
+    alert: 'GwkTransfersRefused',
+    series: { 'gwk_media_transfers_limited_total{pod="a",kind="download",limit="file"}': '0+6x20' },
+    at: '12m',
     ...quiet,
   },
   {
@@ -175,6 +218,46 @@ export const STORES: AlertCase[] = [
     alert: 'GwkPartitionDropOverdue',
     series: { 'gwk_partitions_expired{pod="w1"}': '2x690 0x800' },
     at: '730m',
+    ...quiet,
+  },
+  {
+    name: 'an account uses 90 % of its limit of files',
+    alert: 'GwkAccountStorageAlmostFull',
+    series: { 'gwk_account_usage_ratio{account="acme",resource="media_files"}': '0.9x20' },
+    at: '16m',
+    fires: [
+      {
+        labels: { account: 'acme', resource: 'media_files' },
+        description:
+          'acme uses 90% of its limit of media_files. At 100% its uploads (media) or its messages to sandboxes (events) are refused.',
+      },
+    ],
+  },
+  {
+    name: 'the series of an account ends when files expire',
+    alert: 'GwkAccountStorageAlmostFull',
+    series: { 'gwk_account_usage_ratio{account="acme",resource="media_files"}': '0.9x5 _x20' },
+    at: '20m',
+    ...quiet,
+  },
+  {
+    name: 'an account stores 3.5 times its limit',
+    alert: 'GwkAccountFilesRefused',
+    series: { 'gwk_account_usage_ratio{account="acme",resource="media_bytes"}': '3.5x20' },
+    at: '16m',
+    fires: [
+      {
+        labels: { account: 'acme', resource: 'media_bytes' },
+        description:
+          'acme uses 350% of its limit of media_bytes. At 400% received files are lost, and messages with files fail.',
+      },
+    ],
+  },
+  {
+    name: 'the events of an account exceed their limit',
+    alert: 'GwkAccountFilesRefused',
+    series: { 'gwk_account_usage_ratio{account="acme",resource="event_bytes"}': '9x20' },
+    at: '16m',
     ...quiet,
   },
   {

@@ -189,6 +189,19 @@ describe('frames and stanzas (engine: patches/ignored-stanzas.ts)', () => {
   });
 });
 
+describe('presence (engine: patches/untyped-presence.ts)', () => {
+  it('is sent without a type for a name and for other credentials', async () => {
+    const { other, owner } = await another(straight);
+    other.socket.ev.emit('creds.update', { me: { ...other.auth.creds.me!, name: 'Shop' } });
+    other.socket.ev.emit('creds.update', { nextPreKeyId: 900 });
+    const untyped = () =>
+      running.network.world.record
+        .find({ way: 'in', tag: 'presence', number: owner.number })
+        .filter(({ stanza }) => stanza.attrs['type'] === undefined);
+    await until(() => (untyped().length >= 2 ? true : undefined), 'two presences without a type');
+  });
+});
+
 describe('files (engine: patches/media-hosts.ts, receive/media/download.ts)', () => {
   const arrived = async (how: Parameters<Person['writesFile']>[2] = {}) =>
     client.gotId(await ana.writesFile('image', randomBytes(1_000), { to: phone.number, ...how }));

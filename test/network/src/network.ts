@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { proto } from '@whiskeysockets/baileys';
+import { takeCall } from './calls/calls.js';
 import type { Companion } from './people/account.js';
 import { MediaStore } from './media/store.js';
 import { settle } from './post/mail.js';
@@ -132,6 +133,8 @@ export class Network {
         return settle(companion, stanza.attrs.class ?? '', [stanza.attrs.id ?? '']);
       case 'presence':
         return takePresence(world, companion, stanza);
+      case 'call':
+        return takeCall(world, companion, stanza);
       case 'chatstate':
         return takeChatState(world, companion, stanza);
       case 'ib':

@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import type { Call } from './calls/calls.js';
 import { Faults } from './faults/faults.js';
 import { Logins } from './faults/logins.js';
 import type { Group } from './groups/group.js';
@@ -7,6 +9,7 @@ import { Account, type Companion } from './people/account.js';
 import { Directory } from './people/directory.js';
 import { Handset } from './people/handset.js';
 import { Inbox } from './people/inbox.js';
+import { Timers } from './people/timers.js';
 import { StanzaRecord } from './record/record.js';
 import type { Connection } from './transport/connection.js';
 import type { Certificates } from './wire/certificates.js';
@@ -30,6 +33,14 @@ export interface ReceiptSeen {
   type: string;
 }
 
+/** A typing state of a client, as a contact or a group sees it. */
+export interface TypingSeen {
+  from: string;
+  /** Phone number of the contact, or JID of the group. */
+  to: string;
+  state: 'composing' | 'recording' | 'paused';
+}
+
 /** Longer than any machine needs. Only a condition that never holds reaches it. */
 const LIMIT_MS = 120_000;
 /** Waiters are woken at intervals, because a check is too expensive for every stanza under load. */
@@ -45,16 +56,23 @@ export class World {
   readonly faults = new Faults();
   readonly logins = new Logins();
   readonly receipts: ReceiptSeen[] = [];
+  /** By the number called and the call id. */
+  readonly calls = new Map<string, Call>();
+  readonly timers = new Timers();
+  readonly typings: TypingSeen[] = [];
   /** Queries that the network does not simulate, for tests to check. */
   readonly unhandled: string[] = [];
   /** Protocol violations by clients. */
   readonly violations: string[] = [];
+  /** Broadcast lists of messages, by message id. */
+  readonly listed = new Map<string, string>();
   readonly changes = new EventEmitter();
   media?: MediaStore;
   /** Sent files as the phones of simulated people keep them, by the path in the message. */
   readonly keptFiles = new Map<string, Buffer>();
   #ids = 0;
   #telling?: NodeJS.Timeout;
+  #turn = Promise.resolve();
 
   constructor(
     readonly certificates: Certificates,
@@ -78,6 +96,15 @@ export class World {
       this.#telling = undefined;
       this.changes.emit('change');
     }, WAKE_AFTER_MS);
+  }
+
+  /**
+   * Resolves for one caller in each turn of the event loop. Many people may decrypt the same message, and the network
+   * answers its clients meanwhile.
+   */
+  nextTurn(): Promise<void> {
+    this.#turn = this.#turn.then(() => setImmediate());
+    return this.#turn;
   }
 
   violated(what: string): void {

@@ -142,7 +142,7 @@ func report(client *whatsmeow.Client, event any) {
 	case *events.TemporaryBan:
 		say(fact{"event": "banned", "seconds": int(e.Expire.Seconds())})
 	case *events.Receipt:
-		say(fact{"event": "receipt", "ids": e.MessageIDs, "type": string(e.Type), "chat": e.Chat.String()})
+		say(fact{"event": "receipt", "ids": e.MessageIDs, "type": string(e.Type), "chat": e.Chat.String(), "sender": e.Sender.ToNonAD().String()})
 	case *events.UndecryptableMessage:
 		say(fact{"event": "undecryptable", "id": e.Info.ID})
 	case *events.HistorySync:

@@ -13,16 +13,16 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { realTime, until } from '../../support/wait.js';
 import { Samples } from '../../support/api/samples.js';
-import { findFfmpeg, isUsable } from '@gwk/api/media/tools/find-ffmpeg';
+import { checkFfmpeg, findFfmpeg } from '@gwk/core/ffmpeg';
 import type { ToolAnswer, ToolJob } from '@gwk/api/media/tools/jobs';
 import { ToolNotStarted } from '@gwk/api/media/tools/jobs';
-import { Tools } from '@gwk/api/media/tools/run';
+import { openTools } from '../../support/api/tools.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-tools-'));
 const samples = new Samples(folder);
 const ffmpeg = findFfmpeg(undefined);
 const limits = { timeMs: realTime(20_000), memoryMb: 1024, concurrency: 2, ffmpeg };
-const tools = new Tools(limits);
+const tools = openTools(limits);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const output = samples.path('output');
@@ -49,7 +49,8 @@ describe('a voice message', () => {
     input,
     container,
     output,
-    to: 'voice',
+    voice: true,
+    film: false,
   });
 
   test.each<[string, string, () => string]>([
@@ -57,7 +58,7 @@ describe('a voice message', () => {
     ['M4A', 'mov', () => samples.sound('a.m4a')],
     ['WAV', 'wav', () => samples.sound('a.wav')],
     ['FLAC', 'flac', () => samples.sound('a.flac')],
-    ['Ogg', 'ogg', () => samples.sound('a.ogg', 3, ['-c:a', 'libopus'])],
+    ['Ogg', 'ogg', () => samples.sound('a.ogg', 3, ['-c:a', 'libopus', '-ac', '2'])],
     ['a video', 'mov', () => samples.film('a.mp4', 3)],
     ['WebM', 'matroska', () => samples.film('a.webm', 3)],
   ])(
@@ -86,58 +87,113 @@ describe('a voice message', () => {
 
 test('measures audio that needs no conversion, and converts the audio of a video to AAC', async () => {
   const common = { tool: 'audio', output } as const;
-  const stays = { ...common, input: samples.sound('b.mp3', 2), container: 'mp3', to: null };
+  const stays = { ...common, input: samples.sound('b.mp3', 2), container: 'mp3', voice: false, film: false };
   expect(await run(stays)).toEqual({ duration_s: 2, converted: false });
-  const film = { ...common, input: samples.film('b.mp4', 2), container: 'mov', to: 'aac' as const };
-  expect(await run(film)).toEqual({ duration_s: 2, converted: true });
+  const film = { ...common, input: samples.film('b.mp4', 2), container: 'mov', voice: false, film: true };
+  expect(await run(film)).toEqual({ duration_s: 2, converted: true, mimetype: 'audio/mp4' });
   expect(readFileSync(output).toString('latin1', 4, 8)).toBe('ftyp');
 });
 
-test('reports the size and duration of a video, and makes a thumbnail', async () => {
-  const thumbnail = samples.path('thumbnail');
-  const answer = await run({
-    tool: 'video',
-    input: samples.film('c.mp4'),
-    container: 'mov',
-    output: thumbnail,
-  });
-  expect(answer).toMatchObject({ width: 320, height: 240, duration_s: 2 });
-  const picture = await sharp(Buffer.from(answer.thumbnail!, 'base64')).metadata();
-  expect([picture.format, picture.width]).toEqual(['jpeg', 72]);
-});
-
-test('checks an image and makes a thumbnail, and converts formats that phones do not show to JPEG', async () => {
-  const input = await samples.picture('a.jpg', 600, 400);
-  const kept = await run({ tool: 'image', input, output, keep: true });
-  expect(kept).toEqual({ width: 600, height: 400, thumbnail: expect.any(String) as string });
-  const avif = await samples.picture('a.avif', 300, 200);
-  const converted = await run({ tool: 'image', input: avif, output, keep: false });
-  expect(converted).toMatchObject({ width: 300, height: 200, converted: true });
-  expect((await sharp(output).metadata()).format).toBe('jpeg');
-});
-
 test.each([
-  [512, 512, '{"width":512,"height":512,"animated":false}'],
-  [511, 512, 'a sticker must have 512x512 pixels'],
-  [512, 513, 'a sticker must have 512x512 pixels'],
-])('decides about a sticker of %ix%i', async (width, height, expected) => {
-  const input = await samples.picture(`${width}x${height}.webp`, width, height);
-  expect(await outcome({ tool: 'sticker', input, output })).toBe(expected);
+  [true, 'the voice message is longer than 1 hour'],
+  [false, '{"duration_s":3605,"converted":true,"mimetype":"audio/mp4"}'],
+] as const)('limits the duration of audio (voice: %s)', async (voice, expected) => {
+  const input = wave('hour.wav', 3_605);
+  expect(await outcome({ tool: 'audio', input, container: 'wav', output, voice, film: false })).toBe(
+    expected,
+  );
 });
 
-test('rejects a sticker that is not WebP, and reports an animated one', async () => {
-  const png = await samples.picture('sticker.png', 512, 512);
-  expect(await outcome({ tool: 'sticker', input: png, output })).toBe('a sticker must be WebP');
-  const frame = (color: string) =>
-    sharp({ create: { width: 512, height: 512, channels: 4, background: color } })
-      .png()
-      .toBuffer();
-  const frames = await Promise.all(['red', 'blue'].map(frame));
-  const input = samples.path('moves.webp');
-  await sharp(frames, { join: { animated: true } })
-    .webp()
-    .toFile(input);
-  expect(await run({ tool: 'sticker', input, output })).toMatchObject({ animated: true });
+test('limits the duration of audio that does not state it', async () => {
+  const long = wave('hours.wav', 3 * 3_600 + 5);
+  const input = samples.path('unstated.mp3');
+  const quick = ['-ar', '8000', '-b:a', '8k', '-write_xing', '0'];
+  execFileSync(ffmpeg!, ['-v', 'error', '-y', '-i', long, ...quick, input]);
+  const patient = openTools({ ...limits, timeMs: realTime(60_000) });
+  expect(
+    await outcome({ tool: 'audio', input, container: 'mp3', output, voice: false, film: false }, patient),
+  ).toBe('the audio is longer than 3 hours');
+});
+
+test('refuses a stated duration above the limit', async () => {
+  const input = wave('long.wav', 4 * 3_600);
+  expect(await outcome({ tool: 'audio', input, container: 'wav', output, voice: false, film: false })).toBe(
+    'the audio is longer than 3 hours',
+  );
+});
+
+/** Silence of 8 bit and 1 kHz. */
+function wave(name: string, seconds: number): string {
+  const rate = 1_000;
+  const head = Buffer.alloc(44);
+  head.write('RIFF');
+  head.writeUInt32LE(36 + seconds * rate, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(seconds * rate, 40);
+  return write(name, Buffer.concat([head, Buffer.alloc(seconds * rate, 128)]));
+}
+
+/** Codecs of phones, cameras, browsers, editors and telephone systems. */
+test.each<[string, string[]]>([
+  ['mp4', ['-c:v', 'libx264']],
+  ['mp4', ['-c:v', 'libx265', '-x265-params', 'log-level=none']],
+  ['mp4', ['-c:v', 'mpeg4']],
+  ['mp4', ['-c:v', 'libaom-av1', '-cpu-used', '8']],
+  ['mov', ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p']],
+  ['3gp', ['-c:v', 'h263', '-s', '176x144']],
+  ['matroska', ['-c:v', 'libvpx']],
+  ['matroska', ['-c:v', 'libvpx-vp9']],
+  ['avi', ['-c:v', 'msmpeg4']],
+  ['mpeg', ['-c:v', 'mpeg1video', '-r', '25']],
+  ['mpeg', ['-c:v', 'mpeg2video', '-r', '25']],
+  ['ogg', ['-c:v', 'libtheora']],
+])('decodes a video in %s with %j', async (format, codec) => {
+  const input = samples.picturesWith(`video-${codec[1]}.${format}`, format, codec);
+  const container = ['mp4', '3gp'].includes(format) ? 'mov' : format;
+  expect(await run({ tool: 'video', input, container, output })).toMatchObject({
+    thumbnail: expect.any(String) as string,
+  });
+});
+
+test.each<[string, string[]]>([
+  ['mp3', ['-c:a', 'libmp3lame']],
+  ['adts', ['-c:a', 'aac']],
+  ['mp4', ['-c:a', 'alac']],
+  ['matroska', ['-c:a', 'ac3']],
+  ['matroska', ['-c:a', 'eac3']],
+  ['ogg', ['-c:a', 'libvorbis']],
+  ['flac', ['-c:a', 'flac']],
+  ['aiff', ['-c:a', 'pcm_s24be']],
+  ['wav', ['-c:a', 'pcm_f32le']],
+  ['wav', ['-c:a', 'pcm_alaw', '-ar', '8000']],
+  ['wav', ['-c:a', 'adpcm_ima_wav']],
+  ['mpeg', ['-c:a', 'mp2']],
+])('decodes audio in %s with %j', async (format, codec) => {
+  const input = samples.sound(`sound-${codec[1]}.${format}`, 2, [...codec, '-f', format]);
+  const container = { adts: 'aac', mp4: 'mov' }[format] ?? format;
+  expect(await run({ tool: 'audio', input, container, output, voice: false, film: false })).toMatchObject({
+    duration_s: 2,
+  });
+});
+
+test('decodes an MP3 with a PNG as its cover', async () => {
+  const cover = await samples.picture('cover.png', 90, 90);
+  const inputs = ['-i', samples.sound('plain.mp3', 2), '-i', cover];
+  const input = samples.path('covered.mp3');
+  execFileSync(ffmpeg!, ['-v', 'error', ...inputs, '-map', '0', '-map', '1', '-c', 'copy', input]);
+  expect(
+    await run({ tool: 'audio', input, container: 'mp3', output, voice: false, film: false }),
+  ).toMatchObject({
+    duration_s: 2,
+  });
 });
 
 /** A PNG of 30000x30000 pixels in about 100 bytes. It would decode to 2.7 GB. */
@@ -168,9 +224,10 @@ describe('a hostile file', () => {
     input,
     container,
     output,
-    to: 'voice',
+    voice: true,
+    film: false,
   });
-  const image = (input: string): ToolJob => ({ tool: 'image', input, output, keep: true });
+  const image = (input: string): ToolJob => ({ tool: 'image', input, output, decoder: 'sharp' });
   const cut = (path: string, part: number) => readFileSync(path).subarray(0, part);
   const undecodable = 'the file cannot be decoded';
   const noPicture = 'the picture cannot be decoded';
@@ -184,7 +241,11 @@ describe('a hostile file', () => {
       undecodable,
     ],
     ['SVG named like an image', () => image(write('x.png', svg)), noPicture],
-    ['an image of 900 megapixels', async () => image(await bombOfPixels()), noPicture],
+    [
+      'an image of 900 megapixels',
+      async () => image(await bombOfPixels()),
+      'the picture has 30000x30000 pixels, more than 50,000,000',
+    ],
     ['a ZIP named like an image', () => image(write('zip.png', Buffer.from('504b0304', 'hex'))), noPicture],
     ['a video named like audio', () => audio(samples.film('y.webm'), 'mp3'), undecodable],
     [
@@ -194,9 +255,20 @@ describe('a hostile file', () => {
     ],
     ['a truncated video', () => audio(write('cut.mp4', cut(samples.film('w.mp4'), 900)), 'mov'), undecodable],
     ['an empty file', () => image(write('empty.png', '')), noPicture],
-    ['a video without audio as audio', () => audio(silent(), 'mov'), undecodable],
+    ['a video without audio as audio', () => audio(silent(), 'mov'), 'the file has no audio'],
   ])('is refused: %s', async (_, make, expected) => {
     expect(await outcome(await make())).toBe(expected);
+  });
+
+  /** Real files whose codecs are not of the list. Each was decoded before the list. */
+  test.each<[string, string, string[]]>([
+    ['EXR in Matroska', 'matroska', ['-c:v', 'exr', '-pix_fmt', 'gbrpf32le']],
+    ['TIFF in Matroska', 'matroska', ['-c:v', 'tiff', '-allow_raw_vfw', '1']],
+    ['MagicYUV in AVI', 'avi', ['-c:v', 'magicyuv']],
+    ['Snow in AVI', 'avi', ['-c:v', 'snow', '-strict', '-2']],
+  ])('is refused: %s', async (name, container, codec) => {
+    const input = samples.picturesWith(`${name.replaceAll(' ', '-')}.${container}`, container, codec);
+    expect(await outcome({ tool: 'video', input, container, output })).toBe(undecodable);
   });
 
   function silent(): string {
@@ -211,7 +283,7 @@ describe('a hostile file', () => {
     const ran = samples.path('slow-ran');
     writeFileSync(slow, `#!/bin/sh\n: > ${ran}\nexec sleep ${FOR_LONG}\n`, { mode: 0o755 });
     // Long enough to start the tool and the decoder on a busy machine.
-    const impatient = new Tools({ ...limits, timeMs: realTime(8_000), ffmpeg: slow });
+    const impatient = openTools({ ...limits, timeMs: realTime(8_000), ffmpeg: slow });
     expect(await outcome(audio(samples.sound('long.mp3'), 'mp3'), impatient)).toBe(
       'decoding the file takes too long',
     );
@@ -225,27 +297,28 @@ describe('a hostile file', () => {
     const waits = write('waits', `#!/bin/sh\nexec sleep ${FOR_LONG}\n`);
     chmodSync(waits, 0o755);
     // Node alone takes more than 20 MB.
-    const poor = new Tools({ ...limits, memoryMb: 20, ffmpeg: waits });
+    const poor = openTools({ ...limits, memoryMb: 20, ffmpeg: waits });
     expect(await outcome(audio(samples.sound('much.mp3'), 'mp3'), poor)).toBe(
       'decoding the file takes too much memory',
     );
   });
 
   test('that crashes the tool is refused, and the next file is decoded', async () => {
-    const broken = new Tools({ ...limits, ffmpeg: '/bin/false' });
+    const broken = openTools({ ...limits, ffmpeg: '/bin/false' });
     expect(await outcome(audio(samples.sound('z2.mp3'), 'mp3'), broken)).toBe(undecodable);
     expect(await run(image(await samples.picture('next.png', 10, 10)))).toMatchObject({ width: 10 });
   });
 });
 
 test('a missing ffmpeg is not a fault of the file', async () => {
-  const absent = new Tools({ ...limits, ffmpeg: samples.path('gone') });
+  const absent = openTools({ ...limits, ffmpeg: samples.path('gone') });
   const job = {
     tool: 'audio',
     input: samples.sound('f.mp3', 1),
     container: 'mp3',
     output,
-    to: null,
+    voice: false,
+    film: false,
   } as const;
   await expect(run(job, absent)).rejects.toThrow(ToolNotStarted);
 });
@@ -270,8 +343,8 @@ test('limits a decoder, and hides the environment of the worker from it', async 
     mode: 0o755,
   });
   await outcome(
-    { tool: 'audio', input: samples.sound('e.mp3', 1), container: 'mp3', output, to: null },
-    new Tools({ ...limits, ffmpeg: spy }),
+    { tool: 'audio', input: samples.sound('e.mp3', 1), container: 'mp3', output, voice: false, film: false },
+    openTools({ ...limits, ffmpeg: spy }),
   );
   const seen = readFileSync(samples.path('seen'), 'utf8');
   expect(seen).not.toMatch(/A_SECRET|PATH=.*node_modules|DATABASE/);
@@ -294,26 +367,27 @@ exec "${ffmpeg}" "$@"`,
   const slow = samples.path('slow-ffmpeg');
   writeFileSync(slow, `#!/bin/sh\n${text(samples.path('pcm'))}\n`, { mode: 0o755 });
   const input = samples.sound('whole.mp3', 3);
-  const job = { tool: 'audio', input, container: 'mp3', output, to: 'voice' } as const;
-  expect(await run(job, new Tools({ ...limits, ffmpeg: slow }))).toEqual(await run(job));
+  const job = { tool: 'audio', input, container: 'mp3', output, voice: true, film: false } as const;
+  expect(await run(job, openTools({ ...limits, ffmpeg: slow }))).toEqual(await run(job));
 });
 
 test('runs no more tools at once than the limit', async () => {
   const input = await samples.picture('one.png', 100, 100);
-  const one = new Tools({ ...limits, concurrency: 1 });
+  const one = openTools({ ...limits, concurrency: 1 });
   const answers = await Promise.all([1, 2, 3].map(() => run({ tool: 'thumbnail', input, output }, one)));
   expect(answers).toHaveLength(3);
 });
 
-test('recognises an ffmpeg that is missing, fails or has no libopus', async () => {
+test('recognises an ffmpeg that is missing, fails or is too old', async () => {
   const script = (name: string, text: string): string => {
     const path = join(folder, name);
     writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     return path;
   };
-  expect(await isUsable(ffmpeg!)).toBe(true);
-  expect(await isUsable(join(folder, 'absent'))).toBe(false);
-  expect(await isUsable(folder)).toBe(false);
-  expect(await isUsable(script('breaks', 'exit 1'))).toBe(false);
-  expect(await isUsable(script('poor', 'echo " A..... aac  AAC"'))).toBe(false);
+  expect(await checkFfmpeg(ffmpeg!)).toBeNull();
+  expect(await checkFfmpeg(join(folder, 'absent'))).toBe('it does not run');
+  expect(await checkFfmpeg(folder)).toBe('it does not run');
+  expect(await checkFfmpeg(script('breaks', 'exit 1'))).toBe('it does not run');
+  const old = 'echo "  libavcodec     58. 42.100 / 58. 42.100" >&2; echo " A..... libopus  Opus"';
+  expect(await checkFfmpeg(script('old', old))).toBe('it is older than 5.1');
 });

@@ -70,8 +70,10 @@ test('closes the socket shortly before the lease ends, not earlier, when the int
   await until('it has renewed', () => api.of('renew').length >= 2);
   const last = Date.now() - (performance.now() - api.of('renew').at(-1)!.at);
   api.fault = () => 'hang';
-  const isOut = async () => (await stage.heartbeat())?.state === 'disconnected';
-  await until('its socket is closed', isOut);
+  await until(
+    'its socket is closed',
+    async () => (await stage.lastConnected()) < Date.now() - 2 * LONG.renewMs,
+  );
 
   const message = api.queue.add('551', 'meanwhile');
   await stage.notify(message.message_id);

@@ -41,12 +41,11 @@ async function sendOne(conversation: string): Promise<void> {
   await until('it is sent', () => stage.sent === sent + 1);
 }
 
-test('receives notifications again after FLUSHALL, and claims messages notified before', async () => {
-  const { api, redis } = await open();
+test('receives notifications again after FLUSHALL', async () => {
+  const { redis } = await open();
   await stage.start(QUIET);
+  await sendOne('551');
   await redis.call(['FLUSHALL']);
-  api.queue.add('551', 'its notification was lost');
-  await until('it is sent', () => stage.sent === 1);
   await sendOne('552');
   expect(await stage.command('live')).toMatchObject({ ok: true });
 });
@@ -60,7 +59,8 @@ test('claims by itself while Redis is down, and by notification when it is back'
   await until('it is sent', () => stage.sent === 1);
   server = await startTestRedis(folder, port);
   const redis = await RedisConnection.open(toRedisAddress(server.url));
-  await until('the engine is back', async () => (await redis.call(['EXISTS', stage.sends])) === 1);
+  const readers = async () => String(await redis.call(['CLIENT', 'LIST'])).match(/cmd=xread /g);
+  await until('the engine is back', async () => (await readers())?.length === 2);
   const message = stage.api.queue.add('552', 'hello');
   await redis.call(['XADD', stage.sends, '*', 'm', message.message_id]);
   await until('it is sent', () => stage.sent === 2);
@@ -73,17 +73,7 @@ test('restores a user that Redis forgot, with access to its own streams only', a
   await open({ redis: { url: own.url, username: 'robbed', password: 'secret', key_prefix: PREFIX } });
   const { instanceId } = stage.api;
   const rules = [`~${PREFIX}i:${instanceId}:*`, `&${PREFIX}i:${instanceId}:*`];
-  const commands = [
-    'xreadgroup',
-    'xack',
-    'xdel',
-    'xgroup|create',
-    'xautoclaim',
-    'publish',
-    'set',
-    'time',
-    'auth',
-  ];
+  const commands = ['xread', 'xdel', 'publish', 'del', 'incrby', 'pexpire', 'time'];
   const makeUser = () =>
     admin.call([
       'ACL',
@@ -104,8 +94,7 @@ test('restores a user that Redis forgot, with access to its own streams only', a
   await sendOne('551');
   await admin.call(['ACL', 'DELUSER', 'robbed']);
   await until('the user was requested', () => stage.api.of('redis-user').length > 0);
-  const listening = async () =>
-    String(await admin.call(['CLIENT', 'LIST'])).match(/cmd=xreadgroup user=robbed/g);
+  const listening = async () => String(await admin.call(['CLIENT', 'LIST'])).match(/cmd=xread user=robbed/g);
   await until('it listens to both streams again', async () => (await listening())?.length === 2);
   await sendOne('552');
   expect(stage.api.of('redis-user').length).toBeLessThan(4);

@@ -35,7 +35,7 @@ async function podsWith(
 ): Promise<Pods> {
   const pods = new Pods({
     stateFolder: folder.path,
-    launch: { command: FAKE_ENGINE, settings, print: (line) => printed.push(line) },
+    launch: { command: FAKE_ENGINE, isolation: null, settings, print: (line) => printed.push(line) },
     version: '9.9.9',
     log: recordingLog(logs),
     maxConcurrentStarts: 2,
@@ -97,6 +97,7 @@ test("passes an engine its own settings and none of the operator's", async () =>
     {
       launch: {
         command: [process.execPath, '-e', printer],
+        isolation: null,
         settings: { GWK_ENGINE_INTERNAL_URL: 'http://127.0.0.1:1', GWK_LOG_LEVEL: 'info' },
         print: (line) => printed.push(line),
       },
@@ -158,7 +159,7 @@ test('passes log lines of an engine through, and wraps other output', async () =
 test('reports a program that cannot start as ended', async () => {
   const pods = await podsWith(
     {},
-    { launch: { command: ['/nowhere/engine'], settings: {}, print: () => undefined } },
+    { launch: { command: ['/nowhere/engine'], isolation: null, settings: {}, print: () => undefined } },
   );
   await pods.create(plan(pods));
   await hasEnded(pods);
@@ -210,6 +211,7 @@ test('limits concurrent starts, and never starts a pod stopped before its turn',
       maxConcurrentStarts: 1,
       launch: {
         command: [process.execPath, '-e', program],
+        isolation: null,
         settings: { GATES: join(folder.path, 'gate-') },
         print: () => undefined,
       },

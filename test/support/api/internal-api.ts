@@ -8,6 +8,8 @@ import type { ApiConfig } from '@gwk/api/http/services';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { MediaFiles } from '@gwk/api/media/files';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
+import { openTransfers, type MediaTransfers } from '@gwk/api/media/transfers/media-transfers';
+import { processClock } from '@gwk/core/clock';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type {
@@ -20,6 +22,7 @@ import type {
 import { EngineClient, InternalApiRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { Sealer } from '@gwk/core/encryption';
 import type { DestinationStream } from 'pino';
+import { Registry } from 'prom-client';
 import { addAccount, createWorld, type Send, type World } from './acceptance.js';
 import { endWithWorker } from '../shared.js';
 import { redisUrl } from '../servers/servers.js';
@@ -64,10 +67,15 @@ export const NO_LIVE_ENGINES: InternalDeps['live'] = { ask: () => Promise.resolv
 /** High limits, because these tests do not cover limits. */
 const UNLIMITED = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
 
+export const NO_ACCOUNT_LIMITS = { accountMediaBytes: 1e12, accountMediaFiles: 1e6, accountEventBytes: 1e12 };
+
 /** Media files in a folder of the test. */
 export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFiles {
-  return new MediaFiles({ db, sealer, store: new FolderStore(folder) });
+  return new MediaFiles({ db, sealer, store: new FolderStore(folder), limits: NO_ACCOUNT_LIMITS });
 }
+
+export const newTransfers = (): MediaTransfers =>
+  openTransfers({ maxDownloads: 100, maxUploads: 100 }, processClock, new Registry());
 
 export async function createInternalApiWorld(options: InternalApiOptions = {}): Promise<InternalApiWorld> {
   return openInternalApi(await createWorld(0), options);
@@ -112,6 +120,8 @@ async function startReplica(
     redis: options.redis ?? world.redis,
     sealer: world.sealer,
     media: { files: filesIn(mediaFolder, database, world.sealer) },
+    acceptor: world.acceptor(),
+    transfers: newTransfers(),
     live: options.live ?? NO_LIVE_ENGINES,
     log: logTo(options.log),
     ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),

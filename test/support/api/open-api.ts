@@ -12,12 +12,15 @@ const SLOW_CLOCK: Clock = { ...processClock, now: () => processClock.now() / 100
 
 let shared: Promise<TestApi> | undefined;
 
+/** Few transfers, so that tests reach the bounds with few connections. */
+const FEW_TRANSFERS = { GWK_API_MAX_DOWNLOADS: '100', GWK_API_MAX_UPLOADS: '100' };
+
 /**
- * API with default settings, shared by all test files of a jest worker. Tests must not stop or break it; each file uses
+ * API with default settings otherwise, shared by all test files of a jest worker. Tests must not stop or break it; each file uses
  * accounts of its own.
  */
 export function sharedApi(): Promise<TestApi> {
-  shared ??= openApi({ clock: SLOW_CLOCK }).then((api) => {
+  shared ??= openApi({ clock: SLOW_CLOCK, settings: FEW_TRANSFERS }).then((api) => {
     endWithWorker(() => api.stop());
     return api;
   });

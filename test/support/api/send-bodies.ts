@@ -56,4 +56,9 @@ export const url = (length: number) => `https://example.org/${ascii(length - 'ht
 export const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, i) => make(i));
 export const createRow = (change: object) => list([{ ...section, rows: [{ ...row, ...change }] }]);
+/** Buttons, rows and sections that can be told apart. */
+export const numberedButton = (n: number) => ({ ...button, id: `b${n}`, label: `Sim ${n}` });
+export const numberedRow = (n: number) => ({ id: `r${n}`, title: `Linha ${n}` });
+export const numberedSection = (n: number) => ({ ...section, rows: [{ ...row, id: `s${n}` }] });
+
 export const options = (count: number) => many(count, (n) => ({ id: `o${n}`, label: `Opção ${n}` }));

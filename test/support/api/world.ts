@@ -40,7 +40,11 @@ export async function makeWorld(api: TestApi, account: TestAccount, name = 'one'
   const of = { accountId: account.id, instanceId: fromPublicId('instance', instance_id)! };
   const endpointId = fromPublicId('endpoint', endpoint.body.id)!;
   const [eventId] = await emit(api.db, new Sealer(parseEncryptionKeys(api.encryptionKeys)), [
-    { ...of, type: 'instance.connected', at: new Date(), data: { instance_id } },
+    {
+      ...of,
+      type: 'instance.connected',
+      data: { instance_id, timestamp: new Date().toISOString(), jid: null },
+    },
   ]);
   const deliveryId = newUuid();
   await api.db.webhookDelivery.create({
@@ -66,6 +70,7 @@ export async function makeWorld(api: TestApi, account: TestAccount, name = 'one'
       delivery_id: toPublicId('delivery', deliveryId),
       phone: PHONE,
       chat: PHONE,
+      group: '120363000000000001@g.us',
     },
   };
 }

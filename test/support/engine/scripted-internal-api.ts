@@ -47,7 +47,7 @@ export class ScriptedInternalApi {
   /** Values of the session store by key. */
   readonly session = new Map<string, string>();
   readonly #server: Server;
-  #epoch = 0;
+  epoch = 0;
   #port: number;
 
   constructor(options: ScriptedInternalApiOptions) {
@@ -165,9 +165,9 @@ export class ScriptedInternalApi {
   }
 
   #acquired(): AcquiredLease {
-    this.#epoch += 1;
+    this.epoch += 1;
     return {
-      epoch: this.#epoch,
+      epoch: this.epoch,
       holder: randomUUID(),
       lease_ms: this.#options.leaseMs ?? 45_000,
       renew_ms: this.#options.renewMs ?? 10_000,

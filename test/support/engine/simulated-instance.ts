@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { ClaimedMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import type { Notice } from '@gwk/core/protocol/notices';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import type { LinkedNames } from '@gwk/core/recipients';
 import { createLogger } from '@gwk/core/log';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
@@ -25,18 +27,24 @@ const MAX_KEY = 500;
 export class Rows {
   readonly session = new Map<string, SessionEntry>();
   readonly inbound: InboundMessage[] = [];
+  readonly ignored: string[] = [];
+  readonly notices: Notice[] = [];
+  /** Whether the policy rejects calls; undefined: of an API that takes no notices. */
+  rejectsCalls: boolean | undefined = false;
   readonly receipts: Receipt[] = [];
   /** Finished files by message. */
   readonly files = new Map<string, () => Readable>();
   readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
   readonly restrictions: (Date | null)[] = [];
+  readonly names: LinkedNames[] = [];
   /** Built bytes of sent messages. */
   readonly built = new Map<string, Buffer>();
   writes = 0;
   /** False: the lease has expired by the clock, and nobody has noticed yet. */
   leased = true;
   /** Called before each of these is stored. It may wait or throw. */
-  before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
+  before: (what: 'session' | 'inbound' | 'receipt' | 'file' | 'notice') => Promise<void> | void = () =>
+    undefined;
   /** Called before session entries of a type are read. It may wait or throw. */
   beforeRead: (type: string) => Promise<void> | void = () => undefined;
 
@@ -89,6 +97,7 @@ export class Rows {
       },
       isLeased: () => this.leased,
       readSentMessage: async (waMessageId) => this.built.get(waMessageId) ?? null,
+      storeNames: async (names) => void this.names.push(names),
       storeRestriction: async (until) => void this.restrictions.push(until),
       storeFile: async (file, named) => {
         await this.before('file');
@@ -109,6 +118,12 @@ export class Rows {
         );
         if (!known) this.inbound.push(message);
       },
+      rejectsCalls: () => this.rejectsCalls,
+      storeNotice: async (notice) => {
+        await this.before('notice');
+        this.notices.push(notice);
+      },
+      countIgnored: (reason) => void this.ignored.push(reason),
     };
   }
 }
@@ -122,7 +137,7 @@ export class SimulatedInstance {
   driver: Driver;
 
   constructor(
-    readonly network: RunningNetwork,
+    readonly network: Pick<RunningNetwork, 'url' | 'root'>,
     readonly times: ConnectionTimings = {},
   ) {
     this.driver = this.#newDriver();

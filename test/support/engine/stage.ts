@@ -1,4 +1,5 @@
-import { RedisKeys, type Heartbeat } from '@gwk/core/protocol/redis-keys';
+import { randomUUID } from 'node:crypto';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { encodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
 import type { StateChange } from '@gwk/core/protocol/engine';
 import { RedisConnection, type RedisAddress } from '@gwk/engine-pod/redis/connection';
@@ -119,9 +120,10 @@ export class Stage<E extends StagedEngine = EngineProcess> {
     await Promise.all(messageIds.map((id) => this.redis.call(['XADD', this.sends, '*', 'm', id])));
   }
 
-  async heartbeat(): Promise<Heartbeat | null> {
-    const text = await this.redis.call(['GET', this.keys.heartbeat(this.api.instanceId)]);
-    return typeof text === 'string' ? (JSON.parse(text) as Heartbeat) : null;
+  /** When the engine was last connected, by its heartbeat; NaN if it has none. */
+  async lastConnected(): Promise<number> {
+    const { instanceId, epoch } = this.api;
+    return Number((await this.redis.call(['GET', this.keys.connected(instanceId, epoch)])) ?? Number.NaN);
   }
 
   /** Sends a command and waits for its reply. */
@@ -150,7 +152,7 @@ export class Stage<E extends StagedEngine = EngineProcess> {
   async order(name: CommandName, change: Partial<Command> = {}): Promise<void> {
     const time = (await this.redis.call(['TIME'])) as string[];
     const command: Command = {
-      id: `c-${name}`,
+      id: randomUUID(),
       name,
       args: '{}',
       deadline: Number(time[0]) * 1000 + 600_000,

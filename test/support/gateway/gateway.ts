@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,13 +17,15 @@ import {
 } from './gateway-settings.js';
 import { runGwk, runGwkJson } from './gwk-command.js';
 import { Network } from './network.js';
+import { LoopTime } from './loop-time.js';
 import { pickPort } from '../ports.js';
 import { listProcesses, type ProcessInfo } from '../processes.js';
-import { GWK, Program, STOP_GRACE_MS, type Environment } from '../program.js';
+import { GWK, Program, ROOT, STOP_GRACE_MS, type Environment } from '../program.js';
 import { redisPrefix } from '../servers/servers.js';
 import { ownPostgres, ownRedis, sharedPostgres, sharedRedis, type Store } from '../servers/stores.js';
 import { until } from '../wait.js';
 
+const LOOP_PROBE = join(ROOT, 'test/dist/support/gateway/loop-probe.js');
 const LAST_LINES = 10;
 const ENGINE_ENDS_MS = 500;
 
@@ -35,6 +37,10 @@ export interface GatewayOptions {
   ownRedis?: boolean;
   /** Empty servers that the caller stops. */
   stores?: { postgres: Store; redis: Store };
+  /** Returns the address of Postgres for the programs, for example of a pooler. */
+  databaseUrl?: (postgresUrl: string) => Promise<string>;
+  /** Records how long the event loops of all programs but the engines are held. */
+  watchLoops?: boolean;
   /** Additional settings for each program. */
   settings?: { api?: Environment; worker?: Environment; operator?: Environment };
 }
@@ -73,6 +79,15 @@ export class Gateway {
 
   get programs(): Program[] {
     return [...this.apis, ...this.workers, ...(this.operator ? [this.operator] : [])];
+  }
+
+  /** How long the event loops of the programs are held, with the option `watchLoops`. */
+  loops(): LoopTime[] {
+    return this.programs.map(({ name }) => new LoopTime(name, this.#loopFile(name)));
+  }
+
+  #loopFile(program: string): string {
+    return join(this.folder, `${program}.loop`);
   }
 
   /** Runs a `gwk` command that prints JSON, against the database of this gateway. */
@@ -186,7 +201,7 @@ export class Gateway {
       ...newSecrets(),
       mediaFolder: join(this.folder, 'media'),
       mediaUrl: `http://127.0.0.1:${ports[0]!.port}`,
-      databaseUrl: this.postgres.url,
+      databaseUrl: await this.#databaseUrl(),
       redisUrl: this.redis.url,
       redisPrefix: redisPrefix(),
       operatorPort: await pickPort(),
@@ -196,8 +211,16 @@ export class Gateway {
     };
     mkdirSync(this.settings.localFolder);
     mkdirSync(this.settings.failpointFolder);
+    // Engines may have users of their own, and remove the failpoint that they reach.
+    chmodSync(this.folder, 0o711);
+    chmodSync(this.settings.failpointFolder, 0o777);
     if (this.options.ownPostgres || stores) await runGwk(['migrate'], commandEnvironment(this.settings));
     await this.#startPrograms(ports, workers);
+  }
+
+  async #databaseUrl(): Promise<string> {
+    const { url } = this.postgres;
+    return this.options.databaseUrl?.(url) ?? url;
   }
 
   async #startPrograms(ports: ApiPorts[], workers: number): Promise<void> {
@@ -222,8 +245,8 @@ export class Gateway {
     const name = `${kind}-${index}`;
     return new Program({
       name,
-      args: [GWK, kind],
-      env,
+      args: [...(this.options.watchLoops ? ['--import', LOOP_PROBE] : []), GWK, kind],
+      env: { ...env, TEST_LOOP_FILE: this.#loopFile(name) },
       logFile: join(this.folder, `${name}.log`),
       ready: () => answersReady(port),
     });

@@ -4,7 +4,8 @@ import type { GatewayClient } from './client.js';
 import { testPhone } from './traffic.js';
 import type { Ids } from '../hostile/described-operations.js';
 import type { HostileRequest } from '../hostile/hostile-requests.js';
-import { until } from '../wait.js';
+import { MAX_HOLD_MS, SETTLE_MS, type LoopTime } from './loop-time.js';
+import { pause, until } from '../wait.js';
 
 /** Account that receives hostile requests, with values to build them from. */
 export interface HostileAccount {
@@ -14,53 +15,98 @@ export interface HostileAccount {
 }
 
 const AT_ONCE = 10;
+/** Few enough that their processor time rarely adds up to one long turn. */
+const AT_ONCE_WATCHED = 4;
 
 export class HostileClient {
   readonly #account: HostileAccount;
+  /** Requests that may still cause work. */
+  #recent: { at: number; request: HostileRequest }[] = [];
 
   private constructor(
     account: HostileAccount,
     readonly document: OpenApiDocument,
     /** Ids of existing resources of the account. */
     readonly ids: Ids,
+    readonly loops: readonly LoopTime[],
   ) {
     this.#account = account;
   }
 
-  static async of(account: HostileAccount): Promise<HostileClient> {
+  /** @param loops of the programs whose event loops no request may hold */
+  static async of(account: HostileAccount, loops: readonly LoopTime[] = []): Promise<HostileClient> {
     const answer = await fetch(`${account.client.baseUrl}/openapi.json`);
-    return new HostileClient(account, (await answer.json()) as OpenApiDocument, await idsOf(account));
+    return new HostileClient(account, (await answer.json()) as OpenApiDocument, await idsOf(account), loops);
   }
 
   /**
    * Sends requests, several at a time.
-   * @throws Error on a 500, a missing response or an undocumented response
+   * @throws Error on a 500, a missing response, an undocumented response, or requests that hold an event loop too long
    */
   async send(requests: readonly HostileRequest[]): Promise<void> {
-    for (let i = 0; i < requests.length; i += AT_ONCE) {
-      await Promise.all(requests.slice(i, i + AT_ONCE).map((request) => this.#send(request)));
+    const size = this.loops.length > 0 ? AT_ONCE_WATCHED : AT_ONCE;
+    for (let i = 0; i < requests.length; i += size) {
+      const batch = requests.slice(i, i + size);
+      await Promise.all(batch.map((request) => this.#send(request)));
+      const at = Date.now();
+      this.#recent = [
+        ...this.#recent.filter((earlier) => at - earlier.at < SETTLE_MS),
+        ...batch.map((request) => ({ at, request })),
+      ];
+      await this.#checkLoops();
     }
   }
 
-  /** Checks that a message is still accepted and sent. */
+  /** A long turn is an accident, for example a garbage collection, unless the recent requests cause it again. */
+  async #checkLoops(): Promise<void> {
+    for (const loop of this.loops) {
+      if (loop.longest() <= MAX_HOLD_MS) continue;
+      const cause = await this.#findCause(
+        this.#recent.map(({ request }) => request),
+        loop,
+      );
+      if (cause !== null) throw new Error(`${loop.program} was held for ${cause}`);
+    }
+  }
+
+  /** Repeats requests one after the other, and narrows them down to those that still hold the loop. */
+  async #findCause(requests: readonly HostileRequest[], loop: LoopTime): Promise<string | null> {
+    const held = await loop.confirm(async () => {
+      for (const request of requests) await this.#send(request);
+    });
+    if (held <= MAX_HOLD_MS) return null;
+    const middle = Math.ceil(requests.length / 2);
+    const halves = requests.length > 1 ? [requests.slice(0, middle), requests.slice(middle)] : [];
+    for (const half of halves) {
+      const cause = await this.#findCause(half, loop);
+      if (cause !== null) return cause;
+    }
+    return `${Math.round(held)} ms by ${requests.map(describe).join('\nand ')}`;
+  }
+
+  /** Checks that a message is still accepted and sent, and that no loop was held since. */
   async staysInGoodHealth(): Promise<void> {
     const { client, instance } = this.#account;
     await client.expect(200, 'PATCH', `/v1/instances/${instance.id}`, { body: { policy: null } });
     await client.untilConnected(instance.id);
     const { id } = await client.acceptedText(instance.id, testPhone(3), 'after all');
     await until(async () => (await client.message(id)).sent_at !== null, { what: 'it leaves' });
+    await pause(this.loops.length > 0 ? SETTLE_MS : 0);
+    await this.#checkLoops();
   }
 
   async #send(request: HostileRequest): Promise<void> {
     const { method, path, headers, body } = request;
-    const described = JSON.stringify({ ...request, body: body?.toString().slice(0, 2_000) });
     const call = { patient: false, headers, ...(body !== undefined && { body }) };
     const answer = await this.#account.client.call(method, path, call).catch((error: unknown) => {
-      throw new Error(`${(error as Error).message}, to ${described}`);
+      throw new Error(`${(error as Error).message}, to ${describe(request)}`);
     });
-    if (answer.status === 500) throw new Error(`500, to ${described}`);
+    if (answer.status === 500) throw new Error(`500, to ${describe(request)}`);
   }
 }
+
+const describe = (request: HostileRequest): string =>
+  JSON.stringify({ ...request, body: request.body?.toString().slice(0, 2_000) }).slice(0, 4_000);
 
 async function idsOf({ client, instance, endpointId }: HostileAccount): Promise<Ids> {
   const message = await client.acceptedText(instance.id, testPhone(1), 'x');
@@ -75,5 +121,6 @@ async function idsOf({ client, instance, endpointId }: HostileAccount): Promise<
     delivery_id: delivery.id,
     phone: testPhone(2),
     chat: testPhone(2),
+    group: '120363000000000000@g.us',
   };
 }

@@ -1,10 +1,13 @@
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ROOT } from '../program.js';
-import { readConfig, readStages, type ImageConfig, type Stage } from './dockerfile.js';
-import { copy, copyContents, copyLibraries, makeUser, run } from './folders.js';
+import { isDebian, makeDebianBase, makeDebianStage } from './debian.js';
+import { listCopies, readConfig, readStages, type ImageConfig, type Stage } from './dockerfile.js';
+import { copy, copyContents, makeUser, run } from './folders.js';
 
-const RUNTIME = /^gcr\.io\/distroless\/cc-/;
+const RUNTIME = /^gcr\.io\/distroless\/cc-debian(\d+)/;
+/** Packages of the runtime image that the programs use. */
+const RUNTIME_PACKAGES = ['base-files', 'libc6', 'libgcc-s1', 'libstdc++6'];
 const BUILD = 'build';
 /** Entries of the repository that the stage `build` does not contain, or that no later stage needs. */
 const OMITTED = new Set(['.git', '.local', '.images', 'node_modules', 'docs', 'test', 'charts']);
@@ -17,8 +20,8 @@ export interface BuiltImage {
 
 /**
  * Executes the stages of the Dockerfile in folders, without Docker and as any user. The stage `build` is this repository
- * after `make build`. Programs and libraries of the base images are those of this machine. Commands may use relative
- * paths only.
+ * after `make build`, with the Node of this machine. Its commands may use relative paths only. Debian's programs and
+ * libraries come from its packages.
  */
 export class ImageBuilder {
   readonly #stages: Map<string, Stage>;
@@ -47,6 +50,7 @@ export class ImageBuilder {
     const stage = this.#stages.get(name);
     if (!stage) return [makeBase(name, top)];
     if (name === BUILD) return [makeSource(top)];
+    if (isDebian(stage.base)) return [makeDebianStage(stage, listCopies(this.#stages, name))];
     const base = this.#layersOf(stage.base);
     // Commands need the whole file system in one folder.
     const merged = stage.instructions.some((one) => one.name === 'RUN');
@@ -55,18 +59,18 @@ export class ImageBuilder {
     for (const { name: instruction, text } of stage.instructions) {
       if (instruction === 'WORKDIR') directory = text;
       else if (instruction === 'RUN') runCommand(text, join(top, directory));
-      else if (instruction === 'COPY') this.#copy(text, join(top, directory), top);
+      else if (instruction === 'COPY') this.#copy(text, join(top, directory), { top, base });
     }
     return merged ? [top] : [...base, top];
   }
 
-  #copy(text: string, directory: string, top: string): void {
+  #copy(text: string, directory: string, { top, base }: { top: string; base: string[] }): void {
     const [, stage, list] = /^(?:--from=(\S+) )?(.*)$/.exec(text)!;
     const paths = list!.split(/ +/);
     const to = paths.pop()!;
     for (const path of paths) {
       const from = stage ? this.#find(stage, path) : join(ROOT, path);
-      const target = to.startsWith('/') ? join(top, to) : join(directory, to);
+      const target = to.startsWith('/') ? join(top, followLink(to, base)) : join(directory, to);
       if (path.endsWith('/')) copyContents(from, target);
       else copy(realpathSync(from), to.endsWith('/') ? join(target, basename(path)) : target);
     }
@@ -81,11 +85,22 @@ export class ImageBuilder {
   }
 }
 
+/** Follows a link of the root folder, for example /bin of Debian. */
+function followLink(path: string, layers: string[]): string {
+  const [, first = '', rest = ''] = /^\/([^/]+)(.*)$/.exec(path) ?? [];
+  const link = layers.map((layer) => join(layer, first)).find((file) => isLink(file));
+  return link === undefined ? path : join(readlinkSync(link), rest);
+}
+
+const isLink = (file: string): boolean =>
+  lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+
 function makeBase(image: string, root: string): string {
-  if (!RUNTIME.test(image)) return root;
+  const [, version] = RUNTIME.exec(image) ?? [];
+  if (version === undefined) return root;
+  copyContents(makeDebianBase(version, RUNTIME_PACKAGES), root);
   makeUser('nonroot', 65532, root);
   writeFileSync(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
-  copyLibraries(process.execPath, root);
   return root;
 }
 

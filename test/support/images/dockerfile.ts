@@ -47,6 +47,14 @@ export function readStages(given: Record<string, string> = {}): Map<string, Stag
   return stages;
 }
 
+/** Paths that other stages copy from a stage. */
+export function listCopies(stages: Map<string, Stage>, name: string): string[] {
+  return [...stages.values()]
+    .flatMap(({ instructions }) => instructions)
+    .filter(({ text }) => text.startsWith(`--from=${name} `))
+    .flatMap(({ text }) => text.split(/ +/).slice(1, -1));
+}
+
 /** The instructions of a stage, after those of its base stages. */
 export function listInstructions(stages: Map<string, Stage>, name: string): Instruction[] {
   const stage = stages.get(name);

@@ -156,8 +156,10 @@ function parseJson(text: string): unknown {
 }
 
 const PLURALS: Record<string, string> = {
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
   NetworkPolicy: 'networkpolicies',
   Ingress: 'ingresses',
+  StorageClass: 'storageclasses',
 };
 const CLUSTER_WIDE = new Set([
   'CustomResourceDefinition',
@@ -166,6 +168,9 @@ const CLUSTER_WIDE = new Set([
   'Namespace',
   'Node',
   'PriorityClass',
+  'StorageClass',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
 ]);
 
 export function objectPath({ apiVersion = 'v1', kind = '', metadata }: KubeObject): string {

@@ -42,7 +42,6 @@ export function facts(special: Partial<InstanceFacts> = {}): InstanceFacts {
     state: 'connected',
     state_reason: null,
     state_changed_at: at(NOW - minutes(30)),
-    jid: '5511999990000@s.whatsapp.net',
     first_paired_at: at(NOW - minutes(50)),
     banned_until: null,
     pairing: false,

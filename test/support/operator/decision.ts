@@ -36,7 +36,7 @@ function describeAction(action: Action): string {
 }
 
 export const absent: Pod = { phase: 'absent' };
-export const unpaired = { state: 'pending_pair', jid: null, first_paired_at: null } as const;
+export const unpaired = { state: 'pending_pair', first_paired_at: null } as const;
 export const deleting = (special: Partial<Observed> = {}): Partial<Observed> => ({
   resource: resource({}, { deletionTimestamp: at(NOW) }),
   ...special,

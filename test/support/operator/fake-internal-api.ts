@@ -201,7 +201,6 @@ export class FakeInternalApi {
       state: this.firstState,
       state_reason: null,
       state_changed_at: new Date().toISOString(),
-      jid: null,
       first_paired_at: this.firstState === 'pending_pair' ? null : new Date().toISOString(),
       banned_until: null,
       pairing: false,

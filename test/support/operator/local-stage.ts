@@ -40,7 +40,7 @@ export class LocalStage {
   constructor(folder: string, relistMs: number) {
     this.cluster = new LocalCluster({
       folder,
-      launch: { command: FAKE_ENGINE, settings: {}, print: () => undefined },
+      launch: { command: FAKE_ENGINE, isolation: null, settings: {}, print: () => undefined },
       version: '0.1.0',
       log: recordingLog(this.logs),
       maxConcurrentStarts: 4,

@@ -80,6 +80,7 @@ export class World {
       forceDelete: async (name) => this.#deletePod(name),
     },
     publishPairing: () => Promise.resolve(),
+    removePairingRequest: () => Promise.resolve(),
     recordEvent: (_, line) => void this.events.push(line),
     checks: () => ({}),
     countInvalid: () => 0,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { prepareFfmpeg } from '@gwk/local/servers/ffmpeg';
 import { startPostgres } from '@gwk/local/servers/postgres';
 import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
@@ -22,6 +23,7 @@ export interface TestServers {
 }
 
 export async function startTestServers(): Promise<TestServers> {
+  await prepareFfmpeg(undefined, () => undefined);
   const folder = mkdtempSync(join(tmpdir(), 'gwk-test-'));
   const servers = await Promise.allSettled([startTestPostgres(folder), startTestRedis(folder)]);
   const started = servers.filter((server) => server.status === 'fulfilled').map((server) => server.value);

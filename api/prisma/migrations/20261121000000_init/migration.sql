@@ -12,10 +12,30 @@ CREATE TABLE "accounts" (
     "name" TEXT NOT NULL UNIQUE,
     "max_instances" INTEGER,
     "requests_per_minute" INTEGER,
+    "max_media_bytes" BIGINT,
+    "max_media_files" INTEGER,
+    "max_event_bytes" BIGINT,
     "policy" JSONB NOT NULL DEFAULT '{}',
     "namespaces" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "suspended_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+
+CREATE TABLE "account_usage" (
+    "account_id" UUID PRIMARY KEY REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "media_bytes" BIGINT NOT NULL DEFAULT 0,
+    "media_files" INTEGER NOT NULL DEFAULT 0,
+    "events" BIGINT NOT NULL DEFAULT 0,
+    "event_bytes" BIGINT NOT NULL DEFAULT 0,
+    "recounted_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+) WITH (fillfactor = 50);
+
+CREATE TABLE "account_event_days" (
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "day" DATE NOT NULL,
+    "events" BIGINT NOT NULL,
+    "bytes" BIGINT NOT NULL,
+    PRIMARY KEY ("account_id", "day")
 );
 
 CREATE TABLE "api_keys" (
@@ -58,6 +78,7 @@ CREATE TABLE "instances" (
     "state_changed_at" TIMESTAMPTZ(3) NOT NULL,
     "offline_ms" BIGINT NOT NULL DEFAULT 0,
     "jid" TEXT,
+    "lid" TEXT,
     "business_name" TEXT,
     "first_paired_at" TIMESTAMPTZ(3),
     "first_connected_at" TIMESTAMPTZ(3),
@@ -162,6 +183,8 @@ CREATE TABLE "contact_names" (
     "account_id" UUID NOT NULL,
     "name" TEXT NOT NULL,
     "contact_id" UUID NOT NULL REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "phone" TEXT,
+    "linked_at" TIMESTAMPTZ(3),
     PRIMARY KEY ("account_id", "name")
 );
 
@@ -170,18 +193,24 @@ CREATE TABLE "conversations" (
     "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "contact_id" UUID REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
     "group_id" TEXT,
+    "lid" TEXT,
+    "phone" TEXT,
     "last_seq" BIGINT NOT NULL DEFAULT 0,
     "first_sent_at" TIMESTAMPTZ(3),
     "first_sent_no" BIGINT,
     "last_wrote_at" TIMESTAMPTZ(3),
+    "timer_s" INTEGER,
+    "timer_set_at" TIMESTAMPTZ(3),
     "days" INTEGER[] NOT NULL DEFAULT ARRAY[]::INTEGER[],
     CHECK ((contact_id IS NULL) <> (group_id IS NULL))
 ) WITH (fillfactor = 80);
 
 CREATE TABLE "opt_outs" (
-    "contact_id" UUID PRIMARY KEY REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
-    "id" UUID NOT NULL UNIQUE,
+    "id" UUID PRIMARY KEY,
+    "contact_id" UUID NOT NULL REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
     "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "sandbox_id" UUID,
+    "resumed" BOOLEAN NOT NULL DEFAULT false,
     "phone" TEXT,
     "source" TEXT NOT NULL,
     "keyword" TEXT,
@@ -246,12 +275,25 @@ CREATE TABLE "inbound_seen" (
     PRIMARY KEY ("conversation_id", "participant", "wa_message_id")
 );
 
+CREATE TABLE "notices_seen" (
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
+    "name" TEXT NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    PRIMARY KEY ("instance_id", "name")
+);
+
 CREATE TABLE "message_contents" (
     "message_id" UUID PRIMARY KEY,
     "instance_id" UUID NOT NULL,
     "content_sealed" BYTEA NOT NULL,
     "built_sealed" BYTEA,
     "delete_at" TIMESTAMPTZ(3)
+);
+
+CREATE TABLE "message_cards" (
+    "message_id" UUID PRIMARY KEY,
+    "instance_id" UUID NOT NULL,
+    "card_sealed" BYTEA NOT NULL
 );
 
 -- A queue: changes constantly, so vacuum starts early.
@@ -266,6 +308,7 @@ CREATE TABLE "outbox" (
     "prepared" BOOLEAN NOT NULL DEFAULT true,
     "prepare_at" TIMESTAMPTZ(3),
     "prepare_attempts" INTEGER NOT NULL DEFAULT 0,
+    "prepare_host" TEXT,
     "release_at" TIMESTAMPTZ(3),
     "offline_ms_at_start" BIGINT NOT NULL,
     "claim_id" UUID,
@@ -313,6 +356,17 @@ CREATE TABLE "media" (
     "removed_at" TIMESTAMPTZ(3)
 );
 
+CREATE TABLE "decoded_files" (
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "sha256" BYTEA NOT NULL,
+    "plan" TEXT NOT NULL,
+    "answer_sealed" BYTEA CHECK ((answer_sealed IS NULL) <> (refused IS NULL)),
+    "converted_id" UUID,
+    "refused" TEXT,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
+);
+
 CREATE TABLE "store_removals" (
     "store_key" TEXT PRIMARY KEY,
     "due_at" TIMESTAMPTZ(3) NOT NULL
@@ -350,6 +404,8 @@ CREATE TABLE "webhook_endpoints" (
     "url" TEXT NOT NULL,
     "description" TEXT NOT NULL DEFAULT '',
     "event_types" TEXT[],
+    "header_names" TEXT[],
+    "headers_sealed" BYTEA,
     "enabled" BOOLEAN NOT NULL DEFAULT true,
     "disabled_reason" TEXT,
     "disabled_at" TIMESTAMPTZ(3),
@@ -459,13 +515,18 @@ CREATE INDEX "contact_names_contact_id_idx" ON "contact_names"("contact_id");
 CREATE INDEX "conversations_contact_id_idx" ON "conversations"("contact_id");
 CREATE UNIQUE INDEX "conversations_instance_id_contact_id_key" ON "conversations"("instance_id", "contact_id");
 CREATE UNIQUE INDEX "conversations_instance_id_group_id_key" ON "conversations"("instance_id", "group_id");
+CREATE UNIQUE INDEX "opt_outs_contact_id_sandbox_id_key" ON "opt_outs"("contact_id", "sandbox_id");
 CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
 -- autosummarize: a search for expired rows reads every block range that vacuum has not summarized yet.
 CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at") WITH (autosummarize = on);
 CREATE INDEX "inbound_seen_seen_at_idx" ON "inbound_seen"("seen_at");
+CREATE INDEX "notices_seen_seen_at_idx" ON "notices_seen"("seen_at");
 CREATE INDEX "menus_conversation_id_message_id_idx" ON "menus"("conversation_id", "message_id");
 CREATE INDEX "menus_instance_id_wa_message_id_idx" ON "menus"("instance_id", "wa_message_id");
 CREATE INDEX "menus_delete_at_idx" ON "menus"("delete_at");
+CREATE UNIQUE INDEX "decoded_files_account_id_sha256_plan_key" ON "decoded_files"("account_id", "sha256", "plan");
+CREATE INDEX "decoded_files_expires_at_idx" ON "decoded_files"("expires_at");
+CREATE INDEX "account_event_days_day_idx" ON "account_event_days"("day");
 CREATE INDEX "media_account_id_idx" ON "media"("account_id");
 CREATE INDEX "media_expires_at_idx" ON "media"("expires_at");
 CREATE INDEX "store_removals_due_at_idx" ON "store_removals"("due_at");
@@ -538,9 +599,10 @@ CREATE INDEX outbox_head_since_idx ON outbox (instance_id, head_since) WHERE hea
 CREATE INDEX outbox_claims_idx ON outbox (instance_id, claim_id) WHERE claim_id IS NOT NULL;
 CREATE INDEX outbox_releases_idx ON outbox (release_at) WHERE release_at IS NOT NULL;
 CREATE INDEX message_contents_deletions_idx ON message_contents (delete_at) WHERE delete_at IS NOT NULL;
-CREATE INDEX outbox_unprepared_idx ON outbox (instance_id, created_at) WHERE NOT prepared;
+CREATE INDEX outbox_unprepared_idx ON outbox (instance_id, head DESC, created_at) WHERE NOT prepared;
 CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at, first_sent_no)
   WHERE first_sent_at IS NOT NULL;
+CREATE UNIQUE INDEX opt_outs_account_wide_key ON opt_outs (contact_id) WHERE sandbox_id IS NULL;
 -- Opt-outs with waiting messages left to fail.
 CREATE INDEX opt_outs_unfinished_idx ON opt_outs (contact_id) WHERE unfinished;
 -- Read by retention.

@@ -33,9 +33,11 @@ export const SEALED: readonly SealedColumn[] = [
   },
   { table: 'message_contents', column: 'content_sealed', key: MESSAGE, scope: 't.instance_id' },
   { table: 'message_contents', column: 'built_sealed', key: MESSAGE, scope: 't.instance_id' },
+  { table: 'message_cards', column: 'card_sealed', key: MESSAGE, scope: 't.instance_id' },
   { table: 'menus', column: 'options_sealed', key: MESSAGE, scope: 't.instance_id' },
   { table: 'media', column: 'filename_sealed', key: ID, scope: 't.account_id' },
   { table: 'media', column: 'key_sealed', key: ID, scope: 't.account_id' },
+  { table: 'decoded_files', column: 'answer_sealed', key: ID, scope: 't.account_id' },
   {
     table: 'idempotency_records',
     column: 'response_sealed',
@@ -49,5 +51,6 @@ export const SEALED: readonly SealedColumn[] = [
     key: ID,
     scope: '(SELECT e.account_id FROM webhook_endpoints e WHERE e.id = t.endpoint_id)',
   },
+  { table: 'webhook_endpoints', column: 'headers_sealed', key: ID, scope: 't.account_id' },
   { table: 'webhook_deliveries', column: 'last_response_sealed', key: ID, scope: 't.account_id' },
 ];

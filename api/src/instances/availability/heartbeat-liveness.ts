@@ -1,4 +1,4 @@
-import type { Heartbeat, RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../../platform/redis.js';
 import type { Liveness, LivenessSource } from './liveness-source.js';
 
@@ -19,31 +19,28 @@ export function heartbeatLiveness(redis: Redis, keys: RedisKeys): LivenessSource
       }
       if (suspects.length === 0) return seen;
       // A lost connection shows as a failed command.
-      const texts = await redis.mGet(suspects.map(({ instanceId }) => keys.heartbeat(instanceId)));
+      const times = await redis.mGet(
+        suspects.flatMap(({ instanceId, epoch }) => [
+          keys.alive(instanceId, epoch),
+          keys.connected(instanceId, epoch),
+        ]),
+      );
       for (const [index, { instanceId, epoch }] of suspects.entries()) {
-        const beat = readHeartbeat(texts[index] ?? '');
-        if (beat?.epoch !== epoch) continue;
-        const connected = connectedUntil(beat) ?? seen.get(instanceId)?.connected ?? null;
-        seen.set(instanceId, { epoch, alive: new Date(beat.at), connected });
+        const [alive, connected] = times.slice(2 * index, 2 * index + 2).map(readTime);
+        if (!alive) continue;
+        seen.set(instanceId, {
+          epoch,
+          alive,
+          connected: connected ?? seen.get(instanceId)?.connected ?? null,
+        });
       }
       return seen;
     },
   };
 }
 
-/** An engine that reports another state was connected until then, unless an earlier offline state came before it. */
-function connectedUntil({ state, at, since }: Heartbeat): Date | null {
-  if (state === 'connected') return new Date(at);
-  return state === 'disconnected' ? new Date(since) : null;
-}
-
 /** Engines write these keys themselves, so values are validated; invalid ones are ignored. */
-function readHeartbeat(text: string): Heartbeat | null {
-  try {
-    const beat = JSON.parse(text) as Partial<Heartbeat> | null;
-    const times = [beat?.at, beat?.since].map((time) => Date.parse(time ?? ''));
-    return times.some(Number.isNaN) ? null : (beat as Heartbeat);
-  } catch {
-    return null;
-  }
+function readTime(text: string | null): Date | null {
+  const time = new Date(Number(text ?? Number.NaN));
+  return Number.isNaN(time.getTime()) ? null : time;
 }

@@ -1,4 +1,4 @@
-import type { CommandName } from '@gwk/core/protocol/commands';
+import type { CommandName, CommandReply } from '@gwk/core/protocol/commands';
 import { Problem } from '@gwk/core/problems';
 import { LiveStatus } from '@gwk/core/resources/instance';
 import type { Instance, InstanceLease } from '../../generated/prisma/client.js';
@@ -11,6 +11,8 @@ export const DEADLINES = {
   'check-contact': 10_000,
   read: 10_000,
   presence: 5_000,
+  groups: 10_000,
+  group: 10_000,
 } as const satisfies Partial<Record<CommandName, number>>;
 
 /** Time of an operation for reads and writes in addition to the deadline. */
@@ -41,10 +43,28 @@ export async function askEngine(
   name: keyof typeof DEADLINES,
   args: Record<string, unknown>,
 ): Promise<unknown> {
-  if (!services.live.up || !(await hasEngine(services, row.id))) throw unavailable();
-  const reply = await services.live.ask(row, name, args, DEADLINES[name]);
+  const reply = await readReply(services, row, { name, args, timeoutMs: DEADLINES[name] });
   if (!reply?.ok) throw unavailable();
   return reply.result;
+}
+
+interface Question {
+  name: CommandName;
+  args: Record<string, unknown>;
+  timeoutMs: number;
+}
+
+/**
+ * Sends a command to the engine and returns its reply, which may be a refusal; null if none came in time.
+ * @throws Problem `engine-unavailable`: no engine
+ */
+export async function readReply(
+  services: Services,
+  row: Instance,
+  { name, args, timeoutMs }: Question,
+): Promise<CommandReply | null> {
+  if (!services.live.up || !(await hasEngine(services, row.id))) throw unavailable();
+  return services.live.ask(row, name, args, timeoutMs);
 }
 
 const STATUS_MS = 300;

@@ -1,5 +1,7 @@
 import { Problem } from '@gwk/core/problems';
 import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { findName } from '../../contacts/contacts.js';
+import { identify, type ConversationNames } from '../../events/emit.js';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 import { findByNetworkIds } from '../../messages/list.js';
@@ -27,7 +29,7 @@ export async function markRead(
   const known = conversation === null ? [] : await findReceived(services, row.id, conversation.id, ids);
   const participants = new Map(known.map(({ waMessageId, participant }) => [waMessageId, participant]));
   const messages = ids.map((id) => ({ wa_message_id: id, participant: participants.get(id) ?? null }));
-  await askEngine(services, row, 'read', { chat: toNetworkId(conversation?.name ?? chat.name), messages });
+  await askEngine(services, row, 'read', { chat: addressChat(chat, conversation), messages });
   if (conversation === null || known.length === 0) return;
   await services.db.$executeRaw`
     UPDATE messages SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
@@ -41,13 +43,17 @@ export async function showPresence(
   state: string,
 ): Promise<void> {
   const conversation = await findConversation(services, row, chat);
-  await askEngine(services, row, 'presence', { chat: toNetworkId(conversation?.name ?? chat.name), state });
+  await askEngine(services, row, 'presence', { chat: addressChat(chat, conversation), state });
 }
 
-interface Conversation {
+interface Conversation extends ConversationNames {
   id: string;
-  /** Group id, or the preferred name of the contact. */
-  name: string;
+}
+
+/** The LID of a phone number if this instance knows it, because read receipts follow the id that the contact writes from. */
+function addressChat({ kind, name, phone }: Recipient, conversation: Conversation | null): string {
+  if (kind === 'group' || !conversation) return toNetworkId(phone ?? name);
+  return identify(phone ?? name, conversation).id;
 }
 
 async function findConversation(
@@ -58,13 +64,11 @@ async function findConversation(
   const [found] =
     chat.kind === 'group'
       ? await db.$queryRaw<Conversation[]>`
-          SELECT id, group_id AS name FROM conversations
-          WHERE instance_id = ${id}::uuid AND group_id = ${chat.name}`
+          SELECT id, lid, phone FROM conversations WHERE instance_id = ${id}::uuid AND group_id = ${chat.name}`
       : await db.$queryRaw<Conversation[]>`
-          SELECT v.id, gwk_contact_name(v.contact_id) AS name
-          FROM contact_names n
+          SELECT v.id, v.lid, v.phone FROM contact_names n
           JOIN conversations v ON v.instance_id = ${id}::uuid AND v.contact_id = n.contact_id
-          WHERE n.account_id = ${accountId}::uuid AND n.name = ${chat.name}`;
+          WHERE n.account_id = ${accountId}::uuid AND n.name = ${findName(accountId, chat)}`;
   return found ?? null;
 }
 

@@ -94,6 +94,14 @@ test('ignores invalid answers', async () => {
   expect(await answered).toMatchObject({ ok: false, code: 'busy' });
 });
 
+test('ignores an answer that is longer than any engine writes', async () => {
+  const answered = live.ask(target, 'live', {}, DEADLINE_MS);
+  const command = await nextCommand();
+  await answer(command, { ok: true, result: 'x'.repeat(65_536) });
+  await answer(command, { ok: true, result: 'short' });
+  expect(await answered).toMatchObject({ result: 'short' });
+});
+
 test('answers null at once while Redis is unavailable', async () => {
   closeRedis(redis);
   // The clock does not advance, so a call that waited for its deadline would hang.

@@ -3,6 +3,7 @@ import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import {
   encodeCommand,
+  MAX_REPLY_LENGTH,
   type Command,
   type CommandName,
   type CommandReply,
@@ -123,6 +124,7 @@ export class LiveCommands {
   }
 
   #receive(text: string): void {
+    if (text.length > MAX_REPLY_LENGTH) return;
     let reply: CommandReply;
     try {
       reply = JSON.parse(text) as CommandReply;

@@ -1,5 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import { canonicalPhone, parseRecipient } from '@gwk/core/recipients';
+import { canonicalPhone, pairNames } from '@gwk/core/recipients';
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import { z } from 'zod';
 import { linkNames } from '../../contacts/contacts.js';
@@ -11,7 +11,8 @@ import { askEngine } from './ask-engine.js';
 const KEPT_MS = 24 * 3_600_000;
 const UNCACHED_A_MINUTE = 20;
 const PHONE = /^[0-9]{8,15}$/;
-const Answer = z.object({ jid: z.string().nullable() });
+/** `lid`: that the network names with the id. */
+const Answer = z.object({ jid: z.string().nullable(), lid: z.string().nullish() });
 
 /** @throws Problem `invalid-phone` */
 export function checkPhone(phone: string): void {
@@ -33,27 +34,31 @@ export async function checkContact(
     const detail = `Até ${UNCACHED_A_MINUTE} consultas de contatos por minuto por instância.`;
     throw new Problem('rate-limited', { retryAfter: verdict.reset, detail });
   }
-  const { jid } = Answer.parse(await askEngine(services, row, 'check-contact', { phone }));
+  const answer = Answer.parse(await askEngine(services, row, 'check-contact', { phone }));
+  const { jid } = answer;
   const values = { jid, checkedAt: new Date() };
   await db.contactCheck.upsert({
     where: key,
     create: { instanceId: row.id, phone, ...values },
     update: values,
   });
-  await rememberName(services, row.accountId, { phone, jid });
+  await rememberNames(services, row, phone, answer);
   return shown(phone, jid);
 }
 
-/** Links the network's name of the phone number, which may be another number or a LID, to the contact. */
-async function rememberName(
+/** Links the LID with the given phone number and with the registered one, which is shown; never two phone numbers. */
+async function rememberNames(
   { db, sealer }: Services,
-  accountId: string,
-  { phone, jid }: { phone: string; jid: string | null },
+  { id, accountId }: Instance,
+  phone: string,
+  { jid, lid }: z.output<typeof Answer>,
 ): Promise<void> {
-  const asGiven = canonicalPhone(phone);
-  const answered = jid === null ? null : parseRecipient(jid);
-  if (answered?.kind !== 'contact' || answered.name === asGiven) return;
-  await linkNames({ database: db, sealer }, accountId, [asGiven, answered.name]);
+  const registered = jid && lid ? pairNames(jid, lid) : null;
+  if (!registered) return;
+  const isAlias = canonicalPhone(phone) !== canonicalPhone(registered.phone);
+  for (const names of [...(isAlias ? [{ ...registered, phone }] : []), registered]) {
+    await linkNames({ database: db, sealer }, { accountId, instanceId: id, ...names });
+  }
 }
 
 const shown = (phone: string, jid: string | null): ContactCheckOut => ({ phone, exists: jid !== null, jid });

@@ -157,9 +157,9 @@ describe('restart', () => {
 
 describe('contacts', () => {
   const check = (phone: string) => client.call<ContactCheckOut>('GET', at(`contacts/${phone}`));
-  const answering = async (jid: string | null = '5511987654321@s.whatsapp.net') => {
+  const answering = async (jid: string | null = '5511987654321@s.whatsapp.net', lid?: string) => {
     const engine = await startConnectedEngine();
-    engine.handlers['check-contact'] = () => ({ jid });
+    engine.handlers['check-contact'] = () => ({ jid, lid });
     return engine;
   };
 
@@ -182,12 +182,17 @@ describe('contacts', () => {
     expect((await check('551199990000')).body).toEqual({ phone: '551199990000', exists: false, jid: null });
   });
 
-  test('merges a phone number with the one that the network reports for it', async () => {
+  const REGISTERED = '491511234567';
+  test.each([
+    ['merges a phone number with the registered one, by their LID', '4491511234567@lid', 'contact-opted-out'],
+    ['merges two phone numbers without a LID never', undefined, undefined],
+  ])('%s', async (_name, lid, code) => {
     await client.call('POST', '/v1/opt-outs', { body: { phone: '4915112345678' } });
-    await answering('491511234567@s.whatsapp.net');
+    await answering(`${REGISTERED}@s.whatsapp.net`, lid);
     await check('4915112345678');
-    const body = { instance_id: id, to: '491511234567', type: 'text', text: { body: 'oi' } };
-    expect(problemCode(await client.call('POST', '/v1/messages', { body }))).toBe('contact-opted-out');
+    const body = { instance_id: id, to: REGISTERED, type: 'text', text: { body: 'oi' } };
+    const answer = await client.call('POST', '/v1/messages', { body });
+    expect(answer.status === 202 ? undefined : problemCode(answer)).toBe(code);
   });
 
   test('answers from the cache without an engine', async () => {

@@ -1,9 +1,13 @@
 import { newUuid } from '@gwk/core/ids';
+import { PageQuery } from '@gwk/core/resources/common';
+import { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import { InstanceOut } from '@gwk/core/resources/instance';
 import { ContactCheckOut, PresenceUpdate, ReadMarks } from '@gwk/core/resources/live';
 import type { InstanceState } from '@gwk/core/states';
 import { audit, byKey } from '../../accounts/audit-log.js';
 import type { Instance, Prisma } from '../../generated/prisma/client.js';
+import type { PageRange } from '../../database/keyset-pages.js';
+import { pageSchema } from '../../http/cursor.js';
 import type { Services } from '../../http/services.js';
 import { operation } from '../../http/operation.js';
 import { findInstance } from '../find.js';
@@ -13,6 +17,7 @@ import { writeStates } from '../state/write.js';
 import { askEngine, DEADLINES, hasEngine, ANSWER_MARGIN_MS } from './ask-engine.js';
 import { parseChat, markRead, showPresence } from './chats.js';
 import { checkContact, checkPhone } from './contacts.js';
+import { findGroup, listGroups } from './groups.js';
 
 const INSTANCE = '/v1/instances/{instance_id}';
 
@@ -69,6 +74,51 @@ export const liveOperations = [
       checkPhone(phone);
       const row = await findInstance(services.db, caller, params['instance_id']!);
       return { status: 200, body: await checkContact(services, row, phone) };
+    },
+  }),
+
+  operation({
+    name: 'listGroups',
+    method: 'GET',
+    path: `${INSTANCE}/groups`,
+    summary: 'List the groups of the number, in the order of their ids',
+    scope: 'instances:read',
+    status: 200,
+    query: PageQuery,
+    result: pageSchema(GroupOut),
+    problems: ['engine-unavailable'],
+    maxWorkMs: DEADLINES.groups + ANSWER_MARGIN_MS,
+    async handle({ caller, params, query, services }) {
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      let isFull = false;
+      const read = async (page: PageRange) => {
+        const found = await listGroups(services, row, page);
+        isFull = found.isFull;
+        return found.rows;
+      };
+      const list = { accountId: caller.accountId, route: `GET groups of ${row.id}`, query };
+      return services.cursors.page(
+        list,
+        read,
+        ({ group }) => group,
+        () => isFull,
+      );
+    },
+  }),
+
+  operation({
+    name: 'getGroup',
+    method: 'GET',
+    path: `${INSTANCE}/groups/{group}`,
+    summary: 'Read a group of the number with its members',
+    scope: 'instances:read',
+    status: 200,
+    result: GroupDetailsOut,
+    problems: ['engine-unavailable'],
+    maxWorkMs: DEADLINES.group + ANSWER_MARGIN_MS,
+    async handle({ caller, params, services }) {
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      return { status: 200, body: await findGroup(services, row, params['group']!) };
     },
   }),
 

@@ -6,6 +6,7 @@ import type { Prisma } from '../../generated/prisma/client.js';
 import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
 import { fence, inOrder } from '../../engines/fence.js';
 import { RefusalError } from '../../engines/refusal.js';
+import { pairingFailure } from './reasons.js';
 import { closeSession, sealCode } from './sessions.js';
 
 /** Records an engine's pairing update: a code with its event, or the end of the session. Updates of earlier sessions are ignored. */
@@ -21,6 +22,10 @@ export async function recordPairing(
     if (!isOpen || !(await inOrder(tx, instanceId, 'pairing', request))) return isOpen;
     if (news.kind === 'failed') {
       await closeSession(tx, instanceId, news.reason);
+      const { reason } = news;
+      const data = { reason, detail: pairingFailure(reason) };
+      const subject = { accountId: await findAccount(tx, instanceId), instanceId };
+      await emit(tx, sealer, [instanceEvent('instance.pairing_failed', subject, new Date(), data)]);
       return false;
     }
     await show(tx, sealer, instanceId, news);
@@ -56,14 +61,15 @@ async function show(
     },
   });
   if (count === 0 || news.kind !== 'qr') return;
-  const { accountId } = await tx.instance.findUniqueOrThrow({
-    where: { id: instanceId },
-    select: { accountId: true },
-  });
+  const accountId = await findAccount(tx, instanceId);
   const data = { code: news.code, expires_in_s: Math.ceil(news.expires_in_ms / 1000) };
   const draft = instanceEvent('instance.qr', { accountId, instanceId }, now, data);
   const [id] = await emit(tx, sealer, [draft]);
   await expireEventCode(tx, sealer, { id: id!, accountId, data: draft.data, expiresAt });
+}
+
+async function findAccount(tx: Prisma.TransactionClient, id: string): Promise<string> {
+  return (await tx.instance.findUniqueOrThrow({ where: { id }, select: { accountId: true } })).accountId;
 }
 
 /** Records that the engine unlinked the device after a logout or a deletion. */

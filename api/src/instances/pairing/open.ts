@@ -14,11 +14,22 @@ export interface Asked {
   phone: string | null;
 }
 
+/** Country codes that exist (ITU-T E.164). Numbers of country code 1 have area codes from 2. */
+const COUNTRY_CODE =
+  /^(?:1[2-9]\d{9}$|7|2(?:[07]|1[12368]|[23469]\d|5[0-8])|3(?:[0-469]|5\d|7[0-8]|8[0-35-79])|4(?:[013-9]|2[013])|5(?:[1-8]|[09]\d)|6(?:[0-6]|7[02-9]|8[0-35-9]|9[0-2])|8(?:[1246]|5[02356]|7[08]|8[0-368])|9(?:[0-58]|6[0-8]|7[0-79]|9[2-68]))/;
+
+/** Finds most national numbers, for example of Brazil with its area codes 11 and 21. Others fail at the network. */
+export const hasCountryCode = (phone: string): boolean => COUNTRY_CODE.test(phone);
+
 /** @throws Problem `validation-error`, `invalid-phone` */
 export function parsePairing(body: PairingCreate | undefined): Asked {
   const method = body?.method ?? 'qr';
   const phone = body?.phone ?? null;
   if (phone !== null) checkPhone(phone);
+  if (phone !== null && !hasCountryCode(phone)) {
+    const errors = [{ path: 'phone', code: 'country_code', message: 'phone has no country code' }];
+    throw new Problem('invalid-phone', { errors });
+  }
   if (method === 'code' && phone === null) {
     const errors = [{ path: 'phone', code: 'required', message: 'method code needs the phone' }];
     throw new Problem('validation-error', { errors });

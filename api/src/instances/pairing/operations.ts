@@ -61,7 +61,8 @@ export const pairingOperations = [
     name: 'streamPairing',
     method: 'GET',
     path: `${PATH}/stream`,
-    summary: 'What happens to a pairing, as it happens: each QR, then paired and connected, or an error',
+    summary:
+      'What happens to a pairing, as it happens: each QR or code, then paired and connected, or an error',
     scope: 'instances:read',
     orScope: 'instances:write',
     status: 200,

@@ -63,6 +63,7 @@ describe('POST pairing', () => {
       state: 'pending_pair',
       qr: null,
       pairing_code: null,
+      error: null,
     });
     const { status, body } = await pair();
     expect(status).toBe(200);
@@ -118,6 +119,15 @@ describe('POST pairing', () => {
     expect([answer.status, problemCode(answer)]).toEqual([status, code]);
   });
 
+  test.each(['11987654321', '011987654321', '21987654321', '05511987654321'])(
+    'refuses a phone number without a country code: %s',
+    async (phone) => {
+      const answer = await pair({ method: 'code', phone });
+      expect([answer.status, problemCode(answer)]).toEqual([422, 'invalid-phone']);
+      expect(answer.body).toMatchObject({ errors: [{ path: 'phone', code: 'country_code' }] });
+    },
+  );
+
   test('returns the open session to a second POST, and restarts it when the method changes', async () => {
     const engine = await startEngineWithQr();
     await pair();
@@ -157,9 +167,13 @@ describe('POST pairing', () => {
     };
     const failed = await pair();
     expect([failed.status, problemCode(failed)]).toEqual([502, 'pairing-failed']);
-    expect((await readPairing()).body.state).toBe('pending_pair');
+    const { body } = await readPairing();
+    expect(body).toMatchObject({ state: 'pending_pair', error: { reason: 'passkey_required' } });
+    expect(body.error!.detail).toContain('passkey');
+    const [failure] = await events('instance.pairing_failed');
+    expect(failure!.data).toMatchObject({ ...body.error, instance_id: id });
     engine.handlers.pair = async ({ session }) => void (await engine.showQr(session as string, 'qr-2'));
-    expect((await pair()).body.qr?.code).toBe('qr-2');
+    expect((await pair()).body).toMatchObject({ qr: { code: 'qr-2' }, error: null });
   });
 
   test('starts the engine: one that starts later gets the session with its lease', async () => {
@@ -232,6 +246,7 @@ describe('a pairing', () => {
       state: 'connected',
       qr: null,
       pairing_code: null,
+      error: null,
     });
   });
 
@@ -299,6 +314,22 @@ describe('GET pairing/stream', () => {
       expect(paired).toEqual((await events('instance.paired'))[0]!.data);
       expect(connected).toEqual((await events('instance.connected'))[0]!.data);
     }
+  });
+
+  test('sends the code to type', async () => {
+    const engine = await api.engine(id);
+    engine.handlers.pair = async ({ session }) => {
+      const news = { kind: 'code', code: 'ABCD1234', expires_in_ms: 120_000 } as const;
+      await engine.call('pairing', { session: session as string, news });
+      return {};
+    };
+    const stream = await openStream();
+    await pair({ method: 'code', phone: '5511987654321' });
+    await until(() => stream.names().length === 1, { what: 'the code is on the stream' });
+    expect(stream.events[0]).toMatchObject({ event: 'code', data: { code: 'ABCD1234' } });
+    PairingStreamData.parse(stream.events[0]!.data);
+    await engine.connect();
+    await stream.ended();
   });
 
   test('of a connected instance sends connected and ends', async () => {

@@ -6,6 +6,8 @@ const REASONS: Record<string, string> = {
   refused_by_the_network: 'a rede recusou o aparelho',
   signature_refused: 'a assinatura da conta não confere',
   no_code_given: 'a rede não deu um código para este número',
+  code_refused: 'a rede não aceita um código para este número. Verifique o número, ou use o QR',
+  too_many_codes: 'a rede não dá mais códigos a este número por enquanto. Tente mais tarde, ou use o QR',
   timed_out: 'a rede não respondeu a tempo',
   connection_closed: 'a conexão com a rede caiu várias vezes',
 };

@@ -91,9 +91,9 @@ test.each<{ name: string; states: (PairingState | null)[]; sent: string[] }>([
     sent: ['qr-1'],
   },
   {
-    name: 'the code for a phone is not sent on a stream',
-    states: [at('pending_pair', session({ method: 'code' })), at('connected')],
-    sent: ['paired', 'connected', 'end'],
+    name: 'a code to type is sent once',
+    states: [...[1, 2].map(() => at('pending_pair', session({ method: 'code' }))), at('connected')],
+    sent: ['code', 'paired', 'connected', 'end'],
   },
   {
     name: 'a deleted instance ends the stream',

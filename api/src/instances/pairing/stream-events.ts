@@ -16,7 +16,7 @@ export interface Seen {
 export const NOTHING_SEEN: Seen = { unpaired: false, paired: false, session: null, code: null };
 
 export type StreamEvent =
-  | { event: 'qr'; code: { text: string; expiresAt: Date } }
+  | { event: 'qr' | 'code'; code: { text: string; expiresAt: Date } }
   | { event: 'paired' }
   | { event: 'connected' }
   | { event: 'error'; reason: string };
@@ -41,10 +41,9 @@ export function stepStream(seen: Seen, now: PairingState | null): StreamStep {
   }
   const name = `${session!.id} ${session!.count}`;
   const open = { ...unpaired, session: session!.id };
-  if (session!.code === null || session!.method !== 'qr' || name === seen.code) {
-    return { seen: open, events: [], end: false };
-  }
-  return { seen: { ...open, code: name }, events: [{ event: 'qr', code: session!.code }], end: false };
+  const { method, code } = session!;
+  if (code === null || name === seen.code) return { seen: open, events: [], end: false };
+  return { seen: { ...open, code: name }, events: [{ event: method, code }], end: false };
 }
 
 function stepPaired(seen: Seen, { state }: PairingState): StreamStep {

@@ -7,7 +7,7 @@ import type { EventProducer, EventStream } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
 import { isPaired } from './sessions.js';
 import { NOTHING_SEEN, stepStream, type Seen, type StreamEvent } from './stream-events.js';
-import { qrOut } from './view.js';
+import { codeOut, qrOut } from './view.js';
 import type { PairingState } from './watch.js';
 import { pairingFailure } from './reasons.js';
 
@@ -41,6 +41,8 @@ async function send(services: Services, out: EventStream, { event, now, since }:
   switch (event.event) {
     case 'qr':
       return out.send('qr', await qrOut(event.code));
+    case 'code':
+      return out.send('code', codeOut(event.code));
     case 'paired':
       return out.send('paired', await pairedData(services, now, since));
     case 'connected': {

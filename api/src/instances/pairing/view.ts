@@ -1,15 +1,24 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { PairingOut, PairingQr } from '@gwk/core/resources/pairing';
 import { toDataURL } from 'qrcode';
+import { pairingFailure } from './reasons.js';
 import { isPaired } from './sessions.js';
 import type { PairingState } from './watch.js';
 
+interface Code {
+  text: string;
+  expiresAt: Date;
+}
+
 /** Public form of a code, with the remaining time from now. */
-export async function qrOut(code: { text: string; expiresAt: Date }): Promise<PairingQr> {
+export function codeOut(code: Code): Omit<PairingQr, 'image'> {
   const leftMs = code.expiresAt.getTime() - Date.now();
+  return { code: code.text, expires_in_s: Math.max(0, Math.ceil(leftMs / 1000)) };
+}
+
+export async function qrOut(code: Code): Promise<PairingQr> {
   return {
-    code: code.text,
-    expires_in_s: Math.max(0, Math.ceil(leftMs / 1000)),
+    ...codeOut(code),
     image: await toDataURL(code.text, { type: 'image/png', errorCorrectionLevel: 'M', margin: 2 }),
   };
 }
@@ -17,6 +26,8 @@ export async function qrOut(code: { text: string; expiresAt: Date }): Promise<Pa
 export function isOpen({ state, session }: PairingState): boolean {
   return session !== null && session.open && !isPaired(state);
 }
+
+const failureOut = (reason: string) => ({ reason, detail: pairingFailure(reason) });
 
 export async function pairingOut(pairing: PairingState): Promise<PairingOut> {
   const { instanceId, state, session } = pairing;
@@ -27,5 +38,6 @@ export async function pairingOut(pairing: PairingState): Promise<PairingOut> {
     state: open ? 'pairing' : state,
     qr: code && session!.method === 'qr' ? await qrOut(code) : null,
     pairing_code: code && session!.method === 'code' ? code.text : null,
+    error: isPaired(state) || open || !session?.error ? null : failureOut(session.error),
   };
 }

@@ -11,6 +11,7 @@ const row = (state: InstanceState, given: Partial<InstanceStateRow> = {}): Insta
   stateChangedAt: at(0),
   offlineMs: 1000n,
   jid: null,
+  lid: null,
   businessName: null,
   firstPairedAt: null,
   firstConnectedAt: null,
@@ -91,8 +92,8 @@ const CASES: Case[] = [
   {
     name: 'stores a new name within a state without an event',
     before: row('connected'),
-    updates: [update('connected', 9, { business_name: 'Nova' })],
-    after: { businessName: 'Nova' },
+    updates: [update('connected', 9, { business_name: 'Nova', lid: '1@lid' })],
+    after: { businessName: 'Nova', lid: '1@lid' },
     visible: true,
   },
   {
@@ -165,9 +166,9 @@ const CASES: Case[] = [
   },
   {
     name: 'clears the jid of an unlinked instance',
-    before: row('connected', { jid: 'me', businessName: 'Loja' }),
+    before: row('connected', { jid: 'me', lid: '1@lid', businessName: 'Loja' }),
     updates: [update('logged_out', 4, { reason: 'device_removed' })],
-    after: { jid: null, businessName: null },
+    after: { jid: null, lid: null, businessName: null },
     intervals: [['logged_out', 4]],
     events: [['instance.logged_out', { reason: 'device_removed' }]],
   },

@@ -11,6 +11,7 @@ export const STATE_FIELDS = [
   'stateChangedAt',
   'offlineMs',
   'jid',
+  'lid',
   'businessName',
   'firstPairedAt',
   'firstConnectedAt',
@@ -50,9 +51,9 @@ export function decideStates(
 /** A repeated report of the current state, for example after a lost answer: no event, no interval. */
 function noteDetails(outcome: StateOutcome, item: StateUpdate): void {
   const { row } = outcome;
-  const { jid, businessName } = row;
+  const { jid, lid, businessName } = row;
   setDetails(row, item);
-  outcome.visible ||= row.jid !== jid || row.businessName !== businessName;
+  outcome.visible ||= row.jid !== jid || row.lid !== lid || row.businessName !== businessName;
 }
 
 function enterState(subject: InstanceSubject, outcome: StateOutcome, item: StateUpdate, now: Date): void {
@@ -61,7 +62,7 @@ function enterState(subject: InstanceSubject, outcome: StateOutcome, item: State
   if (row.state !== 'connected') row.offlineMs += BigInt(at.getTime() - row.stateChangedAt.getTime());
   Object.assign(row, { state: item.state, stateReason: item.reason, stateChangedAt: at, bannedUntil: null });
   if (item.state === 'pending_pair' || item.state === 'logged_out') {
-    Object.assign(row, { jid: null, businessName: null });
+    Object.assign(row, { jid: null, lid: null, businessName: null });
   }
   setDetails(row, item);
   if (item.paired) {
@@ -80,6 +81,7 @@ function enterState(subject: InstanceSubject, outcome: StateOutcome, item: State
 function setDetails(row: InstanceStateRow, item: StateUpdate): void {
   if (item.paired) Object.assign(row, { jid: item.paired.jid, businessName: item.paired.business_name });
   if (item.jid !== undefined) row.jid = item.jid;
+  if (item.lid !== undefined) row.lid = item.lid;
   if (item.business_name !== undefined) row.businessName = item.business_name;
   if (item.ban) row.bannedUntil = dateOf(item.ban.expires_at);
   if (item.reconnect) {

@@ -1,15 +1,28 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makeJobFolder } from '../tools/job-folder.js';
 import type { ToolAnswer, ToolPlan } from '../tools/jobs.js';
 import type { Tools } from '../tools/run.js';
+import type { DecoderQueue } from './decoder-queue.js';
 
 export interface DecodeDeps {
   tools: Pick<Tools, 'run'>;
+  decoders: Pick<DecoderQueue, 'run'>;
   /** Parent of the folders for decrypted files. It is created again if a cleaner of temporary folders has deleted it. */
   folder: string;
+  /** Account that the time of the decoder counts for. */
+  accountId: string;
+  /** Id of the message, for the log. */
+  message?: string;
   signal: AbortSignal;
+}
+
+export interface DecodeSource {
+  open: () => Promise<AsyncIterable<Buffer>>;
+  /** A host of strangers may be slow, so its file is read before the decoder is granted. */
+  isRemote: boolean;
 }
 
 /**
@@ -18,17 +31,22 @@ export interface DecodeDeps {
  * @throws errors of the source and of `Tools.run`
  */
 export async function decodeFile<T>(
-  open: () => Promise<AsyncIterable<Buffer>>,
+  { open, isRemote }: DecodeSource,
   plan: ToolPlan,
-  { tools, folder: parent, signal }: DecodeDeps,
+  { tools, decoders, folder: parent, accountId, message, signal }: DecodeDeps,
   use: (answer: ToolAnswer, output: string) => T | Promise<T>,
 ): Promise<T> {
-  await mkdir(parent, { recursive: true, mode: 0o700 });
-  const folder = await mkdtemp(join(parent, 'job-'));
+  const folder = await makeJobFolder(parent);
   try {
     const [input, output] = [join(folder, 'input'), join(folder, 'output')];
-    await pipeline(await open(), createWriteStream(input, { mode: 0o600 }), { signal });
-    return await use(await tools.run({ ...plan, input, output }, folder, signal), output);
+    const copy = async () => pipeline(await open(), createWriteStream(input, { mode: 0o600 }), { signal });
+    if (isRemote) await copy();
+    const answer = await decoders.run(accountId, signal, async () => {
+      if (!isRemote) await copy();
+      const job = { ...plan, input, output, ...(message !== undefined && { message }) };
+      return tools.run(job, folder, signal);
+    });
+    return await use(answer, output);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,9 +1,38 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { FORBIDDEN, HOSTILE } from '@gwk/test/support/hostile/hostile-urls';
 import { buffer } from 'node:stream/consumers';
 import { AddressGuard, guardedAgent } from '../../platform/address-guard/guard.js';
-import { Fetcher } from './fetcher.js';
+import { ACCEPT, Fetcher } from './fetcher.js';
+
+interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: Buffer | string;
+}
+const text = Buffer.from('a file');
+const named = (disposition: string): Answer => ({ headers: { 'content-disposition': disposition } });
+const ANSWERS: Record<string, Answer> = {
+  '/large': { headers: { 'content-length': '1001' }, body: 'x'.repeat(1_001) },
+  '/gzip': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(text) },
+  '/brotli': { headers: { 'content-encoding': 'br' }, body: brotliCompressSync(text) },
+  '/twice': { headers: { 'content-encoding': 'br, gzip' }, body: gzipSync(brotliCompressSync(text)) },
+  '/broken': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(text).subarray(0, 15) },
+  '/unknown': { headers: { 'content-encoding': 'compress' } },
+  '/whole': { status: 206, headers: { 'content-range': 'bytes 0-5/6' } },
+  '/part': { status: 206, headers: { 'content-range': 'bytes 0-5/600' } },
+  '/rest': { status: 206, headers: { 'content-range': 'bytes 1-6/7' } },
+  '/203': { status: 203 },
+  '/plain': named('attachment; filename=report.pdf'),
+  '/quoted': named('attachment; filename="a \\"b\\".pdf"'),
+  '/both': named('attachment; filename="x.pdf"; filename*=UTF-8\'\'relat%C3%B3rio.pdf'),
+  '/utf8': named(Buffer.from('inline; filename="relatório.pdf"').toString('latin1')),
+  '/percent': named('attachment; filename="relat%C3%B3rio.pdf"'),
+  '/hostile': named("attachment; filename*=UTF-8''..%2F..%2Fa%E2%80%AEfdp.exe"),
+  '/dir/path%20name.pdf': named('attachment'),
+  '/malformed.pdf': named('attachment; filename=a b;;"'),
+};
 
 /** A local server that counts connections: each of them passed the guard. */
 let server: Server;
@@ -11,11 +40,16 @@ let port: number;
 let connections = 0;
 beforeAll(async () => {
   server = createServer((request, response) => {
-    if (request.url === '/compressed') response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
-    else if (request.url === '/large')
-      response.writeHead(200, { 'content-length': 1_001 }).end('x'.repeat(1_001));
-    else if (request.url?.startsWith('/to/')) {
-      response.writeHead(302, { location: decodeURIComponent(request.url.slice(4)) }).end();
+    const path = request.url!;
+    const answer = ANSWERS[path];
+    if (answer) response.writeHead(answer.status ?? 200, answer.headers).end(answer.body ?? 'a file');
+    else if (path === '/accept') response.end(request.headers.accept);
+    else if (path.startsWith('/hops/')) {
+      const left = Number(path.slice(6));
+      if (left === 0) response.end('a file');
+      else response.writeHead(302, { location: `/hops/${left - 1}` }).end();
+    } else if (path.startsWith('/to/')) {
+      response.writeHead(302, { location: decodeURIComponent(path.slice(4)) }).end();
     } else response.writeHead(200, { 'content-type': 'text/plain' }).end('a file');
   });
   server.on('connection', () => connections++);
@@ -34,10 +68,10 @@ afterAll(async () => {
 const fetcherOf = (guard: AddressGuard, agent: number) =>
   new Fetcher({ guard, dispatcher: agents[agent]!, userAgent: 'test' });
 const outcome = (url: string, fetcher = fetcherOf(strict, 0)) =>
-  fetcher.fetch(url, 1_000, AbortSignal.timeout(600_000)).then(
-    async ({ body }) => (await buffer(body)).toString(),
-    (error: Error) => error.message,
-  );
+  fetcher
+    .fetch(url, 1_000, AbortSignal.timeout(600_000))
+    .then(async ({ body }) => (await buffer(body)).toString())
+    .catch((error: Error) => error.message);
 
 const LITERAL = HOSTILE.filter(([, , finding]) => finding === 'address-not-public');
 
@@ -62,8 +96,39 @@ test.each([
   expect(await here(`/to/${encodeURIComponent(target)}`)).toBe(expected);
 });
 
-test('does not read a compressed or too large body', async () => {
-  expect(await here('/file')).toBe('a file');
-  expect(await here('/compressed')).toBe('the file could not be fetched (sent compressed)');
-  expect(await here('/large')).toBe('the file is too large');
+test.each([
+  ['/file', 'a file'],
+  ['/gzip', 'a file'],
+  ['/brotli', 'a file'],
+  ['/twice', 'a file'],
+  ['/broken', 'unexpected end of file'],
+  ['/unknown', 'the file could not be fetched (sent in an unknown encoding)'],
+  ['/large', 'the file is too large'],
+  ['/whole', 'a file'],
+  ['/part', 'the file could not be fetched (the host sent a part of it)'],
+  ['/rest', 'the file could not be fetched (the host sent a part of it)'],
+  ['/203', 'a file'],
+  ['/hops/5', 'a file'],
+  ['/hops/6', 'the file could not be fetched (redirected too often or to nowhere)'],
+  ['/accept', ACCEPT.page],
+])('reads %s: %s', async (path, expected) => {
+  expect(await here(path)).toBe(expected);
+});
+
+test.each([
+  ['/plain', 'report.pdf'],
+  ['/quoted', 'a "b".pdf'],
+  ['/both', 'relatório.pdf'],
+  ['/utf8', 'relatório.pdf'],
+  ['/percent', 'relatório.pdf'],
+  ['/hostile', 'afdp.exe'],
+  ['/dir/path%20name.pdf', 'path name.pdf'],
+  ['/malformed.pdf', 'a b'],
+  ['/100%.pdf', '100%.pdf'],
+  ['/', null],
+])('the name of %s is %s', async (path, expected) => {
+  const url = `http://127.0.0.1:${port}${path}`;
+  const { body, name } = await fetcherOf(local, 1).fetch(url, 1_000, AbortSignal.timeout(600_000));
+  body.on('error', () => undefined).destroy();
+  expect(name).toBe(expected);
 });

@@ -1,4 +1,8 @@
-import type { Readable } from 'node:stream';
+import { isUtf8 } from 'node:buffer';
+import { pipeline, type Duplex, type Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { cleanFilename } from '@gwk/core/filenames';
+import { parse } from 'content-disposition';
 import { request, type Dispatcher } from 'undici';
 import { readErrorCode, type AddressGuard } from '../../platform/address-guard/guard.js';
 import { MediaUnavailable } from './rules.js';
@@ -12,24 +16,36 @@ interface FetcherOptions {
 
 type FetchedFile = ReturnType<typeof accept>;
 
-const MAX_REDIRECTS = 3;
+/** `Accept` of a browser, because some hosts refuse other clients or choose the format by it. */
+export const ACCEPT = {
+  page: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  picture: 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
+} as const;
+const MAX_REDIRECTS = 5;
+/** 203: a proxy changed the headers. 206: some hosts send the whole file as one part. */
+const SUCCESSES: ReadonlySet<number> = new Set([200, 203, 206]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /**
  * Fetches URLs of consumers. The guard checks every URL, the dispatcher the address of every connection (SSRF), and at most
- * three redirects are followed. The reader of the body limits its size.
+ * five redirects are followed. The reader of the body limits its size.
  */
 export class Fetcher {
   constructor(private readonly options: FetcherOptions) {}
 
   /** @throws MediaUnavailable; the signal's reason */
-  async fetch(text: string, maxBytes: number, signal: AbortSignal): Promise<FetchedFile> {
+  async fetch(
+    text: string,
+    maxBytes: number,
+    signal: AbortSignal,
+    accepted: string = ACCEPT.page,
+  ): Promise<FetchedFile> {
     let url = this.#check(text);
     for (let redirects = 0; ; redirects++) {
-      const answer = await this.#get(url, signal);
+      const answer = await this.#get(url, signal, accepted);
       const { statusCode, headers } = answer;
-      if (statusCode === 200) return accept(answer, url, maxBytes);
+      if (SUCCESSES.has(statusCode)) return accept(answer, url, maxBytes);
       // An unread body would keep its connection.
       answer.body.on('error', () => undefined).destroy();
       if (!REDIRECTS.has(statusCode)) {
@@ -51,10 +67,9 @@ export class Fetcher {
     return check.url;
   }
 
-  async #get(url: URL, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #get(url: URL, signal: AbortSignal, accept: string): Promise<Dispatcher.ResponseData> {
     const { dispatcher, userAgent } = this.options;
-    // `identity`: a compressed body could expand beyond the limit.
-    const headers = { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity' };
+    const headers = { 'user-agent': userAgent, accept, 'accept-encoding': 'gzip, deflate, br' };
     try {
       return await request(url, { dispatcher, method: 'GET', headers, signal });
     } catch (error) {
@@ -64,26 +79,78 @@ export class Fetcher {
   }
 }
 
-function accept({ body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: number) {
+function accept({ statusCode, body, headers }: Dispatcher.ResponseData, url: URL, maxBytes: number) {
   const refuse = (text: string): never => {
     body.on('error', () => undefined).destroy();
     throw new MediaUnavailable(text);
   };
-  const encoding = firstValue(headers['content-encoding']) ?? 'identity';
-  if (encoding.toLowerCase() !== 'identity') refuse('the file could not be fetched (sent compressed)');
+  if (statusCode === 206 && !isWhole(firstValue(headers['content-range'])))
+    refuse('the file could not be fetched (the host sent a part of it)');
   if (Number(firstValue(headers['content-length']) ?? 0) > maxBytes) refuse('the file is too large');
-  const type = firstValue(headers['content-type']);
-  return { body: body as Readable, type, name: readFilename(url), url };
+  const encodings =
+    firstValue(headers['content-encoding'])
+      ?.toLowerCase()
+      .split(/[\s,]+/) ?? [];
+  const decoders = encodings
+    .filter((name) => name !== '' && name !== 'identity')
+    .map((name) => DECODERS[name]);
+  if (decoders.length > MAX_ENCODINGS || decoders.includes(undefined))
+    refuse('the file could not be fetched (sent in an unknown encoding)');
+  return {
+    body: decoders.reduceRight<Readable>(
+      (source, decoder) => pipeline(source, decoder!(), () => undefined),
+      body,
+    ),
+    type: firstValue(headers['content-type']),
+    name: readDisposition(firstValue(headers['content-disposition'])) ?? readFilename(url),
+    url,
+  };
+}
+
+/** The reader limits the decoded size. A host may have applied several encodings. */
+const DECODERS: Readonly<Record<string, () => Duplex>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+const MAX_ENCODINGS = 2;
+
+/** Without a range, or with one of an unknown length, the body is taken for whole. */
+function isWhole(range: string | null): boolean {
+  const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/i.exec(range?.trim() ?? '') ?? [];
+  if (first === undefined) return true;
+  return first === '0' && (size === '*' || Number(last) === Number(size) - 1);
+}
+
+/** Both forms of a name: `filename*` (RFC 8187) wins over `filename`. */
+function readDisposition(header: string | null): string | null {
+  if (header === null) return null;
+  try {
+    const { filename } = parse(decodeUtf8(header)).parameters;
+    return filename === undefined ? null : cleanFilename(decodePercent(filename));
+  } catch {
+    return null; // malformed
+  }
+}
+
+/** Many hosts send UTF-8, which arrives as Latin-1. */
+function decodeUtf8(header: string): string {
+  const bytes = Buffer.from(header, 'latin1');
+  return bytes.toString('latin1') === header && isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 /** The last segment of the path. */
 function readFilename(url: URL): string | null {
-  const last = url.pathname.split('/').at(-1) ?? '';
+  return cleanFilename(decodePercent(url.pathname.split('/').at(-1) ?? ''));
+}
+
+/** Browsers also decode names in `filename`. */
+function decodePercent(text: string): string {
   try {
-    const name = decodeURIComponent(last).replaceAll(/[/\\\p{Cc}]/gu, '');
-    return name === '' ? null : name.slice(-255).toWellFormed();
+    return decodeURIComponent(text);
   } catch {
-    return null;
+    return text; // a percent sign that encodes nothing
   }
 }
 

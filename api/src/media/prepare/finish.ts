@@ -1,18 +1,18 @@
-import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { cleanFilename } from '@gwk/core/filenames';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import type { OutboundContent } from '@gwk/core/resources/message';
+import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { extractMedia } from '../../messages/preparation.js';
-import { FileTooLarge, type MediaFiles, type MediaRow } from '../files.js';
-import { FileMissing } from '../store/store.js';
-import { FileRefused, type ToolAnswer } from '../tools/jobs.js';
-import { decodeFile, type DecodeDeps } from './decode.js';
-import type { Fetcher } from './fetcher.js';
-import { planPreparation, chooseMimetype, MediaUnavailable, type Plan } from './rules.js';
+import { fitExtension } from '../filename-type.js';
+import { FileTooLarge, type MediaRow } from '../files.js';
+import { convertFile, type ConvertDeps } from './convert.js';
+import { ACCEPT, type Fetcher } from './fetcher.js';
+import { findPage } from './page-in-place.js';
+import { planPreparation, chooseMimetype, MediaUnavailable } from './rules.js';
 
-export interface FinishDeps extends Omit<DecodeDeps, 'signal'> {
-  files: MediaFiles;
+export interface FinishDeps extends ConvertDeps {
   fetcher: Fetcher;
   fetchMs: number;
 }
@@ -34,19 +34,23 @@ export async function finishMedia(
 ): Promise<FinishedMedia> {
   const given = extractMedia(content)!;
   const source = given.url
-    ? await fetchSource(given.url, owner, deps, signal)
+    ? await fetchSource({ type: content.type, ...given }, owner, deps, signal)
     : await findUpload(given.media_id, deps);
-  const filename = given.filename ?? source.filename;
+  const filename = cleanFilename(given.filename ?? '') ?? source.filename;
   const plan = planPreparation(content.type, source.mimetype, content.audio?.voice === true);
   const mimetype = chooseMimetype(plan, source.mimetype, given.mimetype ?? null);
-  const { row, metadata } = await decode(source, plan, owner, { ...deps, signal });
+  const { row, metadata } =
+    plan === null
+      ? { row: source, metadata: {} }
+      : await convertFile(source, plan, owner, { ...deps, accountId: owner.accountId, signal });
   return {
     file: row.id,
+    // The metadata of a converted file name its type.
     mimetype,
     size: row.size,
     sha256: row.sha256.toString('hex'),
     // A document always has a name, because the recipient sees it.
-    filename: content.type === 'document' ? (filename ?? 'document') : filename,
+    filename: content.type === 'document' ? fitExtension(filename ?? 'document', mimetype) : filename,
     ...metadata,
   };
 }
@@ -61,7 +65,7 @@ async function findUpload(publicId: string | null | undefined, { files }: Finish
 }
 
 async function fetchSource(
-  url: string,
+  given: NonNullable<ReturnType<typeof extractMedia>> & { type: MessageType },
   owner: Owner,
   deps: FinishDeps,
   signal: AbortSignal,
@@ -70,57 +74,48 @@ async function fetchSource(
   const limit = AbortSignal.timeout(fetchMs);
   const whole = AbortSignal.any([signal, limit]);
   try {
-    const { body, type, name } = await fetcher.fetch(url, MAX_MEDIA_BYTES, whole);
-    const file = await files.receive(body, MAX_MEDIA_BYTES, { filename: name, declared: type });
-    if (file.size === 0) {
+    const accepted = ['image', 'sticker'].includes(given.type) ? ACCEPT.picture : ACCEPT.page;
+    const { body, type, name } = await fetcher.fetch(given.url!, MAX_MEDIA_BYTES, whole, accepted);
+    // The host may fail before the store reads the body.
+    body.on('error', () => undefined);
+    const file = await files.receive(Readable.from(readDownload(body)), MAX_MEDIA_BYTES, {
+      filename: name,
+      declared: type,
+    });
+    const fault =
+      file.size === 0 ? 'the file is empty' : findPage(given.type, file.mimetype, { given, type, name });
+    if (fault !== null) {
       await files.discard(file);
-      throw new MediaUnavailable('the file is empty');
+      throw new MediaUnavailable(fault);
     }
-    return await files.keep(file, { id: newUuid(), ...owner, filename: name });
+    return await files.keep(file, { id: newUuid(), ...owner, origin: 'unasked', filename: name });
   } catch (error) {
     if (error instanceof FileTooLarge) throw new MediaUnavailable('the file is too large', { cause: error });
     if (signal.aborted) throw signal.reason;
     if (limit.aborted)
       throw new MediaUnavailable('fetching the file takes too long', { temporary: true, cause: error });
-    if (isConnectionLost(error)) {
-      throw new MediaUnavailable('the file could not be fetched (connection lost)', {
-        temporary: true,
-        cause: error,
-      });
-    }
     throw error;
   }
 }
 
-const isConnectionLost = (error: unknown): boolean =>
-  ['UND_ERR_SOCKET', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'].includes(
-    String((error as { code?: unknown }).code),
-  );
-
-/** Decodes the file and returns the row to send. If the file was converted, the fetched source is deleted. */
-async function decode(
-  source: MediaRow,
-  plan: Plan,
-  owner: Owner,
-  deps: FinishDeps & DecodeDeps,
-): Promise<{ row: MediaRow; metadata: Omit<ToolAnswer, 'converted'> }> {
-  if (plan === null) return { row: source, metadata: {} };
-  const { files } = deps;
-  const open = () => files.open(source);
+/**
+ * Every error while a body is read is one of the host. Errors of the store also arrive here, at `yield`, and stay as
+ * they are.
+ */
+async function* readDownload(body: Readable): AsyncGenerator<Buffer> {
+  const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   try {
-    return await decodeFile(open, plan, deps, async ({ converted, ...metadata }, output) => {
-      if (!converted) return { row: source, metadata };
-      const hints = { filename: null, declared: null };
-      const file = await files.receive(createReadStream(output), MAX_MEDIA_BYTES, hints);
-      const row = await files.keep(file, { id: newUuid(), ...owner, filename: source.filename });
-      if (source.messageId !== null) await files.delete(source.id);
-      return { row, metadata };
-    });
-  } catch (error) {
-    if (error instanceof FileRefused || error instanceof FileTooLarge || error instanceof FileMissing) {
-      const text = error instanceof FileRefused ? error.message : 'the file is too large or was deleted';
-      throw new MediaUnavailable(text, { cause: error });
+    for (;;) {
+      const chunk = await chunks.next().catch((error: unknown) => {
+        throw new MediaUnavailable('the file could not be fetched (connection lost)', {
+          temporary: true,
+          cause: error,
+        });
+      });
+      if (chunk.done) return;
+      yield chunk.value;
     }
-    throw error;
+  } finally {
+    body.destroy();
   }
 }

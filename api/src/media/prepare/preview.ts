@@ -1,31 +1,31 @@
 import type { Readable } from 'node:stream';
-import { codePoints } from '@gwk/core/resources/common';
+import { MIMEType } from 'node:util';
+import { newUuid } from '@gwk/core/ids';
 import type { LinkPreview } from '@gwk/core/resources/finished-media';
-import { Parser } from 'htmlparser2';
+import { findFirstLink } from '../../messages/first-link.js';
+import type { MediaFiles } from '../files.js';
+import { MAX_CHARSET, type ToolAnswer } from '../tools/jobs.js';
+import { openOutputStream, receiveConverted } from './convert.js';
 import { decodeFile, type DecodeDeps } from './decode.js';
-import type { Fetcher } from './fetcher.js';
+import { ACCEPT, type Fetcher } from './fetcher.js';
 
-type PreviewDeps = Omit<DecodeDeps, 'signal'> & { fetcher: Fetcher };
+interface PreviewDeps extends Omit<DecodeDeps, 'signal'> {
+  fetcher: Fetcher;
+  files: Pick<MediaFiles, 'receive' | 'keep'>;
+  /** Id of the message. */
+  message: string;
+}
+type Pictures = Pick<LinkPreview, 'thumbnail' | 'picture'>;
 
 const TIMEOUT_MS = 10_000;
 const MAX_PAGE_BYTES = 512_000;
 const MAX_IMAGE_BYTES = 5_000_000;
-const MAX_TITLE = 200;
-const MAX_DESCRIPTION = 400;
-const LINK = /\bhttps?:\/\/[^\s<>"'`]+/i;
-const TRAILING = '.,;:!?)]}*_~';
-/** Browsers and servers accept no longer links. Parsing a host name takes time that grows with its square. */
-const MAX_LINK = 2_048;
-
-/** Finds the first link, without punctuation after it. A link of more than 2,048 characters counts as none. */
-export function firstLink(text: string): string | null {
-  const found = LINK.exec(text)?.[0] ?? '';
-  let end = found.length;
-  while (end > 0 && TRAILING.includes(found[end - 1]!)) end -= 1;
-  const link = found.slice(0, end);
-  return end <= MAX_LINK && URL.canParse(link) ? link : null;
-}
-
+/** Time for the body of a page. */
+const READ_MS = 5_000;
+const PAGES: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']);
+const NO_PICTURES: Pictures = { thumbnail: null };
+const HEAD_END = /<\/head/i;
+const HEAD_END_LENGTH = '</head'.length;
 /**
  * Builds the preview of the first link of a text. If it fails, the message is sent without a preview: only the signal makes it
  * throw.
@@ -34,102 +34,99 @@ export async function buildPreview(
   text: string,
   deps: PreviewDeps,
   signal: AbortSignal,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<LinkPreview | null> {
-  const url = firstLink(text);
-  if (url === null) return null;
-  const whole = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const link = findFirstLink(text);
+  if (link === null) return null;
+  const whole = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const page = await deps.fetcher.fetch(url, Number.MAX_SAFE_INTEGER, whole);
-    if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(page.type ?? '')) {
+    const page = await deps.fetcher.fetch(link.url.href, Number.MAX_SAFE_INTEGER, whole);
+    const type = parseType(page.type);
+    if (type === null || !PAGES.has(type.essence)) {
       page.body.on('error', () => undefined).destroy();
       return null;
     }
-    const { title, description, image } = await readPage(page.body);
+    const source = { open: () => Promise.resolve(readHead(page.body)), isRemote: true };
+    const work = { ...deps, signal: whole };
+    const metadata = await decodeFile(
+      source,
+      { tool: 'page', charset: readCharset(type) },
+      work,
+      (answer) => answer.page,
+    );
+    const { title, description, image } = metadata ?? { title: null, description: null, image: null };
     if (title === null) return null;
-    const thumbnail =
-      image === null ? null : await fetchThumbnail(image, page.url, { ...deps, signal: whole });
-    return { url, title, description, thumbnail };
+    const pictures = image === null ? NO_PICTURES : await fetchPictures(image, page.url, work);
+    return { url: link.text, title, description, ...pictures };
   } catch {
     signal.throwIfAborted();
     return null;
   }
 }
 
-interface PageMetadata {
-  title: string | null;
-  description: string | null;
-  image: string | null;
-}
-
-const META_NAMES: Readonly<Record<string, keyof PageMetadata>> = {
-  'og:title': 'title',
-  'twitter:title': 'title',
-  'og:description': 'description',
-  'twitter:description': 'description',
-  description: 'description',
-  'og:image': 'image',
-  'twitter:image': 'image',
-};
-
-/** Reads the head of the page, at most 512 kB. */
-export async function readPage(body: Readable): Promise<PageMetadata> {
-  const found: PageMetadata = { title: null, description: null, image: null };
-  let titleText = '';
-  let inTitle = false;
-  let ended = false;
-  const parser = new Parser({
-    onopentag(name, { property, name: named, content }) {
-      if (ended) return;
-      if (name === 'title') inTitle = titleText === '';
-      if (name === 'body') ended = true;
-      const field = name === 'meta' ? META_NAMES[(property ?? named ?? '').toLowerCase()] : undefined;
-      if (field !== undefined && content) found[field] ??= content;
-    },
-    ontext(text) {
-      if (inTitle && titleText.length < MAX_PAGE_BYTES) titleText += text;
-    },
-    onclosetag(name) {
-      if (name === 'title') inTitle = false;
-      if (name === 'head') ended = true;
-    },
-  });
-  const decoder = new TextDecoder();
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    parser.write(decoder.decode(chunk, { stream: true }));
-    if (ended || bytes >= MAX_PAGE_BYTES) break;
-  }
-  parser.end();
-  return {
-    title: clean(found.title ?? titleText, MAX_TITLE),
-    description: clean(found.description ?? '', MAX_DESCRIPTION),
-    image: found.image,
-  };
-}
-
-function clean(text: string, max: number): string | null {
-  const line = text
-    .toWellFormed()
-    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
-    .trim();
-  if (line === '') return null;
-  return codePoints(line) <= max ? line : `${[...line].slice(0, max - 1).join('')}…`;
-}
-
-async function fetchThumbnail(
-  image: string,
-  page: URL,
-  deps: PreviewDeps & DecodeDeps,
-): Promise<string | null> {
-  if (!URL.canParse(image, page.href)) return null;
-  const open = async () =>
-    limitImage((await deps.fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, deps.signal)).body);
+function parseType(type: string | null): MIMEType | null {
   try {
-    return await decodeFile(open, { tool: 'thumbnail' }, deps, ({ thumbnail }) => thumbnail ?? null);
+    return new MIMEType(type ?? '');
   } catch {
-    return null; // the preview then has no picture
+    return null;
   }
+}
+
+function readCharset({ params }: MIMEType): string | null {
+  const charset = params.get('charset');
+  return charset !== null && charset.length <= MAX_CHARSET ? charset : null;
+}
+
+/** Yields the page up to the end of its head, at most 512 kB and at most 5 s of it. */
+export async function* readHead(body: Readable, readMs = READ_MS): AsyncGenerator<Buffer> {
+  const clock = setTimeout(() => body.destroy(), readMs);
+  let bytes = 0;
+  let before = '';
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      yield chunk.subarray(0, MAX_PAGE_BYTES - bytes);
+      bytes += chunk.length;
+      const text = before + chunk.toString('latin1');
+      if (bytes >= MAX_PAGE_BYTES || HEAD_END.test(text)) break;
+      before = text.slice(1 - HEAD_END_LENGTH);
+    }
+  } catch (error) {
+    // The head may be complete in a page that breaks later.
+    if (bytes === 0) throw error;
+  } finally {
+    clearTimeout(clock);
+  }
+}
+
+async function fetchPictures(image: string, page: URL, deps: PreviewDeps & DecodeDeps): Promise<Pictures> {
+  if (!URL.canParse(image, page.href)) return NO_PICTURES;
+  const url = new URL(image, page).href;
+  const open = async () =>
+    limitImage((await deps.fetcher.fetch(url, MAX_IMAGE_BYTES, deps.signal, ACCEPT.picture)).body);
+  try {
+    return await decodeFile({ open, isRemote: true }, { tool: 'thumbnail' }, deps, async (answer, output) => {
+      const { thumbnail = null } = answer;
+      const picture = await storePicture(answer, output, deps).catch(() => null);
+      return { thumbnail, ...(picture && { picture }) };
+    });
+  } catch {
+    return NO_PICTURES;
+  }
+}
+
+async function storePicture(
+  { converted, width, height }: ToolAnswer,
+  output: string,
+  { files, accountId, message }: PreviewDeps,
+): Promise<LinkPreview['picture'] | null> {
+  if (!converted || !width || !height) return null;
+  const file = await receiveConverted(openOutputStream(output), files);
+  const owner = { accountId, messageId: message };
+  const { id, sha256 } = await files.keep(file, {
+    ...{ id: newUuid(), origin: 'unasked', filename: null },
+    ...owner,
+  });
+  return { file: id, sha256: sha256.toString('hex'), width, height };
 }
 
 async function* limitImage(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -11,19 +11,25 @@ const plan = (type: MessageType, sniffed: string, voice = false) => {
 };
 
 test.each<[MessageType, string, boolean, string]>([
-  ['image', 'image/jpeg', false, '{"tool":"image","keep":true}'],
-  ['image', 'image/webp', false, '{"tool":"image","keep":false}'],
+  ['image', 'image/jpeg', false, '{"tool":"image","decoder":"sharp"}'],
+  ['image', 'image/heic', false, '{"tool":"image","decoder":"heic"}'],
+  ['image', 'image/bmp', false, '{"tool":"image","decoder":"bmp"}'],
+  ['image', 'image/gif', false, '{"tool":"gif"}'],
   ['image', 'image/svg+xml', false, 'the file is not a picture that can be sent'],
   ['image', 'application/pdf', false, 'the file is not a picture that can be sent'],
-  ['sticker', 'image/webp', false, '{"tool":"sticker"}'],
-  ['sticker', 'image/png', false, 'the file is not a WebP that can be sent'],
+  ['sticker', 'image/webp', false, '{"tool":"sticker","decoder":"sharp"}'],
+  ['sticker', 'image/gif', false, '{"tool":"sticker","decoder":"ffmpeg","container":"gif"}'],
+  ['sticker', 'video/mp4', false, '{"tool":"sticker","decoder":"ffmpeg","container":"mov"}'],
+  ['sticker', 'audio/mpeg', false, 'the file is not a picture or a video that can be sent'],
   ['video', 'video/mp4', false, '{"tool":"video","container":"mov"}'],
+  ['video', 'image/gif', false, '{"tool":"video","container":"gif"}'],
+  ['video', 'image/png', false, 'the file is not a video that can be sent'],
   ['video', 'audio/mpeg', false, 'the file is not a video that can be sent'],
   ['video', 'text/plain', false, 'the file is not a video that can be sent'],
-  ['audio', 'audio/mpeg', false, '{"tool":"audio","container":"mp3","to":null}'],
-  ['audio', 'audio/mpeg', true, '{"tool":"audio","container":"mp3","to":"voice"}'],
-  ['audio', 'video/webm', true, '{"tool":"audio","container":"matroska","to":"voice"}'],
-  ['audio', 'video/webm', false, '{"tool":"audio","container":"matroska","to":"aac"}'],
+  ['audio', 'audio/mpeg', false, '{"tool":"audio","container":"mp3","voice":false,"film":false}'],
+  ['audio', 'audio/mpeg', true, '{"tool":"audio","container":"mp3","voice":true,"film":false}'],
+  ['audio', 'video/webm', true, '{"tool":"audio","container":"matroska","voice":true,"film":true}'],
+  ['audio', 'image/gif', false, 'the file is not audio that can be sent'],
   ['audio', 'application/vnd.apple.mpegurl', true, 'the file is not audio that can be sent'],
   ['document', 'application/octet-stream', false, 'null'],
 ])('%s of %s (voice: %s)', (type, sniffed, voice, expected) => {
@@ -31,15 +37,14 @@ test.each<[MessageType, string, boolean, string]>([
 });
 
 const NOTHING: Plan = null;
-const AUDIO = { tool: 'audio', container: 'mp3', to: null } as const;
+const AUDIO = { tool: 'audio', container: 'mp3', voice: false, film: false } as const;
 test.each<[string, Plan, [sniffed: string, given: string | null], string]>([
   ['a document has the requested type', NOTHING, ['text/plain', 'text/csv'], 'text/csv'],
   ['a document without a requested type has the sniffed type', NOTHING, ['text/plain', null], 'text/plain'],
   ['an invalid requested type is ignored', NOTHING, ['text/plain', 'no type\r\n'], 'text/plain'],
   ['audio may get another audio type', AUDIO, ['audio/mpeg', 'audio/mp3'], 'audio/mp3'],
   ['audio cannot get a text type', AUDIO, ['audio/mpeg', 'text/html'], 'audio/mpeg'],
-  ['voice is Opus', { ...AUDIO, to: 'voice' }, ['audio/mpeg', 'audio/mpeg'], 'audio/ogg; codecs=opus'],
-  ['a converted picture is JPEG', { tool: 'image', keep: false }, ['image/gif', 'image/gif'], 'image/jpeg'],
+  ['a picture keeps its type', { tool: 'image', decoder: 'sharp' }, ['image/png', 'image/gif'], 'image/png'],
 ])('%s', (_, given, [sniffed, requested], expected) => {
   expect(chooseMimetype(given, sniffed, requested)).toBe(expected);
 });

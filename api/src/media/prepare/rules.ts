@@ -1,6 +1,7 @@
 import type { MessageType } from '@gwk/core/resources/message';
 import { bareType } from '../sniff.js';
-import type { ToolPlan } from '../tools/jobs.js';
+import { CONTAINERS } from '../tools/formats.js';
+import type { PictureDecoder, ToolPlan } from '../tools/jobs.js';
 
 /** The file of a message cannot be fetched or used. The API shows the error's message to the consumer. */
 export class MediaUnavailable extends Error {
@@ -15,54 +16,49 @@ export class MediaUnavailable extends Error {
 }
 
 /** Check and conversion of a file before it is sent. Null: it is sent unchanged. */
-export type Plan = Exclude<ToolPlan, { tool: 'thumbnail' }> | null;
+export type Plan = Exclude<ToolPlan, { tool: 'thumbnail' | 'page' }> | null;
 
-/** The only container formats passed to ffmpeg, by sniffed type. */
-const CONTAINERS: Readonly<Record<string, string>> = {
-  'audio/mpeg': 'mp3',
-  'audio/mp4': 'mov',
-  'audio/aac': 'aac',
-  'audio/ogg': 'ogg',
-  'audio/wav': 'wav',
-  'audio/flac': 'flac',
-  'audio/amr': 'amr',
-  'audio/aiff': 'aiff',
-  'audio/webm': 'matroska',
-  'video/mp4': 'mov',
-  'video/quicktime': 'mov',
-  'video/3gpp': 'mov',
-  'video/3gpp2': 'mov',
-  'video/webm': 'matroska',
-  'video/x-matroska': 'matroska',
-  'video/x-msvideo': 'avi',
-  'video/ogg': 'ogg',
-  'video/mpeg': 'mpeg',
+/** Decoders of pictures, by sniffed type. */
+const PICTURES: Readonly<Record<string, PictureDecoder>> = {
+  ...{ 'image/jpeg': 'sharp', 'image/png': 'sharp', 'image/apng': 'sharp', 'image/webp': 'sharp' },
+  ...{ 'image/gif': 'sharp', 'image/avif': 'sharp', 'image/tiff': 'sharp', 'image/bmp': 'bmp' },
+  ...{
+    'image/heic': 'heic',
+    'image/heif': 'heic',
+    'image/heic-sequence': 'heic',
+    'image/heif-sequence': 'heic',
+  },
 };
-
-const DISPLAYABLE: ReadonlySet<string> = new Set(['image/jpeg', 'image/png']);
-const CONVERTIBLE: ReadonlySet<string> = new Set(['image/webp', 'image/gif', 'image/avif']);
 
 type Kind = Extract<MessageType, 'image' | 'video' | 'document' | 'audio' | 'sticker'>;
 
 const PLANS: Record<Kind, (sniffed: string, voice: boolean) => Plan> = {
   document: () => null,
-  sticker: (sniffed) => (sniffed === 'image/webp' ? { tool: 'sticker' } : unfit('a WebP')),
+  sticker(sniffed) {
+    const container = findFilm(sniffed);
+    if (container !== null) return { tool: 'sticker', decoder: 'ffmpeg', container };
+    const decoder = PICTURES[sniffed];
+    return decoder ? { tool: 'sticker', decoder } : unfit('a picture or a video');
+  },
   image(sniffed) {
-    if (DISPLAYABLE.has(sniffed)) return { tool: 'image', keep: true };
-    return CONVERTIBLE.has(sniffed) ? { tool: 'image', keep: false } : unfit('a picture');
+    if (sniffed === 'image/gif') return { tool: 'gif' };
+    const decoder = PICTURES[sniffed];
+    return decoder ? { tool: 'image', decoder } : unfit('a picture');
   },
   video(sniffed) {
-    const container = CONTAINERS[sniffed];
-    return container !== undefined && isVideo(sniffed) ? { tool: 'video', container } : unfit('a video');
+    const container = findFilm(sniffed);
+    return container === null ? unfit('a video') : { tool: 'video', container };
   },
   audio(sniffed, voice) {
     const container = CONTAINERS[sniffed];
-    if (container === undefined) return unfit('audio');
-    return { tool: 'audio', container, to: voice ? 'voice' : isVideo(sniffed) ? 'aac' : null };
+    if (container === undefined || sniffed.startsWith('image/')) return unfit('audio');
+    return { tool: 'audio', container, voice, film: sniffed.startsWith('video/') };
   },
 };
 
-const isVideo = (type: string): boolean => type.startsWith('video/');
+/** Container of a film; an animation is one. Null: the file is none. */
+const findFilm = (type: string): string | null =>
+  type.startsWith('video/') || type === 'image/gif' ? (CONTAINERS[type] ?? null) : null;
 
 /** Decides the conversion. Only the sniffed type selects a decoder. @throws MediaUnavailable if the type does not fit */
 export function planPreparation(type: MessageType, sniffed: string, voice: boolean): Plan {
@@ -73,22 +69,13 @@ function unfit(expected: string): never {
   throw new MediaUnavailable(`the file is not ${expected} that can be sent`);
 }
 
-const VOICE_TYPE = 'audio/ogg; codecs=opus';
-
 /**
  * Decides the media type that the recipient sees. `given` from the request may override the sniffed type of a document; for
- * a decoded file it may only change the subtype.
+ * a decoded file that was not converted it may only change the subtype.
  */
 export function chooseMimetype(plan: Plan, sniffed: string, given: string | null): string {
   const requested = bareType(given);
   if (plan === null) return requested ?? sniffed;
-  switch (plan.tool) {
-    case 'sticker':
-      return sniffed;
-    case 'image':
-      return plan.keep ? sniffed : 'image/jpeg';
-    case 'audio':
-      if (plan.to !== null) return plan.to === 'voice' ? VOICE_TYPE : 'audio/mp4';
-  }
-  return requested?.startsWith(`${plan.tool}/`) ? requested : sniffed;
+  const mayRename = plan.tool === 'video' || plan.tool === 'audio';
+  return mayRename && requested?.startsWith(`${plan.tool}/`) ? requested : sniffed;
 }

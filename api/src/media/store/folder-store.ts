@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
-import { FileMissing, type MediaStore } from './store.js';
+import { freeBuffer } from '../../platform/buffers.js';
+import { SEALED_CHUNK } from './sealed-file.js';
+import { FileMissing, type MediaStore, type Range } from './store.js';
 
 /** A whole block, because a full disk may still accept a few bytes. */
 const CHECK_BYTES = Buffer.alloc(4096);
@@ -31,10 +32,9 @@ export class FolderStore implements MediaStore {
     }
   }
 
-  async read(key: string, range: { start: number; end: number }): Promise<Readable> {
+  async read(key: string, range: Range): Promise<AsyncIterable<Buffer>> {
     try {
-      const file = await open(this.#pathOf(key));
-      return file.createReadStream(range);
+      return readRange(await open(this.#pathOf(key)), range);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new FileMissing(key, { cause: error });
       throw error;
@@ -61,5 +61,21 @@ export class FolderStore implements MediaStore {
   #pathOf(key: string): string {
     if (!/^[0-9a-f-]{36}$/.test(key)) throw new Error('not a key of the store');
     return join(this.#folder, key.slice(-2), key, 'file');
+  }
+}
+
+/** Reads into one buffer, because a stream leaves a buffer for each read until the next garbage collection. */
+async function* readRange(file: FileHandle, { start, end }: Range): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(SEALED_CHUNK);
+  try {
+    for (let at = start; at <= end;) {
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at + 1), at);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  } finally {
+    freeBuffer(buffer);
+    await file.close();
   }
 }

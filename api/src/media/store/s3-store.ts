@@ -10,60 +10,76 @@ import {
   UploadPartCommand,
   type CompletedPart,
 } from '@aws-sdk/client-s3';
-import { FileMissing, type MediaStore, type MediaStoreConfig } from './store.js';
+import { BufferPool, freeBuffer } from '../../platform/buffers.js';
+import { openSpool, type Spool } from './spool.js';
+import { FileMissing, type MediaStore, type MediaStoreConfig, type Range } from './store.js';
 
-/** S3's minimum size of a part, which is the memory that an upload needs. */
+/** S3's minimum size of a part. */
 const PART_BYTES = 5 * 1024 * 1024;
+/** Parts that a process sends at once. */
+const MAX_PARTS = 4;
 const MAX_ATTEMPTS = 3;
 const CHECK_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Timeout of a connection without a byte. */
+const IDLE_TIMEOUT_MS = 30_000;
+/** Transfers have their own bounds (transfers/media-transfers.ts). */
+const SOCKETS = { keepAlive: true, maxSockets: Infinity };
 
 /** Stores files in a bucket of S3 or of a compatible server. */
 export class S3Store implements MediaStore {
   readonly #client: S3Client;
+  /** Reads have a client of their own, because a reader decides how long its connection is open. */
+  readonly #reader: S3Client;
+  /** Only reading and sending a part occupies a buffer, so no client decides how long. */
+  readonly #buffers = new BufferPool(MAX_PARTS, PART_BYTES);
 
   constructor(
     private readonly bucket: string,
     private readonly config: MediaStoreConfig,
   ) {
-    const { mediaS3Url: url, mediaS3AccessKey: accessKey, mediaS3SecretKey: secretKey } = config;
-    this.#client = new S3Client({
-      region: config.mediaS3Region,
-      forcePathStyle: config.mediaS3PathStyle,
-      maxAttempts: MAX_ATTEMPTS,
-      // Files have authentication tags (sealed-file.ts), and not every server supports the newer checksums.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      ...(url !== undefined && { endpoint: url }),
-      ...(accessKey !== undefined &&
-        secretKey !== undefined && {
-          credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
-        }),
-    });
+    this.#client = openClient(config);
+    this.#reader = openClient(config);
   }
 
   /**
-   * Uploads parts one at a time through one buffer, because the SDK's uploader holds several copies of each part. An
-   * upload is visible when it is complete; a failed one is aborted.
+   * Writes the source to a temporary file first, so that a slow upload occupies neither memory nor a connection to the bucket.
+   * An upload is visible when it is complete; a failed one is aborted.
    */
-  async write(key: string, source: AsyncIterable<Buffer>): Promise<void> {
-    const place = this.#place(key);
-    const Parts: CompletedPart[] = [];
-    let upload: (Place & { UploadId: string }) | undefined;
+  async write(key: string, source: AsyncIterable<Buffer>, owner = key): Promise<void> {
+    const spool = await openSpool();
     try {
-      for await (const Body of splitParts(source)) {
-        if (!upload && Body.length < PART_BYTES) {
-          await this.#client.send(new PutObjectCommand({ ...place, Body }));
-          return;
-        }
-        upload ??= await this.#beginUpload(place);
+      const size = await spool.fill(source);
+      if (size < PART_BYTES) await this.#sendWhole(this.#place(key), spool, size, owner);
+      else await this.#sendParts(this.#place(key), spool, size, owner);
+    } finally {
+      await spool.close();
+    }
+  }
+
+  #sendWhole(place: Place, spool: Spool, size: number, owner: string): Promise<unknown> {
+    return this.#buffers.use(owner, async (buffer) =>
+      this.#client.send(new PutObjectCommand({ ...place, Body: await spool.read(buffer, 0, size) })),
+    );
+  }
+
+  /** One part at a time, because the SDK's uploader holds several copies of each part. */
+  async #sendParts(place: Place, spool: Spool, size: number, owner: string): Promise<void> {
+    const upload = await this.#beginUpload(place);
+    const Parts: CompletedPart[] = [];
+    try {
+      for (let at = 0; at < size; at += PART_BYTES) {
         const PartNumber = Parts.length + 1;
-        const { ETag } = await this.#client.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
+        const { ETag } = await this.#buffers.use(owner, async (buffer) => {
+          const Body = await spool.read(buffer, at, Math.min(PART_BYTES, size - at));
+          return this.#client.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
+        });
         Parts.push({ PartNumber, ETag });
       }
-      await this.#client.send(new CompleteMultipartUploadCommand({ ...upload!, MultipartUpload: { Parts } }));
+      await this.#client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
     } catch (error) {
       // If the abort fails too, the bucket's rule for incomplete uploads deletes it (docs/media.md).
-      if (upload) await this.#client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
+      await this.#client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
       throw error;
     }
   }
@@ -73,12 +89,12 @@ export class S3Store implements MediaStore {
     return { ...place, UploadId: UploadId! };
   }
 
-  async read(key: string, { start, end }: { start: number; end: number }): Promise<Readable> {
+  async read(key: string, { start, end }: Range): Promise<AsyncIterable<Buffer>> {
     try {
-      const answer = await this.#client.send(
+      const answer = await this.#reader.send(
         new GetObjectCommand({ ...this.#place(key), Range: `bytes=${start}-${end}` }),
       );
-      return answer.Body as Readable;
+      return freeAfterUse(answer.Body as Readable);
     } catch (error) {
       if ((error as Error).name === 'NoSuchKey') throw new FileMissing(key, { cause: error });
       throw error;
@@ -99,6 +115,7 @@ export class S3Store implements MediaStore {
 
   close(): void {
     this.#client.destroy();
+    this.#reader.destroy();
   }
 
   #place(key: string): Place {
@@ -111,24 +128,33 @@ interface Place {
   Key: string;
 }
 
-/**
- * Splits a file into parts of 5 MiB and a rest, through one buffer: a part is valid until the next one. An empty file is one
- * empty part.
- */
-async function* splitParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const part = Buffer.allocUnsafe(PART_BYTES);
-  let filled = 0;
-  let isEmpty = true;
-  for await (const chunk of source) {
-    for (let taken = 0; taken < chunk.length;) {
-      const copied = chunk.copy(part, filled, taken);
-      taken += copied;
-      filled += copied;
-      if (filled < PART_BYTES) continue;
-      yield part;
-      filled = 0;
-      isEmpty = false;
-    }
+function openClient(config: MediaStoreConfig): S3Client {
+  const { mediaS3Url: url, mediaS3AccessKey: accessKey, mediaS3SecretKey: secretKey } = config;
+  return new S3Client({
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: IDLE_TIMEOUT_MS,
+      httpAgent: SOCKETS,
+      httpsAgent: SOCKETS,
+    },
+    region: config.mediaS3Region,
+    forcePathStyle: config.mediaS3PathStyle,
+    maxAttempts: MAX_ATTEMPTS,
+    // Files have authentication tags (sealed-file.ts), and not every server supports the newer checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    ...(url !== undefined && { endpoint: url }),
+    ...(accessKey !== undefined &&
+      secretKey !== undefined && {
+        credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
+      }),
+  });
+}
+
+/** The HTTP client allocates a buffer for each read of its connection. */
+async function* freeAfterUse(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const bytes of body) {
+    yield bytes;
+    freeBuffer(bytes);
   }
-  if (filled > 0 || isEmpty) yield part.subarray(0, filled);
 }

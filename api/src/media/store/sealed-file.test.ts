@@ -12,7 +12,11 @@ function pieces(bytes: Buffer, size: number): Readable {
   return Readable.from(parts);
 }
 
-const sealed = (plain: Buffer, by = key) => buffer(seal(pieces(plain, 10_007), by));
+async function sealed(plain: Buffer): Promise<Buffer> {
+  const copies: Buffer[] = [];
+  for await (const bytes of seal(pieces(plain, 10_007), key)) copies.push(Buffer.from(bytes));
+  return Buffer.concat(copies);
+}
 
 function open(file: Buffer, size: number, [start, end]: number[], by = key): Promise<Buffer> {
   const range = sealedRange(size, start!, end!);

@@ -1,3 +1,4 @@
+import { freeBuffer } from '../../platform/buffers.js';
 import { createCipheriv, createDecipheriv, randomBytes, type CipherGCM } from 'node:crypto';
 
 // File format: chunks of 64 KiB of ciphertext (the last one may be shorter), each followed by a 16-byte tag of
@@ -6,7 +7,7 @@ import { createCipheriv, createDecipheriv, randomBytes, type CipherGCM } from 'n
 // (docs/decisions/0008-encrypt-media-files-and-decode-them-in-a-separate-process.md).
 export const CHUNK = 65_536;
 const TAG = 16;
-const SEALED_CHUNK = CHUNK + TAG;
+export const SEALED_CHUNK = CHUNK + TAG;
 const NONCE = 12;
 const ALGORITHM = 'aes-256-gcm';
 
@@ -22,7 +23,10 @@ function nonceOf(chunk: number): Buffer {
   return nonce;
 }
 
-/** Encrypts a stream. It encrypts each piece at once instead of collecting whole chunks, which saves a copy. */
+/**
+ * Encrypts a stream. It encrypts each piece at once instead of collecting whole chunks, which saves a copy. A buffer is valid
+ * until the next one is requested.
+ */
 export async function* seal(plain: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let chunk = 0;
   let inChunk = 0;
@@ -31,7 +35,9 @@ export async function* seal(plain: AsyncIterable<Buffer>, key: Buffer): AsyncGen
     for (let at = 0; at < data.length;) {
       const piece = data.subarray(at, at + CHUNK - inChunk);
       cipher ??= createCipheriv(ALGORITHM, key, nonceOf(chunk++));
-      yield cipher.update(piece);
+      const bytes = cipher.update(piece);
+      yield bytes;
+      freeBuffer(bytes);
       at += piece.length;
       inChunk += piece.length;
       if (inChunk < CHUNK) continue;
@@ -69,43 +75,63 @@ export function sealedRange(size: number, start: number, end: number) {
   };
 }
 
-/** Decrypts a range. Yields only authenticated bytes. @throws BrokenFile */
+/** Decrypts a range. Yields only authenticated bytes, in buffers of their own. @throws BrokenFile */
 export async function* unseal(
   sealed: AsyncIterable<Buffer>,
   key: Buffer,
   range: SealedRange,
 ): AsyncGenerator<Buffer> {
   let { chunk, skip, length: left } = range;
-  for await (const bytes of splitChunks(sealed)) {
-    const wanted = openChunk(bytes, key, chunk).subarray(skip, skip + left);
-    chunk += 1;
-    skip = 0;
-    left -= wanted.length;
-    if (wanted.length > 0) yield wanted;
+  const buffer = Buffer.allocUnsafeSlow(SEALED_CHUNK);
+  try {
+    for await (const bytes of splitChunks(sealed, buffer)) {
+      const plain = openChunk(bytes, key, chunk);
+      const wanted = copyPart(plain, skip, skip + left);
+      chunk += 1;
+      skip = 0;
+      left -= wanted.length;
+      if (wanted.length > 0) yield wanted;
+    }
+  } finally {
+    freeBuffer(buffer);
   }
   if (left > 0) throw new BrokenFile('the file is shorter than its row says');
 }
 
-async function* splitChunks(sealed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let pending: Buffer[] = [];
+/** Only a whole buffer can be freed. */
+function copyPart(plain: Buffer, start: number, end: number): Buffer {
+  const wanted = plain.subarray(start, end);
+  if (wanted.length === plain.length) return plain;
+  const part = Buffer.allocUnsafeSlow(wanted.length);
+  wanted.copy(part);
+  freeBuffer(plain);
+  return part;
+}
+
+/** Yields the same buffer again and again: the consumer must have read it before it asks for the next chunk. */
+async function* splitChunks(sealed: AsyncIterable<Buffer>, chunk: Buffer): AsyncGenerator<Buffer> {
   let size = 0;
   for await (const bytes of sealed) {
-    pending.push(bytes);
-    size += bytes.length;
-    if (size < SEALED_CHUNK) continue;
-    let all = Buffer.concat(pending);
-    for (; all.length >= SEALED_CHUNK; all = all.subarray(SEALED_CHUNK)) yield all.subarray(0, SEALED_CHUNK);
-    pending = [all];
-    size = all.length;
+    for (let at = 0; at < bytes.length;) {
+      const copied = bytes.copy(chunk, size, at);
+      at += copied;
+      size += copied;
+      if (size < SEALED_CHUNK) continue;
+      yield chunk;
+      size = 0;
+    }
   }
-  if (size > 0) yield Buffer.concat(pending);
+  if (size > 0) yield chunk.subarray(0, size);
 }
 
 function openChunk(sealed: Buffer, key: Buffer, chunk: number): Buffer {
   try {
     const decipher = createDecipheriv(ALGORITHM, key, nonceOf(chunk), { authTagLength: TAG });
     decipher.setAuthTag(sealed.subarray(-TAG));
-    return Buffer.concat([decipher.update(sealed.subarray(0, -TAG)), decipher.final()]);
+    const plain = decipher.update(sealed.subarray(0, -TAG));
+    // Throws unless the tag is authentic. GCM has no padding, so it returns no bytes.
+    decipher.final();
+    return plain;
   } catch {
     throw new BrokenFile('the file was changed or has another key');
   }

@@ -1,60 +1,125 @@
-import sharp, { type Sharp } from 'sharp';
-import { FileRefused, STICKER_SIDE, THUMBNAIL_WIDTH, type ToolAnswer } from './jobs.js';
+import { readFile } from 'node:fs/promises';
+import sharp, { type Metadata, type ResizeOptions, type Sharp, type SharpOptions } from 'sharp';
+import {
+  FileRefused,
+  MAX_PIXELS,
+  PREVIEW_SIDES,
+  readDiskFault,
+  THUMBNAIL_WIDTH,
+  ToolNotStarted,
+  type PictureDecoder,
+  type ToolAnswer,
+} from './jobs.js';
+import { readFrames } from './frames.js';
 
 /** The only image loaders of sharp that are allowed: no SVG, no PDF, no format that reads other files. */
-const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((name) => `VipsForeignLoad${name}File`);
-const MAX_PIXELS = 50_000_000;
+const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'].map((name) => `VipsForeignLoad${name}File`);
 const THUMBNAIL_QUALITY = 50;
-const CONVERTED_QUALITY = 88;
+const CONVERTED_QUALITY = 90;
+const PREVIEW_QUALITY = 80;
+const WHITE = '#ffffff';
 
 sharp.cache(false);
 sharp.concurrency(1);
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: LOADERS });
 
-function open(input: string): Sharp {
-  return sharp(input, { limitInputPixels: MAX_PIXELS, failOn: 'truncated', animated: false });
+const OPTIONS: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'truncated', animated: false };
+
+export interface Picture {
+  open: () => Sharp;
+  metadata: Metadata;
 }
 
-async function makeThumbnail(input: string): Promise<string> {
-  const small = open(input)
+/** Opens a picture and checks its size. @throws FileRefused */
+export async function openPicture(input: string, decoder: PictureDecoder): Promise<Picture> {
+  const open = await refuseErrors(findOpener(input, decoder));
+  const metadata = await refuseErrors(open().metadata());
+  checkPixels(metadata);
+  return { open, metadata };
+}
+
+async function findOpener(input: string, decoder: PictureDecoder): Promise<() => Sharp> {
+  if (decoder === 'sharp') {
+    // The size is checked by its own words.
+    checkPixels(await sharp(input, { ...OPTIONS, limitInputPixels: false }).metadata());
+    return () => sharp(input, OPTIONS);
+  }
+  const { data, width, height } =
+    decoder === 'heic' ? await readHeic(input) : await readFrames(input, 'bmp_pipe');
+  return () => sharp(data, { ...OPTIONS, raw: { width, height, channels: 4 } });
+}
+
+/** Pictures of phones: the codec is in WebAssembly, because sharp has none for patent reasons. */
+async function readHeic(input: string) {
+  const { default: decode } = await import('heic-decode');
+  const [first] = await decode.all({ buffer: await readFile(input) });
+  // Its types lack the size.
+  checkPixels(first as typeof first & { width: number; height: number });
+  return first!.decode();
+}
+
+function checkPixels({ width, height }: { width: number; height: number }): void {
+  if (width * height <= MAX_PIXELS) return;
+  throw new FileRefused(`the picture has ${width}x${height} pixels, more than 50,000,000`);
+}
+
+const shrink = (picture: Sharp, size: ResizeOptions, quality: number): Sharp =>
+  picture
     .rotate()
-    .resize({ width: THUMBNAIL_WIDTH, withoutEnlargement: true })
-    .flatten({ background: '#ffffff' })
-    .jpeg({ quality: THUMBNAIL_QUALITY });
-  return (await small.toBuffer()).toString('base64');
+    .resize({ ...size, withoutEnlargement: true })
+    .flatten({ background: WHITE })
+    .toColourspace('srgb')
+    .jpeg({ quality });
+
+async function makeThumbnail(
+  picture: Sharp,
+  size: ResizeOptions = { width: THUMBNAIL_WIDTH },
+): Promise<string> {
+  return (await shrink(picture, size, THUMBNAIL_QUALITY).toBuffer()).toString('base64');
 }
 
-/** Checks a picture. Without `keep`, converts it to JPEG; of an animation, the first frame. */
-export async function readImage(input: string, output: string, keep: boolean): Promise<ToolAnswer> {
-  const { autoOrient } = await readMetadata(input);
+/** Checks a picture, and converts it to JPEG unless phones show it as it is. It reads the first frame of an animation. */
+export async function readImage(input: string, output: string, decoder: PictureDecoder): Promise<ToolAnswer> {
+  const { open, metadata } = await openPicture(input, decoder);
+  const { width, height } = metadata.autoOrient;
   // Making the thumbnail decodes the whole picture, so a truncated one fails here.
-  const thumbnail = await refuseErrors(makeThumbnail(input));
-  const metadata = { width: autoOrient.width, height: autoOrient.height, thumbnail };
-  if (keep) return metadata;
-  const jpeg = open(input).rotate().flatten({ background: '#ffffff' }).jpeg({ quality: CONVERTED_QUALITY });
-  await refuseErrors(jpeg.toFile(output));
-  return { ...metadata, converted: true };
+  const thumbnail = await refuseErrors(makeThumbnail(open()));
+  if (decoder === 'sharp' && isShown(metadata)) return { width, height, thumbnail };
+  const jpeg = open().rotate().flatten({ background: WHITE }).toColourspace('srgb');
+  await refuseErrors(jpeg.jpeg({ quality: CONVERTED_QUALITY }).toFile(output));
+  return { width, height, thumbnail, converted: true, mimetype: 'image/jpeg' };
+}
+
+/** JPEG or PNG as all phones show it, without places and camera data. */
+export function isShown({ format, space, hasAlpha, depth, exif, xmp, iptc }: Metadata): boolean {
+  const isPlain =
+    (format === 'jpeg' || format === 'png') && space !== 'cmyk' && !hasAlpha && depth === 'uchar';
+  return isPlain && !exif && !xmp && !iptc;
 }
 
 export async function readThumbnail(input: string): Promise<ToolAnswer> {
-  return { thumbnail: await refuseErrors(makeThumbnail(input)) };
+  const { open } = await openPicture(input, 'sharp');
+  return { thumbnail: await refuseErrors(makeThumbnail(open())) };
 }
 
-export async function readSticker(input: string): Promise<ToolAnswer> {
-  const { format, width, height, pages = 1 } = await readMetadata(input);
-  if (format !== 'webp') throw new FileRefused('a sticker must be WebP');
-  if (width !== STICKER_SIDE || height !== STICKER_SIDE)
-    throw new FileRefused('a sticker must have 512x512 pixels');
-  await refuseErrors(makeThumbnail(input));
-  return { width, height, animated: pages > 1 };
+/** Phones show the small picture until they have fetched the large one. */
+export async function readPreviewPicture(input: string, output: string): Promise<ToolAnswer> {
+  const { open, metadata } = await openPicture(input, 'sharp');
+  const { small, large } = PREVIEW_SIDES;
+  const thumbnail = await refuseErrors(makeThumbnail(open(), fitInside(small)));
+  if (Math.max(metadata.width, metadata.height) <= small) return { thumbnail };
+  const picture = shrink(open(), fitInside(large), PREVIEW_QUALITY);
+  const { width, height } = await refuseErrors(picture.toFile(output));
+  return { width, height, thumbnail, converted: true, mimetype: 'image/jpeg' };
 }
 
-const readMetadata = (input: string) => refuseErrors(open(input).metadata());
+const fitInside = (side: number): ResizeOptions => ({ width: side, height: side, fit: 'inside' });
 
 /** Hides the message of libvips, which may quote the file. */
-async function refuseErrors<T>(work: Promise<T>): Promise<T> {
-  return work.catch(() => {
-    throw new FileRefused('the picture cannot be decoded');
+export async function refuseErrors<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: Error) => {
+    if (error instanceof FileRefused || error instanceof ToolNotStarted) throw error;
+    throw readDiskFault(error.message) ?? new FileRefused('the picture cannot be decoded');
   });
 }

@@ -1,29 +1,61 @@
-import { FileRefused, ToolNotStarted, type ToolAnswer, type ToolJob, type ToolRefusal } from './jobs.js';
+import {
+  FileRefused,
+  STARTED,
+  ToolNotStarted,
+  type ToolAnswer,
+  type ToolJob,
+  type ToolRefusal,
+} from './jobs.js';
 
-/** Runs one job in its own process (api/bin/media-tool.js). Kills its process group when the parent exits. */
+const DISK_FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** Runs one job in its own process (api/bin/media-tool.js). Ends with its process group when the parent exits. */
 export async function main(argument: string | undefined): Promise<void> {
-  process.stdin.on('end', () => process.kill(0, 'SIGKILL')).resume();
+  process.stdin.on('end', endGroup).resume();
+  process.stdout.write(STARTED);
   let answer: ToolAnswer | ToolRefusal;
   try {
     answer = await perform(JSON.parse(argument ?? '') as ToolJob);
   } catch (error) {
     if (error instanceof FileRefused) answer = { refused: error.message };
     else if (error instanceof ToolNotStarted) answer = { notRun: error.message };
+    else if (DISK_FULL.has((error as NodeJS.ErrnoException).code ?? ''))
+      answer = { notRun: 'the disk is full' };
     else throw error;
   }
   process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 }
 
+function endGroup(): void {
+  process.kill(0, 'SIGKILL');
+  // The first process of a namespace gets no SIGKILL from itself. Its exit ends the others.
+  process.exit(1);
+}
+
 /** Loads only the modules that the job needs. */
 async function perform(job: ToolJob): Promise<ToolAnswer> {
-  if (job.tool === 'audio' || job.tool === 'video') {
-    const { readAudio, readVideo } = await import('./ffmpeg.js');
-    if (job.tool === 'audio') return readAudio(job.input, job.container, job);
-    const { readThumbnail } = await import('./pictures.js');
-    const metadata = await readVideo(job.input, job.container, job.output);
-    return { ...metadata, ...(await readThumbnail(job.output)) };
+  const { input, output } = job;
+  switch (job.tool) {
+    case 'audio':
+      return (await import('./audio.js')).readAudio(input, output, job);
+    case 'video':
+      return (await import('./film.js')).readFilm(input, output, job.container);
+    case 'page':
+      return { page: await (await import('./page.js')).readPage(input, job.charset) };
+    case 'sticker':
+      return (await import('./sticker.js')).readSticker(input, output, job);
+    case 'gif':
+      return readGif(input, output);
+    case 'image':
+      return (await import('./pictures.js')).readImage(input, output, job.decoder);
+    case 'thumbnail':
+      return (await import('./pictures.js')).readPreviewPicture(input, output);
   }
-  const { readImage, readSticker, readThumbnail } = await import('./pictures.js');
-  if (job.tool === 'image') return readImage(job.input, job.output, job.keep);
-  return job.tool === 'sticker' ? readSticker(job.input) : readThumbnail(job.input);
+}
+
+async function readGif(input: string, output: string): Promise<ToolAnswer> {
+  const { openPicture, readImage } = await import('./pictures.js');
+  const { pages = 1 } = (await openPicture(input, 'sharp')).metadata;
+  if (pages === 1) return readImage(input, output, 'sharp');
+  return (await import('./film.js')).readFilm(input, output, 'gif');
 }

@@ -1,4 +1,11 @@
-import { decideDelete, decideEdit, decideReaction, EDIT_WINDOW_MS, type EditableMessage } from './decide.js';
+import {
+  ADMIN_DELETE_WINDOW_MS,
+  decideDelete,
+  decideEdit,
+  decideReaction,
+  EDIT_WINDOW_MS,
+  type EditableMessage,
+} from './decide.js';
 
 const NOW = new Date('2026-03-10T12:00:00Z');
 const ago = (ms: number) => new Date(NOW.getTime() - ms);
@@ -11,10 +18,12 @@ const sent: EditableMessage = {
   sentAt: ago(60_000),
   scheduledFor: null,
   deletedForAll: false,
+  participant: null,
 };
 const queued: EditableMessage = { ...sent, status: 'queued', sentAt: null };
 const scheduled: EditableMessage = { ...queued, scheduledFor: ago(-60_000) };
 const inbound: EditableMessage = { ...sent, direction: 'inbound', status: 'delivered' };
+const inGroup: EditableMessage = { ...inbound, participant: '1@lid' };
 const deleted: EditableMessage = { ...sent, deletedForAll: true };
 const failed: EditableMessage = { ...queued, status: 'failed', errorCode: 'expired' };
 const canceled: EditableMessage = { ...scheduled, status: 'failed', errorCode: 'canceled' };
@@ -49,8 +58,16 @@ test.each<[string, EditableMessage, string]>([
   ['a deleted message', deleted, 'nothing'],
   ['a canceled message', canceled, 'nothing'],
   ['an inbound message', inbound, 'not-editable'],
+  ['a message of a group', inGroup, 'delete'],
+  [
+    'a message of a group at the end of its window',
+    { ...inGroup, sentAt: ago(ADMIN_DELETE_WINDOW_MS) },
+    'delete',
+  ],
+  ['an old message of a group', { ...inGroup, sentAt: ago(ADMIN_DELETE_WINDOW_MS + 1) }, 'not-editable'],
+  ['a deleted message of a group', { ...inGroup, deletedForAll: true }, 'nothing'],
 ])('decides a deletion of %s', (_, message, expected) => {
-  const decision = decideDelete(message);
+  const decision = decideDelete(message, NOW);
   expect(typeof decision === 'string' ? decision : decision.refuse).toBe(expected);
 });
 

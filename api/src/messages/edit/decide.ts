@@ -8,10 +8,22 @@ import type { Message } from '../../generated/prisma/client.js';
  */
 export type EditableMessage = Pick<
   Message,
-  'direction' | 'type' | 'status' | 'errorCode' | 'sentAt' | 'scheduledFor' | 'deletedForAll'
+  'direction' | 'type' | 'status' | 'errorCode' | 'sentAt' | 'scheduledFor' | 'deletedForAll' | 'participant'
 >;
 
 export const EDIT_WINDOW_MS = 15 * 60_000;
+/** Phones ignore later deletions of messages of other people. */
+export const ADMIN_DELETE_WINDOW_MS = 60 * 3_600_000;
+
+/** Details of `not-editable` for messages of other people. */
+export const NOT_EDITABLE = {
+  edit: 'Só quem escreveu uma mensagem pode editá-la.',
+  contact:
+    'Só quem escreveu esta mensagem pode apagá-la para todos. Em grupos, administradores também podem.',
+  late: 'Passaram-se mais de 60 horas: os telefones não apagam mais esta mensagem.',
+  notAdmin:
+    'O número não é administrador do grupo. Só quem escreveu a mensagem e administradores podem apagá-la.',
+} as const;
 
 /**
  * Returns the problem of an edit, or null. `not-editable` comes before `message-not-sent`, because a client would wait in
@@ -25,19 +37,28 @@ export function decideEdit(message: EditableMessage, now: Date): ProblemCode | n
 }
 
 /**
- * Decides a deletion: refuse it, do nothing (the message is deleted or canceled already), cancel the send (it is scheduled
+ * Decides a deletion. A message of another member of a group can be deleted by an admin; the engine asks the network
+ * whether this number is one. For other messages: refuse it, do nothing (the message is deleted or canceled already), cancel the send (it is scheduled
  * and unclaimed), or delete it on the network for everyone.
  */
 export function decideDelete(
   message: EditableMessage,
-): { refuse: ProblemCode } | 'nothing' | 'cancel' | 'delete' {
+  now: Date,
+): { refuse: ProblemCode; detail?: string } | 'nothing' | 'cancel' | 'delete' {
   const { direction, status, errorCode, scheduledFor, deletedForAll } = message;
-  if (direction !== 'outbound') return { refuse: 'not-editable' };
+  if (direction !== 'outbound' && message.participant === null)
+    return { refuse: 'not-editable', detail: NOT_EDITABLE.contact };
   if (deletedForAll || errorCode === 'canceled') return 'nothing';
+  if (direction !== 'outbound') return decideAdminDelete(message, now);
   if (hasLeft(status)) return 'delete';
   if (status === 'sending') return { refuse: 'message-sending' };
   if (status === 'queued' && scheduledFor !== null) return 'cancel';
   return { refuse: 'message-not-sent' };
+}
+
+function decideAdminDelete({ sentAt }: EditableMessage, now: Date): ReturnType<typeof decideDelete> {
+  const isLate = sentAt !== null && now.getTime() - sentAt.getTime() > ADMIN_DELETE_WINDOW_MS;
+  return isLate ? { refuse: 'not-editable', detail: NOT_EDITABLE.late } : 'delete';
 }
 
 /** Returns the problem of a reaction, or null. Inbound messages can be reacted to as well. */

@@ -26,13 +26,13 @@ const codeOf = ({ body }: { body: unknown }) =>
   (body as { type?: string } | undefined)?.type?.split('/').at(-1);
 const uuidOf = (id: string) => fromPublicId('message', id)!;
 
-async function acceptMessage(): Promise<MessageOut> {
-  const body = { instance_id: instance, to: '5511987654321', type: 'text', text: { body: 'oi' } };
+async function acceptMessage(more: object = {}): Promise<MessageOut> {
+  const body = { instance_id: instance, to: '5511987654321', type: 'text', text: { body: 'oi' }, ...more };
   return (await client.call<MessageOut>('POST', '/v1/messages', { body })).body;
 }
 /** A message that was sent at the given time. */
-async function sendMessage(sentAt = new Date()): Promise<MessageOut> {
-  const message = await acceptMessage();
+async function sendMessage(sentAt = new Date(), more: object = {}): Promise<MessageOut> {
+  const message = await acceptMessage(more);
   const id = uuidOf(message.id);
   await api.db.outboxEntry.delete({ where: { messageId: id } });
   await api.db.message.updateMany({ where: { id }, data: { status: 'sent', sentAt } });
@@ -68,6 +68,58 @@ test.each(each)('%s: returns 503 with Retry-After at once without an engine', as
   ask.mockRestore();
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   expect((await client.call<MessageOut>('GET', `/v1/messages/${id}`)).body.status).toBe('sent');
+});
+
+/** A received message; with a participant in a group. */
+async function receiveMessage(participant: string | null, sentAt = new Date()): Promise<MessageOut> {
+  const message = await sendMessage(sentAt);
+  const data = { direction: 'inbound', status: 'delivered', participant };
+  await api.db.message.updateMany({ where: { id: uuidOf(message.id) }, data });
+  return message;
+}
+const detailOf = ({ body }: { body: unknown }) => (body as { detail: string }).detail;
+const reply = (answer: unknown) =>
+  jest.spyOn(LiveCommands.prototype, 'ask').mockResolvedValue(answer as never);
+
+describe('a message of another person', () => {
+  beforeEach(async () => {
+    const lease = { holder: crypto.randomUUID(), expiresAt: new Date(Date.now() + 60_000) };
+    await api.db.instanceLease.update({
+      where: { instanceId: fromPublicId('instance', instance)! },
+      data: lease,
+    });
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  test('is deleted for everyone by an admin of the group', async () => {
+    const ask = reply({ ok: true });
+    const { id } = await receiveMessage('123456@lid');
+    expect((await remove(id)).status).toBe(204);
+    expect(ask.mock.calls[0]).toMatchObject([
+      {},
+      'delete',
+      { message: { from_me: false, participant: '123456@lid' } },
+      expect.any(Number),
+    ]);
+    expect(await api.db.message.findFirst({ where: { id: uuidOf(id) } })).toMatchObject({
+      deletedForAll: true,
+    });
+    expect((await remove(id)).status).toBe(204);
+    expect(ask).toHaveBeenCalledTimes(1);
+  });
+
+  test.each<[string, (id: string) => ReturnType<typeof remove>, [string | null, number], RegExp]>([
+    ['a deletion without admin rights', remove, ['123456@lid', 0], /não é administrador/],
+    ['a late deletion', remove, ['123456@lid', 61], /60 horas/],
+    ['a deletion in a direct chat', remove, [null, 0], /Só quem escreveu/],
+    ['an edit', edit, ['123456@lid', 0], /Só quem escreveu/],
+  ])('%s names the reason', async (_, change, [participant, hours], detail) => {
+    reply({ ok: false, code: 'not_admin', message: 'the number is not an admin of the group' });
+    const { id } = await receiveMessage(participant, new Date(Date.now() - hours * 3_600_000));
+    const answer = await change(id);
+    expect([answer.status, codeOf(answer)]).toEqual([409, 'not-editable']);
+    expect(detailOf(answer)).toMatch(detail);
+  });
 });
 
 test.each(each)('%s: returns 404 for a foreign, hidden or unknown message', async (name) => {
@@ -146,6 +198,24 @@ test('refuses to cancel a claimed message', async () => {
   await api.db.message.updateMany({ where: { id: uuidOf(id) }, data: { status: 'sending' } });
   const answer = await remove(id);
   expect([answer.status, codeOf(answer)]).toEqual([409, 'message-sending']);
+});
+
+test('an edit repeats the quote and the mentions of the message', async () => {
+  const quoted = await sendMessage();
+  const mentions = ['5511999990000'];
+  const { id } = await sendMessage(new Date(), { reply_to: quoted.id, mentions });
+  await api.db.instanceLease.update({
+    where: { instanceId: fromPublicId('instance', instance)! },
+    data: { holder: crypto.randomUUID(), expiresAt: new Date(Date.now() + 60_000) },
+  });
+  const ask = jest.spyOn(LiveCommands.prototype, 'ask').mockResolvedValue({ ok: true } as never);
+  expect((await edit(id)).status).toBe(200);
+  const [, , sent] = ask.mock.lastCall!;
+  ask.mockRestore();
+  expect(sent).toMatchObject({
+    ...{ kind: 'edit', text: 'novo', mentions: ['5511999990000@s.whatsapp.net'] },
+    quoted: { from_me: true, type: 'text', text: 'oi' },
+  });
 });
 
 test('refuses an If-Match of another version', async () => {

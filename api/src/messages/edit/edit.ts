@@ -1,5 +1,5 @@
 import type { Sealer } from '@gwk/core/encryption';
-import type { OutboundEdit } from '@gwk/core/protocol/commands';
+import { EDIT_FAILURES, type OutboundEdit, type TextEdit } from '@gwk/core/protocol/commands';
 import { Problem, type ProblemCode } from '@gwk/core/problems';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
@@ -8,6 +8,7 @@ import {
   messageEvent,
   toMessageSubject,
   type Author,
+  type ConversationNames,
   type EventDraft,
   type MessageSubject,
 } from '../../events/emit.js';
@@ -18,7 +19,8 @@ import { ANSWER_MARGIN_MS, isHeld, unavailable } from '../../instances/live/ask-
 import { failMessages } from '../apply-status.js';
 import { openContent, sealContent } from '../content.js';
 import { findMessage } from '../list.js';
-import { decideDelete, decideEdit, decideReaction } from './decide.js';
+import { readQuotes } from '../quotes.js';
+import { decideDelete, decideEdit, decideReaction, NOT_EDITABLE } from './decide.js';
 import { newWaMessageId } from '../wa-message-id.js';
 
 /** An edit, deletion or reaction by the API. */
@@ -43,8 +45,10 @@ export async function editMessage(
   if (caller.suspended) throw new Problem('account-suspended');
   const message = await findMessage(services.db, caller, id);
   checkIfMatch(ifMatch, message.version);
+  if (message.direction !== 'outbound') throw new Problem('not-editable', { detail: NOT_EDITABLE.edit });
   throwIfRefused(decideEdit(message, new Date()));
-  const subject = await sendEdit(services, message, { kind: 'edit', text });
+  const edit: TextEdit = { kind: 'edit', text, ...(await readReferences(services, message)) };
+  const subject = await sendEdit(services, message, edit);
   const event = messageEvent('message.edited', subject, new Date(), { ...BY_US, text });
   await storeEdit(services, id, event, (tx) => replaceText(tx, services.sealer, message, text));
   return findMessage(services.db, caller, id);
@@ -56,10 +60,13 @@ const MAX_ATTEMPTS = 5;
 export async function deleteMessage({ services, caller, id }: EditRequest): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const message = await findMessage(services.db, caller, id);
-    const decision = decideDelete(message);
+    const decision = decideDelete(message, new Date());
     if (decision === 'nothing') return;
     if (decision === 'delete') return deleteForAll(services, message);
-    if (decision !== 'cancel') throw new Problem(decision.refuse);
+    if (decision !== 'cancel') {
+      const { refuse, ...extras } = decision;
+      throw new Problem(refuse, extras);
+    }
     if (await cancelSend(services, id)) return;
   }
   throw new Problem('message-sending');
@@ -86,6 +93,7 @@ async function deleteForAll(services: Services, message: Message): Promise<void>
     const where = { messageId: message.id };
     await tx.message.update({ where: { id: message.id }, data: { deletedForAll: true } });
     await tx.messageContent.deleteMany({ where });
+    await tx.messageCard.deleteMany({ where });
     await tx.menu.deleteMany({ where });
   });
 }
@@ -95,6 +103,22 @@ async function cancelSend({ db, sealer }: Services, id: string): Promise<boolean
   const error = { code: 'canceled', message: null } as const;
   const isQueued = (row: { status: string }): boolean => row.status === 'queued';
   return (await failMessages({ database: db, sealer }, [id], error, isQueued)) > 0;
+}
+
+/** An edit replaces the whole message on the network, so it repeats the quote and the mentions. */
+async function readReferences(
+  { db, sealer }: Services,
+  { id: messageId, instanceId }: Message,
+): Promise<Pick<TextEdit, 'quoted' | 'mentions'>> {
+  const stored = await db.messageContent.findUnique({ where: { messageId } });
+  if (!stored) return {};
+  const content = JSON.parse(openContent(sealer, instanceId, stored.contentSealed)) as OutboundContent;
+  const { reply_to: id, mentions } = content;
+  const found = id ? (await readQuotes({ database: db, sealer }, [id])).get(id) : undefined;
+  return {
+    ...(found && { quoted: found.quote }),
+    ...(mentions && { mentions }),
+  };
 }
 
 /** Later quotes use the stored content, so it gets the new text, unless it has been deleted. */
@@ -136,7 +160,7 @@ async function storeEdit(
 const DEADLINE_MS = 8_000;
 export const EDIT_TIMEOUT_MS = DEADLINE_MS + ANSWER_MARGIN_MS;
 
-type Edit = { kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string };
+type Edit = TextEdit | { kind: 'delete' } | { kind: 'react'; emoji: string };
 
 /**
  * Has the engine send an edit to the network and waits for the acknowledgement. Edits are idempotent, so a client may
@@ -149,9 +173,8 @@ async function sendEdit(services: Services, message: Message, edit: Edit): Promi
     where: { id: message.instanceId, deletedAt: null },
     include: { lease: true },
   });
-  const [names] = await services.db.$queryRaw<{ groupId: string | null; contactName: string | null }[]>`
-    SELECT group_id AS "groupId", gwk_contact_name(contact_id) AS "contactName"
-    FROM conversations WHERE id = ${message.conversationId}::uuid`;
+  const [names] = await services.db.$queryRaw<({ groupId: string | null } & ConversationNames)[]>`
+    SELECT group_id AS "groupId", lid, phone FROM conversations WHERE id = ${message.conversationId}::uuid`;
   if (!instance || !names) throw new Problem('not-found');
   const subject = toMessageSubject({ ...message, ...names });
   if (!services.live.up || !isHeld(instance.lease)) throw unavailable();
@@ -166,6 +189,7 @@ async function sendEdit(services: Services, message: Message, edit: Edit): Promi
     },
   };
   const reply = await services.live.ask(instance, edit.kind, { ...sent }, DEADLINE_MS);
-  if (!reply?.ok) throw unavailable();
-  return subject;
+  if (reply?.ok) return subject;
+  const isNotAdmin = reply?.code === EDIT_FAILURES.notAdmin;
+  throw isNotAdmin ? new Problem('not-editable', { detail: NOT_EDITABLE.notAdmin }) : unavailable();
 }

@@ -62,8 +62,8 @@ BEGIN
     q.reply_id IS NULL OR replies_ok[q.place],
     files[q.place] IS NOT NULL, files[q.place]::text[]
   FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-    account_id uuid, instance_id uuid, name text, is_group boolean, record_id uuid, fingerprint uuid, reply_id uuid
-  )) WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, place)
+    account_id uuid, instance_id uuid, name text, exact text, is_group boolean, record_id uuid, fingerprint uuid, reply_id uuid
+  )) WITH ORDINALITY AS q(account_id, instance_id, name, exact, is_group, record_id, fingerprint, reply_id, place)
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
@@ -78,8 +78,10 @@ BEGIN
     WHERE v.id = q.record_id AND v.expires_at > now_at LIMIT 1
   ) r ON true
   LEFT JOIN LATERAL (
-    SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE AS opted_out
-    FROM contact_names v WHERE NOT q.is_group AND v.account_id = q.account_id AND v.name = q.name LIMIT 1
+    SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE
+      AND gwk_opted_out(v.contact_id, q.instance_id) AS opted_out
+    FROM contact_names v WHERE NOT q.is_group AND v.account_id = q.account_id AND v.name = coalesce(
+      (SELECT e.name FROM contact_names e WHERE e.account_id = q.account_id AND e.name = q.exact), q.name) LIMIT 1
   ) n ON true
   LEFT JOIN LATERAL (
     SELECT v.id, v.first_sent_at, v.last_wrote_at FROM conversations v

@@ -136,7 +136,7 @@ BEGIN
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
         AND (q.counter_place IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
         AND (record_ids[q.i] = ANY (key_ids)) IS NOT TRUE AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
-        AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
+        AND ((contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE OR NOT gwk_opted_out(contact_ids[q.i], instance_ids[q.i]))
         AND CASE WHEN new_conversations[q.i]
           THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
             OR (found_contact_accounts[array_position(found_contacts, contact_ids[q.i])]

@@ -155,7 +155,7 @@ describe('refuses', () => {
     const contactId = await findContactId(world, to);
     await optOut(world, contactId);
     expect(await refused({ to })).toBe('contact-opted-out');
-    await world.database.optOut.delete({ where: { contactId } });
+    await world.database.optOut.deleteMany({ where: { contactId } });
     await world.database.contact.update({ where: { id: contactId }, data: { accountId: otherAccount } });
     expect(await refused({ to })).toBe('internal-error');
     expect(await world.database.conversation.count({ where: { instanceId: instance, contactId } })).toBe(0);

@@ -1,4 +1,4 @@
-import type { Recipient } from '@gwk/core/recipients';
+import { exactDigits, type Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database/database.js';
 import { toFields } from '../../database/model-columns.js';
@@ -70,6 +70,7 @@ export async function gatherFacts(
       account_id: accountId,
       instance_id: instanceId,
       name: recipient.name,
+      exact: exactDigits(recipient),
       is_group: recipient.kind === 'group',
       record_id: recordId,
       fingerprint,

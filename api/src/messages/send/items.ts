@@ -47,7 +47,7 @@ export function readItem(sealer: Sealer, { body, idempotencyKey }: SendInput, se
     accountId,
     instanceId,
     recipient,
-    recipientKey: `${instanceId} ${recipient.name}`,
+    recipientKey: `${instanceId} ${recipient.phone ?? recipient.name}`,
     recordId: key === null ? null : makeRecordId({ accountId, route: SEND_ROUTE, key }),
     ...(key === null ? NO_HASHES : hashBodyWithAllKeys(sealer, accountId, body)),
     fingerprint: text === null ? null : computeFingerprint(sealer, { accountId, instanceId, text }),

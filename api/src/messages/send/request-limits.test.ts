@@ -1,6 +1,5 @@
 import {
   media,
-  row,
   section,
   button,
   type Type,
@@ -11,6 +10,9 @@ import {
   ascii,
   url,
   many,
+  numberedButton,
+  numberedRow,
+  numberedSection,
   createRow,
   options,
 } from '@gwk/test/support/api/send-bodies';
@@ -44,7 +46,7 @@ const LARGEST: Limit[] = [
   ['contact organization', 'contact', 200, (n) => ({ organization: chars(n) }), 'contact.organization'],
   ['interactive body', 'interactive', 1024, (n) => ({ body: chars(n) }), 'interactive.body'],
   ['interactive footer', 'interactive', 60, (n) => ({ footer: chars(n) }), 'interactive.footer'],
-  ['buttons', 'interactive', 3, (n) => ({ buttons: many(n, () => button) }), 'interactive.buttons'],
+  ['buttons', 'interactive', 3, (n) => ({ buttons: many(n, numberedButton) }), 'interactive.buttons'],
   [
     'button label',
     'interactive',
@@ -87,7 +89,7 @@ const LARGEST: Limit[] = [
     (n) => ({ ...list([section]), list: { button: chars(n), sections: [section] } }),
     'interactive.list.button',
   ],
-  ['list sections', 'interactive', 10, (n) => list(many(n, () => section)), 'interactive.list.sections'],
+  ['list sections', 'interactive', 10, (n) => list(many(n, numberedSection)), 'interactive.list.sections'],
   [
     'list section title',
     'interactive',
@@ -99,7 +101,7 @@ const LARGEST: Limit[] = [
     'list rows of a section',
     'interactive',
     10,
-    (n) => list([{ ...section, rows: many(n, () => row) }]),
+    (n) => list([{ ...section, rows: many(n, numberedRow) }]),
     'interactive.list.sections.0.rows',
   ],
   [
@@ -141,8 +143,14 @@ describe('accepts the largest value and refuses one more:', () => {
   });
 
   test('accepts a list of ten sections with ten rows each', () => {
-    const rows = many(10, (n) => ({ id: chars(200), title: chars(24), description: `${n}${chars(71)}` }));
-    const sections = many(10, () => ({ title: chars(24), rows }));
+    const sections = many(10, (i) => ({
+      title: chars(24),
+      rows: many(10, (n) => ({
+        id: `${i}${n}${chars(198)}`,
+        title: chars(24),
+        description: `${n}${chars(71)}`,
+      })),
+    }));
     expect(check(createBody('interactive', list(sections)))).toBe('accepted');
   });
 });
@@ -183,7 +191,7 @@ const SMALLEST: Limit[] = [
   ['contact phones', 'contact', 1, (n) => ({ phones: many(n, () => '5511987654321') }), 'contact.phones'],
   ['digits of a contact phone', 'contact', 8, (n) => ({ phones: ['1'.repeat(n)] }), 'contact.phones.0'],
   ['interactive body', 'interactive', 1, (n) => ({ body: chars(n) }), 'interactive.body'],
-  ['buttons', 'interactive', 1, (n) => ({ buttons: many(n, () => button) }), 'interactive.buttons'],
+  ['buttons', 'interactive', 1, (n) => ({ buttons: many(n, numberedButton) }), 'interactive.buttons'],
   [
     'button label',
     'interactive',
@@ -191,12 +199,12 @@ const SMALLEST: Limit[] = [
     (n) => ({ buttons: [{ ...button, label: chars(n) }] }),
     'interactive.buttons.0.label',
   ],
-  ['list sections', 'interactive', 1, (n) => list(many(n, () => section)), 'interactive.list.sections'],
+  ['list sections', 'interactive', 1, (n) => list(many(n, numberedSection)), 'interactive.list.sections'],
   [
     'list rows of a section',
     'interactive',
     1,
-    (n) => list([{ ...section, rows: many(n, () => row) }]),
+    (n) => list([{ ...section, rows: many(n, numberedRow) }]),
     'interactive.list.sections.0.rows',
   ],
   [

@@ -85,7 +85,12 @@ test.each<[string, Type, object, string]>([
   ['an unknown mode', 'interactive', { mode: 'loud' }, 'interactive.mode'],
   ['an unknown format', 'interactive', { format: 'new' }, 'interactive.format'],
   ['a contact phone with spaces', 'contact', { phones: ['55 11 98765'] }, 'contact.phones.0'],
-  ['duplicate poll labels', 'poll', { options: [options(1)[0], options(1)[0]] }, 'poll.options'],
+  [
+    'duplicate poll labels',
+    'poll',
+    { options: options(2).map((option) => ({ ...option, label: 'Sim' })) },
+    'poll.options.1.label',
+  ],
   ['text that is no string', 'text', { body: 1 }, 'text.body'],
   ['NUL', 'text', { body: 'a\u0000' }, 'text.body'],
   ['half a surrogate pair', 'text', { body: '\ud800' }, 'text.body'],
@@ -105,6 +110,12 @@ describe('checks the common field:', () => {
     ['an instance id of any length', { instance_id: 'x'.repeat(500) }, 'accepted'],
     ['a malformed quote id', { reply_to: 'msg_1' }, 'invalid-reply-to'],
     ['a quote of null', { reply_to: null }, 'accepted'],
+    ['a mention of all in a group', { to: '123456-789@g.us', mentions: ['all'] }, 'accepted'],
+    [
+      'a mention of all in a direct chat',
+      { mentions: ['551188887777', 'all'] },
+      'validation-error mentions.1',
+    ],
     ['a mention of a group', { mentions: ['123456-789@g.us'] }, 'validation-error mentions.0'],
   ])('%s', (_, more, expected) => {
     expect(check(createBody('text', {}, more))).toBe(expected);

@@ -1,6 +1,6 @@
 import { fromPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { EVERYBODY, parseRecipient, toNetworkId, type Recipient } from '@gwk/core/recipients';
 import { checkInteractive, checkMedia } from '@gwk/core/resources/content';
 import { MESSAGE_TYPES, SendMessage, extractText, type OutboundContent } from '@gwk/core/resources/message';
 import { validate } from '../../http/validate.js';
@@ -32,7 +32,7 @@ export function readDraft(body: unknown): Draft {
   const recipient = parseRecipient(to);
   if (!recipient) throw new Problem('invalid-phone');
   const content: OutboundContent = { type, [type]: message[type] };
-  const mentions = readMentions(message.mentions ?? []);
+  const mentions = readMentions(message.mentions ?? [], recipient);
   const replyTo = readReplyTo(reply_to ?? null);
   if (replyTo !== null) content.reply_to = replyTo;
   if (mentions.length > 0) content.mentions = mentions;
@@ -80,19 +80,19 @@ function readMediaId(content: OutboundContent): string | null {
 }
 
 /** Returns network ids (JIDs). @throws Problem `validation-error` */
-function readMentions(mentions: string[]): string[] {
+function readMentions(mentions: string[], { kind }: Recipient): string[] {
   const found = mentions.map(parseRecipient);
   const errors = found.flatMap((recipient, index) =>
-    recipient?.kind === 'contact'
+    recipient?.kind === 'contact' || (mentions[index] === EVERYBODY && kind === 'group')
       ? []
       : [
           {
             path: `mentions.${index}`,
             code: 'custom',
-            message: 'must be a phone or the network id of a contact',
+            message: `must be a phone, the network id of a contact, or in a group "${EVERYBODY}"`,
           },
         ],
   );
   if (errors.length > 0) throw new Problem('validation-error', { errors });
-  return found.map((recipient) => toNetworkId(recipient!.name));
+  return found.map((recipient) => (recipient ? toNetworkId(recipient.name) : EVERYBODY));
 }

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import { PublicAddresses } from './ranges.js';
 
@@ -203,9 +203,42 @@ export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Ag
     connect: (target, callback) => {
       const refusal = judge.judgeTarget(target.protocol, target.hostname);
       if (refusal) callback(refusal, null);
-      else connect(target, callback);
+      else
+        connect(target, (...result) => {
+          if (result[1]) ignoreContinue(result[1]);
+          callback(...result);
+        });
     },
   });
+}
+
+const CONTINUE = /HTTP\/1\.1 100[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/y;
+/** For one request. A server that sends more could otherwise keep the event loop busy until the timeout. */
+const MAX_CONTINUES = 10;
+const MAX_CONTINUE_BYTES = 16_384;
+
+/**
+ * Removes `100 Continue` in front of an answer. Some servers send it without being asked; RFC 9110 lets a client ignore it,
+ * undici closes the connection.
+ */
+function ignoreContinue(socket: Socket): void {
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  const write = socket.write.bind(socket) as (...request: unknown[]) => boolean;
+  let left = MAX_CONTINUES;
+  socket.write = (...request: unknown[]) => {
+    left = MAX_CONTINUES;
+    return write(...request);
+  };
+  socket.read = (size) => {
+    const chunk = read(size);
+    if (left === 0 || chunk === null) return chunk;
+    const text = chunk.toString('latin1', 0, MAX_CONTINUE_BYTES);
+    let end = 0;
+    for (CONTINUE.lastIndex = 0; left > 0 && CONTINUE.test(text); left--) end = CONTINUE.lastIndex;
+    if (end === chunk.length) return null;
+    left = 0;
+    return chunk.subarray(end);
+  };
 }
 
 /** Reads the first code of a failed connection: an AggregateError has one error for each address family. */

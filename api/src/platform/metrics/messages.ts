@@ -19,6 +19,7 @@ export class MessageMetrics {
     sentSeconds: new Histogram({ ...MESSAGE_METRICS.sentSeconds, registers: [] }),
     deliveredSeconds: new Histogram({ ...MESSAGE_METRICS.deliveredSeconds, registers: [] }),
     received: new Counter({ ...MESSAGE_METRICS.received, registers: [] }),
+    ignored: new Counter({ ...MESSAGE_METRICS.ignored, registers: [] }),
   };
 
   register(registry: Registry): void {
@@ -31,6 +32,10 @@ export class MessageMetrics {
 
   received(type: string): void {
     this.#metrics.received.inc({ type });
+  }
+
+  ignored(reason: string): void {
+    this.#metrics.ignored.inc({ reason });
   }
 
   /** One receipt may advance several statuses. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Agent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import type { Clock } from '@gwk/core/clock';
 import { Call, WorkerStopping } from './call.js';
 import type { PreparedCall } from './types.js';
@@ -46,7 +46,7 @@ describe('a call without a connection', () => {
     expect(ms()).toBe(300);
     fire();
     const { statusCode, error, latencyMs } = await outcome;
-    expect({ statusCode, error }).toEqual({ statusCode: null, error: 'no complete answer within 0.3 s' });
+    expect({ statusCode, error }).toEqual({ statusCode: null, error: 'no answer within 0.3 s' });
     expect(latencyMs).toBeGreaterThanOrEqual(0);
   });
 
@@ -64,7 +64,7 @@ describe('a call without a connection', () => {
 test.each<[string, (response: ServerResponse) => void]>([
   ['nothing', () => undefined],
   ['slow headers', ({ socket }) => void socket!.write('HTTP/1.1 200 OK\r\nx: ')],
-  ['a slow body', (response) => void response.writeHead(200).write('x')],
+  ['early hints alone', (response) => response.writeEarlyHints({ link: '</a>; rel=preload' })],
 ])('a call answered with %s ends with its timeout', async (_, answer) => {
   const server = createHttpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -78,12 +78,67 @@ test.each<[string, (response: ServerResponse) => void]>([
   const closed = once(response, 'close');
   answer(response);
   fire();
-  const error = 'no complete answer within 0.4 s';
+  const error = 'no answer within 0.4 s';
   expect(await outcome).toMatchObject({ statusCode: null, error, response: null });
   await closed;
   expect(cleared()).toBe(1);
   await dispatcher.destroy();
   server.close();
+});
+
+describe('an answer counts once its headers have arrived', () => {
+  /** `end` is called when the part of the body that was sent has arrived. */
+  const answer = async (raw: string, end: (call: Call, socket: Socket) => void) => {
+    const { promise: connected, resolve } = Promise.withResolvers<Socket>();
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.write(raw));
+      resolve(socket);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const dispatcher = new Agent();
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const arrived = Promise.withResolvers<void>();
+    class Watched extends Call {
+      override onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+        super.onResponseData(controller, chunk);
+        arrived.resolve();
+      }
+    }
+    const prepared = { claimed: {} as PreparedCall['claimed'], url, headers: {}, body: '{}' };
+    const call = new Watched(prepared, dispatcher, 10_000);
+    await arrived.promise;
+    end(call, await connected);
+    const { statusCode, error, response } = await call.outcome;
+    await dispatcher.destroy();
+    server.close();
+    return { statusCode, error, response: String(response) };
+  };
+  const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx';
+  const timeout = (call: Call): void => call.abort(new Error('no answer within 10 s'));
+  const close = (_: Call, socket: Socket): void => void socket.destroy();
+
+  test.each<[string, string, (call: Call, socket: Socket) => void, number]>([
+    ['a body that never ends', ok, timeout, 200],
+    ['a truncated body', ok, close, 200],
+    [
+      'a body that is not chunked as announced',
+      'HTTP/1.1 201 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\nzz\r\n',
+      close,
+      201,
+    ],
+    ['a body while the worker stops', ok, (call) => call.abort(new WorkerStopping()), 200],
+    ['a body after early hints', `HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n${ok}`, close, 200],
+  ])('%s', async (_, raw, end, statusCode) => {
+    expect(await answer(raw, end)).toEqual({ statusCode, error: null, response: 'x' });
+  });
+
+  test('a truncated refusal', async () => {
+    expect(await answer('HTTP/1.1 410 Gone\r\ncontent-length: 9\r\n\r\nx', close)).toEqual({
+      statusCode: 410,
+      error: 'answered 410',
+      response: 'x',
+    });
+  });
 });
 
 describe('stored response body', () => {

@@ -17,7 +17,7 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
 
 /**
  * One HTTP call of a delivery. The timeout bounds the whole call: connecting, waiting, and reading a slow body. An answer
- * counts when it is complete or longer than its stored part.
+ * counts once its headers have arrived, even if its body is late, broken or longer than its stored part.
  *
  * The class is undici's dispatch handler: a stream and an AbortSignal per call would double the CPU cost of a delivery.
  */
@@ -43,7 +43,7 @@ export class Call implements Dispatcher.DispatchHandler {
     clock: Pick<Clock, 'after'> = processClock,
   ) {
     this.#clearTimeout = clock.after(timeoutMs, () =>
-      this.abort(new Error(`no complete answer within ${timeoutMs / 1000} s`)),
+      this.abort(new Error(`no answer within ${timeoutMs / 1000} s`)),
     );
     const { url, headers, body } = prepared;
     const path = `${url.pathname}${url.search}`;
@@ -56,10 +56,11 @@ export class Call implements Dispatcher.DispatchHandler {
 
   /** Ends the call now; no effect on a finished call. */
   abort(reason: Error): void {
-    if (!this.#end()) return;
+    if (this.#ended) return;
     this.#reason = reason;
-    if (reason instanceof WorkerStopping) this.#settled.reject(reason);
-    else this.#fail(reason.message);
+    if (this.#statusCode > 0) this.#answer();
+    else if (!(reason instanceof WorkerStopping)) this.#fail(reason.message);
+    else if (this.#end()) this.#settled.reject(reason);
     this.#controller?.abort(reason);
   }
 
@@ -88,7 +89,8 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, cause: Error): void {
-    if (this.#end()) this.#fail(describeFailure(cause));
+    if (this.#statusCode > 0) this.#answer();
+    else this.#fail(describeFailure(cause));
   }
 
   /** Copies the chunk: an answer may arrive in one-byte chunks, and each would stay an object. */
@@ -120,6 +122,7 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   #fail(error: string): void {
+    if (!this.#end()) return;
     this.#settle({ statusCode: null, error, retryAfter: null, response: null });
   }
 

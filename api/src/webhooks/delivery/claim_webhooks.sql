@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION gwk_claim_webhooks(
 ) RETURNS TABLE (
   delivery_id uuid, endpoint_id uuid, event_id uuid, earlier_attempts integer, account_id uuid, url text, enabled boolean,
   failing_since timestamptz, last_failed_at timestamptz,
-  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets text
+  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets text, headers_sealed bytea
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET enable_material = off
@@ -61,7 +61,8 @@ BEGIN
       AND NOT EXISTS (SELECT FROM webhook_endpoint_instances r
                       WHERE r.endpoint_id = e.id AND r.instance_id = v.instance_id),
     (SELECT coalesce(string_agg(encode(s.secret_sealed, 'hex'), ',' ORDER BY s.created_at DESC, s.id DESC), '')
-     FROM webhook_secrets s WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now()))
+     FROM webhook_secrets s WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())),
+    e.headers_sealed
   FROM unnest(claimed_ids) AS t(id)
   JOIN webhook_queue q ON q.delivery_id = t.id
   JOIN webhook_endpoints e ON e.id = q.endpoint_id

@@ -4,7 +4,7 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import { type Answer, DeliveryWorld, type Post } from '@gwk/test/support/api/deliveries';
 import { Webhook } from 'standardwebhooks';
-import { sealWebhookSecret } from '../secrets.js';
+import { sealHeaders, sealWebhookSecret } from '../secrets.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -15,6 +15,8 @@ beforeAll(async () => {
   world = await DeliveryWorld.shared();
 });
 afterEach(() => world.reset());
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 describe('request', () => {
   test('has the stored event, signed as Standard Webhooks defines', async () => {
@@ -40,6 +42,22 @@ describe('request', () => {
     expect(row!.nextAttemptAt).toBeNull();
     expect(row!.deliveredAt).not.toBeNull();
     expect(await world.inQueue(id)).toEqual([]);
+  });
+
+  test('has the custom headers of its endpoint, below its own', async () => {
+    const target = await world.startReceiver();
+    const headers = { authorization: 'Bearer abc', 'user-agent': 'other', 'webhook-id': 'forged' };
+    const { id } = await world.addEndpoint(target.url, {
+      headersSealed: sealHeaders(world.sealer, world.accountId, headers),
+    });
+    await world.startWorker();
+    const [eventId] = await world.emit();
+    await world.finished(id);
+    expect(target.posts[0]!.headers).toMatchObject({
+      authorization: 'Bearer abc',
+      'user-agent': 'gwk-webhooks/1',
+      'webhook-id': eventId,
+    });
   });
 
   test('has the same body in every attempt, and a new timestamp and signature', async () => {
@@ -147,7 +165,9 @@ describe('failed attempt', () => {
     ['a closed connection', (res) => res.socket!.destroy(), null, 'connection closed without an answer'],
     ['an answer that is not HTTP', (res) => res.socket!.end('hello\r\n\r\n'), null, 'the answer is not HTTP'],
     ['endless headers', (res) => res.socket!.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`), null, 'the headers of the answer are too long'], // prettier-ignore
-    ['a truncated answer', (res) => res.writeHead(200, { 'content-length': '9' }).write('x', () => res.socket!.destroy()), null, 'connection closed without an answer'], // prettier-ignore
+    ['a truncated refusal', (res) => res.writeHead(500, { 'content-length': '9' }).write('x', () => res.socket!.destroy()), 500, 'answered 500'], // prettier-ignore
+    ['endless 100 Continue', (res) => res.socket!.write('HTTP/1.1 100\n\n'.repeat(4_000)), null, 'the answer is not HTTP'], // prettier-ignore
+    ['another protocol', (res) => res.socket!.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n'), null, 'connection closed without an answer'], // prettier-ignore
   ])('%s is a failure with a reason', async (_sentence, answer, statusCode, error) => {
     const target = await world.startReceiver(answer);
     const { id } = await world.addEndpoint(target.url);
@@ -157,6 +177,24 @@ describe('failed attempt', () => {
     expect(row).toMatchObject({ status: 'pending', lastStatusCode: statusCode, lastError: error });
     expect(row.lastLatencyMs).not.toBeNull();
     expect(target.posts.map(({ path }) => path)).toEqual(['/hook']);
+  });
+
+  test.each<[string, Answer]>([
+    ['100 Continue', (res) => (res.writeContinue(), setImmediate(() => res.end('ok')))],
+    ['100 Continue in the same packet', (res) => res.socket!.end(`HTTP/1.1 100 Continue\r\n\r\n${OK}`)],
+    [
+      'two of them',
+      (res) => res.socket!.end(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100\r\nx: y\r\n\r\n${OK}`),
+    ],
+    ['102 Processing', (res) => (res.writeProcessing(), res.end('ok'))],
+    ['103 Early Hints', (res) => (res.writeEarlyHints({ link: '</a>; rel=preload' }), res.end('ok'))],
+  ])('an answer after %s is a success', async (_sentence, answer) => {
+    const target = await world.startReceiver(answer);
+    const { id } = await world.addEndpoint(target.url);
+    await world.startWorker();
+    await world.emit();
+    const [row] = await world.finished(id);
+    expect(row).toMatchObject({ status: 'succeeded', lastStatusCode: 200, attempts: 1 });
   });
 
   test.each([

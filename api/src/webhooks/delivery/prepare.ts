@@ -4,7 +4,7 @@ import { signWebhook } from '@gwk/core/webhook-signature';
 import { openEventText } from '../../events/emit.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
-import type { SigningKeys } from '../secrets.js';
+import { openHeaders, type SigningKeys } from '../secrets.js';
 import type { ClaimedDelivery, PreparedCall, Unsendable } from './types.js';
 
 export interface PrepareDeps {
@@ -37,6 +37,7 @@ export function prepare(claimed: ClaimedDelivery, deps: PrepareDeps, now: Date):
     const id = toPublicId('event', claimed.eventId);
     const timestamp = Math.floor(now.getTime() / 1000);
     const headers = {
+      ...openHeaders(deps.sealer, accountId, claimed.headersSealed),
       'content-type': 'application/json',
       'user-agent': USER_AGENT,
       'webhook-id': id,

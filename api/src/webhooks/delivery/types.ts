@@ -19,6 +19,8 @@ export interface ClaimedDelivery extends EndpointHealth {
   /** The endpoint no longer includes the instance of the event. */
   outOfScope: boolean;
   secretsSealed: readonly Uint8Array[];
+  /** Null: no custom headers. */
+  headersSealed: Uint8Array | null;
   /** Trace context of the event, if it has one. */
   traceparent?: string | undefined;
 }

@@ -26,6 +26,38 @@ test('sends a text and receives its receipts', async () => {
   await until('reading', () => statuses().includes('read') || undefined);
 });
 
+test('receives one receipt for several messages', async () => {
+  const { number, ana } = stage;
+  const sent: string[] = [];
+  for (const text of ['one', 'two', 'three']) sent.push((await number.sendText(ana.jid, text)).id);
+  const [first = '', ...others] = sent;
+  await ana.receives({ id: others.at(-1)! });
+  await ana.reads({ id: first }, ...others);
+  const read = () => number.rows.receipts.filter(({ status }) => status === 'read');
+  await until('reading', () => sent.every((id) => read().some((of) => of.waMessageId === id)) || undefined);
+  expect(read().some(({ participant }) => participant !== undefined)).toBe(false);
+});
+
+test('names the members of a group that confirm a message, each alone or in one receipt', async () => {
+  const { number, network, phone, ana } = stage;
+  const bia = await network.contact('5511900000005', { name: 'Bia' });
+  await bia.behaves({ confirms: false });
+  const group = await network.group('Team', [phone, ana, bia]);
+  const { id } = await number.sendText(group, 'hello');
+  for (const person of [ana, bia]) await person.receives({ id });
+  await network.confirmTogether([ana.number, bia.number], id, true);
+  const seen = () =>
+    number.rows.receipts
+      .filter(({ waMessageId }) => waMessageId === id)
+      .map(({ status, participant }) => [status, participant]);
+  await until('all receipts', () => seen().length >= 3 || undefined);
+  expect(seen()).toEqual([
+    ['delivered', ana.lidJid],
+    ['read', ana.lidJid],
+    ['read', bia.lidJid],
+  ]);
+});
+
 test('receives a text', async () => {
   const { number, ana, phone } = stage;
   const id = await ana.writes('oi, loja', { to: phone.number });

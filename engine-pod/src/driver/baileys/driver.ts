@@ -9,6 +9,8 @@ import {
 } from '@whiskeysockets/baileys';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
+import { canonicalPhone, pairNames, type LinkedNames } from '@gwk/core/recipients';
+import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import {
   SendFailure,
@@ -16,11 +18,14 @@ import {
   type ConnectionEvent,
   type Driver,
   type DriverContext,
+  type FoundContact,
   type ReadMessage,
   type Stanza,
 } from '../driver.js';
 import { NetworkConnection, type ConnectionTimings } from './connection/network-connection.js';
+import { viewDetails } from './groups/view.js';
 import { getOwnIds, type OwnIds } from './receive/normalise/envelope.js';
+import { isAdmin } from './receive/group-admins.js';
 import { Inbox } from './receive/inbox.js';
 import { storeReceivedFile } from './receive/media/received-file.js';
 import { storeReceipts } from './receive/screen/receipts.js';
@@ -32,9 +37,12 @@ import { MissingMessages } from './receive/missing/missing-messages.js';
 import { buildMessage } from './send/build.js';
 import { decodeBuiltMessage, type BuiltMessage } from './send/built-message.js';
 import { buildEdit } from './send/build-edit.js';
-import { listenForRestriction } from './send/restriction.js';
+import { prepareContext, type ContextFacts } from './send/content/context.js';
+import { RestrictionReporter } from './send/restriction.js';
 import { sendMessage } from './send/message-sender.js';
-import { askNetwork, Recipients } from './send/recipients.js';
+import { askNetwork } from './send/ask-network.js';
+import { readPhone, Recipients } from './send/recipients.js';
+import { requireAdmin } from './send/group-admin.js';
 import { uploadFile } from './send/upload.js';
 import { forgetSession, loadCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
@@ -44,11 +52,8 @@ import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
 type Emit = (event: ConnectionEvent) => void;
 
 const LOGOUT_MS = 10_000;
+const STORED_NAMES = { max: 10_000, ttlMs: 6 * 3_600_000 };
 const SENT_EDITS = { max: 200, ttlMs: 10 * 60_000 };
-const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused' } as const satisfies Record<
-  Presence,
-  string
->;
 
 /** Connects one instance to the network through Baileys. */
 export class BaileysDriver implements Driver {
@@ -56,6 +61,8 @@ export class BaileysDriver implements Driver {
   readonly #network: NetworkSettings;
   readonly #times: ConnectionTimings;
   readonly #recipients = new Recipients();
+  /** LIDs that the API knows, by phone number. */
+  readonly #storedNames = new ExpiringMap<string>(STORED_NAMES);
   /** Edits sent recently. The API does not store them in the form in which they were sent. */
   readonly #sentEdits = new ExpiringMap<Pick<BuiltMessage, 'chat' | 'message'>>(SENT_EDITS);
   #store!: SessionStore;
@@ -65,7 +72,7 @@ export class BaileysDriver implements Driver {
   /** Aborted when the session ends; nothing waits any longer. */
   #sessionEnd!: AbortController;
   #creds: AuthenticationCreds | undefined;
-  #storedRestriction: Promise<void> = Promise.resolve();
+  readonly #restrictions: RestrictionReporter;
   #connection: NetworkConnection | undefined;
   /** Number of the current connection. Events of earlier ones are ignored. */
   #connectionNumber = 0;
@@ -74,6 +81,7 @@ export class BaileysDriver implements Driver {
     this.#context = context;
     this.#network = network;
     this.#times = times;
+    this.#restrictions = new RestrictionReporter(context);
     trustNetwork(network);
     this.#startSession();
   }
@@ -106,56 +114,133 @@ export class BaileysDriver implements Driver {
     return unlinked;
   }
 
-  async checkContact(phone: string): Promise<string | null> {
-    return this.#recipients.findJid(this.#requireOpen().socket, phone);
+  async checkContact(phone: string): Promise<FoundContact | null> {
+    return this.#recipients.find(this.#requireOpen().socket, phone);
   }
 
   async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
+    const { socket } = this.#requireOpen();
+    const remoteJid = await this.#recipients.address(socket, chat);
     const keys = messages.map(({ wa_message_id, participant }) => ({
-      remoteJid: chat,
+      remoteJid,
       id: wa_message_id,
       fromMe: false,
       ...(participant !== null && { participant }),
     }));
-    await askNetwork(() => this.#requireOpen().socket.readMessages(keys));
+    await askNetwork(() => socket.readMessages(keys));
   }
 
   async sendPresence(chat: string, presence: Presence): Promise<void> {
-    const { socket } = this.#requireOpen();
-    await askNetwork(() => socket.sendPresenceUpdate(PRESENCES[presence], chat));
+    const { socket, typing } = this.#requireOpen();
+    const address = await this.#recipients.address(socket, chat);
+    await askNetwork(() => typing.show(address, presence));
+  }
+
+  async listGroups(): Promise<GroupOut[]> {
+    return this.#requireOpen().groupList.read();
+  }
+
+  async findGroup(jid: string): Promise<GroupDetailsOut> {
+    const group = await this.#requireOpen().groups.find(jid);
+    return viewDetails(group, (name) => this.#isOwn(name));
   }
 
   async build(message: ClaimedMessage): Promise<EncodedMessage> {
     const creds = this.#creds;
     if (!creds) throw SendFailure.notWritten();
+    await this.#learnNames(message.chat);
     return buildMessage(message, {
-      own: this.#getOwnIds().jid,
+      facts: this.#getContextFacts(),
       key: creds.signedIdentityKey.private,
-      upload: (claimed, content) =>
-        uploadFile(this.#requireOpen().media, this.#context, { message: claimed, content }),
+      findRegistered: async (phones) =>
+        phones.length === 0
+          ? new Map<string, string>()
+          : this.#recipients.findRegistered(this.#requireOpen().socket, phones),
+      upload: (file) => uploadFile(this.#requireOpen(), this.#context, file),
     });
   }
 
   async send({ bytes, ...stanza }: Stanza): Promise<void> {
     const built = decodeBuiltMessage(bytes);
-    await sendMessage(this.#requireOpen(), this.#recipients, { ...stanza, built });
+    const connection = this.#requireOpen();
+    if (isJidGroup(stanza.chat)) await connection.groups.requireMaySend(stanza.chat);
+    await sendMessage(connection, this.#recipients, { ...stanza, built });
+    // Not awaited: it may read the store, and the message is acknowledged.
+    void this.#endTyping(connection, stanza.chat);
+  }
+
+  /** A message ends the typing state that its chat has by any id. */
+  async #endTyping({ typing }: NetworkConnection, chat: string): Promise<void> {
+    for (const address of typing.chats) {
+      if (await this.#isSameChat(address, chat).catch(() => false)) typing.end(address);
+    }
   }
 
   async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    const connection = this.#requireOpen();
     const { stanza_id, message } = edit;
-    const built = buildEdit(edit);
-    this.#sentEdits.set(stanza_id, { chat: message.chat, message: built.message });
-    const outgoing = { ...options, waMessageId: stanza_id, chat: message.chat, built };
-    await sendMessage(this.#requireOpen(), this.#recipients, outgoing);
+    const chat = await this.#recipients.address(connection.socket, message.chat);
+    if (edit.kind === 'delete' && !message.from_me && isJidGroup(chat))
+      await requireAdmin(connection.socket, chat, (jid) => this.#isOwn(jid));
+    const built = await this.#buildEdit(edit, chat);
+    this.#sentEdits.set(stanza_id, { chat, message: built.message });
+    await sendMessage(connection, this.#recipients, { ...options, waMessageId: stanza_id, chat, built });
+  }
+
+  async #buildEdit(given: OutboundEdit, chat: string): Promise<BuiltMessage> {
+    const edit = { ...given, message: { ...given.message, chat } };
+    if (edit.kind !== 'edit') return buildEdit(edit);
+    const { mentions = [], text } = edit;
+    const isHere = edit.quoted?.chat === given.message.chat;
+    const quoted = edit.quoted ? { ...edit.quoted, ...(isHere && { chat }) } : null;
+    const facts = { ...this.#getContextFacts(), skipStrangers: true };
+    const { contextInfo, rewrite } = await prepareContext({ chat, quoted, mentions }, facts);
+    return buildEdit({ ...edit, text: rewrite(text) }, contextInfo);
+  }
+
+  #getContextFacts(): ContextFacts {
+    return {
+      own: this.#getOwnIds(),
+      isOwn: (jid) => this.#isOwn(jid),
+      findGroup: (chat) => this.#requireOpen().groups.find(chat),
+      findLids: async (phones) => this.#recipients.findLids(this.#requireOpen().socket, phones),
+    };
+  }
+
+  /**
+   * Reports the LID of a phone number before a message to it is built, because its contact may have opted out under it.
+   * @throws SendFailure
+   */
+  async #learnNames(chat: string): Promise<void> {
+    const own = this.#getOwnIds();
+    if (chat === own.lid) return this.#storeNames(pairNames(own.jid, own.lid));
+    const phone = readPhone(chat);
+    if (phone === null) return;
+    const found = await this.#recipients.find(this.#requireOpen().socket, phone);
+    if (found === null) throw SendFailure.refused('recipient_not_on_whatsapp');
+    const { jid, lid } = found;
+    // The registered number comes last, because the newest one is shown.
+    for (const name of new Set([chat, jid])) {
+      if (name !== jid && canonicalPhone(phone) === canonicalPhone(readPhone(jid) ?? '')) continue;
+      await this.#storeNames(lid === null ? null : pairNames(name, lid));
+    }
+  }
+
+  async #storeNames(names: LinkedNames | null): Promise<void> {
+    if (names === null || this.#storedNames.get(names.phone) === names.lid) return;
+    await this.#context.storeNames(names);
+    this.#storedNames.set(names.phone, names.lid);
   }
 
   /** Starts a session from its beginning. Nothing known of an earlier session is used. */
   #startSession(): void {
-    const { session, log, storeInbound, storeFile: keep } = this.#context;
+    const { session, log, storeInbound, storeFile: keep, countIgnored } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#loseSession(error));
     this.#journal = new Journal(this.#store, (name, entry) => inbox.enqueue(name, entry));
     this.#missing = new MissingMessages(this.#store, this.#journal, this.#times.clock);
     const leaving = (this.#sessionEnd = new AbortController());
+    const findGroups = () => this.#findOpen()?.groups ?? null;
+    const admins = { findGroups, signal: leaving.signal, log, ...this.#times };
     const inbox = (this.#inbox = new Inbox({
       journal: this.#journal,
       secrets: new MessageSecrets(this.#store),
@@ -171,6 +256,8 @@ export class BaileysDriver implements Driver {
           signal: leaving.signal,
           ...this.#times,
         }),
+      isAdmin: (group, member) => isAdmin(admins, group, member),
+      countIgnored,
       deliver: storeInbound,
     }));
   }
@@ -205,16 +292,15 @@ export class BaileysDriver implements Driver {
       log: this.#context.log,
       isLeased: this.#context.isLeased,
       isOwn: (jid) => this.#isOwn(jid),
+      notices: {
+        ...this.#context,
+        isOwn: (jid) => this.#isOwn(jid),
+        findOtherId: (jid) => this.#findOtherId(jid),
+      },
       findSent: (requested) => this.#findSentMessage(requested),
       timings: this.#times,
     });
-    listenForRestriction(connection.socket, (until) => {
-      this.#context.log.warn({ until }, 'the network restricts new contacts');
-      // In order, because a late start would undo an end.
-      this.#storedRestriction = this.#storedRestriction
-        .then(() => this.#context.storeRestriction(until))
-        .catch(() => undefined);
-    });
+    this.#restrictions.listen(connection.socket);
     storeReceipts(connection.socket, (jid) => this.#isOwn(jid), this.#context.storeReceipt);
     return connection;
   }
@@ -241,8 +327,8 @@ export class BaileysDriver implements Driver {
     const connection = this.#findOpen();
     if (!connection || !user || server !== 's.whatsapp.net') return false;
     // A phone may be on the network under another number than the one it was addressed by.
-    const found = await this.#recipients.findJid(connection.socket, user).catch(() => null);
-    return found !== null && names.includes(jidNormalizedUser(found));
+    const found = await this.#recipients.find(connection.socket, user).catch(() => null);
+    return found !== null && names.includes(found.jid);
   }
 
   /** Loads the stored credentials and the journal entries that an earlier engine left. */

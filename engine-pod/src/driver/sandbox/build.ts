@@ -1,6 +1,7 @@
 import { buildPollMenu, renderMenu } from '@gwk/core/menus/menu-text';
 import type { SentMenu, ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
+import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode } from '@gwk/core/states';
 import { SendFailure, type EncodedMessage } from '../driver.js';
@@ -45,12 +46,18 @@ export function buildForSandbox(
     type,
     ...body,
     ...(media && { media }),
-    ...(preview && { preview }),
+    ...(preview && { preview: hideFile(preview) }),
     ...(message.quoted && { quoted: message.quoted }),
     ...(mentions && { mentions }),
   };
   return { bytes: Buffer.from(JSON.stringify(rendered)), rendered_as, menu };
 }
+
+/** Ids of files are internal. */
+const hideFile = ({ picture, ...preview }: LinkPreview) => ({
+  ...preview,
+  ...(picture && { picture: { ...picture, file: undefined } }),
+});
 
 const AUDIO = Buffer.from('{"type":"audio"');
 

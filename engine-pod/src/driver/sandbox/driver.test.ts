@@ -14,8 +14,12 @@ const context: DriverContext = {
   session: { read: () => Promise.resolve([]), write: () => Promise.resolve() },
   storeReceipt: (receipt) => Promise.resolve(void receipts.push(receipt)),
   storeInbound: () => Promise.resolve(),
+  rejectsCalls: () => false,
+  storeNotice: () => Promise.resolve(),
+  countIgnored: () => undefined,
   readFile: () => Promise.reject(new Error('there are no files')),
   readSentMessage: () => Promise.resolve(null),
+  storeNames: () => Promise.resolve(),
   storeRestriction: () => Promise.resolve(),
   storeFile: () => Promise.reject(new Error('there are no files')),
 };
@@ -37,10 +41,10 @@ async function pass(ms: number): Promise<void> {
 }
 
 const audio = (voice: boolean) => ({ type: 'audio', audio: { media: {}, voice } });
-const send = (waMessageId: string, built: object) =>
+const send = (waMessageId: string, built: object, chat = '5511987654321@s.whatsapp.net') =>
   driver.send({
     waMessageId,
-    chat: '5511987654321@s.whatsapp.net',
+    chat,
     bytes: Buffer.from(JSON.stringify(built)),
     mayWrite: () => true,
     signal: new AbortController().signal,
@@ -62,6 +66,17 @@ test('reads opened messages and plays voice messages', async () => {
     .filter((receipt) => receipt.played)
     .map(({ waMessageId, status }) => [waMessageId, status]);
   expect(played).toEqual([['VOICE', 'read']]);
+});
+
+test('confirms a message to a group by one of its members', async () => {
+  receipts.length = 0;
+  const sent = Promise.all([send('DIRECT', {}), send('GROUP', {}, '120363000000000001@g.us')]);
+  await pass(5);
+  await sent;
+  await pass(1_000);
+  const members = new Map(receipts.map(({ waMessageId, participant }) => [waMessageId, participant]));
+  expect(members.get('DIRECT')).toBeUndefined();
+  expect(members.get('GROUP')).toMatch(/^\d+@s\.whatsapp\.net$/);
 });
 
 test('pairs without a phone some seconds after the first code', async () => {

@@ -10,6 +10,7 @@ import {
   type ConnectionEvent,
   type Driver,
   type DriverContext,
+  type FoundContact,
   type PairedDevice,
   type Receipt,
   type ReadMessage,
@@ -24,6 +25,8 @@ type Emit = (event: ConnectionEvent) => void;
 
 const DELIVERED_AFTER_MS = 300;
 const READ_AFTER_MS = 1_000;
+/** Confirms messages to groups. The phone number cannot exist. */
+const GROUP_MEMBER = '5500000000001@s.whatsapp.net';
 const LISTEN_MS = 60_000;
 
 /** The last digits of a recipient select the outcome of a send (docs/interface.md). */
@@ -88,9 +91,9 @@ export class SandboxDriver implements Driver {
     return unlinked;
   }
 
-  async checkContact(phone: string): Promise<string | null> {
+  async checkContact(phone: string): Promise<FoundContact | null> {
     await this.#signal({ kind: 'check', phone });
-    return phone.endsWith(NOT_ON_NETWORK) ? null : `${phone}@s.whatsapp.net`;
+    return phone.endsWith(NOT_ON_NETWORK) ? null : { jid: `${phone}@s.whatsapp.net`, lid: null };
   }
 
   markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
@@ -99,6 +102,17 @@ export class SandboxDriver implements Driver {
 
   sendPresence(chat: string, presence: Presence): Promise<void> {
     return this.#signal({ kind: 'presence', chat, presence });
+  }
+
+  /** A sandbox is in no group. */
+  async listGroups(): Promise<[]> {
+    if (!this.#connection) throw SendFailure.notWritten();
+    return [];
+  }
+
+  async findGroup(): Promise<never> {
+    if (!this.#connection) throw SendFailure.notWritten();
+    throw SendFailure.refused('recipient_not_on_whatsapp');
   }
 
   async build(message: ClaimedMessage): Promise<EncodedMessage> {
@@ -110,14 +124,12 @@ export class SandboxDriver implements Driver {
     if (number.endsWith(NOT_ON_NETWORK)) throw SendFailure.refused('recipient_not_on_whatsapp');
     await this.#network.write(stanza);
     if (number.endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
-    const { waMessageId, bytes } = stanza;
-    this.#scheduleReceipt({ waMessageId, status: 'delivered' }, DELIVERED_AFTER_MS);
+    const { waMessageId, bytes, chat } = stanza;
+    const by = { waMessageId, ...(chat.endsWith('@g.us') && { participant: GROUP_MEMBER }) };
+    this.#scheduleReceipt({ ...by, status: 'delivered' }, DELIVERED_AFTER_MS);
     if (number.endsWith(NEVER_READ)) return;
     // A recipient who opens a voice message listens to it.
-    this.#scheduleReceipt(
-      { waMessageId, status: 'read', ...(isVoice(bytes) && { played: true }) },
-      READ_AFTER_MS,
-    );
+    this.#scheduleReceipt({ ...by, status: 'read', ...(isVoice(bytes) && { played: true }) }, READ_AFTER_MS);
   }
 
   async edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
@@ -189,7 +201,7 @@ export class SandboxDriver implements Driver {
       emit({ kind: 'paired', device });
     }
     this.#device = device;
-    emit({ kind: 'opened', jid: device.jid, business_name: device.business_name });
+    emit({ kind: 'opened', jid: device.jid, lid: null, business_name: device.business_name });
     if (!this.#connection) return;
     for (const receipt of this.#heldReceipts.splice(0))
       void this.#context.storeReceipt(receipt).catch(() => undefined);

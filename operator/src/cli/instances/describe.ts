@@ -34,7 +34,6 @@ function facts({ metadata, spec, status }: InstanceResource, now: number): strin
     ['Suspended', spec.suspended ? 'yes' : null],
     ['Policy', spec.policy && Object.keys(spec.policy).length > 0 ? JSON.stringify(spec.policy) : null],
     ['State', status?.state === undefined ? null : `${status.state} since ${status.since}`],
-    ['JID', status?.jid],
     ['Last error', status?.lastError],
   ]);
 }

@@ -20,7 +20,7 @@ export interface Columns {
 
 export function buildHeader({ namespace, wide }: Columns): string[] {
   const first = namespace ? ['NAMESPACE', 'NAME'] : ['NAME'];
-  const more = wide ? ['ACCOUNT', 'ID', 'JID', 'ENGINE'] : [];
+  const more = wide ? ['ACCOUNT', 'ID', 'ENGINE'] : [];
   return [...first, 'READY', 'REASON', 'STATE', 'KIND', 'AGE', ...more];
 }
 
@@ -44,7 +44,7 @@ export function buildRow(resource: InstanceResource, { namespace, wide }: Column
 }
 
 function buildWideCells({ spec, status }: InstanceResource): string[] {
-  return [spec.account, status?.id ?? NONE, status?.jid ?? NONE, status?.engine?.pod ?? NONE];
+  return [spec.account, status?.id ?? NONE, status?.engine?.pod ?? NONE];
 }
 
 const NONE = '-';

@@ -41,13 +41,8 @@ function decideFromView(view: PairingView, now: number): Step {
   return { do: 'show', code: view.code, seconds: Math.max(0, seconds) };
 }
 
-function describePaired(
-  { metadata, status }: InstanceResource,
-  { message }: Condition,
-  byUs: boolean,
-): string {
-  const phone = status?.phone;
-  const what = phone ? `paired as ${phone}` : message.toLowerCase();
+function describePaired({ metadata }: InstanceResource, { message }: Condition, byUs: boolean): string {
+  const what = message.toLowerCase();
   return byUs ? `${metadata.name} is ${what}` : `${metadata.name} is already ${what}`;
 }
 

@@ -180,6 +180,24 @@ test.each([
   expect(readPod(shown(running, metadata))).toBeNull();
 });
 
+test('takes fields of security contexts from the profile, and leaves out those that are null', () => {
+  const own = profile({
+    podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null, supplementalGroups: [5000] },
+    containerSecurityContext: { readOnlyRootFilesystem: false },
+  });
+  const { spec } = buildPod(plan, own, settings);
+  expect(spec!.securityContext).toEqual({
+    runAsNonRoot: true,
+    seccompProfile: { type: 'RuntimeDefault' },
+    supplementalGroups: [5000],
+  });
+  expect(spec!.containers[0]!.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: false,
+    capabilities: { drop: ['ALL'] },
+  });
+});
+
 test('changes the revision with every input, and only then', () => {
   const first = computeRevision(profile(), settings);
   expect(computeRevision(profile(), { ...settings })).toBe(first);

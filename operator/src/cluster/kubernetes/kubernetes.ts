@@ -6,7 +6,12 @@ import {
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
-import type { PairingView } from '@gwk/core/resources/pairing-request';
+import {
+  PAIRING_ANNOTATION,
+  readPairingRequest,
+  type PairingRequest,
+  type PairingView,
+} from '@gwk/core/resources/pairing-request';
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';
 import { INSTANCES, isCode, PATCH } from '@gwk/core/kubernetes/client';
 import { EnginePods, LIST_TIMEOUT_MS, type KubernetesClusterOptions } from './engine-pods.js';
@@ -135,6 +140,19 @@ export class KubernetesCluster implements Cluster {
 
   publishPairing(target: Target, view: PairingView | null): Promise<void> {
     return publishPairing(this.#core, target, view);
+  }
+
+  async removePairingRequest({ key, uid }: Target, { id }: PairingRequest): Promise<void> {
+    const { annotations = {} } = this.resource(key)?.metadata ?? {};
+    if (readPairingRequest(annotations)?.id !== id) return;
+    const target = { ...INSTANCES, ...parseKey(key), fieldManager: FIELD_MANAGERS.resource };
+    const path = `/metadata/annotations/${PAIRING_ANNOTATION.replace('/', '~1')}`;
+    const body = [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      { op: 'test', path, value: annotations[PAIRING_ANNOTATION] },
+      { op: 'remove', path },
+    ];
+    await this.#write(key, this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json));
   }
 
   recordEvent(target: Target, event: InstanceEvent): void {

@@ -20,14 +20,27 @@ export interface EngineSettings {
 
 const SECRETS = '/var/run/gwk';
 const PORT = 8084;
-/** User of distroless images. */
+/** User of the images. */
 const USER = 65532;
+/** The restricted pod security standard. */
+const POD_SECURITY = {
+  runAsNonRoot: true,
+  runAsUser: USER,
+  runAsGroup: USER,
+  fsGroup: USER,
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+const CONTAINER_SECURITY = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+};
 /** Evict engines from an unreachable node after 60 s instead of 300 s. */
 const UNREACHABLE_SECONDS = 60;
 
 /**
- * Builds the pod of an engine. Pure: equal input gives an equal pod. It satisfies the restricted pod security
- * standard, and its only credential is the token of its own instance.
+ * Builds the pod of an engine. Pure: equal input gives an equal pod. Unless the profile says otherwise, it satisfies the
+ * restricted pod security standard. Its only credential is the token of its own instance.
  */
 export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, settings: EngineSettings): V1Pod {
   const { namespace, name } = parseKey(plan.key);
@@ -76,13 +89,7 @@ function buildSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containe
     // Services of this namespace would otherwise add environment variables, which engines read settings from.
     enableServiceLinks: false,
     terminationGracePeriodSeconds: profile.terminationGracePeriodSeconds,
-    securityContext: {
-      runAsNonRoot: true,
-      runAsUser: USER,
-      runAsGroup: USER,
-      fsGroup: USER,
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: overlay(POD_SECURITY, profile.podSecurityContext),
     nodeSelector: profile.nodeSelector,
     tolerations: [...profile.tolerations, tolerate('not-ready'), tolerate('unreachable')],
     imagePullSecrets: profile.imagePullSecrets,
@@ -93,6 +100,9 @@ function buildSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containe
     schedulerName,
   };
 }
+
+const overlay = (defaults: object, own: object): object =>
+  Object.fromEntries(Object.entries({ ...defaults, ...own }).filter(([, value]) => value !== null));
 
 const tolerate = (condition: string) => ({
   key: `node.kubernetes.io/${condition}`,
@@ -122,11 +132,7 @@ function buildContainer(
     resources: profile.resources,
     // The operator reads the exit reason from the last log lines.
     terminationMessagePolicy: 'FallbackToLogsOnError',
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    },
+    securityContext: overlay(CONTAINER_SECURITY, profile.containerSecurityContext),
     volumeMounts: [
       { name: 'credentials', mountPath: SECRETS, readOnly: true },
       { name: 'tmp', mountPath: '/tmp' },

@@ -26,6 +26,9 @@ const Profile = z.strictObject({
   priorityClassName: z.string().optional(),
   runtimeClassName: z.string().optional(),
   schedulerName: z.string().optional(),
+  /** Fields added to a security context, or replacing its fields. Null removes one. */
+  podSecurityContext: anything.default({}),
+  containerSecurityContext: anything.default({}),
   terminationGracePeriodSeconds: z.int().min(1).max(600).default(30),
   labels: z.record(z.string(), z.string()).default({}),
   annotations: z.record(z.string(), z.string()).default({}),

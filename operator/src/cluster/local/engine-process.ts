@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { PodPlan } from '../cluster.js';
+import { confineEngine, type EngineIsolation } from './engine-isolation.js';
 
 /**
  * Record of a pod on disk: written before its process starts, removed after its exit was reported to the API. After a
@@ -20,6 +21,8 @@ export interface PodRecord extends Omit<PodPlan, 'token'> {
 export interface EngineLaunch {
   /** Executable and first arguments. */
   command: [string, ...string[]];
+  /** Null: for a command that is not Node. */
+  isolation: EngineIsolation | null;
   /** Settings common to all engines. */
   settings: Record<string, string>;
   /** Receives their log lines. */
@@ -48,16 +51,20 @@ export function launchEngine(
   log: Logger,
 ): EngineProcess {
   const [command, ...args] = launch.command;
-  const child = spawn(command, args, {
+  const confinement = launch.isolation && confineEngine(launch.isolation, record.name);
+  const temporary = confinement && { TMPDIR: confinement.temporaryFolder, HOME: confinement.temporaryFolder };
+  const child = spawn(command, [...(confinement?.flags ?? []), ...args], {
     // A restarted operator finds the process by this name.
     argv0: record.name,
-    env: buildEnvironment(launch, record, token),
+    env: { ...buildEnvironment(launch, record, token), ...temporary },
+    ...confinement?.user,
     stdio: ['pipe', 'pipe', 'pipe'],
     // Ctrl-C must reach only the operator, which then stops its engines in order.
     detached: true,
   });
   child.stdin.on('error', () => undefined);
   const ended = waitForExit(child, readOutput(child, record.name, launch.print, log));
+  void ended.then(confinement?.release);
   const printed = once(child.stdout, 'data');
   return {
     ready: resultWithin(Promise.race([printed, ended]), READY_AFTER_MS, null),
@@ -81,53 +88,64 @@ function buildEnvironment(launch: EngineLaunch, record: PodRecord, token: string
   };
 }
 
+/** Report of an engine about its exit. */
+interface ExitReport {
+  lastError: string | null;
+  /** Set by an engine that Node's permission model keeps from exiting with a code (core/src/exit-process.ts). */
+  code: number | null;
+}
+
 /**
  * Reads an engine's output. JSON log lines go to the operator's output unchanged. Other lines are wrapped, so that
  * the output stays JSON lines.
- * @returns the last error so far, which explains the exit
  */
-function readOutput(
-  child: Child,
-  pod: string,
-  print: (line: string) => void,
-  log: Logger,
-): () => string | null {
-  let lastError: string | null = null;
+function readOutput(child: Child, pod: string, print: (line: string) => void, log: Logger): ExitReport {
+  const report: ExitReport = { lastError: null, code: null };
   const read = (line: string): void => {
     if (line.trim() === '') return;
     const entry = parse(line);
     const text = (entry ? (entry.msg ?? '') : line).slice(0, MAX_LENGTH);
     if (entry) {
-      if (entry.level === 'error' || entry.level === 'fatal') lastError = text;
+      if (typeof entry.exit_code === 'number') return void (report.code = entry.exit_code);
+      if (entry.level === 'error' || entry.level === 'fatal') report.lastError = text;
       return print(line);
     }
     // The first line of a crash names the error. Later lines only show the location.
-    if (!text.startsWith(' ') && !text.startsWith('Node.js v')) lastError = text;
+    if (!text.startsWith(' ') && !text.startsWith('Node.js v')) report.lastError = text;
     log.warn({ pod, line: text }, 'engine output');
   };
   for (const input of [child.stdout, child.stderr])
     createInterface({ input, crlfDelay: Infinity }).on('line', read);
-  return () => lastError;
+  return report;
 }
 
-function parse(line: string): { level?: string; msg?: string } | null {
+interface LogLine {
+  level?: string;
+  msg?: string;
+  exit_code?: unknown;
+}
+
+function parse(line: string): LogLine | null {
   if (!line.startsWith('{')) return null;
   try {
-    return JSON.parse(line) as { level?: string; msg?: string };
+    return JSON.parse(line) as LogLine;
   } catch {
     return null;
   }
 }
 
 /** Waits for `close`, which follows the last line of output, so that the error is complete. */
-function waitForExit(child: Child, lastError: () => string | null): Promise<string> {
+function waitForExit(child: Child, report: ExitReport): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => {
       if (child.pid === undefined) resolve(`it could not start: ${error.message}`);
     });
     child.once('exit', (code, signal) => {
-      const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-      const settle = () => resolve([how, lastError()].filter((part) => part !== null).join(': '));
+      const settle = () => {
+        const exitCode = report.code ?? code;
+        const how = exitCode === null ? `ended by ${signal}` : `exit code ${exitCode}`;
+        resolve([how, report.lastError].filter((part) => part !== null).join(': '));
+      };
       child.once('close', settle);
       // A grandchild may keep the output open after the engine exited.
       setTimeout(settle, 1000).unref();

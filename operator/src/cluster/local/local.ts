@@ -1,5 +1,10 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-request';
+import {
+  PAIRING_ANNOTATION,
+  readPairingRequest,
+  type PairingRequest,
+  type PairingView,
+} from '@gwk/core/resources/pairing-request';
 import { acquireProcessLock } from '@gwk/core/process-lock';
 import { join } from 'node:path';
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';
@@ -80,6 +85,15 @@ export class LocalCluster implements Cluster {
     if (view) this.store.pairings.set(key, view);
     else this.store.pairings.delete(key);
     return Promise.resolve();
+  }
+
+  async removePairingRequest({ key, uid }: Target, { id }: PairingRequest): Promise<void> {
+    const resource = this.resource(key);
+    if (!resource || resource.metadata.uid !== uid) return;
+    const annotations = { ...resource.metadata.annotations };
+    if (readPairingRequest(annotations)?.id !== id) return;
+    delete annotations[PAIRING_ANNOTATION];
+    await this.store.change({ ...resource, metadata: { ...resource.metadata, annotations } });
   }
 
   recordEvent(target: Target, event: InstanceEvent): void {

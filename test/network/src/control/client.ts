@@ -1,3 +1,4 @@
+import type { CallOptions } from '../calls/calls.js';
 import type { MediaFields, MediaKind } from '../media/messages.js';
 import type { Manners } from '../people/account.js';
 import type { Rule } from '../faults/faults.js';
@@ -6,6 +7,8 @@ import type { LineFaults } from '../transport/line.js';
 import type { StanzaFilter } from '../record/record.js';
 import type { ReceivedView } from './views.js';
 import type { ReceiptFilter, ReceivedFilter, Waiting } from './commands-look.js';
+import type { GroupChange } from '../groups/changes.js';
+import type { GroupOptions } from './commands-groups.js';
 import type { AccountOptions, AccountView } from './commands-people.js';
 import type { AnswerOf, ArgumentsOf, CommandName } from './commands.js';
 
@@ -50,19 +53,31 @@ export class NetworkClient {
     return this.phone(number, options);
   }
 
-  async group(subject: string, members: Person[]): Promise<string> {
-    const { jid } = await this.call('group', { subject, members: members.map(({ number }) => number) });
+  /** The first member creates the group. */
+  async group(subject: string, members: Person[], options: GroupOptions = {}): Promise<string> {
+    const numbers = members.map(({ number }) => number);
+    const { jid } = await this.call('group', { subject, members: numbers, ...options });
     return jid;
   }
 
-  changeGroup = (jid: string, change: { add?: string[]; remove?: string[]; subject?: string }) =>
-    this.call('changeGroup', { jid, ...change });
+  changeGroup = (jid: string, change: GroupChange) => this.call('changeGroup', { jid, ...change });
+  removeGroup = (jid: string) => this.call('removeGroup', { jid });
+  /** Number of queries for the metadata of groups. */
+  groupQueries = async (number: string): Promise<number> =>
+    (await this.call('groupQueries', { number })).count;
+
+  calls = () => this.call('calls', undefined);
+  endCall = (id: string, reason?: string) =>
+    this.call('endCall', { id, ...(reason !== undefined && { reason }) });
 
   status = () => this.call('status', undefined);
   received = (filter: ReceivedFilter = {}) => this.call('received', filter);
   waitReceived = (filter: ReceivedFilter & Waiting) => this.call('waitReceived', filter);
   receipts = (filter: ReceiptFilter = {}) => this.call('receipts', filter);
+  confirmTogether = (numbers: string[], id: string, read = false) =>
+    this.call('confirmTogether', { numbers, id, read });
   waitReceipt = (filter: ReceiptFilter & Waiting) => this.call('waitReceipt', filter);
+  typings = () => this.call('typings', undefined);
   stanzas = (filter: StanzaFilter = {}) => this.call('stanzas', filter);
   waitStanza = (filter: StanzaFilter & Waiting) => this.call('waitStanza', filter);
 
@@ -121,6 +136,10 @@ export class Person {
     return id;
   };
 
+  /** Writes to a broadcast list, by its JID and the phone numbers of its members. */
+  writesToList = async (list: string, to: string[], content: string | Content): Promise<string> =>
+    (await this.network.call('writeToList', { from: this.number, list, to, message: asMessage(content) })).id;
+
   isConnected = (waiting: Waiting = {}) =>
     this.network.call('waitActive', { number: this.number, ...waiting });
   hasTakenAll = (waiting: Waiting = {}) =>
@@ -137,6 +156,10 @@ export class Person {
     });
     return id;
   };
+
+  /** @returns the id of the call */
+  callsNumber = async (to: string, options: CallOptions = {}): Promise<string> =>
+    (await this.network.call('offerCall', { from: this.number, to, ...options })).id;
 
   /** Taps an option of a received menu, selected by its id or its label. */
   taps = async (menu: Pick<ReceivedView, 'id'>, option: string): Promise<string> =>
@@ -182,8 +205,9 @@ export class Person {
     return Buffer.from(base64, 'base64');
   };
 
-  reads = (message: Pick<ReceivedView, 'id'>) =>
-    this.network.call('read', { number: this.number, id: message.id });
+  /** One receipt confirms all of them. */
+  reads = ({ id }: Pick<ReceivedView, 'id'>, ...others: string[]) =>
+    this.network.call('read', { number: this.number, id, others });
   plays = (message: Pick<ReceivedView, 'id'>) =>
     this.network.call('read', { number: this.number, id: message.id, played: true });
   confirms = (message: Pick<ReceivedView, 'id'>) =>

@@ -1,9 +1,10 @@
 import type { Network } from '../network.js';
 import type { Account } from '../people/account.js';
-import { sendReceipt } from '../people/arriving.js';
+import { sendGroupedReceipt, sendReceipt } from '../people/arriving.js';
 import { messageFromJson } from '../people/contents.js';
 import type { Received } from '../people/inbox.js';
 import { edit, react, reply, revoke, sealedEdit, tap, vote } from '../people/replies.js';
+import { writeToList } from '../people/lists.js';
 import { write, writeFromPhone, writeToGroup, type WriteOptions } from '../people/writing.js';
 import type { Group } from '../groups/group.js';
 import { parseJid } from '../wire/jids.js';
@@ -85,6 +86,22 @@ export const chatCommands = {
     return { id: await writeFromPhone(world, world.people.need(from), chatOf(world, from, to), content) };
   },
 
+  /** Writes to a broadcast list of these members. */
+  writeToList: async (
+    { world }: Network,
+    {
+      from,
+      list,
+      to,
+      message,
+      options,
+    }: Omit<Writing, 'to'> & { list: string; to: string[]; message: unknown },
+  ) => {
+    const content = { message: messageFromJson(message), ...(options && { options }) };
+    const members = to.map((number) => world.people.need(number));
+    return { id: await writeToList(world, world.people.need(from), { jid: list, members }, content) };
+  },
+
   tap: ({ world }: Network, { number, id, option }: { number: string; id: string; option: string }) => {
     const entry = receivedBy(world, number, id);
     return sendContent(world, answerTo(entry), tap(world, entry, option));
@@ -119,9 +136,22 @@ export const chatCommands = {
   react: ({ world }: Network, { emoji, ...about }: About & { emoji: string }) =>
     sendContent(world, about, react(keyTo(world, about.from, about), emoji)),
 
-  /** Opens or plays a message. The account's settings decide about the receipt. */
-  read: ({ world }: Network, { number, id, played }: { number: string; id: string; played?: boolean }) => {
-    sendReceipt(world, receivedBy(world, number, id), played ? 'played' : 'read');
+  /** Opens or plays a message, and others at once. The account's settings decide about the receipt. */
+  read: (
+    { world }: Network,
+    { number, id, played, others }: { number: string; id: string; played?: boolean; others?: string[] },
+  ) => {
+    sendReceipt(world, receivedBy(world, number, id), played ? 'played' : 'read', others);
+    return {};
+  },
+
+  /** Confirms a message to a group for several members in one receipt. */
+  confirmTogether: (
+    { world }: Network,
+    { numbers, id, read }: { numbers: string[]; id: string; read?: boolean },
+  ) => {
+    const entries = numbers.map((number) => receivedBy(world, number, id));
+    sendGroupedReceipt(world, entries, read ? 'read' : undefined);
     return {};
   },
 

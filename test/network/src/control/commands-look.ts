@@ -1,6 +1,6 @@
 import type { Network } from '../network.js';
 import type { Fate, Received } from '../people/inbox.js';
-import type { ReceiptSeen, World } from '../world.js';
+import type { ReceiptSeen, TypingSeen, World } from '../world.js';
 import type { StanzaFilter } from '../record/record.js';
 import { textOfMessage } from '../people/contents.js';
 import { viewEntry, viewReceived, type EntryView, type ReceivedView } from './views.js';
@@ -101,6 +101,9 @@ export const lookCommands = {
     const look = () => world.receipts.find((receipt) => fitsReceipt(filter, receipt));
     return world.until(look, `a receipt ${JSON.stringify(filter)}`, limitMs);
   },
+
+  /** Typing states that contacts and groups have seen. */
+  typings: ({ world }: Network): TypingSeen[] => world.typings,
 
   stanzas: ({ world }: Network, filter: StanzaFilter): EntryView[] =>
     world.record.find(filter).map(viewEntry),

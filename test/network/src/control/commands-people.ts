@@ -2,9 +2,6 @@ import type { Network } from '../network.js';
 import type { Account, Companion, Manners } from '../people/account.js';
 import { reinstall } from '../people/reinstall.js';
 import { unlink } from '../session/queries.js';
-import { changeGroup, type GroupChange } from '../groups/changes.js';
-import { groupJid } from '../groups/group.js';
-import { parseJid } from '../wire/jids.js';
 
 export interface AccountView {
   number: string;
@@ -96,27 +93,5 @@ export const peopleCommands = {
     const leaving = listCompanions(network, number, device);
     for (const companion of leaving) unlink(network.world, companion);
     return { unlinked: leaving.length };
-  },
-
-  group: (
-    { world }: Network,
-    { id, subject, members }: { id?: string; subject: string; members: string[] },
-  ) => {
-    const group = {
-      id: id ?? `1203630${String(world.groups.size + 1).padStart(11, '0')}`,
-      subject,
-      createdAt: Date.now(),
-      members: members.map((number) => world.people.need(number).number),
-    };
-    world.groups.set(group.id, group);
-    return { id: group.id, jid: groupJid(group) };
-  },
-
-  /** Adds and removes members, and renames a group. All affected clients are notified. */
-  changeGroup: ({ world }: Network, { jid, ...change }: { jid: string } & GroupChange) => {
-    const group = world.groups.get(parseJid(jid)?.user ?? '');
-    if (!group) throw new Error(`unknown group ${jid}`);
-    changeGroup(world, group, change);
-    return { members: group.members };
   },
 };

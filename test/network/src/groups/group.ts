@@ -1,11 +1,58 @@
+import type { Account } from '../people/account.js';
 import { userJid } from '../wire/jids.js';
+import { node, type Node } from '../wire/nodes.js';
+import type { World } from '../world.js';
 
-export interface Group {
+export interface GroupSettings {
+  description: string | null;
+  /** Whether only admins may send. */
+  announcement: boolean;
+  /** Lifetime of messages in seconds; 0: they do not disappear. */
+  expiration: number;
+  /** Whether clients see the phone numbers of members. Communities hide them. */
+  showsPhones: boolean;
+  addressing: 'lid' | 'pn';
+  /** Id of the community whose announcements this group shows. */
+  community: string | null;
+}
+
+export interface Group extends GroupSettings {
   id: string;
   subject: string;
   createdAt: number;
   /** Phone numbers. The first one created the group. */
   members: string[];
+  /** Phone numbers of members who may manage the group. */
+  admins: string[];
 }
 
+export const USUAL_SETTINGS: GroupSettings = {
+  description: null,
+  announcement: false,
+  expiration: 0,
+  showsPhones: true,
+  addressing: 'lid',
+  community: null,
+};
+
 export const groupJid = (group: Pick<Group, 'id'>): string => userJid(group.id, 'g.us');
+
+/** Attributes that name a member to clients: the address in use, and the other one if it is visible. */
+export function memberNames({ addressing, showsPhones }: GroupSettings, account: Account) {
+  if (addressing === 'pn') return { jid: account.jid('pn'), lid: account.jid('lid') };
+  return { jid: account.jid('lid'), phone_number: showsPhones ? account.jid('pn') : undefined };
+}
+
+export function roleOf(group: Group, number: string): 'superadmin' | 'admin' | undefined {
+  if (!group.admins.includes(number)) return undefined;
+  return number === group.members[0] ? 'superadmin' : 'admin';
+}
+
+export function memberNodes(world: World, group: Group, numbers: readonly string[]): Node[] {
+  return numbers.map((number) =>
+    node('participant', {
+      ...memberNames(group, world.people.need(number)),
+      type: roleOf(group, number),
+    }),
+  );
+}

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import { hkdf } from '@whiskeysockets/baileys';
 
 /** The use of a file, from which its keys are derived. */
-export type FileKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | 'history';
+export type FileKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | 'link' | 'history';
 
 const PURPOSES: Record<FileKind, string> = {
   image: 'WhatsApp Image Keys',
@@ -10,6 +10,7 @@ const PURPOSES: Record<FileKind, string> = {
   video: 'WhatsApp Video Keys',
   audio: 'WhatsApp Audio Keys',
   document: 'WhatsApp Document Keys',
+  link: 'WhatsApp Link Thumbnail Keys',
   history: 'WhatsApp History Keys',
 };
 

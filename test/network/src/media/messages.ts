@@ -4,7 +4,7 @@ import { unwrap } from '../people/contents.js';
 import type { World } from '../world.js';
 import { decryptFile, encryptFile, type FileKind } from './encrypted-file.js';
 
-export type MediaKind = Exclude<FileKind, 'history'>;
+export type MediaKind = Exclude<FileKind, 'history' | 'link'>;
 
 export interface MediaFields {
   mimetype?: string;
@@ -46,11 +46,11 @@ export function fileMessage(
 }
 
 interface FileInMessage {
-  kind: MediaKind;
+  kind: FileKind;
   reference: { mediaKey: Uint8Array; fileSha256: Uint8Array; fileEncSha256: Uint8Array; directPath: string };
 }
 
-/** The file of a message, with the data needed to decrypt it. */
+/** The file of a message or the picture of its link preview, with the data needed to decrypt it. */
 export function fileIn(message: proto.IMessage | undefined): FileInMessage | undefined {
   const inner = unwrap(message) as
     Record<string, Partial<FileInMessage['reference']> | undefined> | undefined;
@@ -60,7 +60,17 @@ export function fileIn(message: proto.IMessage | undefined): FileInMessage | und
       return { kind, reference: { mediaKey, fileSha256, fileEncSha256, directPath } };
     }
   }
-  return undefined;
+  return linkPictureIn(unwrap(message)?.extendedTextMessage ?? {});
+}
+
+function linkPictureIn({
+  mediaKey,
+  thumbnailSha256: fileSha256,
+  thumbnailEncSha256: fileEncSha256,
+  thumbnailDirectPath: directPath,
+}: proto.Message.IExtendedTextMessage): FileInMessage | undefined {
+  if (!mediaKey || !fileSha256 || !fileEncSha256 || !directPath) return undefined;
+  return { kind: 'link', reference: { mediaKey, fileSha256, fileEncSha256, directPath } };
 }
 
 /** A person opens the file of a message. */

@@ -56,6 +56,8 @@ export interface Manners {
   slots: number;
   /** Failure code with which the network refuses to link any device. */
   linksRefused: number | null;
+  /** Error with which the network answers a request for a code to type. */
+  codesRefused: 400 | 429 | null;
 }
 
 export const GOOD_MANNERS: Manners = {
@@ -67,6 +69,7 @@ export const GOOD_MANNERS: Manners = {
   answersDevices: true,
   slots: 4,
   linksRefused: null,
+  codesRefused: null,
 };
 
 /** A phone number on the network: its phone (device 0), further simulated devices, and linked companions. */

@@ -8,6 +8,7 @@ import type { Account } from './account.js';
 import type { Handset } from './handset.js';
 import type { Fate, Received } from './inbox.js';
 import { answerDevice } from './resending.js';
+import { checkTimer } from './timers.js';
 import { checkSender } from './sender-check.js';
 
 /** A message of a real client on its way to one simulated device. */
@@ -36,14 +37,18 @@ const MOST_RETRIES = 5;
 export async function arrive(world: World, arrival: Arrival): Promise<void> {
   const { handset } = arrival;
   const entry = await handset.do(async () => {
+    if (arrival.group) await world.nextTurn();
     const opened = await openAll(arrival);
     const entry = world.inbox.add(entryOf(arrival, opened));
+    if (entry.fate === 'shown' && !isOwn(arrival)) checkTimer(world, entry);
     respond(world, arrival, entry);
     return entry;
   });
   if (handset.id === 0 && entry.fate === 'shown') await answerDevice(world, entry);
   world.changed();
 }
+
+const isOwn = ({ from, handset }: Arrival): boolean => from === handset.account;
 
 async function openAll(arrival: Arrival): Promise<Opened> {
   let opened: Opened = { fate: 'unreadable', error: 'nothing is encrypted for this device' };
@@ -122,16 +127,36 @@ function respond(world: World, arrival: Arrival, entry: Received): void {
   if (account.manners.confirms && account.manners.readsAtOnce) sendReceipt(world, entry, 'read');
 }
 
-/** Sends a receipt for a message to all devices of the sender. */
-export function sendReceipt(world: World, entry: Received, type?: 'read' | 'played'): void {
+/** Sends a receipt for a message, and for others of the same chat, to all devices of the sender. */
+export function sendReceipt(
+  world: World,
+  entry: Received,
+  type?: 'read' | 'played',
+  others: readonly string[] = [],
+): void {
   const reader = world.people.need(entry.to);
   if (type === 'read' && !reader.manners.readReceipts) return;
   const sender = world.people.need(entry.from);
   const server = entry.addressed.endsWith('@s.whatsapp.net') ? 'pn' : 'lid';
   const by = reader.jid(server);
   const where = entry.group === undefined ? { from: by } : { from: entry.group, participant: by };
-  const receipt = node('receipt', { ...where, id: entry.id, t: seconds(), type });
+  const items = others.map((id) => node('item', { id }));
+  const list = items.length > 0 ? [node('list', {}, items)] : undefined;
+  const receipt = node('receipt', { ...where, id: entry.id, t: seconds(), type }, list);
   for (const companion of sender.companions.values()) deliver(companion, receipt);
+}
+
+/** Sends one receipt of several members of a group to all devices of the sender. */
+export function sendGroupedReceipt(world: World, entries: readonly Received[], type?: 'read'): void {
+  const { id, group, from, addressed } = entries[0]!;
+  const server = addressed.endsWith('@s.whatsapp.net') ? 'pn' : 'lid';
+  const users = entries.map(({ to }) =>
+    node('user', { jid: world.people.need(to).jid(server), t: seconds() }),
+  );
+  const receipt = node('receipt', { from: group, id, t: seconds(), type }, [
+    node('participants', { key: id }, users),
+  ]);
+  for (const companion of world.people.need(from).companions.values()) deliver(companion, receipt);
 }
 
 function askAgain(arrival: Arrival, entry: Received): void {

@@ -34,6 +34,17 @@ export class Directory {
     return parsed?.server === 's.whatsapp.net' ? this.#byNumber.get(parsed.user) : undefined;
   }
 
+  /**
+   * The account whose number differs from a typed one by the digit that the network ignores in a contact query: the
+   * ninth digit in Brazil, 1 in Mexico. Argentine numbers are found with 9 only.
+   */
+  byOtherForm(typed: string): Account | undefined {
+    const brazil = /^55([1-9][0-9])(9?)([6-9][0-9]{7})$/.exec(typed);
+    if (brazil) return this.get(`55${brazil[1]!}${brazil[2] === '9' ? '' : '9'}${brazil[3]!}`);
+    const mexico = /^52(1?)([0-9]{10})$/.exec(typed);
+    return mexico ? this.get(`52${mexico[1] === '1' ? '' : '1'}${mexico[2]!}`) : undefined;
+  }
+
   all(): Account[] {
     return [...this.#byNumber.values()];
   }

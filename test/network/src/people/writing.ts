@@ -49,6 +49,7 @@ export async function write(
     ...options.attributes,
   };
   to.receivedFrom.add(sender.number);
+  world.timers.take(message, sender, to);
   handset.keep({ id, message, to: to.number, attributes, garbled: options.garbled ?? 0 });
   if (options.unavailable)
     for (const companion of to.companions.values()) announce(companion, attributes, options.unavailable);
@@ -93,6 +94,7 @@ export async function writeFromPhone(
     ...stanzaType(message),
     ...options.attributes,
   };
+  if (!('members' in to)) world.timers.take(message, account, to);
   const copy = { deviceSentMessage: { destinationJid: chat, message } };
   account.phone.keep({ id, message: copy, to: account.number, attributes });
   await toCompanions(account.phone, account, { message: copy, attributes });
@@ -172,7 +174,7 @@ async function sealKey(handset: Handset, companion: Companion, group: string, ke
   return seal(handset, companion, message);
 }
 
-async function toCompanions(
+export async function toCompanions(
   handset: Handset,
   to: Account,
   content: { message: proto.IMessage; attributes: Written['attributes'] },

@@ -1,6 +1,6 @@
 import type { Account, Companion } from '../people/account.js';
 import { arrive } from '../people/arriving.js';
-import { groupJid, type Group } from '../groups/group.js';
+import { groupJid, roleOf, type Group } from '../groups/group.js';
 import { parseJid, type Jid } from '../wire/jids.js';
 import { child, children, node, ProtocolError, seconds, type Node } from '../wire/nodes.js';
 import type { World } from '../world.js';
@@ -9,6 +9,18 @@ import { deliver } from './mail.js';
 /** Error codes in acknowledgements of messages that the network does not deliver. */
 export const MALFORMED = 479;
 export const RESTRICTED = 463;
+const NOT_FOUND = 404;
+/** The sender is no member of the group, or may not send to it. */
+const FORBIDDEN = 403;
+/** The group uses the other type of address. */
+const STALE_ADDRESSING = 421;
+
+/** The message keeps to the protocol, but its sender may not send it. */
+class Refused extends Error {
+  constructor(readonly code: number) {
+    super(`refused with ${code}`);
+  }
+}
 
 interface Part {
   account: Account;
@@ -39,6 +51,7 @@ export function carryMessage(world: World, companion: Companion, stanza: Node): 
     if (refused !== undefined) return;
     for (const part of parts) carry(world, outgoing, part);
   } catch (error) {
+    if (error instanceof Refused) return acknowledge(error.code);
     if (!(error instanceof ProtocolError)) throw error;
     world.violated(`message ${stanza.attrs.id ?? ''} of ${companion.account.number}: ${error.message}`);
     acknowledge(MALFORMED);
@@ -74,9 +87,20 @@ function read(world: World, companion: Companion, stanza: Node): Outgoing {
     throw new ProtocolError(`no address: ${stanza.attrs.to ?? ''}`);
   if (to.server !== 'g.us') return { companion, stanza, id, to };
   const group = world.groups.get(to.user);
-  if (!group) throw new ProtocolError(`no group ${to.user}`);
-  if (!group.members.includes(companion.account.number)) throw new ProtocolError('not a member of the group');
+  if (!group) throw new Refused(NOT_FOUND);
+  const refusal = refuseInGroup(group, companion.account.number, stanza);
+  if (refusal !== undefined) throw new Refused(refusal);
   return { companion, stanza, id, to, group };
+}
+
+function refuseInGroup(group: Group, number: string, { attrs }: Node): number | undefined {
+  if (!group.members.includes(number)) return FORBIDDEN;
+  // An answer to a device that could not read an earlier message.
+  if (attrs.participant !== undefined) return undefined;
+  // Members may react to announcements.
+  if (group.announcement && attrs.type !== 'reaction' && roleOf(group, number) === undefined)
+    return FORBIDDEN;
+  return (attrs.addressing_mode ?? group.addressing) === group.addressing ? undefined : STALE_ADDRESSING;
 }
 
 function partsOf(world: World, outgoing: Outgoing): Part[] {

@@ -22,6 +22,7 @@ export function takeReceipt(world: World, companion: Companion, stanza: Node): v
   companion.connection?.send(answer);
   const ids = idsOf(stanza);
   const author = world.people.byJid(attrs.participant ?? attrs.to);
+  checkList(world, companion, stanza);
   note(world, companion, { author, ids, type: attrs.type ?? 'delivery' });
   if (attrs.type === 'server-error') return askedForFile(world, companion, stanza);
   if (attrs.type === 'retry') {
@@ -31,6 +32,16 @@ export function takeReceipt(world: World, companion: Companion, stanza: Node): v
   }
   settle(companion, 'message', ids);
   if (author) forward(companion, author, stanza);
+}
+
+/** Messages of a broadcast list are confirmed to the list, with their author. Read marks go where the reader reads. */
+function checkList(world: World, companion: Companion, { attrs }: Node): void {
+  const list = world.listed.get(attrs.id ?? '');
+  if (list === undefined || attrs.type === 'read' || attrs.type === 'read-self') return;
+  if (attrs.to === list && attrs.participant !== undefined) return;
+  world.violated(
+    `receipt of ${companion.account.number} for a message of the list ${list} went to ${attrs.to}`,
+  );
 }
 
 function askedAgain(world: World, companion: Companion, handset: Handset, stanza: Node): void {
@@ -77,7 +88,8 @@ function forward(companion: Companion, author: Account, stanza: Node): void {
   const to = parseJid(stanza.attrs.to);
   const server = to?.server === 's.whatsapp.net' ? 'pn' : 'lid';
   const by = companion.account.jid(server, companion.id);
-  const where = to?.server === 'g.us' ? { from: stanza.attrs.to, participant: by } : { from: by };
+  const isShared = to?.server === 'g.us' || to?.server === 'broadcast';
+  const where = isShared ? { from: stanza.attrs.to, participant: by } : { from: by };
   const receipt = node('receipt', { ...where, id: stanza.attrs.id, t: seconds(), type }, stanza.content);
   for (const other of author.companions.values()) {
     if (other !== companion) deliver(other, receipt);

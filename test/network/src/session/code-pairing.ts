@@ -14,6 +14,7 @@ import { readBytes, child, node, ProtocolError, seconds, type Node } from '../wi
 import type { Connection } from '../transport/connection.js';
 import type { World } from '../world.js';
 import type { Pairing } from './pairing.js';
+import type { Answer } from './queries.js';
 
 const SALT_LENGTH = 32;
 const IV_LENGTH = 16;
@@ -42,7 +43,7 @@ export class CodePairing {
   }
 
   /** Handles both messages of the client: its hello, and the result of the key exchange. */
-  take(connection: Connection, stanza: Node): Node[] | undefined {
+  take(connection: Connection, stanza: Node): Answer | undefined {
     const registration = child(stanza, 'link_code_companion_reg');
     const number = parseJid(registration?.attrs.jid)?.user ?? '';
     if (registration?.attrs.stage === 'companion_hello') {
@@ -50,6 +51,8 @@ export class CodePairing {
         child(registration, 'link_code_pairing_wrapped_companion_ephemeral_pub'),
         'wrapped key',
       );
+      const refused = this.world.people.get(number)?.manners.codesRefused;
+      if (refused) return { error: refused, text: refused === 429 ? 'rate-overlimit' : 'bad-request' };
       const ref = randomBytes(16);
       this.#offers.set(number, { connection, ref, wrapped });
       this.world.changed();

@@ -17,7 +17,7 @@ interface Asked {
 }
 
 /** The content of the result, or an error. `later` sends no answer now. */
-type Answer = Node[] | { error: number; text: string };
+export type Answer = Node[] | { error: number; text: string };
 type Handler = (asked: Asked) => Answer;
 
 const done: Handler = () => [];
@@ -125,7 +125,7 @@ function groupInfo({ world, companion, query }: Asked): Answer {
   const group = world.groups.get(parseJid(query.attrs.to)?.user ?? '');
   if (!group) return { error: 404, text: 'item-not-found' };
   if (!group.members.includes(companion.account.number)) return { error: 403, text: 'forbidden' };
-  return [groupNode(world, group)];
+  return [groupNode(world, group, companion.account.number)];
 }
 
 function groupsOf({ world, companion }: Asked): Answer {
@@ -134,7 +134,7 @@ function groupsOf({ world, companion }: Asked): Answer {
     node(
       'groups',
       {},
-      own.map((group) => groupNode(world, group)),
+      own.map((group) => groupNode(world, group, companion.account.number)),
     ),
   ];
 }

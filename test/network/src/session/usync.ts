@@ -23,7 +23,7 @@ function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node 
   const typed = readText(child(user, 'contact'));
   const phone = typed.replace(/\D/g, '');
   const jid = user.attrs.jid ?? (phone ? phoneJid(phone) : undefined);
-  const account = world.people.byJid(jid);
+  const account = world.people.byJid(jid) ?? (user.attrs.jid ? undefined : world.people.byOtherForm(phone));
   const canonical = user.attrs.jid ?? account?.jid('pn') ?? jid;
   const answers: Record<string, () => Node | undefined> = {
     contact: () => contact(account, typed),
@@ -51,7 +51,8 @@ function devices(account: Account | undefined): Node {
   const attributes = { ts: seconds() };
   return node('devices', {}, [
     node('device-list', {}, list),
-    node('key-index-list', attributes, signedDeviceList(account)),
+    // Without linked devices there is nothing to sign.
+    node('key-index-list', attributes, list.length > 1 ? signedDeviceList(account) : undefined),
   ]);
 }
 

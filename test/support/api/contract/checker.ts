@@ -42,7 +42,7 @@ const PROBLEM_TYPE = 'application/problem+json';
  * or a field that the document does not describe is an error.
  */
 export class ContractChecker {
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, discriminator: true });
   readonly #validators = new Map<string, ValidateFunction>();
   readonly #operations: Described[] = [];
 

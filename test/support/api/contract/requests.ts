@@ -61,4 +61,5 @@ export const ABSENT_IDS: Readonly<Record<string, string>> = {
   delivery_id: `whd_${'0'.repeat(32)}`,
   phone: '5511900000000',
   chat: '5511900000000',
+  group: '120363000000000000@g.us',
 };

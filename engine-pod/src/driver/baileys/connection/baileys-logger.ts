@@ -6,6 +6,9 @@ type BaileysLogger = SocketConfig['logger'];
 const MAX_TEXT = 200;
 const LONG_NUMBER = /\d{5,}/g;
 
+/** Some numbers are phone numbers and LIDs. */
+export const maskNumbers = (text: string): string => text.replace(LONG_NUMBER, '…');
+
 const ignore = (): void => undefined;
 
 export const SILENT_LOGGER: BaileysLogger = {
@@ -28,8 +31,7 @@ export function createBaileysLogger(log: Logger): BaileysLogger {
     (level: 'debug' | 'warn') =>
     (object: unknown, text?: string): void => {
       const message = text ?? (typeof object === 'string' ? object : undefined);
-      if (message !== undefined)
-        log[level]({ library: 'baileys' }, message.replace(LONG_NUMBER, '…').slice(0, MAX_TEXT));
+      if (message !== undefined) log[level]({ library: 'baileys' }, maskNumbers(message).slice(0, MAX_TEXT));
     };
   const logger: BaileysLogger = {
     ...SILENT_LOGGER,

@@ -1,4 +1,4 @@
-import type { Disconnect } from '../../driver.js';
+import { NotAdminError, type Disconnect } from '../../driver.js';
 import {
   NEVER_ABORTED,
   SimulatedInstance,
@@ -242,7 +242,7 @@ describe('besides messages', () => {
 
   test('looks up contacts', async () => {
     const { number, ana } = stage;
-    expect(await number.driver.checkContact(ana.number)).toBe(ana.jid);
+    expect(await number.driver.checkContact(ana.number)).toEqual({ jid: ana.jid, lid: ana.lidJid });
     expect(await number.driver.checkContact('5511888888888')).toBeNull();
   });
 
@@ -275,5 +275,37 @@ describe('besides messages', () => {
     });
     await number.driver.edit({ kind: 'delete', stanza_id: '3EB0DEL', message }, given);
     expect((await ana.receives({ id: '3EB0DEL' })).attributes).toMatchObject({ edit: '7' });
+  });
+
+  test('deletes a message of another member as an admin of the group, and only then', async () => {
+    const { number, ana, phone, network } = stage;
+    const given = { mayWrite: () => true, signal: NEVER_ABORTED };
+    const bia = await network.contact('5511900000004');
+    for (const [members, stanza_id] of [
+      [[phone, ana, bia], '3EB0ADMIN'],
+      [[ana, phone, bia], '3EB0MEMBER'],
+    ] as const) {
+      const group = await network.group('Friends', [...members]);
+      const id = await bia.writes('out of place', { to: group });
+      const { from } = await number.gets(id);
+      const message = { chat: group, wa_message_id: id, from_me: false, participant: from };
+      const deletion = number.driver.edit({ kind: 'delete', stanza_id, message }, given);
+      if (stanza_id === '3EB0MEMBER') {
+        await expect(deletion).rejects.toThrow(NotAdminError);
+        expect(await network.received({ id: stanza_id })).toEqual([]);
+        continue;
+      }
+      await deletion;
+      const { message: shown, attributes } = await ana.receives({ id: stanza_id });
+      expect(attributes).toMatchObject({ edit: '8' });
+      expect(shown).toMatchObject({
+        protocolMessage: { type: 'REVOKE', key: { id, participant: bia.lidJid } },
+      });
+    }
+    const foreign = await network.group('Others', [ana, bia]);
+    const message = { chat: foreign, wa_message_id: '3EB0', from_me: false, participant: bia.lidJid };
+    await expect(
+      number.driver.edit({ kind: 'delete', stanza_id: '3EB0FOREIGN', message }, given),
+    ).rejects.toThrow(NotAdminError);
   });
 });

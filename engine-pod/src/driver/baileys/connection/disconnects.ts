@@ -58,6 +58,10 @@ export function classifyPairingDisconnect(error: DisconnectError, now: number): 
   return disconnect.kind === 'logged-out' ? pairingFailed('refused_by_the_network') : disconnect;
 }
 
+/** The reason of a refused pairing code. The network allows few codes per phone number. */
+export const classifyCodeRefusal = (code: string | undefined): string =>
+  code === '429' ? 'too_many_codes' : 'code_refused';
+
 const REFS_ENDED = 'QR refs attempts ended';
 
 const pairingFailed = (reason: string): Disconnect => ({ kind: 'pairing-failed', reason });

@@ -1,25 +1,41 @@
 import {
   Browsers,
+  getBinaryNodeChild,
   jidNormalizedUser,
   makeWASocket,
   type AuthenticationCreds,
+  type BinaryNode,
   type ConnectionState,
   type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import { processClock, type Clock } from '@gwk/core/clock';
+import type { Logger } from '@gwk/core/log';
 import type { Disconnect, ConnectionEvent } from '../../driver.js';
 import { saveCredentials } from '../session/credentials.js';
+import { GroupDirectory } from '../groups/group-directory.js';
+import { GroupList } from '../groups/group-list.js';
 import type { SessionStore } from '../session/store.js';
+import { getOwnIds } from '../receive/normalise/envelope.js';
 import { ReceivePipeline, type ReceivePipelineOptions } from '../receive/pipeline.js';
 import { createSignalRepository } from '../session/signal-repository.js';
 import { createBaileysLogger } from './baileys-logger.js';
-import { classifyDisconnect, classifyPairingDisconnect, parseDisconnectError } from './disconnects.js';
+import {
+  classifyCodeRefusal,
+  classifyDisconnect,
+  classifyPairingDisconnect,
+  parseDisconnectError,
+} from './disconnects.js';
 import { MediaHosts } from '../patches/media-hosts.js';
+import { handleCalls } from '../notices/calls.js';
+import { storeGroupChanges } from '../notices/group-changes.js';
+import { NoticeReporter, type NoticeServices } from '../notices/reporter.js';
 import { useConversationTransactions } from '../patches/conversation-transactions.js';
 import { ignoreBrokenFrames, ignoreUnsolicitedStanzas } from '../patches/ignored-stanzas.js';
+import { preventUntypedPresence } from '../patches/untyped-presence.js';
 import { WriteGuard } from '../patches/write-guard.js';
+import { Typing } from '../send/typing.js';
 
 interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFrames'> {
   creds: AuthenticationCreds;
@@ -29,6 +45,7 @@ interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFra
   /** Address of the network; undefined: the real network. */
   url: string | undefined;
   isLeased: () => boolean;
+  notices: NoticeServices;
   emit: (event: ConnectionEvent) => void;
   timings?: ConnectionTimings;
 }
@@ -64,9 +81,11 @@ const UNRESPONSIVE_MS = 30_000;
  */
 export class NetworkConnection {
   readonly socket: WASocket;
+  readonly log: Logger;
   readonly media: MediaHosts;
-  /** Group metadata, loaded before a message is sent, so that Baileys does not query it while it holds its lock. */
-  readonly groups = new Map<string, GroupMetadata>();
+  readonly typing: Typing;
+  readonly groups: GroupDirectory;
+  readonly groupList: GroupList;
   readonly #options: NetworkConnectionOptions;
   readonly #guard: WriteGuard;
   readonly #closing = new AbortController();
@@ -79,15 +98,22 @@ export class NetworkConnection {
 
   constructor(options: NetworkConnectionOptions) {
     this.#options = options;
+    this.log = options.log;
     this.#clock = options.timings?.clock ?? processClock;
     this.#lastFrameAt = this.#clock.now();
     const holdFrames = (until: Promise<void>): void => this.#guard.hold(until);
     const pipeline = new ReceivePipeline({ ...options, holdFrames });
-    this.socket = openSocket(options, pipeline, this.groups);
+    this.socket = openSocket(options, pipeline, (jid) => this.groups.peek(jid));
+    this.groups = new GroupDirectory(this.socket, options.isOwn);
+    this.groupList = new GroupList(this.socket, options.isOwn, this.#clock);
     ignoreBrokenFrames(this.socket, options.log);
     ignoreUnsolicitedStanzas(this.socket);
+    this.#reportNotices();
     this.#guard = new WriteGuard(this.socket, options.isLeased);
     this.media = new MediaHosts(this.socket, options.log);
+    this.typing = new Typing(this.socket, this.#clock);
+    // A new connection announces the name itself.
+    preventUntypedPresence(this.socket, () => this.open && this.typing.announceName());
     useConversationTransactions(this.socket, options.store);
     pipeline.attach(this.socket);
     this.socket.ws.on('frame', () => (this.#lastFrameAt = this.#clock.now()));
@@ -111,6 +137,7 @@ export class NetworkConnection {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     this.#stopWatching();
+    this.typing.close();
     this.#guard.sever();
     // Ends Baileys' timers and listeners; the socket is already closed.
     void this.socket.end(undefined).catch(() => undefined);
@@ -119,6 +146,13 @@ export class NetworkConnection {
   /** Ends the connection from this side and reports it. */
   fail(reason: string): void {
     this.#end({ kind: 'dropped', reason });
+  }
+
+  #reportNotices(): void {
+    const { notices } = this.#options;
+    const reporter = new NoticeReporter(notices);
+    handleCalls(this.socket, reporter, notices);
+    storeGroupChanges(this.socket, reporter, notices);
   }
 
   #saveCredentials(): void {
@@ -147,12 +181,29 @@ export class NetworkConnection {
     }
     if (this.#codeRequested) return;
     this.#codeRequested = true;
-    this.socket.requestPairingCode(pairing.phone).then(
-      (typed) => {
-        if (!this.#closing.signal.aborted) emit({ kind: 'pairing-code', code: typed, expiresInMs: CODE_MS });
-      },
-      () => this.#end({ kind: 'pairing-failed', reason: 'no_code_given' }),
+    void this.#requestCode(pairing.phone);
+  }
+
+  /** Baileys makes the code itself and ignores the network's answer, which may refuse it. */
+  async #requestCode(phone: string): Promise<void> {
+    const answered = this.#untilCodeAnswered();
+    const code = await this.socket.requestPairingCode(phone).catch(() => null);
+    const refusal = code === null ? 'no_code_given' : await answered;
+    if (this.#closing.signal.aborted) return;
+    if (refusal !== null) this.#end({ kind: 'pairing-failed', reason: refusal });
+    else this.#options.emit({ kind: 'pairing-code', code: code!, expiresInMs: CODE_MS });
+  }
+
+  /** Resolves to the reason of a refusal, or to null. A device that is not linked yet asks the network nothing else. */
+  #untilCodeAnswered(): Promise<string | null> {
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    const cancel = this.#clock.after(SOCKET_TIMINGS.defaultQueryTimeoutMs, () => resolve('no_code_given'));
+    this.closed.addEventListener('abort', () => resolve(null));
+    this.socket.ws.once('CB:iq,,link_code_companion_reg', () => resolve(null));
+    this.socket.ws.once('CB:iq,type:error', (stanza: BinaryNode) =>
+      resolve(classifyCodeRefusal(getBinaryNodeChild(stanza, 'error')?.attrs['code'])),
     );
+    return promise.finally(cancel);
   }
 
   #paired(): void {
@@ -178,7 +229,7 @@ export class NetworkConnection {
   #opened(): void {
     const { creds, emit, missing, isOwn } = this.#options;
     this.#isOpen = true;
-    emit({ kind: 'opened', jid: jidNormalizedUser(creds.me?.id), business_name: creds.me?.name ?? null });
+    emit({ kind: 'opened', ...getOwnIds(creds), business_name: creds.me?.name ?? null });
     // Nobody waits for this. The next connection repeats what fails.
     missing.requestThrough({ socket: this.socket, isOwn }).catch(() => undefined);
   }
@@ -208,7 +259,7 @@ export class NetworkConnection {
 function openSocket(
   options: NetworkConnectionOptions,
   pipeline: ReceivePipeline,
-  groups: Map<string, GroupMetadata>,
+  findGroup: (jid: string) => GroupMetadata | undefined,
 ): WASocket {
   const { creds, store, journal, url, log, timings } = options;
   return makeWASocket({
@@ -217,7 +268,7 @@ function openSocket(
     ...(timings?.connectTimeoutMs !== undefined && { connectTimeoutMs: timings.connectTimeoutMs }),
     ...(url !== undefined && { waWebSocketUrl: url }),
     auth: { creds, keys: { get: (type, ids) => store.get(type, ids), set: (data) => store.write(data) } },
-    cachedGroupMetadata: async (jid) => groups.get(jid),
+    cachedGroupMetadata: async (jid) => findGroup(jid),
     retryRequestDelayMs: 0,
     // Baileys' cache mixes received messages with sent ones and would resend both, other people's words as ours.
     enableRecentMessageCache: false,

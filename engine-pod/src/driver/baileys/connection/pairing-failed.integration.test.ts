@@ -95,6 +95,19 @@ test.each(['qr', 'code'] as const)(
   },
 );
 
+test.each([
+  [429, 'too_many_codes'],
+  [400, 'code_refused'],
+] as const)('shows no code if the network refuses it with %s', async (codesRefused, reason) => {
+  const phone = await running.client.phone(newNumber(), { name: 'Shop' });
+  await phone.behaves({ codesRefused });
+  const number = new SimulatedInstance(running);
+  number.connect({ session: QR.session, method: 'code', phone: phone.number });
+  expect((await number.happens('closed')).disconnect).toEqual({ kind: 'pairing-failed', reason });
+  expect(number.events.map(({ kind }) => kind)).not.toContain('pairing-code');
+  await leavesNothing(number);
+});
+
 test('a wrongly typed code links nothing', async () => {
   const { phone, number } = await beginning(running, 'code');
   await expect(phone.types('AAAAAAAA')).rejects.toThrow('the code is wrong');

@@ -1,4 +1,4 @@
-import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import type { WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import { interceptEvent } from './socket-internals.js';
 
@@ -14,14 +14,7 @@ export function ignoreBrokenFrames(socket: Pick<WASocket, 'ws'>, log: Logger): v
   });
 }
 
-/**
- * Ignores stanzas that an engine does not use and that strangers can send in any number. Stock Baileys keeps each
- * call for five minutes and makes a message of it.
- */
-export function ignoreUnsolicitedStanzas(socket: Pick<WASocket, 'ws' | 'sendMessageAck'>): void {
+/** Ignores stanzas that an engine does not use and that strangers can send in any number. */
+export function ignoreUnsolicitedStanzas(socket: Pick<WASocket, 'ws'>): void {
   for (const name of ['CB:presence', 'CB:chatstate']) interceptEvent(socket, name, () => undefined);
-  interceptEvent(socket, 'CB:call', (call: BinaryNode) => {
-    // If the connection is closed, the stanza comes again and is ignored again.
-    socket.sendMessageAck(call).catch(() => undefined);
-  });
 }

@@ -1,9 +1,10 @@
 import { failpoint } from '@gwk/core/failpoints';
 import type { Logger } from '@gwk/core/log';
-import type { proto } from '@whiskeysockets/baileys';
+import { jidNormalizedUser, type proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, JournalEntry } from './journal.js';
+import { encodeCard } from '../quoted-card.js';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { getConversationKey } from './queue/ordered-intake.js';
 import {
@@ -14,12 +15,15 @@ import {
   type OwnIds,
 } from './normalise/envelope.js';
 import { parseContent } from './normalise/content.js';
+import { findUnread } from './normalise/kinds.js';
+import { unwrapMessage } from './normalise/unwrap.js';
 import {
   decryptEdit,
   decryptVote,
   findEncryptedEditTarget,
   listAuthorIds,
 } from './normalise/encrypted-replies.js';
+import { isTimerNotice, readTimer } from './normalise/timer.js';
 import type { MessageSecrets } from './normalise/message-secrets.js';
 import { parseResentMessages, type MissingMessages } from './missing/missing-messages.js';
 
@@ -35,6 +39,10 @@ interface InboxOptions {
   findOtherId: (jid: string) => Promise<string | null>;
   /** Sends the file of a message to the API; undefined when it has none. */
   storeFile: (envelope: Envelope) => Promise<InboundMessage['media']>;
+  /** Whether a member of a group is one of its admins. */
+  isAdmin: (group: string, member: readonly string[]) => Promise<boolean>;
+  /** Counts a message that has no effect. */
+  countIgnored: (reason: IgnoredReason) => void;
   /** Resolves once the message is stored. */
   deliver: (message: InboundMessage) => Promise<void>;
 }
@@ -84,6 +92,7 @@ export class Inbox {
       await deliver(message).catch((error: unknown) => {
         // The API would refuse it every time; the batch sender has logged it.
         if (!(error instanceof InternalApiRefusal)) throw error;
+        this.#options.countIgnored('refused');
       });
       failpoint('engine.after-inbound');
     }
@@ -99,9 +108,11 @@ export class Inbox {
       const envelopes = peerMessage
         ? await this.#decodeResent(peerMessage, own)
         : [decodeEnvelope(entry, own)];
+      if (envelopes.includes(null)) this.#options.countIgnored('no_conversation');
       return envelopes.filter((envelope) => envelope !== null);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'received message could not be decoded');
+      this.#options.countIgnored('undecodable');
       return [];
     }
   }
@@ -111,43 +122,86 @@ export class Inbox {
     return Promise.all(
       parseResentMessages(peerMessage, own.jid).map(async ({ attrs, message }) => {
         const known = await this.#options.missing.findAttrs(attrs['id']!);
-        return buildEnvelope(known ?? attrs, message, own);
+        return buildEnvelope(known ?? attrs, unwrapMessage(message), own);
       }),
     );
   }
 
   async #normalise(envelope: Envelope): Promise<InboundMessage | null> {
     const { getOwnIds, getIdentityKey, storeFile } = this.#options;
-    const base = {
-      wa_message_id: envelope.id.slice(0, 200),
-      chat: envelope.chat,
-      from: envelope.from,
-      alt: envelope.alt,
-      from_name: envelope.fromMe ? null : envelope.name,
-      from_me: envelope.fromMe,
-      at: envelope.at.toISOString(),
-    };
-    if (envelope.message.pollUpdateMessage) {
-      const vote = decryptVote(envelope, getOwnIds(), getIdentityKey());
-      return vote && { ...base, type: 'poll', text: null, quoted_wa_message_id: null, vote };
+    const base = describeEnvelope(envelope);
+    const { message } = envelope.content;
+    if (isTimerNotice(message)) {
+      const notice = { type: 'other', text: null, quoted_wa_message_id: null, is_timer_only: true } as const;
+      return base.timer ? { ...base, ...notice } : null;
     }
-    const content = parseContent((await this.#decryptEdit(envelope)) ?? envelope.message);
-    if (!content) return null;
-    const file = content.change ? undefined : await storeFile(envelope);
-    return { ...base, ...content, ...(file && { media: file }) };
+    const vote = message.pollUpdateMessage && decryptVote(envelope, getOwnIds(), getIdentityKey());
+    if (vote) return { ...base, type: 'poll', text: null, quoted_wa_message_id: null, vote };
+    const edit = await this.#decryptEdit(envelope);
+    const content = parseContent(edit ? { ...envelope.content, message: edit } : envelope.content, {
+      ...envelope,
+      own: getOwnIds(),
+    });
+    if (!content) return this.#ignore(envelope);
+    if (content.change) return { ...base, ...content, change: await this.#judge(envelope, content.change) };
+    const file = await storeFile(envelope);
+    const card = envelope.fromMe ? null : encodeCard(message);
+    return {
+      ...{ ...base, ...content },
+      ...(file && { media: file }),
+      ...(card && { card: card.toString('base64') }),
+    };
+  }
+
+  /** Messages between apps are no loss. */
+  #ignore({ id, content }: Envelope): null {
+    const reason = findUnread(content.message);
+    if (reason === null) return null;
+    this.#options.countIgnored(reason);
+    this.#options.log.info({ wa_message_id: id.slice(0, 200), reason }, 'received message ignored');
+    return null;
+  }
+
+  /** Marks the deletion of a message of others by an admin. Its key names the author. */
+  async #judge({ chat, from, alt, fromMe, isGroup, content }: Envelope, change: Change): Promise<Change> {
+    if (change.kind !== 'delete' || !isGroup || fromMe) return change;
+    const key = content.message.protocolMessage?.key;
+    const ids = [from, alt].filter((id) => id !== null);
+    const isOwn = key?.participant ? ids.includes(jidNormalizedUser(key.participant)) : key?.fromMe;
+    return !isOwn && (await this.#options.isAdmin(chat, ids)) ? { ...change, by_admin: true } : change;
   }
 
   /** Null when nothing is encrypted or the edit cannot be decrypted. */
   async #decryptEdit(envelope: Envelope): Promise<proto.IMessage | null> {
-    const target = findEncryptedEditTarget(envelope.message);
+    const { message } = envelope.content;
+    const target = findEncryptedEditTarget(message);
     if (target === undefined) return null;
     const names = listAuthorIds(envelope, this.#options.getOwnIds());
     const secret = await this.#options.secrets.find(names, target);
-    const edit = secret && decryptEdit(envelope.message, names, secret);
-    if (!edit) this.#options.log.warn({ wa_message_id: target }, 'edit could not be decrypted');
-    return edit;
+    return secret && decryptEdit(message, names, secret);
   }
 }
+
+/** The fields that messages of all types have. */
+function describeEnvelope(envelope: Envelope) {
+  const timer = readTimer({ ...envelope, message: envelope.content.message });
+  return {
+    wa_message_id: envelope.id.slice(0, 200),
+    chat: envelope.chat,
+    from: envelope.from,
+    alt: envelope.alt,
+    from_name: envelope.fromMe ? null : envelope.name,
+    from_me: envelope.fromMe,
+    at: envelope.at.toISOString(),
+    ...(timer && { timer }),
+  };
+}
+
+type Change = NonNullable<InboundMessage['change']>;
+
+/** Reasons why a received message has no effect. */
+export type IgnoredReason =
+  'no_conversation' | 'undecodable' | 'unread_edit' | 'unread_reaction' | 'unread_vote' | 'refused';
 
 /** The id that the network states, else the one that is stored. */
 async function findAlt(envelope: Envelope, otherName: InboxOptions['findOtherId']): Promise<string | null> {

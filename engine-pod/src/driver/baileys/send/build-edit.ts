@@ -6,7 +6,11 @@ const EDIT = 14;
 const REVOKE = 0;
 
 /** Builds an edit, a deletion or a reaction: a message of its own whose stanza marks it as such. */
-export function buildEdit(edit: OutboundEdit, now = Date.now()): BuiltMessage {
+export function buildEdit(
+  edit: OutboundEdit,
+  contextInfo: proto.IContextInfo | null = null,
+  now = Date.now(),
+): BuiltMessage {
   const { message } = edit;
   const key: proto.IMessageKey = {
     remoteJid: message.chat,
@@ -21,7 +25,9 @@ export function buildEdit(edit: OutboundEdit, now = Date.now()): BuiltMessage {
           protocolMessage: {
             key,
             type: EDIT,
-            editedMessage: { conversation: edit.text },
+            editedMessage: contextInfo
+              ? { extendedTextMessage: { text: edit.text, contextInfo } }
+              : { conversation: edit.text },
             timestampMs: now,
           },
         },

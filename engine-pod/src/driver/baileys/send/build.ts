@@ -1,14 +1,19 @@
 import { createHmac, hkdfSync } from 'node:crypto';
+import { isJidGroup, type MediaType, type proto } from '@whiskeysockets/baileys';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type EncodedMessage } from '../../driver.js';
+import { encodeCard } from '../quoted-card.js';
 import { encodeBuiltMessage } from './built-message.js';
-import { buildContext, addContext } from './content/context.js';
+import { addContext, prepareContext, type ContextFacts } from './content/context.js';
+import { rewriteContent } from './content/mentions.js';
 import type { Renderer } from './content/renderer.js';
 import { renderAudio, renderDocument, renderImage, renderSticker, renderVideo } from './content/file.js';
 import { renderInteractive } from './content/interactive.js';
-import { renderContact, renderLocation, renderPoll, renderText } from './content/plain.js';
-import type { UploadedFile } from './upload.js';
+import { readDigits, renderContact, renderLocation, renderPoll, renderText } from './content/plain.js';
+import type { FileToUpload, UploadedFile } from './upload.js';
+
+const PICTURE_MS = 15_000;
 
 const RENDERERS: Record<MessageType, Renderer> = {
   text: renderText,
@@ -24,11 +29,11 @@ const RENDERERS: Record<MessageType, Renderer> = {
 };
 
 interface BuildContext {
-  /** JID of the instance, without its device. */
-  own: string;
+  facts: ContextFacts;
   /** Private identity key of the device. */
   key: Uint8Array;
-  upload: (message: ClaimedMessage, content: OutboundContent) => Promise<UploadedFile>;
+  findRegistered: (phones: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  upload: (file: FileToUpload) => Promise<UploadedFile>;
 }
 
 /** @throws SendFailure */
@@ -37,7 +42,12 @@ export async function buildMessage(message: ClaimedMessage, context: BuildContex
   const render = Object.hasOwn(RENDERERS, content.type) ? RENDERERS[content.type] : undefined;
   // Content of a newer release.
   if (!render) throw SendFailure.refused('internal', 'a message of this type cannot be built');
-  const file = content.finished ? await context.upload(message, content) : null;
+  const { chat, quoted } = message;
+  const { contextInfo: references, rewrite } = await prepareContext(
+    { chat, quoted, mentions: content.mentions ?? [] },
+    context.facts,
+  );
+  const file = await uploadMedia(message, content, context);
   const secret = deriveMessageSecret(message.wa_message_id, context.key);
   const {
     message: rendered,
@@ -45,15 +55,49 @@ export async function buildMessage(message: ClaimedMessage, context: BuildContex
     rendered_as = null,
     menu = null,
   } = render({
-    content,
+    content: rewriteContent(content, rewrite),
     mode: message.interactive_mode,
     file,
+    registered: await context.findRegistered(content.contact?.phones.map(readDigits) ?? []),
     secret,
   });
-  const { chat } = message;
-  const contextInfo = buildContext(message.quoted, content.mentions, { chat, own: context.own });
+  const contextInfo = { ...references, ...(await buildExpiry(message, context.facts)) };
   const built = { chat, message: addContext(rendered, contextInfo), ...(nodes && { nodes }) };
-  return { bytes: encodeBuiltMessage(built), rendered_as, menu };
+  const card = encodeCard(rendered);
+  return { bytes: encodeBuiltMessage(built), rendered_as, menu, ...(card && { card }) };
+}
+
+async function uploadMedia(
+  message: ClaimedMessage,
+  { type, finished, preview }: OutboundContent,
+  { upload }: Pick<BuildContext, 'upload'>,
+): Promise<UploadedFile | null> {
+  if (preview?.picture) {
+    const { sha256 } = preview.picture;
+    const picture = { message, mediaType: 'thumbnail-link', sha256, timeoutMs: PICTURE_MS } as const;
+    // The small picture is in the message, so the text need not wait for hosts that fail.
+    return upload(picture).catch(() => null);
+  }
+  if (!finished) return null;
+  // Every type of message with a finished file is a type of Baileys' media too. An animation is a video.
+  const mediaType = finished.gif ? 'video' : (type as MediaType);
+  return upload({ message, mediaType, sha256: finished.sha256 });
+}
+
+/** The setting of disappearing messages, which apps state in each message. Admins set that of a group. */
+async function buildExpiry(
+  { chat, timer }: ClaimedMessage,
+  { findGroup }: Pick<ContextFacts, 'findGroup'>,
+): Promise<proto.IContextInfo> {
+  if (isJidGroup(chat)) {
+    const { ephemeralDuration } = await findGroup(chat);
+    return ephemeralDuration ? { expiration: ephemeralDuration } : {};
+  }
+  if (!timer?.seconds) return {};
+  return {
+    expiration: timer.seconds,
+    ephemeralSettingTimestamp: Math.floor(Date.parse(timer.set_at) / 1_000),
+  };
 }
 
 /**

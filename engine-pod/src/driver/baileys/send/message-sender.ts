@@ -1,6 +1,7 @@
-import type { WASocket } from '@whiskeysockets/baileys';
+import { isJidGroup } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
 import { writeContext, type WriteContext } from '../patches/write-context.js';
+import { maskNumbers } from '../connection/baileys-logger.js';
 import type { NetworkConnection } from '../connection/network-connection.js';
 import { expectAck } from './acks.js';
 import type { BuiltMessage } from './built-message.js';
@@ -44,16 +45,40 @@ export async function sendMessage(
   if (signal.aborted) throw SendFailure.notWritten();
   const { answer, forget } = expectAck(socket, outgoing.waMessageId, signal);
   try {
-    await relay(socket, message, outgoing);
-    await answer;
+    await relay(connection, message, outgoing);
+    await answer.catch((error: unknown) => explainRefusal(connection, jid, error));
     for (const confirm of message.confirmations) await confirm();
   } finally {
     forget();
   }
 }
 
+/** The network refuses the members or their addresses. */
+const STALE_GROUP = ['420', '421'];
+
+/**
+ * A refusal in a group may mean that the group changed without a notice. The network is asked for the group again,
+ * and its answer may contain the reason. A refusal for a time (429, 5xx) says nothing about the group.
+ * @throws SendFailure
+ */
+async function explainRefusal(
+  { groups }: Pick<NetworkConnection, 'groups'>,
+  jid: string,
+  error: unknown,
+): Promise<never> {
+  if (isJidGroup(jid) && error instanceof SendFailure && error.certain) {
+    if (!error.retriable || STALE_GROUP.includes(error.networkCode ?? '')) groups.forget(jid);
+    if (!error.retriable) await groups.requireMaySend(jid).catch(rethrowRefusal);
+  }
+  throw error;
+}
+
+function rethrowRefusal(error: unknown): void {
+  if (error instanceof SendFailure && !error.retriable) throw error;
+}
+
 async function relay(
-  socket: WASocket,
+  { socket, log }: NetworkConnection,
   message: WriteContext,
   { built, waMessageId }: OutgoingMessage,
 ): Promise<void> {
@@ -65,7 +90,8 @@ async function relay(
         ...(built.attributes && { additionalAttributes: built.attributes }),
       }),
     );
-  } catch {
+  } catch (error) {
+    log.debug({ stack: maskNumbers((error as Error).stack ?? '') }, 'message could not be written');
     // It may fail after the stanza was written. Then only the acknowledgement decides.
     if (message.written) return;
     message.abandoned = true;

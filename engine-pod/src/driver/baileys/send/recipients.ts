@@ -1,10 +1,22 @@
-import { isJidGroup, jidDecode, jidNormalizedUser, type WASocket } from '@whiskeysockets/baileys';
+import {
+  isJidGroup,
+  jidDecode,
+  jidNormalizedUser,
+  USyncQuery,
+  USyncUser,
+  type WASocket,
+} from '@whiskeysockets/baileys';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { NetworkConnection } from '../connection/network-connection.js';
-import { SendFailure } from '../../driver.js';
+import { phoneForms } from '@gwk/core/recipients';
+import { SendFailure, type FoundContact } from '../../driver.js';
+import { askNetwork } from './ask-network.js';
+import { prepareGroup } from './group-devices.js';
 
 /** A phone number that was found is not looked up again for this time. */
 const KNOWN = { max: 10_000, ttlMs: 6 * 3_600_000 };
+/** The same for contact cards and phone numbers without an account. A send asks again: the contact may have registered. */
+const UNKNOWN = { max: 10_000, ttlMs: 3_600_000 };
 
 type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];
 
@@ -13,24 +25,81 @@ type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];
  * account. When nobody answers, it sends to the own phone alone and reports success.
  */
 export class Recipients {
-  /** JIDs by phone number. */
-  readonly #known = new ExpiringMap<string>(KNOWN);
+  readonly #known = new ExpiringMap<FoundContact>(KNOWN);
+  readonly #unknown = new ExpiringMap<true>(UNKNOWN);
+  readonly #lookups = new Map<string, { socket: WASocket; found: Promise<FoundContact | null> }>();
   readonly #deviceQueries = new Map<string, { socket: WASocket; devices: Promise<Device[]> }>();
 
   /**
-   * The network's id of a phone number; null when it is not on the network.
+   * Finds the network's ids of a phone number: of the form as written, else of the other form of the same number. Null
+   * when neither is on the network.
    * @throws SendFailure
    */
-  async findJid(socket: WASocket, phone: string): Promise<string | null> {
+  async find(socket: WASocket, phone: string): Promise<FoundContact | null> {
     const known = this.#known.get(phone);
     if (known !== undefined) return known;
-    const found = await askNetwork(() => socket.onWhatsApp(phone));
-    // Without an answer nothing is known.
-    if (!found) throw SendFailure.notWritten();
-    const [first] = found;
-    if (!first?.exists) return null;
-    this.#known.set(phone, first.jid);
-    return first.jid;
+    const underWay = this.#lookups.get(phone);
+    if (underWay?.socket === socket) return underWay.found;
+    const found = this.#lookUpForms(socket, phone).finally(() => {
+      if (this.#lookups.get(phone)?.found === found) this.#lookups.delete(phone);
+    });
+    this.#lookups.set(phone, { socket, found });
+    return found;
+  }
+
+  async #lookUpForms(socket: WASocket, phone: string): Promise<FoundContact | null> {
+    for (const form of phoneForms(phone)) {
+      const [found] = await lookUp(socket, [form]);
+      if (!found) continue;
+      this.#known.set(phone, found);
+      this.#unknown.delete(phone);
+      return found;
+    }
+    this.#unknown.set(phone, true);
+    return null;
+  }
+
+  /**
+   * The LIDs of phone numbers that the network knows, found with one query.
+   * @throws SendFailure
+   */
+  async findLids(socket: WASocket, phones: readonly string[]): Promise<Map<string, string>> {
+    const unknown = phones.filter((phone) => !this.#known.get(phone));
+    const contacts = unknown.length > 0 ? await lookUp(socket, unknown.flatMap(phoneForms)) : [];
+    const byPhone = new Map(contacts.map((contact) => [readPhone(contact.jid), contact]));
+    const lids = new Map<string, string>();
+    for (const phone of phones) {
+      const known = this.#known.get(phone);
+      const contact = known ?? byPhone.get(phoneForms(phone).find((form) => byPhone.has(form)) ?? null);
+      if (contact && !known) this.#known.set(phone, contact);
+      if (contact?.lid) lids.set(phone, contact.lid);
+    }
+    return lids;
+  }
+
+  /**
+   * The registered phone numbers of a contact card, by the number as written. A number without an account is missing.
+   * @throws SendFailure
+   */
+  async findRegistered(socket: WASocket, phones: readonly string[]): Promise<Map<string, string>> {
+    const found = await Promise.all(
+      phones.map(async (phone): Promise<[string, string][]> => {
+        const contact = this.#unknown.get(phone) ? null : await this.find(socket, phone);
+        const registered = contact && readPhone(contact.jid);
+        return registered ? [[phone, registered]] : [];
+      }),
+    );
+    return new Map(found.flat());
+  }
+
+  /**
+   * The address of a chat: for a phone number the registered one if the network knows it.
+   * @throws SendFailure
+   */
+  async address(socket: WASocket, chat: string): Promise<string> {
+    const phone = readPhone(chat);
+    const found = phone === null ? null : await this.find(socket, phone);
+    return found?.jid ?? chat;
   }
 
   /**
@@ -42,16 +111,19 @@ export class Recipients {
     chat: string,
   ): Promise<string> {
     if (isJidGroup(chat)) {
-      const metadata = await askNetwork(() => socket.groupMetadata(chat));
-      groups.set(chat, metadata);
-      const members = metadata.participants.map(({ id }) => id);
-      await ensureSessions(socket, await askNetwork(() => socket.getUSyncDevices(members, true, false)));
+      const { participants } = await groups.find(chat);
+      await prepareGroup(
+        socket,
+        chat,
+        participants.map(({ id }) => id),
+      );
       return chat;
     }
-    const { user, server } = jidDecode(chat) ?? {};
-    if (!user) throw SendFailure.refused('recipient_not_on_whatsapp', 'not a valid address');
-    const jid = server === 's.whatsapp.net' ? await this.findJid(socket, user) : jidNormalizedUser(chat);
-    if (jid === null) throw SendFailure.refused('recipient_not_on_whatsapp');
+    if (!jidDecode(chat)?.user) throw SendFailure.refused('recipient_not_on_whatsapp', 'not a valid address');
+    const phone = readPhone(chat);
+    const found = phone === null ? null : await this.find(socket, phone);
+    if (phone !== null && found === null) throw SendFailure.refused('recipient_not_on_whatsapp');
+    const jid = found?.jid ?? jidNormalizedUser(chat);
     await this.#prepareDevices(socket, jid);
     return jid;
   }
@@ -64,7 +136,7 @@ export class Recipients {
       this.#findDevices(socket, jid),
     ]);
     const { user } = jidDecode(jid)!;
-    if (!theirs.some((device) => device.user === user)) throw SendFailure.notWritten();
+    if (!theirs.some((device) => device.user === user)) throw await explainNoDevices(socket, jid);
     await ensureSessions(socket, [...ours, ...theirs]);
   }
 
@@ -83,16 +155,38 @@ export class Recipients {
   }
 }
 
+/** The phone number of a contact's address; null for other addresses. */
+export function readPhone(chat: string): string | null {
+  const { user, server } = jidDecode(chat) ?? {};
+  return user && server === 's.whatsapp.net' ? user : null;
+}
+
+/** The phone numbers that the network knows. */
+async function lookUp(socket: WASocket, phones: readonly string[]): Promise<FoundContact[]> {
+  const query = new USyncQuery().withContactProtocol().withLIDProtocol();
+  for (const phone of phones) query.withUser(new USyncUser().withPhone(`+${phone}`));
+  const answer = await askNetwork(() => socket.executeUSyncQuery(query));
+  // Without an answer nothing is known.
+  if (!answer) throw SendFailure.notWritten();
+  const registered = answer.list.filter(({ contact }) => contact);
+  return registered.map(({ id, lid }) => ({
+    jid: jidNormalizedUser(id),
+    lid: typeof lid === 'string' ? jidNormalizedUser(lid) : null,
+  }));
+}
+
+/** Baileys answers alike when the network knows no such account and when it does not answer. */
+async function explainNoDevices(socket: WASocket, jid: string): Promise<SendFailure> {
+  const query = new USyncQuery().withDeviceProtocol().withUser(new USyncUser().withId(jid));
+  const answer = await askNetwork(() => socket.executeUSyncQuery(query));
+  const user = answer?.list.find(({ id }) => jidNormalizedUser(id) === jid);
+  const devices = user?.['devices'] as { deviceList?: unknown[] } | undefined;
+  return answer === undefined || (devices?.deviceList?.length ?? 0) > 0
+    ? SendFailure.notWritten()
+    : SendFailure.refused('recipient_not_on_whatsapp', 'the network knows no account with this id');
+}
+
 async function ensureSessions(socket: WASocket, devices: Device[]): Promise<void> {
   const jids = devices.map(({ jid }) => jid);
   await askNetwork(() => socket.assertSessions(jids, false));
-}
-
-/** A failed query means that the message was not written and may be retried. */
-export async function askNetwork<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch {
-    throw SendFailure.notWritten();
-  }
 }

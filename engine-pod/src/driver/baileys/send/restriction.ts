@@ -1,4 +1,5 @@
 import type { BinaryNode, ConnectionState, WASocket } from '@whiskeysockets/baileys';
+import type { DriverContext } from '../../driver.js';
 
 const RESTRICTED = '463';
 /** Used when the network states no duration. */
@@ -6,13 +7,30 @@ const DEFAULT_RESTRICTION_MS = 3_600_000;
 /** Many refused messages are reported once. */
 const REPORT_INTERVAL_MS = 60_000;
 
+/** Stores the restrictions of all connections in order, because a late start would undo an end. */
+export class RestrictionReporter {
+  readonly #context: Pick<DriverContext, 'log' | 'storeRestriction'>;
+  #stored: Promise<void> = Promise.resolve();
+
+  constructor(context: Pick<DriverContext, 'log' | 'storeRestriction'>) {
+    this.#context = context;
+  }
+
+  listen(socket: WASocket): void {
+    listenForRestriction(socket, (until) => {
+      this.#context.log.warn({ until }, 'the network restricts new contacts');
+      this.#stored = this.#stored.then(() => this.#context.storeRestriction(until)).catch(() => undefined);
+    });
+  }
+}
+
 type TimeLock = NonNullable<ConnectionState['reachoutTimeLock']>;
 
 /**
  * Reports when the network restricts the instance from reaching new contacts. It says so on its own or refuses a
  * message with 463. Such a message is not retried, because each attempt extends the restriction.
  */
-export function listenForRestriction(socket: WASocket, report: (until: Date | null) => void): void {
+function listenForRestriction(socket: WASocket, report: (until: Date | null) => void): void {
   let reportedAt = -Infinity;
   socket.ev.on('connection.update', ({ reachoutTimeLock }) => {
     if (reachoutTimeLock) report(findEnd(reachoutTimeLock));

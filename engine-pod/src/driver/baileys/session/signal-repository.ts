@@ -1,15 +1,18 @@
 import {
   DEFAULT_CONNECTION_CONFIG,
+  isJidGroup,
   jidDecode,
   type SignalRepositoryWithLIDStore as Repository,
   type SocketConfig,
 } from '@whiskeysockets/baileys';
+import { processClock } from '@gwk/core/clock';
 import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from './store.js';
 import { JOURNAL, hashCiphertext, type Journal, type JournalEntry } from '../receive/journal.js';
 import { migrateSessions } from '../patches/session-migration.js';
-import { recordEncryption } from '../patches/write-context.js';
+import { recordEncryption, writeContext } from '../patches/write-context.js';
 import { SignalTransactions, type UnsavedResult } from './signal-transactions.js';
+import { TimeSlices } from './time-slices.js';
 
 /**
  * Baileys' Signal repository with these guarantees added:
@@ -48,6 +51,7 @@ class DurableOperations {
   readonly #journal: Journal;
   readonly #transactions: SignalTransactions;
   readonly #stock: Repository;
+  readonly #slices = new TimeSlices(processClock);
   /**
    * Results of read-ahead by ciphertext; each resolves once stored. A failed decryption is not repeated for
    * Baileys: it would fail again, because nothing that changes sessions was handled in between.
@@ -69,11 +73,8 @@ class DurableOperations {
       decryptMessage: (request) => this.#decrypt(this.#inSession(request)),
       decryptGroupMessage: (request) => this.#decrypt(this.#inGroup(request)),
       processSenderKeyDistributionMessage: (request) => this.#processKeyOnce(request),
-      encryptMessage: async (request) => {
-        const step = await this.#runForPersonUnsaved(request.jid, () => this.#stock.encryptMessage(request));
-        if (!recordEncryption(step.stored)) await step.stored;
-        return step.result;
-      },
+      encryptMessage: (request) => this.#inSlices(() => this.#encrypt(request)),
+      validateSession: (jid) => this.#inSlices(() => this.#stock.validateSession(jid)),
       encryptGroupMessage: async (request) => {
         const encrypted = await this.#transactions.run([toSenderKeyLock(request.group, request.meId)], () =>
           this.#stock.encryptGroupMessage(request),
@@ -111,6 +112,19 @@ class DurableOperations {
         this.#keysTakenAhead.set(name, [...(this.#keysTakenAhead.get(name) ?? []), stored]);
       },
     };
+  }
+
+  async #encrypt(
+    request: Parameters<Repository['encryptMessage']>[0],
+  ): ReturnType<Repository['encryptMessage']> {
+    const step = await this.#runForPersonUnsaved(request.jid, () => this.#stock.encryptMessage(request));
+    if (!recordEncryption(step.stored)) await step.stored;
+    return step.result;
+  }
+
+  /** Baileys does this at once for all members of a group. A direct message does not wait for them. */
+  #inSlices<T>(work: () => Promise<T>): Promise<T> {
+    return isJidGroup(writeContext.getStore()?.chat) ? this.#slices.run(work) : work();
   }
 
   #inSession(request: Parameters<Repository['decryptMessage']>[0]): Decryption {

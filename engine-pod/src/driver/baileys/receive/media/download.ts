@@ -7,6 +7,7 @@ import {
   type MediaType,
   type proto,
 } from '@whiskeysockets/baileys';
+import { shortenFilename } from '@gwk/core/filenames';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../../driver.js';
 
@@ -70,7 +71,7 @@ export async function downloadFile({
     bytes.on('error', (error) => decryption.fail(classifyError(error)));
     const { media_id } = await storeFile(bytes.pipe(decryption), {
       ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
-      ...(file.fileName && { filename: file.fileName.slice(0, 255) }),
+      ...(file.fileName && { filename: shortenFilename(file.fileName) }),
     });
     return { media_id };
   } catch (error) {

@@ -58,7 +58,7 @@ export async function storeReceivedFile(
   envelope: Envelope,
   source: FileSource,
 ): Promise<InboundMedia | undefined> {
-  const attachment = findAttachment(envelope.message);
+  const attachment = findAttachment(envelope.content.message);
   if (!attachment) return undefined;
   const { file, type } = attachment;
   if (!file.directPath || !file.mediaKey || !file.fileSha256) return { error: 'unavailable' };
@@ -134,13 +134,13 @@ async function requestReupload(
   clock: Clock,
 ): Promise<'reuploaded' | PhoneFailure> {
   if (!connection) return 'no_connection';
-  const { chat, id, fromMe, from, isGroup, message } = envelope;
+  const { chat, id, fromMe, from, isGroup, content } = envelope;
   const key = { remoteJid: chat, id, fromMe, ...(isGroup && { participant: from }) };
   const timer = new AbortController();
   const timeout = waitOnClock(clock, PHONE_MS, timer.signal).then(() => 'phone_unresponsive' as const);
   try {
     const reuploaded = connection.socket
-      .updateMediaMessage({ key, message })
+      .updateMediaMessage({ key, message: content.message })
       .then(() => 'reuploaded' as const);
     return await Promise.race([reuploaded, timeout]);
   } catch (error) {

@@ -141,12 +141,17 @@ describe('a message that came without content', () => {
     expect(await acks()).toHaveLength(1);
   });
 
-  test.each(['view_once_unavailable_fanout', 'hosted_unavailable_fanout'])(
+  test.each([
+    ['view_once_unavailable_fanout', true],
+    ['hosted_unavailable_fanout', undefined],
+  ])(
     'that linked devices never get (%s) is reported once, and not requested',
-    async (unavailable) => {
+    async (unavailable, is_view_once) => {
       const { number, ana, phone } = stage;
       const id = await ana.writes('for the phone alone', { to: phone.number, options: { unavailable } });
-      expect(await number.gets(id)).toMatchObject({ type: 'other', text: null, from_name: 'Ana' });
+      const message = await number.gets(id);
+      expect(message).toMatchObject({ type: 'other', kind: 'placeholder', text: null, from_name: 'Ana' });
+      expect(message.is_view_once).toBe(is_view_once);
       await number.replace();
       await ana.writes('and then', { to: phone.number });
       await number.text('and then');

@@ -12,6 +12,7 @@ import { RateLimiter } from '../../rate-limiter.js';
 import type { SessionStore } from '../../session/store.js';
 import { getSender } from '../decrypt/undecryptable.js';
 import type { Journal } from '../journal.js';
+import { isListJid } from '../queue/ordered-intake.js';
 
 export type Attributes = Record<string, string>;
 
@@ -24,12 +25,9 @@ export interface PhoneConnection {
 /** Type of the entries in the session store. */
 const MISSING_MESSAGES = 'unavailable';
 
+const VIEW_ONCE = 'view_once_unavailable_fanout';
 /** Kinds of messages that apps never send to linked devices. */
-const WITHHELD = new Set([
-  'bot_unavailable_fanout',
-  'hosted_unavailable_fanout',
-  'view_once_unavailable_fanout',
-]);
+const WITHHELD = new Set(['bot_unavailable_fanout', 'hosted_unavailable_fanout', VIEW_ONCE]);
 const MASKED = proto.Message.PlaceholderMessage.PlaceholderType.MASK_LINKED_DEVICES;
 /** The phone does not answer for older messages. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000;
@@ -65,9 +63,11 @@ export class MissingMessages {
     const kind = findMissingKind(stanza);
     if (kind === null) return null;
     if (!WITHHELD.has(kind)) return this.recordUndecryptable(stanza);
+    const placeholder = { placeholderMessage: { type: MASKED } };
+    const isViewOnce = kind === VIEW_ONCE;
+    const message = isViewOnce ? { viewOnceMessageV2: { message: placeholder } } : placeholder;
     // Padded like decrypted content.
-    const placeholder = encodeWAMessage({ placeholderMessage: { type: MASKED } });
-    return this.#journal.addPlaintext(stanza.attrs, placeholder);
+    return this.#journal.addPlaintext(stanza.attrs, encodeWAMessage(message));
   }
 
   /** Also for content that cannot be decrypted. */
@@ -252,7 +252,7 @@ function buildAddress(
   { fromMe, participant }: proto.IMessageKey,
   own: string,
 ): Attributes | null {
-  if (!isJidGroup(chat)) return fromMe ? { from: own, recipient: chat } : { from: chat };
+  if (!isJidGroup(chat) && !isListJid(chat)) return fromMe ? { from: own, recipient: chat } : { from: chat };
   const author = participant ?? (fromMe ? own : null);
   return author === null ? null : { from: chat, participant: author };
 }

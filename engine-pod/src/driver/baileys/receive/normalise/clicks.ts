@@ -1,5 +1,6 @@
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
+import { limitName } from './text.js';
 
 type Click = NonNullable<InboundMessage['click']>;
 type Text = string | null | undefined;
@@ -27,7 +28,7 @@ function toClick(
   if (!id) return null;
   return {
     option_id: id.slice(0, 500),
-    label: label ? label.slice(0, 500) : null,
+    label: limitName(label, 500),
     source,
     in_reply_to_wa_message_id: contextInfo?.stanzaId ? contextInfo.stanzaId.slice(0, 200) : null,
   };

@@ -1,14 +1,17 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { parseClick } from './clicks.js';
-import { unwrapMessage } from './envelope.js';
+import { findContext, parseContext, type Place } from './context.js';
+import { isInvisible, parseKind } from './kinds.js';
+import { limitText } from './text.js';
+import { unwrapMessage, type Content } from './unwrap.js';
+import { parseVcards } from './vcards.js';
 
 /** The part of an inbound message that comes from its content. */
-type ParsedContent = Pick<
+type ParsedContent = Omit<
   InboundMessage,
-  'type' | 'text' | 'location' | 'contacts' | 'click' | 'change' | 'quoted_wa_message_id'
-> &
-  Pick<InboundMessage, 'is_forwarded' | 'mentions'>;
+  'wa_message_id' | 'chat' | 'from' | 'alt' | 'from_name' | 'from_me' | 'at' | 'media' | 'vote'
+>;
 
 type Edit = NonNullable<InboundMessage['change']>;
 
@@ -16,23 +19,90 @@ const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
 const MAX_TEXT = 65_536;
 
 /** Null when a person would see nothing: keys, settings, messages between apps. */
-export function parseContent(message: proto.IMessage): ParsedContent | null {
+export function parseContent(content: Content, place: Place): ParsedContent | null {
+  const { message, context, isViewOnce, kind } = content;
   const edit = parseEdit(message);
   if (edit) return { type: 'other', text: null, quoted_wa_message_id: null, change: edit };
-  const field = FIELDS.find((one) => message[one]);
-  if (!field) return isInvisible(message) ? null : { type: 'other', text: null, quoted_wa_message_id: null };
+  const parsed = parseFields(message);
+  if (!parsed && kind === undefined && isInvisible(message)) return null;
+  const { inner, ...said } = parsed ?? { type: 'other' as const, text: null };
   const click = parseClick(message);
-  const parse = PARSERS[field] as (content: unknown) => Parsed;
-  return { ...parse(message[field]), ...parseContext(message), ...(click && { click }) };
+  return {
+    ...limitParsed(said),
+    ...(kind !== undefined && { kind }),
+    ...parseContext(findContext(message) ?? findContext(inner ?? {}), place),
+    ...(isViewOnce && { is_view_once: true }),
+    ...parseAlbum(context),
+    ...(click && { click }),
+  };
 }
 
-type Parsed = Pick<ParsedContent, 'type' | 'text' | 'location' | 'contacts'>;
+const { MEDIA_ALBUM } = proto.MessageAssociation.AssociationType;
 
-const limitText = (text: string | null | undefined): string | null => (text ? text.slice(0, MAX_TEXT) : null);
+function parseAlbum({
+  messageAssociation: album,
+}: proto.IMessageContextInfo): Pick<ParsedContent, 'album_id'> {
+  const id = album?.associationType === MEDIA_ALBUM ? album.parentMessageKey?.id : null;
+  return id ? { album_id: id.slice(0, 200) } : {};
+}
+
+type Parsed = Pick<ParsedContent, 'type' | 'text' | 'location' | 'contacts' | 'kind'> & {
+  /** A message inside, which may have the quote. */
+  inner?: proto.IMessage;
+};
+
+function parseFields(message: proto.IMessage): Parsed | null {
+  const field = FIELDS.find((one) => message[one]);
+  if (field) return (PARSERS[field] as (content: unknown) => Parsed)(message[field]);
+  const other = parseKind(message);
+  if (!other) return null;
+  const inner = other.inner ? unwrapMessage(other.inner).message : undefined;
+  const text = other.text || (inner && findText(inner)) || null;
+  return { type: 'other', text, kind: other.kind, ...(inner && { inner }) };
+}
+
+const MAX_CONTACTS = 300;
+const MAX_PHONES = 500;
+const MAX_NAME = 1_000;
+
+/** Cuts what is too long, and says so. */
+function limitParsed({ text, location, contacts, ...rest }: Omit<Parsed, 'inner'>): ParsedContent {
+  let isCut = false as boolean;
+  const cut = (value: string, max: number): string => {
+    isCut ||= value.length > max;
+    return limitText(value, max);
+  };
+  const take = <T>(values: readonly T[], max: number): T[] => {
+    isCut ||= values.length > max;
+    return values.slice(0, max);
+  };
+  const limited = {
+    text: text === null ? null : cut(text, MAX_TEXT),
+    ...(location && { location: limitPlace(location, cut) }),
+    ...(contacts && {
+      contacts: take(contacts, MAX_CONTACTS).map(({ name, phones }) => ({
+        name: name?.trim() ? cut(name, MAX_NAME) : null,
+        phones: take(phones, MAX_PHONES),
+      })),
+    }),
+  };
+  return { ...rest, ...limited, quoted_wa_message_id: null, ...(isCut && { is_truncated: true }) };
+}
+
+type Location = NonNullable<Parsed['location']>;
+
+function limitPlace(place: Location, cut: (value: string, max: number) => string): Location {
+  const { name, address } = place;
+  return {
+    ...place,
+    ...(name && { name: cut(name, MAX_NAME) }),
+    ...(address && { address: cut(address, MAX_NAME) }),
+  };
+}
 
 const asText =
   (type: Parsed['type']) =>
-  (text?: string | null): Parsed => ({ type, text: limitText(text) });
+  (text?: string | null): Parsed => ({ type, text: text || null });
 const [text, image, video, document] = [asText('text'), asText('image'), asText('video'), asText('document')];
 const [interactive, poll] = [asText('interactive'), asText('poll')];
 
@@ -48,18 +118,19 @@ const PARSERS: { [Field in keyof proto.IMessage]: (content: NonNullable<proto.IM
     documentMessage: ({ caption }) => document(caption),
     stickerMessage: () => ({ type: 'sticker', text: null }),
     locationMessage: parseLocation,
-    liveLocationMessage: parseLocation,
+    liveLocationMessage: parseLiveLocation,
     contactMessage: (card) => parseContacts([card]),
     contactsArrayMessage: ({ contacts }) => parseContacts(contacts ?? []),
     pollCreationMessage: ({ name }) => poll(name),
     pollCreationMessageV2: ({ name }) => poll(name),
     pollCreationMessageV3: ({ name }) => poll(name),
+    pollCreationMessageV5: ({ name }) => poll(name),
     interactiveResponseMessage: ({ body }) => interactive(body?.text),
     buttonsResponseMessage: ({ selectedDisplayText }) => interactive(selectedDisplayText),
     templateButtonReplyMessage: ({ selectedDisplayText }) => interactive(selectedDisplayText),
     listResponseMessage: ({ title }) => interactive(title),
     interactiveMessage: ({ body }) => interactive(body?.text),
-    templateMessage: ({ hydratedTemplate }) => interactive(hydratedTemplate?.hydratedContentText),
+    templateMessage: (template) => interactive(findTemplateText(template)),
     buttonsMessage: ({ contentText }) => interactive(contentText),
     listMessage: ({ description }) => interactive(description),
   };
@@ -71,74 +142,35 @@ function parseLocation(place: proto.Message.ILocationMessage): Parsed {
     type: 'location',
     text: null,
     location: {
-      latitude: degreesLatitude ?? 0,
-      longitude: degreesLongitude ?? 0,
-      ...(name && { name: name.slice(0, 1_000) }),
-      ...(address && { address: address.slice(0, 1_000) }),
+      latitude: toDegrees(degreesLatitude),
+      longitude: toDegrees(degreesLongitude),
+      ...(name && { name }),
+      ...(address && { address }),
     },
   };
 }
 
-const MAX_CONTACTS = 300;
-const MAX_PHONES = 50;
+/** JSON has no NaN. */
+const toDegrees = (value: number | null | undefined): number => (Number.isFinite(value) ? value! : 0);
 
+function parseLiveLocation({ caption, ...place }: proto.Message.ILiveLocationMessage): Parsed {
+  const { location } = parseLocation(place);
+  return { type: 'location', text: caption || null, location: { ...location!, is_live: true } };
+}
+
+function findTemplateText(template: proto.Message.ITemplateMessage): string | null | undefined {
+  const { hydratedTemplate, hydratedFourRowTemplate, interactiveMessageTemplate } = template;
+  const hydrated = hydratedTemplate ?? hydratedFourRowTemplate;
+  return hydrated?.hydratedContentText ?? interactiveMessageTemplate?.body?.text;
+}
+
+/** A card may contain several contacts, or none that can be read. */
 function parseContacts(cards: proto.Message.IContactMessage[]): Parsed {
-  const contacts = cards.slice(0, MAX_CONTACTS).map(({ displayName, vcard }) => ({
-    name: (displayName ?? '').slice(0, 1_000),
-    phones: parsePhones(vcard ?? ''),
-  }));
+  const contacts = cards.slice(0, MAX_CONTACTS + 1).flatMap(({ displayName, vcard }) => {
+    const [first, ...more] = parseVcards(vcard ?? '');
+    return [{ name: displayName || (first?.name ?? null), phones: first?.phones ?? [] }, ...more];
+  });
   return { type: 'contact', text: null, contacts };
-}
-
-/** The network's id from the card if it has one, else the number as written. */
-function parsePhones(vcard: string): string[] {
-  const lines = vcard.split(/\r?\n/).filter((line) => /^(item\d+\.)?TEL/i.test(line));
-  const phones = lines.map((line) => /waid=(\d+)/.exec(line)?.[1] ?? line.slice(line.indexOf(':') + 1));
-  return phones
-    .map((phone) => phone.replace(/[^\d]/g, '').slice(0, 100))
-    .filter(Boolean)
-    .slice(0, MAX_PHONES);
-}
-
-const MAX_MENTIONS = 1_024;
-
-function parseContext(
-  message: proto.IMessage,
-): Pick<ParsedContent, 'quoted_wa_message_id' | 'is_forwarded' | 'mentions'> {
-  const holder = Object.values(message).find(
-    (content: { contextInfo?: proto.IContextInfo } | null) => content?.contextInfo,
-  ) as { contextInfo: proto.IContextInfo } | undefined;
-  const { stanzaId, isForwarded, mentionedJid } = holder?.contextInfo ?? {};
-  return {
-    quoted_wa_message_id: stanzaId ? stanzaId.slice(0, 200) : null,
-    ...(isForwarded && { is_forwarded: true }),
-    ...(mentionedJid?.length && {
-      mentions: mentionedJid.slice(0, MAX_MENTIONS).map((jid) => jid.slice(0, 100)),
-    }),
-  };
-}
-
-/** Fields that no app ever shows. */
-const INVISIBLE = new Set<string>([
-  'messageContextInfo',
-  'senderKeyDistributionMessage',
-  'fastRatchetKeySenderKeyDistributionMessage',
-  'protocolMessage',
-  'reactionMessage',
-  'encReactionMessage',
-  'pollUpdateMessage',
-  'keepInChatMessage',
-  'pinInChatMessage',
-  'secretEncryptedMessage',
-  'messageHistoryBundle',
-  'messageHistoryNotice',
-  'stickerSyncRmrMessage',
-  // The number of pictures that follow; each is a message of its own.
-  'albumMessage',
-]);
-
-function isInvisible(message: proto.IMessage): boolean {
-  return Object.entries(message).every(([field, content]) => !content || INVISIBLE.has(field));
 }
 
 /** Parses a change of an earlier message: a new text, a deletion or a reaction. */
@@ -150,19 +182,19 @@ function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Edit |
   if (protocolMessage.type === REVOKE) return { kind: 'delete', wa_message_id };
   if (protocolMessage.type !== MESSAGE_EDIT || !protocolMessage.editedMessage) return null;
   const text = findText(protocolMessage.editedMessage) ?? '';
-  return { kind: 'edit', wa_message_id, text: text.slice(0, MAX_TEXT) };
+  return { kind: 'edit', wa_message_id, text: limitText(text, MAX_TEXT) };
 }
 
 function parseReaction({ key, text }: proto.Message.IReactionMessage): Edit | null {
   return key?.id
-    ? { kind: 'reaction', wa_message_id: key.id.slice(0, 200), emoji: (text ?? '').slice(0, 100) }
+    ? { kind: 'reaction', wa_message_id: key.id.slice(0, 200), emoji: limitText(text ?? '', 100) }
     : null;
 }
 
 /** The text of an edited message, which may be a caption. */
 function findText(message: proto.IMessage): string | null {
   const { conversation, extendedTextMessage, imageMessage, videoMessage, documentMessage } =
-    unwrapMessage(message);
+    unwrapMessage(message).message;
   const captioned = imageMessage ?? videoMessage ?? documentMessage;
   return conversation || extendedTextMessage?.text || captioned?.caption || null;
 }

@@ -51,7 +51,7 @@ function toPlainEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMess
  * again.
  */
 export function decryptVote(envelope: Envelope, own: OwnIds, identityKey: Uint8Array): Vote | null {
-  const { pollUpdateMessage: update } = envelope.message;
+  const { pollUpdateMessage: update } = envelope.content.message;
   const id = update?.pollCreationMessageKey?.id;
   if (!update?.vote || !id) return null;
   const context = {

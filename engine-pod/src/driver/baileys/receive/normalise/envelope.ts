@@ -5,7 +5,13 @@ import {
   unpadRandomMax16,
   type AuthenticationCreds,
 } from '@whiskeysockets/baileys';
+import { pairNames } from '@gwk/core/recipients';
 import type { JournalEntry } from '../journal.js';
+import { isListJid } from '../queue/ordered-intake.js';
+import { isForApps, isInvisible } from './kinds.js';
+import { limitName } from './text.js';
+import { findUnknownContent } from './unknown-fields.js';
+import { unwrapMessage, type Content } from './unwrap.js';
 
 /** A decoded message: who wrote what, where and when. */
 export interface Envelope {
@@ -21,7 +27,8 @@ export interface Envelope {
   at: Date;
   /** Secret that decrypts replies and edits. */
   secret: Uint8Array | null;
-  message: proto.IMessage;
+  /** The content without its wrappers. */
+  content: Content;
 }
 
 export interface OwnIds {
@@ -33,34 +40,6 @@ export function getOwnIds({ me }: Pick<AuthenticationCreds, 'me'>): OwnIds {
   return { jid: jidNormalizedUser(me?.id), lid: me?.lid ? jidNormalizedUser(me.lid) : null };
 }
 
-/** Fields that wrap the content, in any order. */
-const WRAPPERS = [
-  'ephemeralMessage',
-  'viewOnceMessage',
-  'viewOnceMessageV2',
-  'viewOnceMessageV2Extension',
-  'documentWithCaptionMessage',
-  'editedMessage',
-  'botInvokeMessage',
-  'groupMentionedMessage',
-  'lottieStickerMessage',
-  'associatedChildMessage',
-  'pollCreationMessageV4',
-  'botForwardedMessage',
-] as const;
-const MAX_DEPTH = 6;
-
-export function unwrapMessage(message: proto.IMessage): proto.IMessage {
-  let inner = message;
-  for (let depth = 0; depth < MAX_DEPTH; depth++) {
-    const holder = inner;
-    const wrapper = WRAPPERS.find((name) => holder[name]?.message);
-    if (!wrapper) return inner;
-    inner = holder[wrapper]!.message!;
-  }
-  return inner;
-}
-
 /** Decodes a message from another device of the same account to this one. Null for all other messages. */
 export function decodePeerMessage({ attrs, plaintext }: JournalEntry, own: OwnIds): proto.IMessage | null {
   if (attrs['category'] !== 'peer') return null;
@@ -69,35 +48,68 @@ export function decodePeerMessage({ attrs, plaintext }: JournalEntry, own: OwnId
 }
 
 export function decodeEnvelope({ attrs, plaintext }: JournalEntry, own: OwnIds): Envelope | null {
-  return buildEnvelope(attrs, decodeMessage(plaintext), own);
+  const encoded = unpadRandomMax16(plaintext);
+  const content = unwrapMessage(proto.Message.decode(encoded));
+  if (!isInvisible(content.message) || isForApps(content.message)) return buildEnvelope(attrs, content, own);
+  const unknown = findUnknownContent(encoded);
+  if (!unknown) return buildEnvelope(attrs, content, own);
+  return buildEnvelope(attrs, mergeUnknown(content, unwrapMessage(unknown.message ?? {})), own);
+}
+
+/** The content of an unknown wrapper, with the facts from the known wrappers around it. */
+function mergeUnknown(outer: Content, inner: Content): Content {
+  const kind = outer.kind ?? inner.kind ?? (isInvisible(inner.message) ? 'unknown' : undefined);
+  return {
+    message: inner.message,
+    context: { ...inner.context, ...outer.context },
+    isViewOnce: outer.isViewOnce || inner.isViewOnce,
+    ...(kind !== undefined && { kind }),
+  };
 }
 
 /** Null for stanzas outside conversations: status posts and channels. */
-export function buildEnvelope(
-  attrs: Record<string, string>,
-  message: proto.IMessage,
-  own: OwnIds,
-): Envelope | null {
+export function buildEnvelope(attrs: Record<string, string>, content: Content, own: OwnIds): Envelope | null {
   const { fullMessage } = decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '');
-  const { remoteJid, participant, id } = fullMessage.key;
-  const fromMe = fullMessage.key.fromMe === true;
-  const chat = normaliseJid(remoteJid);
-  const isGroup = chat.endsWith('@g.us');
-  if (!isGroup && !DIRECT.test(chat)) return null;
-  const author = isGroup ? normaliseJid(participant) : chat;
-  const secret = message.messageContextInfo?.messageSecret;
+  const place = findPlace(fullMessage.key, own);
+  if (place === null) return null;
+  const { chat, author, fromMe } = place;
+  const secret = content.context.messageSecret;
   return {
-    id: id!,
+    id: fullMessage.key.id!,
     chat,
     from: fromMe ? own.jid : author,
-    alt: findAltId(attrs, fromMe),
+    alt: findAltId(attrs, place, own),
     fromMe,
-    isGroup,
-    name: attrs['notify']?.slice(0, MAX_NAME) ?? null,
+    isGroup: isGroupJid(chat),
+    name: limitName(attrs['notify'], MAX_NAME),
     at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
     secret: secret?.length === SECRET_BYTES ? secret : null,
-    message: unwrapMessage(message),
+    content,
   };
+}
+
+interface Place {
+  chat: string;
+  author: string;
+  fromMe: boolean;
+}
+
+/** A message that came by a broadcast list is an ordinary message of its sender. */
+function findPlace({ remoteJid, participant, fromMe }: proto.IMessageKey, own: OwnIds): Place | null {
+  const chat = toOneOwnId(normaliseJid(remoteJid), own);
+  if (DIRECT.test(chat)) return { chat, author: chat, fromMe: fromMe === true };
+  const author = normaliseJid(participant);
+  if (isGroupJid(chat)) return { chat, author, fromMe: fromMe === true };
+  if (!isListJid(chat) || !DIRECT.test(author)) return null;
+  const isOwn = author === own.jid || author === own.lid;
+  return { chat: isOwn ? chat : author, author, fromMe: isOwn };
+}
+
+const isGroupJid = (jid: string): boolean => jid.endsWith('@g.us');
+
+/** Notes to oneself have one address, whichever of the own ids they came by. */
+function toOneOwnId(chat: string, own: OwnIds): string {
+  return chat === own.jid ? (own.lid ?? chat) : chat;
 }
 
 /** A secret of another length decrypts nothing. */
@@ -115,10 +127,21 @@ function decodeMessage(plaintext: Buffer): proto.IMessage {
 }
 
 /** The other id of the sender, if the network states it; for a message of this instance, that of the chat. */
-function findAltId(attrs: Record<string, string>, fromMe: boolean): string | null {
+function findAltId(
+  attrs: Record<string, string>,
+  { chat, author, fromMe }: Place,
+  { jid, lid }: OwnIds,
+): string | null {
+  if (chat === lid) return jid;
+  const own = fromMe ? chat : author;
   const names = fromMe
     ? ['recipient_pn', 'peer_recipient_pn', 'recipient_lid', 'peer_recipient_lid']
     : ['participant_pn', 'sender_pn', 'participant_lid', 'sender_lid'];
-  const found = names.map((name) => attrs[name]).find((value) => value !== undefined);
-  return found === undefined ? null : jidNormalizedUser(found);
+  for (const name of names) {
+    const stated = attrs[name];
+    if (stated === undefined) continue;
+    const id = normaliseJid(stated);
+    if (pairNames(own, id) !== null) return id;
+  }
+  return null;
 }

@@ -60,10 +60,14 @@ export function attachOrderedIntake(
  */
 export function getConversationKey(attrs: Record<string, string>): string {
   const { from, sender_lid, recipient, recipient_lid, peer_recipient_lid } = attrs;
-  const [name, lid] =
-    recipient === undefined ? [from, sender_lid] : [recipient, peer_recipient_lid ?? recipient_lid];
+  const { participant, participant_lid } = attrs;
+  const ofSender = isListJid(from) ? [participant, participant_lid] : [from, sender_lid];
+  const [name, lid] = recipient === undefined ? ofSender : [recipient, peer_recipient_lid ?? recipient_lid];
   return jidNormalizedUser(isPnUser(name) ? (lid ?? name) : name);
 }
+
+/** A broadcast list. Status posts have a list of their own. */
+export const isListJid = (jid: string | undefined): boolean => /^[0-9]{1,30}@broadcast$/.test(jid ?? '');
 
 /**
  * Pauses the socket while too many bytes wait.

@@ -1,4 +1,4 @@
-import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import { isJidGroup, jidNormalizedUser, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { ReceiptFields } from '@gwk/core/resources/message';
 import type { Receipt } from '../../../driver.js';
 import { interceptEvent } from '../../patches/socket-internals.js';
@@ -15,19 +15,48 @@ const KINDS = new Map<string | undefined, ReceiptFields>([
 ]);
 
 /** Parses receipts for our own messages. Empty for all others: from our own devices, and resend requests. */
-export function parseReceipts({ attrs, content }: BinaryNode, isOwn: (jid: string) => boolean): Receipt[] {
-  const fields = KINDS.get(attrs['type']);
-  const by = attrs['participant'] ?? attrs['from'] ?? '';
-  if (!fields || isOwn(by)) return [];
-  const at = new Date(Number(attrs['t'] ?? 0) * 1_000 || Date.now());
-  const list = Array.isArray(content) ? content.find(({ tag }) => tag === 'list') : undefined;
-  const items = Array.isArray(list?.content) ? list.content : [];
-  const ids = [attrs['id'], ...items.map((item) => item.attrs['id'])];
-  return ids
+export function parseReceipts(stanza: BinaryNode, isOwn: (jid: string) => boolean): Receipt[] {
+  const fields = KINDS.get(stanza.attrs['type']);
+  if (!fields) return [];
+  return listConfirmations(stanza)
     .slice(0, MAX_LISTED)
-    .filter((id) => id !== undefined)
-    .map((waMessageId) => ({ waMessageId, ...fields, at }));
+    .filter(({ by }) => !isOwn(by))
+    .map(({ waMessageId, by, at }) => ({ waMessageId, ...fields, ...nameMember(stanza, by), at }));
 }
+
+/** In a group many members confirm a message. */
+function nameMember({ attrs }: BinaryNode, by: string): Pick<ReceiptFields, 'participant'> {
+  const participant = isJidGroup(attrs['from']) ? jidNormalizedUser(by) : '';
+  return participant === '' ? {} : { participant };
+}
+
+interface Confirmation {
+  waMessageId: string;
+  by: string;
+  at: Date;
+}
+
+/** One member confirms a list of messages, or in a group many members confirm one message each time. */
+function listConfirmations(stanza: BinaryNode): Confirmation[] {
+  const { attrs } = stanza;
+  const grouped = listChildren(stanza, 'participants');
+  if (grouped.length > 0) {
+    return grouped.flatMap((message) =>
+      listChildren(message, 'user').flatMap((member) =>
+        confirm(message.attrs['key'], member.attrs['jid'], member.attrs['t'] ?? attrs['t']),
+      ),
+    );
+  }
+  const items = listChildren(stanza, 'list').flatMap((list) => listChildren(list, 'item'));
+  const by = attrs['participant'] ?? attrs['from'];
+  return [attrs['id'], ...items.map((item) => item.attrs['id'])].flatMap((id) => confirm(id, by, attrs['t']));
+}
+
+const confirm = (waMessageId: string | undefined, by = '', t = '0'): Confirmation[] =>
+  waMessageId === undefined ? [] : [{ waMessageId, by, at: new Date(Number(t) * 1_000 || Date.now()) }];
+
+const listChildren = ({ content }: BinaryNode, tag: string): BinaryNode[] =>
+  Array.isArray(content) ? content.filter((child) => child.tag === tag) : [];
 
 /**
  * Stores receipts before Baileys acknowledges them; after that the network does not send them again. It reads the

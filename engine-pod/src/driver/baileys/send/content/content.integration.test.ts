@@ -7,6 +7,7 @@ let stage: NumberStage;
 let group: string;
 beforeAll(async () => {
   stage = await numberStage();
+  await stage.network.contact('554789211988');
   group = await stage.network.group('Friends', [stage.phone, stage.ana]);
 });
 afterAll(() => stage.close());
@@ -98,12 +99,31 @@ const ROWS: Row[] = [
           'N:;Bia\\; Silva;;;',
           'FN:Bia\\; Silva',
           'ORG:Shop\\, Ltd',
-          'TEL;type=CELL;waid=5511999990000:+5511999990000',
-          'TEL;type=CELL;waid=551133330000:+551133330000',
+          'TEL;type=CELL:+5511999990000',
+          'TEL;type=CELL:+551133330000',
         ),
       },
     },
     stanza: { type: 'media' },
+  },
+  {
+    what: 'a contact with phone numbers that have an account, or have it under another form',
+    content: {
+      type: 'contact',
+      contact: { name: 'Ana', phones: ['+5511900000002', '5547989211988', '551133330000'] },
+    },
+    arrives: {
+      contactMessage: {
+        displayName: 'Ana',
+        vcard: vcard(
+          'N:;Ana;;;',
+          'FN:Ana',
+          'TEL;type=CELL;waid=5511900000002:+5511900000002',
+          'TEL;type=CELL;waid=554789211988:+5547989211988',
+          'TEL;type=CELL:+551133330000',
+        ),
+      },
+    },
   },
   {
     what: 'a contact whose name has two lines',
@@ -111,11 +131,7 @@ const ROWS: Row[] = [
     arrives: {
       contactMessage: {
         displayName: 'Bia\nTEL:1',
-        vcard: vcard(
-          'N:;Bia\\nTEL:1;;;',
-          'FN:Bia\\nTEL:1',
-          'TEL;type=CELL;waid=5511999990000:+5511999990000',
-        ),
+        vcard: vcard('N:;Bia\\nTEL:1;;;', 'FN:Bia\\nTEL:1', 'TEL;type=CELL:+5511999990000'),
       },
     },
     stanza: { type: 'media' },
@@ -254,6 +270,22 @@ describe('a file', () => {
       },
     ],
     [
+      'an image that moves',
+      { type: 'image', image: { media, caption: 'look' }, finished: { ...mp4, gif: true } },
+      {
+        videoMessage: {
+          caption: 'look',
+          seconds: 4,
+          width: 640,
+          height: 480,
+          mimetype: 'video/mp4',
+          jpegThumbnail: 'AAAA',
+          gifPlayback: true,
+          fileLength,
+        },
+      },
+    ],
+    [
       'a voice message',
       { type: 'audio', audio: { media, voice: true }, finished: ogg },
       {
@@ -334,4 +366,18 @@ test('shows a message once that is built once and sent twice', async () => {
 
 test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
+});
+
+test('a phone number of contact cards is looked up once', async () => {
+  const { number, network, ana } = stage;
+  const content: OutboundContent = {
+    type: 'contact',
+    contact: { name: 'Ana and nobody', phones: ['5511900000002', '551122220000', '+551122220000'] },
+  };
+  const lookups = async () =>
+    JSON.stringify(await network.stanzas({ way: 'in', tag: 'iq' })).split(asked).length - 1;
+  const asked = JSON.stringify({ base64: Buffer.from('+551122220000').toString('base64') });
+  await Promise.all([ana.jid, group].map((chat) => number.send(number.message(chat, content))));
+  await number.send(number.message(ana.jid, content));
+  expect(await lookups()).toBe(1);
 });

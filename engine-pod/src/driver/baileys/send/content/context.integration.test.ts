@@ -116,9 +116,151 @@ describe('a quote of', () => {
     });
   });
 
-  test('a message that is no longer stored has an empty text', async () => {
+  test('a text that is no longer stored is shown as …', async () => {
     const context = await contextOf(stage.ana.jid, { text: '' });
-    expect(context).toMatchObject({ stanzaId: '3EB0Q', quotedMessage: { conversation: '' } });
+    expect(context).toMatchObject({ stanzaId: '3EB0Q', quotedMessage: { conversation: '…' } });
+  });
+});
+
+describe('a quote shows', () => {
+  const jpegThumbnail = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(900, 5)]).toString(
+    'base64',
+  );
+  const film = { mimetype: 'video/mp4', seconds: 12, width: 640, height: 480, jpegThumbnail };
+  const poll = { options: [{ optionName: 'A' }, { optionName: 'B' }], selectableOptionsCount: 1 };
+  /** Replies to a message with its text, and after its text was deleted. */
+  async function quotesOf(chat: string, of: Partial<QuotedMessage>, text: string) {
+    const contents = [text, ''].map((stored) => ({ quoted: quoted({ ...of, text: stored }) }));
+    const reply: OutboundContent = { type: 'text', text: { body: 'yes' } };
+    const [withText, without] = await Promise.all(contents.map((more) => sent(chat, reply, more)));
+    const shown = (message: Record<string, Record<string, unknown>>) =>
+      (message['extendedTextMessage']!['contextInfo'] as Record<string, unknown>)['quotedMessage'];
+    return [shown(withText!), shown(without!)];
+  }
+
+  test.each<[string, Record<string, unknown>, object]>([
+    ['a received film with its picture', { videoMessage: { ...film, caption: 'before' } }, { videoMessage: { ...film, caption: 'before' } }],
+    ['the seconds of a received voice message', { audioMessage: { seconds: 4, ptt: true } }, { audioMessage: { seconds: 4, ptt: true } }],
+    ['the name of a received document', { documentMessage: { fileName: 'a.pdf', caption: 'before' } }, { documentMessage: { fileName: 'a.pdf', caption: 'before' } }],
+    ['the question of a received poll', { pollCreationMessageV3: { name: 'before', ...poll } }, { pollCreationMessageV3: { name: 'before', selectableOptionsCount: 1 } }],
+    ['a received picture to view once, without its thumbnail', { imageMessage: { viewOnce: true, jpegThumbnail } }, { imageMessage: { viewOnce: true } }],
+  ])('%s', async (_, message, shown) => {
+    const { number, ana, phone } = stage;
+    const { type, text, card } = await number.gets(await ana.writes(message, { to: phone.number }));
+    const [withText, without] = await quotesOf(ana.jid, { type, ...(card && { card }) }, text ?? '');
+    expect(withText).toEqual(shown);
+    expect(Object.keys(without as object)).toEqual(Object.keys(shown));
+  }); // prettier-ignore
+
+  test.each(TYPES.filter(([type]) => type !== 'text'))(
+    'an own message of type %s in its type',
+    async (_, content, field) => {
+      const { number, ana } = stage;
+      const given = content.finished
+        ? {
+            ...content,
+            finished: { ...content.finished, thumbnail: jpegThumbnail, duration_s: 5, filename: 'f.bin' },
+          }
+        : content;
+      const message = number.message(ana.jid, given);
+      number.rows.files.set(message.message_id, () => Readable.from([bytes]));
+      const { card } = await number.driver.build(message);
+      const [, without] = await quotesOf(
+        ana.jid,
+        { from_me: true, type: content.type, card: card!.toString('base64') },
+        '',
+      );
+      const own = (without as Record<string, Record<string, unknown>>)[field]!;
+      if (['imageMessage', 'videoMessage'].includes(field)) expect(own['jpegThumbnail']).toBe(jpegThumbnail);
+      if (field === 'documentMessage') expect(own).toMatchObject({ fileName: 'f.bin' });
+      if (field === 'audioMessage') expect(own).toMatchObject({ seconds: 5, ptt: true });
+      for (const key of ['mediaKey', 'url', 'directPath']) expect(own).not.toHaveProperty(key);
+    },
+  );
+});
+
+test('a quote of our own message in a group names our LID', async () => {
+  const content: OutboundContent = { type: 'text', text: { body: 'yes' } };
+  const message = await sent(group, content, { quoted: quoted({ chat: group, from_me: true }) });
+  expect(message['extendedTextMessage']).toMatchObject({ contextInfo: { participant: stage.phone.lidJid } });
+});
+
+describe('a mention in a group', () => {
+  test.each(
+    TYPES.filter(([, content]) => content.text ?? content.poll ?? content.interactive ?? content.image),
+  )('by phone number names the LID of the member in a message of type %s', async (_, content, field) => {
+    const { number, lid, lidJid } = stage.ana;
+    const marked = JSON.parse(
+      JSON.stringify(content, (key, value: unknown) =>
+        ['body', 'name'].includes(key) ? `@${number}` : value,
+      ),
+    ) as OutboundContent;
+    if (marked.image) marked.image.caption = `@${number}`;
+    const message = (await sent(group, { ...marked, mentions: [number] }))[field]!;
+    expect(message).toMatchObject({ contextInfo: { mentionedJid: [lidJid] } });
+    expect(JSON.stringify(message)).toContain(`"@${lid}`);
+    expect(JSON.stringify(message)).not.toContain(number);
+  });
+
+  test.each([
+    ['the LID where the network hides phone numbers', { showsPhones: false }, () => stage.ana.number, 'lid'],
+    ['the phone number where the group uses them', { addressing: 'pn' }, () => stage.ana.lid, 'number'],
+  ] as const)('names %s', async (_, settings, given, shown) => {
+    const { network, phone, ana } = stage;
+    const other = await network.group('Other', [phone, ana], settings);
+    const mention = shown === 'lid' ? ana.number : ana.lidJid;
+    const content: OutboundContent = { type: 'text', text: { body: `@${given()}` }, mentions: [mention] };
+    const message = await sent(other, content, { quoted: quoted({ chat: other, from_me: true }) });
+    expect(message['extendedTextMessage']).toMatchObject({
+      text: `@${ana[shown]}`,
+      contextInfo: {
+        mentionedJid: [shown === 'lid' ? ana.lidJid : ana.jid],
+        participant: shown === 'lid' ? phone.lidJid : phone.jid,
+      },
+    });
+  });
+
+  test('names everybody but ourselves', async () => {
+    const content: OutboundContent = { type: 'text', text: { body: 'hi' }, mentions: ['all'] };
+    expect((await sent(group, content))['extendedTextMessage']).toEqual({
+      ...{ text: 'hi', contextInfo: { mentionedJid: [stage.ana.lidJid] } },
+    });
+  });
+
+  test('of somebody who is not a member fails the message', async () => {
+    const content: OutboundContent = { type: 'text', text: { body: 'hi' }, mentions: ['5511988887777'] };
+    const failure = { code: 'wa_error', text: 'mentions.0 is not a member of the group', retriable: false };
+    await expect(sent(group, content)).rejects.toMatchObject(failure);
+  });
+
+  test('and the quote stay in an edit', async () => {
+    const { number, ana } = stage;
+    const { id } = await number.sendText(group, 'first');
+    const stanza_id = '3EB0C0FFEE00000000DD';
+    const message = { chat: group, wa_message_id: id, from_me: true, participant: null };
+    const references = {
+      mentions: [ana.number, '5511988887777'],
+      quoted: quoted({ chat: group, from_me: true }),
+    };
+    const edit = { kind: 'edit' as const, stanza_id, message, text: `second @${ana.number}`, ...references };
+    await number.driver.edit(edit, { mayWrite: () => true, signal: NEVER_ABORTED });
+    const { editedMessage } = (await ana.receives({ id: stanza_id })).message!['protocolMessage'] as Record<
+      string,
+      unknown
+    >;
+    expect(editedMessage).toEqual({
+      extendedTextMessage: {
+        text: `second @${ana.lid}`,
+        contextInfo: {
+          ...{
+            stanzaId: '3EB0Q',
+            participant: stage.phone.lidJid,
+            quotedMessage: { conversation: 'before' },
+          },
+          mentionedJid: [ana.lidJid],
+        },
+      },
+    });
   });
 });
 

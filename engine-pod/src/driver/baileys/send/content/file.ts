@@ -1,13 +1,16 @@
 import type { Renderer, RenderInput } from './renderer.js';
 
 export const renderImage: Renderer = (input) => {
+  if (input.content.finished!.gif) return renderVideo(input);
   const { file, caption, picture } = describeFile(input);
   return { message: { imageMessage: { ...file, ...caption, ...picture } } };
 };
 
 export const renderVideo: Renderer = (input) => {
   const { file, caption, picture, duration } = describeFile(input);
-  return { message: { videoMessage: { ...file, ...caption, ...picture, ...duration } } };
+  // The apps repeat an animation without sound.
+  const gif = input.content.finished!.gif ? { gifPlayback: true } : {};
+  return { message: { videoMessage: { ...file, ...caption, ...picture, ...duration, ...gif } } };
 };
 
 export const renderDocument: Renderer = (input) => {

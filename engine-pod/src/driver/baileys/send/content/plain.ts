@@ -1,8 +1,11 @@
+import type { proto } from '@whiskeysockets/baileys';
 import { buildPollMenu } from '@gwk/core/menus/menu-text';
+import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import type { OutboundContent } from '@gwk/core/resources/message';
+import type { UploadedFile } from '../upload.js';
 import type { Renderer } from './renderer.js';
 
-export const renderText: Renderer = ({ content: { text, preview } }) => ({
+export const renderText: Renderer = ({ content: { text, preview }, file }) => ({
   message: {
     extendedTextMessage: {
       text: text!.body,
@@ -12,9 +15,24 @@ export const renderText: Renderer = ({ content: { text, preview } }) => ({
         ...(preview.description !== null && { description: preview.description }),
         ...(preview.thumbnail !== null && { jpegThumbnail: Buffer.from(preview.thumbnail, 'base64') }),
         previewType: 0,
+        ...(preview.picture && file && describePicture(preview.picture, file)),
       }),
     },
   },
+});
+
+/** Phones show an uploaded picture over the whole width of the message. */
+const describePicture = (
+  { width, height }: NonNullable<LinkPreview['picture']>,
+  { directPath, mediaKey, mediaKeyTimestamp, fileSha256, fileEncSha256 }: UploadedFile,
+): proto.Message.IExtendedTextMessage => ({
+  thumbnailDirectPath: directPath,
+  thumbnailSha256: fileSha256,
+  thumbnailEncSha256: fileEncSha256,
+  thumbnailWidth: width,
+  thumbnailHeight: height,
+  mediaKey,
+  mediaKeyTimestamp,
 });
 
 export const renderLocation: Renderer = ({ content: { location } }) => ({
@@ -28,8 +46,8 @@ export const renderLocation: Renderer = ({ content: { location } }) => ({
   },
 });
 
-export const renderContact: Renderer = ({ content: { contact } }) => ({
-  message: { contactMessage: { displayName: contact!.name, vcard: buildVcard(contact!) } },
+export const renderContact: Renderer = ({ content: { contact }, registered }) => ({
+  message: { contactMessage: { displayName: contact!.name, vcard: buildVcard(contact!, registered) } },
 });
 
 export const renderPoll: Renderer = ({ content, secret }) => {
@@ -48,18 +66,27 @@ export const renderPoll: Renderer = ({ content, secret }) => {
   };
 };
 
-function buildVcard({ name, phones, organization }: NonNullable<OutboundContent['contact']>): string {
-  const digits = phones.map((phone) => phone.replace(/^\+/, ''));
+/** Apps offer to write to a number with a `waid`, so only numbers with an account have one. */
+export function buildVcard(
+  { name, phones, organization }: NonNullable<OutboundContent['contact']>,
+  registered: ReadonlyMap<string, string> = new Map(),
+): string {
+  const lines = phones.map(readDigits).map((phone) => {
+    const id = registered.get(phone);
+    return `TEL;type=CELL${id === undefined ? '' : `;waid=${id}`}:+${phone}`;
+  });
   return [
     'BEGIN:VCARD',
     'VERSION:3.0',
     `N:;${escapeVcard(name)};;;`,
     `FN:${escapeVcard(name)}`,
     ...(organization ? [`ORG:${escapeVcard(organization)}`] : []),
-    ...digits.map((phone) => `TEL;type=CELL;waid=${phone}:+${phone}`),
+    ...lines,
     'END:VCARD',
   ].join('\n');
 }
+
+export const readDigits = (phone: string): string => phone.replace(/^\+/, '');
 
 /** A vCard value must not end its line or its field. */
 const escapeVcard = (text: string): string =>

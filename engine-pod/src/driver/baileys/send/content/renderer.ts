@@ -11,6 +11,8 @@ export interface RenderInput {
   mode: InteractiveMode;
   /** Location of the uploaded file; null when there is none. */
   file: UploadedFile | null;
+  /** Registered phone numbers of a contact card, by the digits as written. */
+  registered: ReadonlyMap<string, string>;
   /** 32 bytes with which replies to this message are decrypted; the same on each attempt. */
   secret: Uint8Array;
 }

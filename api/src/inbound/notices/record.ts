@@ -1,0 +1,67 @@
+import type { EngineRequest } from '@gwk/core/protocol/engine';
+import type { Notice } from '@gwk/core/protocol/notices';
+import { parseRecipient } from '@gwk/core/recipients';
+import type { Database, Queryable } from '../../database/database.js';
+import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
+import { fence } from '../../engines/fence.js';
+import { RefusalError } from '../../engines/refusal.js';
+import { emit } from '../../events/emit.js';
+import { answerCalls } from './answer-calls.js';
+import { listPeople, nameNotice, noticeEvent, type FindNames } from './events.js';
+
+/** Records calls and changes of groups, each once: its event, and the name under which a repeat is recognised. */
+export async function recordNotices(
+  deps: InternalDeps,
+  { instanceId }: EngineCaller,
+  { notices, ...lease }: EngineRequest<'notices'>,
+): Promise<void> {
+  const { database, sealer } = deps;
+  const instance = await database.instance.findUnique({
+    where: { id: instanceId },
+    select: { accountId: true },
+  });
+  if (!instance) throw new RefusalError('gone');
+  const { accountId } = instance;
+  // First, because a repeat would not find a call that is recorded. The text has an idempotency key.
+  await answerCalls(deps, { instanceId, lease, notices });
+  const findNames = await gatherNames(database, { accountId, instanceId }, notices);
+  await database.$transaction(async (tx) => {
+    await fence(tx, instanceId, lease);
+    const added = await addSeen(tx, instanceId, notices);
+    const drafts = added.map((notice) => noticeEvent({ accountId, instanceId }, notice, findNames));
+    await emit(tx, sealer, drafts);
+  });
+}
+
+/** Adds the names of the notices. @returns those that were not there, in their order */
+async function addSeen(tx: Queryable, instanceId: string, notices: readonly Notice[]): Promise<Notice[]> {
+  const byName = new Map(notices.map((notice) => [nameNotice(notice), notice]));
+  // In one order, because concurrent calls could lock each other out otherwise.
+  const names = [...byName.keys()].sort();
+  const rows = await tx.$queryRaw<{ name: string }[]>`
+    INSERT INTO notices_seen (instance_id, name)
+    SELECT ${instanceId}::uuid, n FROM unnest(${names}::text[]) AS n
+    ON CONFLICT DO NOTHING RETURNING name`;
+  const added = new Set(rows.map(({ name }) => name));
+  return [...byName].flatMap(([name, notice]) => (added.has(name) ? [notice] : []));
+}
+
+/** Reads the ids of the people of whom the network states one id only. */
+async function gatherNames(
+  database: Pick<Database, 'contactName'>,
+  { accountId, instanceId }: { accountId: string; instanceId: string },
+  notices: readonly Notice[],
+): Promise<FindNames> {
+  const people = notices.flatMap(listPeople).filter(({ alt }) => alt === null);
+  const asked = [...new Set(people.flatMap(({ id }) => parseRecipient(id)?.name ?? []))];
+  if (asked.length === 0) return () => undefined;
+  const rows = await database.contactName.findMany({
+    where: { accountId, name: { in: asked } },
+    select: {
+      name: true,
+      contact: { select: { conversations: { where: { instanceId }, select: { lid: true, phone: true } } } },
+    },
+  });
+  const found = new Map(rows.map(({ name, contact }) => [name, contact.conversations[0]]));
+  return (name) => found.get(name);
+}

@@ -1,0 +1,76 @@
+import { Problem } from '@gwk/core/problems';
+import { EDIT_FAILURES } from '@gwk/core/protocol/commands';
+import { parseRecipient } from '@gwk/core/recipients';
+import { GroupDetailsOut, GroupMemberOut, GroupOut } from '@gwk/core/resources/group';
+import { z } from 'zod';
+import type { PageRange } from '../../database/keyset-pages.js';
+import type { Instance } from '../../generated/prisma/client.js';
+import type { Services } from '../../http/services.js';
+import { askEngine, DEADLINES, readReply, unavailable } from './ask-engine.js';
+
+/** The network is asked for unknown groups, and many queries can lead to a ban. */
+const REQUESTS_A_MINUTE = 60;
+/** A community has at most 5,000 members. */
+const MAX_MEMBERS = 20_000;
+
+const ListReply = z.object({ items: z.array(GroupOut), next: z.string().nullable() });
+const GroupReply = z.object({
+  group: GroupDetailsOut.omit({ members: true }),
+  members: z.array(GroupMemberOut),
+  /** Last member of this reply if others follow. */
+  next: z.string().nullable(),
+});
+
+interface GroupRow {
+  id: string;
+  group: GroupOut;
+}
+
+/**
+ * Reads groups in the order of their ids.
+ * @returns `isFull`: whether the reply ended because of its size
+ * @throws Problem `rate-limited`, `engine-unavailable`
+ */
+export async function listGroups(
+  services: Services,
+  row: Instance,
+  { before: after, limit }: PageRange,
+): Promise<{ rows: GroupRow[]; isFull: boolean }> {
+  await limitRequests(services, row);
+  const reply = ListReply.parse(await askEngine(services, row, 'groups', { after, limit }));
+  const rows = reply.items.map((group) => ({ id: group.jid, group }));
+  return { rows, isFull: reply.next !== null };
+}
+
+/**
+ * Reads a group with all its members, which may need several replies of the engine.
+ * @throws Problem `not-found`, `rate-limited`, `engine-unavailable`
+ */
+export async function findGroup(services: Services, row: Instance, jid: string): Promise<GroupDetailsOut> {
+  if (parseRecipient(jid)?.kind !== 'group') throw notFound();
+  await limitRequests(services, row);
+  const { clock } = services;
+  const end = clock.now() + DEADLINES.group;
+  const members: GroupMemberOut[] = [];
+  let after: string | null = null;
+  do {
+    const timeoutMs = Math.max(0, end - clock.now());
+    const reply = await readReply(services, row, { name: 'group', args: { jid, after }, timeoutMs });
+    if (!reply?.ok) throw reply?.code === EDIT_FAILURES.refused ? notFound() : unavailable();
+    const part = GroupReply.parse(reply.result);
+    members.push(...part.members);
+    after = part.next;
+    if (after === null) return { ...part.group, members };
+  } while (members.length <= MAX_MEMBERS);
+  throw unavailable();
+}
+
+const notFound = (): Problem =>
+  new Problem('not-found', { detail: 'O grupo não existe, ou o número desta instância não participa dele.' });
+
+async function limitRequests({ limiter }: Services, { id }: Instance): Promise<void> {
+  const { allowed, reset } = await limiter.count(`groups:${id}`, REQUESTS_A_MINUTE);
+  if (allowed) return;
+  const detail = `Até ${REQUESTS_A_MINUTE} consultas de grupos por minuto por instância.`;
+  throw new Problem('rate-limited', { retryAfter: reset, detail });
+}

@@ -1,0 +1,50 @@
+import { PassThrough } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { FileRefused } from './jobs.js';
+import { checkFilm, probe, shownSize } from './probe.js';
+import { openInput, runFfmpeg } from './run-ffmpeg.js';
+
+const CHANNELS = 4;
+
+export interface Frames {
+  /** RGBA, one frame after the other. */
+  data: Buffer;
+  width: number;
+  height: number;
+  count: number;
+}
+
+interface FrameOptions {
+  /** Longest side; larger pictures shrink. */
+  side?: number;
+  fps?: number;
+  seconds?: number;
+}
+
+/** Decodes the pictures of a film, or one picture, to memory. */
+export async function readFrames(
+  input: string,
+  container: string,
+  options: FrameOptions = {},
+): Promise<Frames> {
+  const { side = Infinity, fps, seconds } = options;
+  const video = checkFilm(await probe(input, container));
+  const shown = shownSize(video);
+  const scale = Math.min(1, side / Math.max(shown.width, shown.height));
+  const [width, height] = [shown.width, shown.height].map((length) =>
+    Math.max(1, Math.round(length * scale)),
+  ) as [number, number];
+  const pixels = new PassThrough({ emitClose: false });
+  const command = openInput(input, container, 'video', seconds)
+    .output(pixels, { end: true })
+    .outputOptions('-map', `0:${video.index}`, '-pix_fmt', 'rgba')
+    .noAudio()
+    .videoFilters([...(fps === undefined ? [] : [`fps=${fps}`]), `scale=${width}:${height}`, 'format=rgba'])
+    .videoCodec('rawvideo')
+    .format('rawvideo');
+  if (fps === undefined) command.outputOptions('-frames:v', '1');
+  const [data] = await Promise.all([buffer(pixels), runFfmpeg(command)]);
+  const count = Math.floor(data.length / (width * height * CHANNELS));
+  if (count === 0) throw new FileRefused('the file has no video');
+  return { data, width, height, count };
+}

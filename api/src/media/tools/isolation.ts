@@ -1,0 +1,86 @@
+import { existsSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSeccompFilter } from './seccomp.js';
+
+/**
+ * How job processes are isolated, the strongest first. `landlock`: Landlock hides all files but the own folder and the
+ * programs, and a seccomp filter refuses sockets and other processes. `namespaces`: a root of its own, without network and
+ * other processes. `seccomp`: the filter alone, so files that the user may read are readable.
+ */
+export const ISOLATION_KINDS = ['landlock', 'namespaces', 'seccomp', 'none'] as const;
+export type IsolationKind = (typeof ISOLATION_KINDS)[number];
+
+export interface Isolation {
+  kind: IsolationKind;
+  /** User and group of the jobs. Null: those of this process, which may not change them. */
+  user: number | null;
+  /** Command prefix that isolates a job in its folder. */
+  prefix: (folder: string) => string[];
+}
+
+interface Host {
+  isRoot: boolean;
+  /** Folders and files that a job may read, and run programs from. */
+  readable: readonly string[];
+  /** Filter of system calls. Null: unknown for this architecture. */
+  filter: Buffer | null;
+}
+
+/** Above all users of Debian's packages. The chart's decoder container has the same. */
+const USER = 65_533;
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const ENTER_ROOT = fileURLToPath(new URL('../../../bin/enter-root', import.meta.url));
+const OWN_FILES = ['package.json', 'node_modules', 'api', 'core'].map((name) => join(ROOT, name));
+/** Debian chooses some libraries by links in /etc/alternatives. */
+const SYSTEM_FILES = ['/usr', '/bin', '/lib', '/lib64', '/etc/alternatives', '/etc/ld.so.cache'];
+const NAMESPACES = ['--mount', '--net', '--ipc', '--pid', '--fork', '--kill-child'];
+
+/** Describes this machine. A job may not read the folder of ffmpeg, which may contain files of a user. */
+export function describeHost(ffmpeg: string | null): Host {
+  const filter = buildSeccompFilter(process.arch);
+  const programs = [process.execPath, ...(ffmpeg === null ? [] : [realpathSync(ffmpeg), ffmpeg])];
+  const found = [...SYSTEM_FILES, ...OWN_FILES, ...programs].filter((path) => existsSync(path));
+  const readable = found.filter((path) => !found.some((other) => path.startsWith(`${other}/`)));
+  return { isRoot: process.getuid?.() === 0, readable: [...new Set(readable)], filter };
+}
+
+export function buildIsolation(kind: IsolationKind, { isRoot, readable, filter }: Host): Isolation {
+  const user = isRoot && kind !== 'none' ? USER : null;
+  const drop = ['--no-new-privs', '--inh-caps=-all', ...(isRoot ? switchUser() : [])];
+  // Root within a user namespace, or root itself. An empty bounding set keeps the job from any capability.
+  const bounded = [...drop, '--bounding-set=-all'];
+  const filtered = (folder: string) =>
+    filter === null ? [] : ['--seccomp-filter', writeFilter(filter, folder)];
+  const setpriv = (...options: string[]) => ['setpriv', ...options, '--'];
+  const prefixes: Record<IsolationKind, (folder: string) => string[]> = {
+    landlock: (folder) => setpriv(...drop, ...restrictFiles(readable, folder), ...filtered(folder)),
+    namespaces: (folder) => [
+      ...['unshare', ...NAMESPACES, ...(isRoot ? [] : ['--map-root-user']), '--'],
+      ...[ENTER_ROOT, folder, ...readable, '--', ...setpriv(...bounded)],
+    ],
+    seccomp: (folder) => setpriv(...drop, ...filtered(folder)),
+    none: () => [],
+  };
+  return { kind, user, prefix: prefixes[kind] };
+}
+
+/** Each job has its own copy, which no cleaner of temporary files deletes before the job starts. */
+function writeFilter(filter: Buffer, folder: string): string {
+  const file = join(folder, 'seccomp-filter');
+  writeFileSync(file, filter, { mode: 0o444 });
+  return file;
+}
+
+const switchUser = () => [`--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
+
+function restrictFiles(readable: readonly string[], folder: string): string[] {
+  const allow = (accesses: string, path: string) => ['--landlock-rule', `path-beneath:${accesses}:${path}`];
+  const list = (path: string) => (statSync(path).isDirectory() ? ',read-dir' : '');
+  return [
+    ...['--landlock-access', 'fs'],
+    ...readable.flatMap((path) => allow(`execute,read-file${list(path)}`, path)),
+    ...allow('read-file,write-file', '/dev/null'),
+    ...allow('read-file,write-file,read-dir,make-reg,remove-file,truncate', folder),
+  ];
+}

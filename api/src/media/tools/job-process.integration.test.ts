@@ -1,0 +1,52 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { TRIAL_PICTURE, TRIAL_SOUND } from './choose-isolation.js';
+import { runJobProcess } from './job-process.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gwk-job-process-test-'));
+const job = { tool: 'thumbnail', input: join(folder, 'input'), output: join(folder, 'output') } as const;
+beforeEach(() => writeFileSync(job.input, 'no picture'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (prefix: string[], signal = new AbortController().signal) => {
+  const isolation = { kind: 'seccomp', user: null, prefix: () => prefix } as const;
+  return runJobProcess(job, folder, signal, { timeMs: 60_000, memoryMb: 1024, ffmpeg: null, isolation });
+};
+
+test('an isolation that fails is not a fault of the file', async () => {
+  expect(await run(['false'])).toEqual({ notRun: 'the process did not start or was stopped' });
+  expect(await run([])).toEqual({ refused: 'the picture cannot be decoded' });
+});
+
+test('a stop of the service is not a fault of the file', async () => {
+  const stopped = ['sh', '-c', 'echo; kill -TERM $$'];
+  expect(await run(stopped)).toEqual({ notRun: 'the process did not start or was stopped' });
+});
+
+test('starts no process after its signal', async () => {
+  await expect(run([], AbortSignal.abort(new Error('closed')))).rejects.toThrow('closed');
+});
+
+/** A transparent PNG of one pixel. */
+const CLEAR_PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** A system without this device cannot play a full disk. */
+const onFullDisk = existsSync('/dev/full') ? test : test.skip;
+onFullDisk.each([
+  ['picture', { tool: 'image', decoder: 'sharp' }, CLEAR_PICTURE],
+  ['sticker', { tool: 'sticker', decoder: 'sharp' }, TRIAL_PICTURE],
+  ['sound', { tool: 'audio', container: 'wav', voice: false, film: false }, TRIAL_SOUND],
+] as const)('a full disk is not a fault of the file (%s)', async (_, plan, bytes) => {
+  writeFileSync(job.input, bytes);
+  const isolation = { kind: 'none', user: null, prefix: () => [] } as const;
+  const limits = { timeMs: 60_000, memoryMb: 1024, ffmpeg: findFfmpeg(undefined), isolation };
+  const decode = (output: string) =>
+    runJobProcess({ ...plan, input: job.input, output }, folder, new AbortController().signal, limits);
+  expect(await decode('/dev/full')).toEqual({ notRun: 'the disk is full' });
+  expect(await decode(job.output)).toMatchObject({ converted: true });
+});

@@ -1,0 +1,144 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chownSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import type { Logger } from '@gwk/core/log';
+import type { Isolation } from './isolation.js';
+import { MAX_ANSWER_BYTES, parseToolAnswer } from './answers.js';
+import { parseProgress } from './progress.js';
+import {
+  FileRefused,
+  needsFfmpeg,
+  STARTED,
+  type ToolAnswer,
+  type ToolJob,
+  type ToolRefusal,
+} from './jobs.js';
+
+export interface JobLimits {
+  timeMs: number;
+  memoryMb: number;
+}
+
+export interface JobPrograms {
+  ffmpeg: string | null;
+  isolation: Isolation;
+  /** Gets the progress of long conversions. */
+  log?: Logger;
+}
+
+const TOOL = fileURLToPath(new URL('../../../bin/media-tool.js', import.meta.url));
+const MEMORY_CHECK_MS = 50;
+const HEAP_MB = 128;
+const BLOCK = 512;
+const KB = 1024;
+
+/**
+ * Runs a job in a process of its own, isolated and with limits of time, memory and output. At a limit it is killed with its
+ * child processes. It gets a folder and none of this process's environment.
+ * @throws FileRefused, also if the job crashes or is killed at a limit; the signal's reason
+ */
+export async function runJobProcess(
+  job: ToolJob,
+  folder: string,
+  signal: AbortSignal,
+  { timeMs, memoryMb, ...programs }: JobLimits & JobPrograms,
+): Promise<ToolAnswer | ToolRefusal> {
+  if (programs.ffmpeg === null && needsFfmpeg(job)) {
+    return { notRun: 'there is no ffmpeg' };
+  }
+  signal.throwIfAborted();
+  const child = start(job, folder, { timeMs, memoryMb, ...programs });
+  let text = '';
+  let ending: Error | undefined;
+  const end = (reason: Error): void => {
+    ending ??= reason;
+    killGroup(child);
+  };
+  const abort = (): void => end(signal.reason as Error);
+  signal.addEventListener('abort', abort);
+  const clock = setTimeout(() => end(new FileRefused('decoding the file takes too long')), timeMs);
+  const watch = setInterval(() => {
+    if (residentKb(child.pid) > memoryMb * KB)
+      end(new FileRefused('decoding the file takes too much memory'));
+  }, MEMORY_CHECK_MS);
+  child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    logProgress(chunk, job, programs.log);
+    if (text.length > MAX_ANSWER_BYTES) end(new FileRefused('decoding the file writes too much output'));
+  });
+  child.on('error', (error) => (ending ??= error));
+  const endedBy = await new Promise((resolve) => child.on('close', (_, by) => resolve(by)));
+  clearTimeout(clock);
+  clearInterval(watch);
+  signal.removeEventListener('abort', abort);
+  // Its child processes may still run.
+  killGroup(child);
+  if (ending) throw ending;
+  // Faults of this machine: a program of the isolation failed, or a stop of the service reached the process.
+  if (!text.startsWith(STARTED) || endedBy === 'SIGTERM')
+    return { notRun: 'the process did not start or was stopped' };
+  // Lines of progress come before the answer.
+  return parseToolAnswer(text.slice(text.lastIndexOf('\n')));
+}
+
+/** A line that arrives in two parts is not logged. */
+function logProgress(chunk: string, { tool, message }: ToolJob, log: Logger | undefined): void {
+  const progress = log && parseProgress(chunk.trim());
+  if (progress) log.info({ message, tool, ...progress }, 'converting a film');
+}
+
+function start(
+  job: ToolJob,
+  folder: string,
+  { isolation, ...settings }: JobLimits & JobPrograms,
+): ChildProcess {
+  const { user, prefix } = isolation;
+  if (user !== null) for (const path of [folder, job.input]) chownSync(path, user, user);
+  const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, TOOL, JSON.stringify(job)];
+  const [command, ...args] = [...prefix(folder), ...node];
+  return spawn(command!, args, {
+    cwd: folder,
+    env: buildEnvironment(folder, settings),
+    // Its own process group, to kill it with its children. Its stdin ends with this process.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+}
+
+function buildEnvironment(
+  folder: string,
+  { timeMs, memoryMb, ffmpeg }: JobLimits & Pick<JobPrograms, 'ffmpeg'>,
+): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    TMPDIR: folder,
+    HOME: folder,
+    // Node refuses to start if it may not read the file of the system.
+    OPENSSL_CONF: '/dev/null',
+    MEDIA_FFMPEG: ffmpeg ?? '',
+    MEDIA_MEMORY_KB: String(memoryMb * KB),
+    MEDIA_SECONDS: String(Math.ceil(timeMs / 1000) + 1),
+    MEDIA_FILE_BLOCKS: String(Math.ceil(MAX_MEDIA_BYTES / BLOCK) + 1),
+  };
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // The whole group has exited.
+  }
+}
+
+/** Memory of the process and its child processes. 0 if the system does not report it. */
+function residentKb(pid: number | string | undefined): number {
+  try {
+    const own = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    return children.reduce((sum, child) => sum + residentKb(child), Number(own));
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Logger } from '@gwk/core/log';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
+import { pairNames, parseRecipient } from '@gwk/core/recipients';
+import { jidNormalizedUser } from '@whiskeysockets/baileys';
+import { limitName } from '../receive/normalise/text.js';
+
+/** Services of the engine for calls and changes of groups. */
+export interface NoticeServices {
+  log: Logger;
+  isOwn: (jid: string) => boolean;
+  /** Finds the other id of a contact, if it is known. */
+  findOtherId: (jid: string) => Promise<string | null>;
+  /** Undefined: the API is of an earlier release, and takes no notices. */
+  rejectsCalls: () => boolean | undefined;
+  /** Resolves once stored. */
+  storeNotice: (notice: Notice) => Promise<void>;
+  countIgnored: (reason: string) => void;
+}
+
+const MAX_NAME = 300;
+/** Maximum number of notices that wait to be stored while the API is slow or unavailable. */
+const MAX_WAITING = 1_000;
+/** Strangers choose how many calls come. They leave places for changes of groups. */
+const MAX_WAITING_WITH_CALL = 500;
+
+/** Stores notices. Their stanzas are acknowledged afterwards, because the network does not repeat them then. */
+export class NoticeReporter {
+  readonly #services: NoticeServices;
+  #waiting = 0;
+
+  constructor(services: NoticeServices) {
+    this.#services = services;
+  }
+
+  /**
+   * Resolves once the stanza may be acknowledged.
+   * @throws if it must come again with the next connection
+   */
+  async store(notice: Notice): Promise<void> {
+    const limit = notice.kind === 'call' ? MAX_WAITING_WITH_CALL : MAX_WAITING;
+    if (this.#waiting >= limit) throw new Error('too many notices wait');
+    this.#waiting += 1;
+    try {
+      await this.#services.storeNotice(notice);
+    } catch (error) {
+      // The API would refuse it every time; the batch sender has logged it.
+      if (!(error instanceof InternalApiRefusal)) throw error;
+      this.#services.countIgnored('refused');
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+}
+
+/** A person by the ids that the network states; null if the first one is not the id of a contact. */
+export function namePerson(id = '', alt?: string, name?: string): NoticePerson | null {
+  const jid = jidNormalizedUser(id);
+  if (parseRecipient(jid)?.kind !== 'contact') return null;
+  const other = alt === undefined ? '' : jidNormalizedUser(alt);
+  return {
+    id: jid,
+    alt: pairNames(jid, other) ? other : null,
+    name: limitName(name, MAX_NAME),
+  };
+}
+
+/** The time of a stanza, not in the future. */
+export function readTime(t: string | undefined): string {
+  const now = Date.now();
+  const at = Number(t) * 1_000;
+  return new Date(at > 0 && at < now ? at : now).toISOString();
+}

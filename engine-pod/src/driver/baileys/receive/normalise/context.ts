@@ -1,0 +1,83 @@
+import { jidNormalizedUser, type proto } from '@whiskeysockets/baileys';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
+import { isListJid } from '../queue/ordered-intake.js';
+import type { OwnIds } from './envelope.js';
+import { parseReferral } from './referral.js';
+
+type Facts = Pick<
+  InboundMessage,
+  | 'quoted_wa_message_id'
+  | 'quoted'
+  | 'is_forwarded'
+  | 'mentions'
+  | 'mentions_me'
+  | 'expires_in_s'
+  | 'referral'
+>;
+
+/** The conversation of the message, under both ids of the contact. */
+export interface Place {
+  chat: string;
+  alt: string | null;
+  own: OwnIds;
+}
+
+const MAX_MENTIONS = 1_024;
+const MAX_JID = 100;
+
+/** Parses the facts that apps attach to any content: quote, mentions, timer, advertisement. */
+export function parseContext(context: proto.IContextInfo | undefined, place: Place): Facts {
+  if (!context) return { quoted_wa_message_id: null };
+  const { isForwarded, expiration } = context;
+  const referral = parseReferral(context);
+  return {
+    ...parseQuote(context, place),
+    ...(isForwarded && { is_forwarded: true }),
+    ...parseMentions(context, place),
+    ...(expiration && { expires_in_s: expiration }),
+    ...(referral && { referral }),
+  };
+}
+
+/** The first of the content's parts that has a context. */
+export function findContext(message: proto.IMessage): proto.IContextInfo | undefined {
+  const holder = Object.values(message).find(
+    (content: { contextInfo?: proto.IContextInfo } | null) => content?.contextInfo,
+  ) as { contextInfo: proto.IContextInfo } | undefined;
+  return holder?.contextInfo;
+}
+
+/** A mention of everybody names nobody. */
+function parseMentions(
+  { mentionedJid, nonJidMentions }: proto.IContextInfo,
+  { own }: Place,
+): Pick<Facts, 'mentions' | 'mentions_me'> {
+  const mentions = (mentionedJid ?? []).slice(0, MAX_MENTIONS).map((jid) => jid.slice(0, MAX_JID));
+  const isMentioned = mentions.some((jid) => [own.jid, own.lid].includes(jidNormalizedUser(jid)));
+  return {
+    ...(mentions.length > 0 && { mentions }),
+    ...((isMentioned || nonJidMentions) && { mentions_me: true }),
+  };
+}
+
+function parseQuote(
+  { stanzaId, participant, remoteJid }: proto.IContextInfo,
+  place: Place,
+): Pick<Facts, 'quoted_wa_message_id' | 'quoted'> {
+  if (!stanzaId) return { quoted_wa_message_id: null };
+  const author = normaliseJid(participant);
+  const chat = normaliseJid(remoteJid);
+  // Absent when the app names neither.
+  const quoted = {
+    ...(author !== '' && { author }),
+    ...(!isHere(chat, place) && { chat }),
+  };
+  return { quoted_wa_message_id: stanzaId.slice(0, 200), ...(Object.keys(quoted).length > 0 && { quoted }) };
+}
+
+/** In a direct chat, each side names it by the id of the other. Messages of a broadcast list are direct ones. */
+const isHere = (jid: string, { chat, alt, own }: Place): boolean =>
+  jid === '' || [chat, alt, own.jid, own.lid].includes(jid) || isListJid(jid);
+
+const normaliseJid = (jid: string | null | undefined): string =>
+  jidNormalizedUser(jid ?? undefined).slice(0, MAX_JID);

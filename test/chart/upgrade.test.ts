@@ -1,0 +1,132 @@
+import { helm, CHART, withValues } from '../support/chart/render.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+
+/** Real upgrades on a real API server. No controller runs, so no pod starts. */
+
+const RELEASE = 'gwk-trial';
+const BASE = { crds: { enabled: false } };
+const TRIAL = {
+  ...BASE,
+  demo: { enabled: true },
+  media: { folder: { storageClassName: 'extensible' } },
+};
+const OWN_SERVERS = {
+  ...BASE,
+  postgres: { existingSecret: 'databases' },
+  redis: { existingSecret: 'databases' },
+};
+
+const REFUSED: [string, object, string][] = [
+  ['the trial becomes production with its own claim', OWN_SERVERS, 'media.folder.existingClaim'],
+  [
+    'the media claim shrinks',
+    { ...TRIAL, media: { folder: { ...TRIAL.media.folder, size: '9.5Gi' } } },
+    'Keep media.folder.size=10Gi',
+  ],
+  [
+    'the media claim changes its class',
+    { ...TRIAL, media: { folder: { storageClassName: 'fast' } } },
+    'Keep media.folder.storageClassName',
+  ],
+  [
+    'the trial loses its volumes',
+    { ...TRIAL, demo: { enabled: true, persistence: { enabled: false } } },
+    'Keep it',
+  ],
+  [
+    'the volumes of the trial grow',
+    { ...TRIAL, demo: { enabled: true, persistence: { size: '6Gi' } } },
+    'Keep demo.persistence.size=5Gi',
+  ],
+  ['nameOverride changes the selectors', { ...TRIAL, nameOverride: 'trial' }, 'Keep nameOverride=gwk'],
+  [
+    'nameOverride renames the objects',
+    { ...TRIAL, nameOverride: 'messages' },
+    'Keep the names with fullnameOverride=gwk-trial',
+  ],
+  [
+    'fullnameOverride renames the objects',
+    { ...TRIAL, fullnameOverride: 'messages' },
+    'Keep the names with fullnameOverride=gwk-trial',
+  ],
+];
+
+const ACCEPTED: [string, object][] = [
+  ['the same values', TRIAL],
+  [
+    'labels, an image and another rule for users',
+    { ...TRIAL, commonLabels: { team: 'a' }, userIds: 'assigned' },
+  ],
+  ['a larger media claim', { ...TRIAL, media: { folder: { ...TRIAL.media.folder, size: '11Gi' } } }],
+  [
+    'the trial becomes production with another claim',
+    { ...OWN_SERVERS, media: { folder: { existingClaim: 'shared' } } },
+  ],
+];
+
+describeOnKubernetes(
+  'an upgrade',
+  (cluster) => {
+    let namespace: string;
+    const run = (command: string, values: object) =>
+      withValues(values, (file) =>
+        helm(
+          command,
+          RELEASE,
+          CHART,
+          `--kubeconfig=${cluster().plane.kubeconfig}`,
+          `--namespace=${namespace}`,
+          `--values=${file}`,
+        ),
+      );
+    const revision = (): string =>
+      helm('status', RELEASE, `--kubeconfig=${cluster().plane.kubeconfig}`, `--namespace=${namespace}`)
+        .output.split('\n')
+        .filter((line) => /^(STATUS|REVISION):/.test(line))
+        .join(' ');
+
+    const makeClass = (allowVolumeExpansion: boolean) =>
+      cluster().applied({
+        apiVersion: 'storage.k8s.io/v1',
+        kind: 'StorageClass',
+        metadata: { name: 'extensible' },
+        provisioner: 'gwk.test/none',
+        allowVolumeExpansion,
+      });
+
+    beforeAll(async () => {
+      namespace = await cluster().namespace('upgrade');
+      const { status, text } = run('install', TRIAL);
+      if (status !== 0) throw new Error(text);
+      await makeClass(true);
+      // As the controller of volumes does. Claims without a volume cannot grow.
+      await cluster().call(
+        'PATCH',
+        `/api/v1/namespaces/${namespace}/persistentvolumeclaims/gwk-trial-media/status`,
+        {
+          body: { status: { phase: 'Bound', capacity: { storage: '10Gi' } } },
+          type: 'application/merge-patch+json',
+        },
+      );
+    });
+
+    test.each(REFUSED)('is refused before it starts if %s', (_, values, reason) => {
+      const before = revision();
+      const { status, text } = run('upgrade', values);
+      expect([status, text]).toEqual([1, expect.stringContaining(reason)]);
+      expect(revision()).toBe(before);
+    });
+
+    test('is refused before it starts if the class of the media claim does not let it grow', async () => {
+      await makeClass(false);
+      const values = { ...TRIAL, media: { folder: { ...TRIAL.media.folder, size: '11Gi' } } };
+      expect(run('upgrade', values).text).toContain('Keep media.folder.size=10Gi');
+      await makeClass(true);
+    });
+
+    test.each(ACCEPTED)('passes with %s', (_, values) => {
+      expect(run('upgrade', values)).toMatchObject({ status: 0 });
+    });
+  },
+  { chart: true },
+);
