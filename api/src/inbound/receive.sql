@@ -118,12 +118,12 @@ BEGIN
   SELECT array_agg(s.message_id) INTO inserted FROM seen s;
 
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
-    participant, created_at, sent_at, delivered_at, updated_at)
+    participant, list, created_at, sent_at, delivered_at, updated_at)
   SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id, 'inbound', i."to", i.type, 'delivered',
-    i.wa_message_id, i.participant, i.created_at, i.at, i.created_at, i.created_at
+    i.wa_message_id, i.participant, i.list, i.created_at, i.at, i.created_at, i.created_at
   FROM jsonb_to_recordset(items)
     AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
-      wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
+      wa_message_id text, participant text, list text, created_at timestamptz, at timestamptz, has_row boolean)
   WHERE i.has_row AND i.message_id = ANY (inserted);
 
   INSERT INTO message_cards (message_id, instance_id, card_sealed)

@@ -71,6 +71,7 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, newIdOf: NewI
     instance_id: instanceId,
     ...(arrival.chat.kind === 'group' ? groupRow : contactRow)(arrival, known, newIdOf),
     wa_message_id: message.wa_message_id,
+    list: message.list,
     at,
     created_at: new Date(parseUuidTime(messageId)),
     type: message.type,

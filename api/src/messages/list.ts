@@ -129,7 +129,7 @@ export async function findMessage(db: Database, caller: Caller, id: string): Pro
   return row;
 }
 
-type FoundMessage = Pick<Message, 'id' | 'direction' | 'participant' | 'waMessageId'>;
+type FoundMessage = Pick<Message, 'id' | 'direction' | 'participant' | 'list' | 'waMessageId'>;
 
 interface NetworkName {
   instanceId: string;
@@ -149,7 +149,7 @@ export async function findByNetworkIds(
   const ids = found.ids.filter((id) => id !== null).sort();
   // Prisma's findMany would be another statement, with a plan of all partitions, for each number of ids.
   const rows = await db.$queryRaw<FoundMessage[]>`
-    SELECT id, direction, participant, wa_message_id AS "waMessageId" FROM messages
+    SELECT id, direction, participant, list, wa_message_id AS "waMessageId" FROM messages
     WHERE id = ANY (${ids}::uuid[]) AND id BETWEEN ${ids[0] ?? null}::uuid AND ${ids.at(-1) ?? null}::uuid`;
   return found.ids.map((id) => rows.find((row) => row.id === id));
 }

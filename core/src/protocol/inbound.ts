@@ -88,6 +88,11 @@ const Message = z.object({
    * number and the LID. From then on, both ids are one contact. Two ids of the same kind are refused.
    */
   alt: z.string().max(100).nullish(),
+  /** The broadcast list by which the contact sent the message. */
+  list: z
+    .string()
+    .regex(/^[0-9]{1,30}@broadcast$/)
+    .optional(),
   from_name: z.string().max(300).nullable(),
   from_me: z.boolean(),
   at: time(),

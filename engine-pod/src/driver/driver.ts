@@ -95,6 +95,8 @@ export interface ReadMessage {
   wa_message_id: string;
   /** The author, in a group. */
   participant: string | null;
+  /** The broadcast list by which the message came. */
+  list?: string;
 }
 
 export interface EncodedMessage extends SentFields {

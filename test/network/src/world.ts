@@ -64,7 +64,7 @@ export class World {
   readonly unhandled: string[] = [];
   /** Protocol violations by clients. */
   readonly violations: string[] = [];
-  /** Broadcast lists of messages, by message id. */
+  /** Broadcast lists of messages, by author and message id. */
   readonly listed = new Map<string, string>();
   readonly changes = new EventEmitter();
   media?: MediaStore;

@@ -251,6 +251,7 @@ CREATE TABLE "messages" (
     "status" TEXT NOT NULL CHECK (status IN ('queued', 'sending', 'sent', 'delivered', 'read', 'failed')),
     "wa_message_id" TEXT,
     "participant" TEXT,
+    "list" TEXT,
     "rendered_as" TEXT,
     "error_code" TEXT,
     "error_message" TEXT,

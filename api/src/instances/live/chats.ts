@@ -27,8 +27,11 @@ export async function markRead(
   const ids = [...new Set(given)];
   const conversation = await findConversation(services, row, chat);
   const known = conversation === null ? [] : await findReceived(services, row.id, conversation.id, ids);
-  const participants = new Map(known.map(({ waMessageId, participant }) => [waMessageId, participant]));
-  const messages = ids.map((id) => ({ wa_message_id: id, participant: participants.get(id) ?? null }));
+  const byId = new Map(known.map((message) => [message.waMessageId, message]));
+  const messages = ids.map((id) => {
+    const { participant = null, list } = byId.get(id) ?? {};
+    return { wa_message_id: id, participant, ...(list && { list }) };
+  });
   await askEngine(services, row, 'read', { chat: addressChat(chat, conversation), messages });
   if (conversation === null || known.length === 0) return;
   await services.db.$executeRaw`

@@ -286,6 +286,22 @@ describe('read marks', () => {
     expect((await messages())[0]!.status).toBe('read');
   });
 
+  test('names the broadcast list by which a message came', async () => {
+    const engine = await startConnectedEngine();
+    engine.handlers.read = () => null;
+    const list = '1700000000@broadcast';
+    await engine.call('inbound', { messages: [received('B1', { list }), received('B2')] });
+    expect((await read('5511987654321', ['B1', 'B2'])).status).toBe(204);
+    expect(engine.received[0]!.args).toMatchObject({
+      chat: '5511987654321@s.whatsapp.net',
+      messages: [
+        { wa_message_id: 'B1', participant: null, list },
+        { wa_message_id: 'B2', participant: null },
+      ],
+    });
+    expect((await messages()).map(({ status }) => status)).toEqual(['read', 'read']);
+  });
+
   test('uses a LID as it is', async () => {
     const engine = await startConnectedEngine();
     engine.handlers.read = () => null;

@@ -121,10 +121,9 @@ export class BaileysDriver implements Driver {
   async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
     const { socket } = this.#requireOpen();
     const remoteJid = await this.#recipients.address(socket, chat);
-    const keys = messages.map(({ wa_message_id, participant }) => ({
-      remoteJid,
-      id: wa_message_id,
-      fromMe: false,
+    const keys = messages.map(({ wa_message_id: id, participant, list }) => ({
+      ...(list === undefined ? { remoteJid } : { remoteJid: list, participant: remoteJid }),
+      ...{ id, fromMe: false },
       ...(participant !== null && { participant }),
     }));
     await askNetwork(() => socket.readMessages(keys));

@@ -11,6 +11,9 @@ export interface BroadcastList {
   members: Account[];
 }
 
+/** Message ids are unique only together with their author. */
+export const listedName = ({ number }: Account, id: string): string => `${number} ${id}`;
+
 /**
  * A person writes to a broadcast list. Each member's devices get the message in their own sessions, from the list; the
  * owner's linked devices get a copy.
@@ -37,7 +40,7 @@ export async function writeToList(
     ...options.attributes,
   };
   const { phone } = owner;
-  world.listed.set(id, list.jid);
+  world.listed.set(listedName(owner, id), list.jid);
   phone.keep({ id, message, to: list.jid, attributes });
   for (const member of list.members) {
     member.receivedFrom.add(owner.number);

@@ -1,5 +1,6 @@
 import type { Account, Companion } from '../people/account.js';
 import type { Handset } from '../people/handset.js';
+import { listedName } from '../people/lists.js';
 import { askedForFile } from '../media/retry.js';
 import { sendAgain } from '../people/writing.js';
 import { parseJid } from '../wire/jids.js';
@@ -8,6 +9,11 @@ import type { World } from '../world.js';
 import { deliver, settle } from './mail.js';
 
 const MAX_KEPT = 20_000;
+
+interface Confirmation {
+  author: Account | undefined;
+  stanza: Node;
+}
 
 /** Handles a receipt or a retry request of a real client. */
 export function takeReceipt(world: World, companion: Companion, stanza: Node): void {
@@ -22,7 +28,7 @@ export function takeReceipt(world: World, companion: Companion, stanza: Node): v
   companion.connection?.send(answer);
   const ids = idsOf(stanza);
   const author = world.people.byJid(attrs.participant ?? attrs.to);
-  checkList(world, companion, stanza);
+  checkList(world, companion, { author, stanza });
   note(world, companion, { author, ids, type: attrs.type ?? 'delivery' });
   if (attrs.type === 'server-error') return askedForFile(world, companion, stanza);
   if (attrs.type === 'retry') {
@@ -34,14 +40,16 @@ export function takeReceipt(world: World, companion: Companion, stanza: Node): v
   if (author) forward(companion, author, stanza);
 }
 
-/** Messages of a broadcast list are confirmed to the list, with their author. Read marks go where the reader reads. */
-function checkList(world: World, companion: Companion, { attrs }: Node): void {
-  const list = world.listed.get(attrs.id ?? '');
-  if (list === undefined || attrs.type === 'read' || attrs.type === 'read-self') return;
-  if (attrs.to === list && attrs.participant !== undefined) return;
-  world.violated(
-    `receipt of ${companion.account.number} for a message of the list ${list} went to ${attrs.to}`,
-  );
+/** Messages of a broadcast list are confirmed and marked as read in the list, with their author. No others are. */
+function checkList(world: World, companion: Companion, { author, stanza }: Confirmation): void {
+  const { to } = stanza.attrs;
+  for (const id of idsOf(stanza)) {
+    const list = author && world.listed.get(listedName(author, id));
+    if (list === undefined ? parseJid(to)?.server !== 'broadcast' : to === list) continue;
+    world.violated(
+      `receipt of ${companion.account.number} for ${id} of ${list ?? 'no list'} went to ${to ?? 'nobody'}`,
+    );
+  }
 }
 
 function askedAgain(world: World, companion: Companion, handset: Handset, stanza: Node): void {

@@ -190,6 +190,7 @@ function describeEnvelope(envelope: Envelope) {
     chat: envelope.chat,
     from: envelope.from,
     alt: envelope.alt,
+    ...(envelope.list !== undefined && { list: envelope.list }),
     from_name: envelope.fromMe ? null : envelope.name,
     from_me: envelope.fromMe,
     at: envelope.at.toISOString(),

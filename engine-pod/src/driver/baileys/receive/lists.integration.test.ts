@@ -17,7 +17,34 @@ test.each(['lid', 'pn'] as const)(
     const bia = await network.contact('5511900000005', { name: 'Bia' });
     const id = await ana.writesToList(LIST, [phone.number, bia.number], 'News!');
     const [jid, alt] = addressing === 'lid' ? [ana.lidJid, ana.jid] : [ana.jid, ana.lidJid];
-    expect(await number.gets(id)).toMatchObject({ chat: jid, from: jid, alt, from_me: false, text: 'News!' });
+    expect(await number.gets(id)).toMatchObject({
+      ...{ chat: jid, from: jid, alt, from_me: false, text: 'News!', list: LIST },
+    });
+  },
+);
+
+test.each(['lid', 'pn'] as const)(
+  'read marks of a list go to the list and those of direct messages to the chat, by %s',
+  async (addressing) => {
+    const { network, number, ana, phone } = stage;
+    await ana.behaves({ addressing });
+    const listed = await ana.writesToList(LIST, [phone.number], 'Sale!');
+    const direct = await ana.writes('Are you open?', { to: phone.number });
+    expect(await number.gets(direct)).not.toHaveProperty('list');
+    const { list } = await number.gets(listed);
+    await number.driver.markRead(ana.lidJid, [
+      { wa_message_id: listed, participant: null, list: list! },
+      { wa_message_id: direct, participant: null },
+    ]);
+    const findMark = async (id: string) => {
+      await network.waitReceipt({ id, type: 'read' });
+      const sent = await network.stanzas({ way: 'in', tag: 'receipt', id });
+      return sent.map(({ stanza }) => stanza.attrs).filter(({ type }) => type === 'read');
+    };
+    expect(await findMark(listed)).toMatchObject([{ to: LIST, participant: ana.lidJid }]);
+    const [mark] = await findMark(direct);
+    expect(mark).toMatchObject({ to: ana.lidJid });
+    expect(mark).not.toHaveProperty('participant');
   },
 );
 

@@ -22,6 +22,8 @@ export interface Envelope {
   /** The author's other id; for a message of this instance, the chat's other id. */
   alt: string | null;
   fromMe: boolean;
+  /** The broadcast list by which the contact sent it. */
+  list?: string;
   isGroup: boolean;
   name: string | null;
   at: Date;
@@ -72,7 +74,7 @@ export function buildEnvelope(attrs: Record<string, string>, content: Content, o
   const { fullMessage } = decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '');
   const place = findPlace(fullMessage.key, own);
   if (place === null) return null;
-  const { chat, author, fromMe } = place;
+  const { chat, author, fromMe, list } = place;
   const secret = content.context.messageSecret;
   return {
     id: fullMessage.key.id!,
@@ -80,6 +82,7 @@ export function buildEnvelope(attrs: Record<string, string>, content: Content, o
     from: fromMe ? own.jid : author,
     alt: findAltId(attrs, place, own),
     fromMe,
+    ...(list !== undefined && { list }),
     isGroup: isGroupJid(chat),
     name: limitName(attrs['notify'], MAX_NAME),
     at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
@@ -92,6 +95,7 @@ interface Place {
   chat: string;
   author: string;
   fromMe: boolean;
+  list?: string;
 }
 
 /** A message that came by a broadcast list is an ordinary message of its sender. */
@@ -102,7 +106,7 @@ function findPlace({ remoteJid, participant, fromMe }: proto.IMessageKey, own: O
   if (isGroupJid(chat)) return { chat, author, fromMe: fromMe === true };
   if (!isListJid(chat) || !DIRECT.test(author)) return null;
   const isOwn = author === own.jid || author === own.lid;
-  return { chat: isOwn ? chat : author, author, fromMe: isOwn };
+  return isOwn ? { chat, author, fromMe: true } : { chat: author, author, fromMe: false, list: chat };
 }
 
 const isGroupJid = (jid: string): boolean => jid.endsWith('@g.us');
