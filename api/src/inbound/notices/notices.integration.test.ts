@@ -166,7 +166,10 @@ describe('the text for a rejected call', () => {
     await stage.receive(engine, stage.text(ana, 'oi'));
     await report(call({ rejected: true }));
     expect(await sent()).toHaveLength(1);
-    const names = await stage.database.contactName.findMany({ where: { name: { in: [lid, ana] } } });
+    const { accountId } = stage.internalApi.world;
+    const names = await stage.database.contactName.findMany({
+      where: { accountId, name: { in: [lid, ana] } },
+    });
     expect(new Set(names.map(({ contactId }) => contactId)).size).toBe(2);
   });
 
