@@ -824,6 +824,7 @@ DECLARE
   accepted integer[];
   inserted uuid[];
   renamed uuid[];
+  edited uuid[];
   deletions uuid[];
   lowest uuid;
   highest uuid;
@@ -969,11 +970,34 @@ BEGIN
   FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
   WHERE i.poll IS NOT NULL AND i.message_id = ANY (inserted)
   ON CONFLICT (message_id, voter) DO UPDATE SET chosen = EXCLUDED.chosen;
+  edited := ARRAY(
+    SELECT i.edits FROM jsonb_to_recordset(items) AS i(edits uuid, message_id uuid)
+    WHERE i.edits IS NOT NULL AND i.message_id = ANY (inserted));
   deletions := ARRAY(
     SELECT i.deletes FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
     WHERE i.deletes IS NOT NULL AND i.message_id = ANY (inserted));
+  IF edited <> '{}' OR deletions <> '{}' THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(edited || deletions) AS s;
+    PERFORM FROM messages m
+    WHERE m.id = ANY (edited || deletions) AND m.id BETWEEN lowest AND highest ORDER BY m.id FOR NO KEY UPDATE;
+  END IF;
+  IF edited <> '{}' THEN
+    WITH changed AS (
+      UPDATE messages m SET edit_event_id = e.edit_event
+      FROM (
+        SELECT DISTINCT ON (i.edits) i.edits, i.edit_event, i.card
+        FROM jsonb_to_recordset(items) AS i(edits uuid, edit_event uuid, card text, message_id uuid)
+        WHERE i.edits IS NOT NULL AND i.message_id = ANY (inserted)
+        ORDER BY i.edits, i.edit_event DESC
+      ) AS e
+      WHERE m.id = e.edits AND m.id = ANY (edited) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all
+        AND (m.edit_event_id IS NULL OR m.edit_event_id < e.edit_event)
+      RETURNING m.id, e.card
+    )
+    UPDATE message_cards c SET card_sealed = decode(d.card, 'base64')
+    FROM changed d WHERE c.message_id = d.id AND d.card IS NOT NULL;
+  END IF;
   IF deletions <> '{}' THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(deletions) AS s;
     UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
     DELETE FROM message_cards c WHERE c.message_id = ANY (deletions);
@@ -1666,8 +1690,9 @@ BEGIN
   RETURN QUERY
   SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
     m.conversation_id, m."to", v.group_id, v.lid, v.phone, k.content_sealed,
-    CASE WHEN m.direction = 'inbound' THEN (
-      SELECT e.data_sealed FROM events e WHERE e.id = requested.event_id AND e.instance_id = m.instance_id) END,
+    CASE WHEN m.direction = 'inbound' OR m.edit_event_id IS NOT NULL THEN (
+      SELECT e.data_sealed FROM events e
+      WHERE e.id = COALESCE(m.edit_event_id, requested.event_id) AND e.instance_id = m.instance_id) END,
     d.card_sealed
   FROM unnest(ids, event_ids) AS requested(id, event_id)
   JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest

@@ -17,6 +17,8 @@ export interface Meaning {
   /** Answer to a menu. */
   answer: Answer | null;
   vote: Vote | null;
+  /** Id of the edited message. */
+  edits: string | null;
   /** Id of the message that was deleted for everyone. */
   deletes: string | null;
   /** An opt-out or resume word, as typed. */
@@ -34,6 +36,7 @@ const NOTHING: Meaning = {
   wrote: false,
   answer: null,
   vote: null,
+  edits: null,
   deletes: null,
   word: null,
 };
@@ -109,8 +112,9 @@ function decideChange({ arrival, known, written }: ChangeCase, change: Change): 
   const author: Author = message.from_me
     ? { from_me: true }
     : { from_me: false, from: buildSender(arrival, known) };
+  const edits = change.kind === 'edit' ? subject.messageId : null;
   const deletes = change.kind === 'delete' ? subject.messageId : null;
-  return { ...NOTHING, events: [changeEvent(change, subject, at, author)], deletes };
+  return { ...NOTHING, events: [changeEvent(change, subject, at, author)], edits, deletes };
 }
 
 /** The text of an edit as a message of its own. */

@@ -6,7 +6,8 @@
 --   reads_menus, newest_menu: newest menu of the conversation that the decision used (NULL: none).
 --   answers, typed: the menu that it answers; a typed answer needs an unanswered menu.
 --   poll, voter, chosen_before, chosen: the vote, and the earlier vote that the decision used.
---   card: encrypted card for quotes of it, in base64.
+--   card: encrypted card for quotes of it or of the message that it edits, in base64.
+--   edits, edit_event: the edited message and the event of the edit; the newest event counts.
 --   deletes: the message that was deleted for everyone.
 --   timer_s, timer_set_at: a setting of disappearing messages; the newest one counts.
 --   lid, phone: names of the contact for a new conversation.
@@ -24,6 +25,7 @@ DECLARE
   accepted integer[];
   inserted uuid[];
   renamed uuid[];
+  edited uuid[];
   deletions uuid[];
   lowest uuid;
   highest uuid;
@@ -171,11 +173,35 @@ BEGIN
   FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
   WHERE i.poll IS NOT NULL AND i.message_id = ANY (inserted)
   ON CONFLICT (message_id, voter) DO UPDATE SET chosen = EXCLUDED.chosen;
+  edited := ARRAY(
+    SELECT i.edits FROM jsonb_to_recordset(items) AS i(edits uuid, message_id uuid)
+    WHERE i.edits IS NOT NULL AND i.message_id = ANY (inserted));
   deletions := ARRAY(
     SELECT i.deletes FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
     WHERE i.deletes IS NOT NULL AND i.message_id = ANY (inserted));
+  IF edited <> '{}' OR deletions <> '{}' THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(edited || deletions) AS s;
+    -- In the order in which gwk_update_messages locks messages.
+    PERFORM FROM messages m
+    WHERE m.id = ANY (edited || deletions) AND m.id BETWEEN lowest AND highest ORDER BY m.id FOR NO KEY UPDATE;
+  END IF;
+  IF edited <> '{}' THEN
+    WITH changed AS (
+      UPDATE messages m SET edit_event_id = e.edit_event
+      FROM (
+        SELECT DISTINCT ON (i.edits) i.edits, i.edit_event, i.card
+        FROM jsonb_to_recordset(items) AS i(edits uuid, edit_event uuid, card text, message_id uuid)
+        WHERE i.edits IS NOT NULL AND i.message_id = ANY (inserted)
+        ORDER BY i.edits, i.edit_event DESC
+      ) AS e
+      WHERE m.id = e.edits AND m.id = ANY (edited) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all
+        AND (m.edit_event_id IS NULL OR m.edit_event_id < e.edit_event)
+      RETURNING m.id, e.card
+    )
+    UPDATE message_cards c SET card_sealed = decode(d.card, 'base64')
+    FROM changed d WHERE c.message_id = d.id AND d.card IS NOT NULL;
+  END IF;
   IF deletions <> '{}' THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(deletions) AS s;
     UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
     DELETE FROM message_cards c WHERE c.message_id = ANY (deletions);

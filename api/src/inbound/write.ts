@@ -88,10 +88,14 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, newIdOf: NewI
     chosen_before: vote?.before,
     chosen: vote?.now,
     deletes: meaning.deletes,
+    edits: meaning.edits,
+    edit_event: idAfter(messageId, 1),
   };
 }
 
-function cardOf(sealer: Sealer, { instanceId, message: { card } }: Arrival): { card?: string } {
+function cardOf(sealer: Sealer, { instanceId, message }: Arrival): { card?: string } {
+  const { change } = message;
+  const card = change?.kind === 'edit' ? change.card : message.card;
   return card === undefined ? {} : { card: sealCard(sealer, instanceId, card).toString('base64') };
 }
 

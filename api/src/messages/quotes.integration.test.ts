@@ -3,6 +3,7 @@ import {
   type InternalApiWorld,
   type TestEngine,
 } from '@gwk/test/support/api/internal-api';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 
 /** Cards of quoted messages. */
 let internalApi: InternalApiWorld;
@@ -37,13 +38,19 @@ async function send(to: string, by = engine): Promise<string> {
   return id;
 }
 
-async function receive(from: string): Promise<string> {
-  const wa_message_id = `IN${engine.instanceId}`;
+let arrivals = 0;
+async function arrive(from: string, more: Partial<InboundMessage>): Promise<string> {
+  const wa_message_id = `IN${engine.instanceId}${arrivals++}`;
   const chat = `${from}@s.whatsapp.net`;
   const at = new Date().toISOString();
   const names = { wa_message_id, chat, from: chat, from_name: null, from_me: false, at };
-  const content = { type: 'image' as const, text: 'Quanto é?', quoted_wa_message_id: null, card };
-  await engine.call('inbound', { messages: [{ ...names, ...content }] });
+  const content = { type: 'other' as const, text: null, quoted_wa_message_id: null };
+  await engine.call('inbound', { messages: [{ ...names, ...content, ...more }] });
+  return wa_message_id;
+}
+
+async function receive(from: string): Promise<string> {
+  const wa_message_id = await arrive(from, { type: 'image', text: 'Quanto é?', card });
   const row = await internalApi.world.database.message.findFirstOrThrow({
     where: { instanceId: engine.instanceId, waMessageId: wa_message_id },
   });
@@ -63,6 +70,72 @@ test('a received message is quoted with its card and its text', async () => {
   const from = someone();
   const id = await receive(from);
   expect(await claimAnswer(from, id)).toMatchObject({ type: 'image', text: 'Quanto é?', card });
+});
+
+describe('an edited message is quoted as it is now:', () => {
+  const edited = Buffer.from('thumbnail of a dog').toString('base64');
+  const edit = async (from: string, id: string, more: Partial<InboundMessage> & { card?: string } = {}) => {
+    const { waMessageId } = await internalApi.world.database.message.findUniqueOrThrow({ where: { id } });
+    const { card: newCard, text, ...rest } = more;
+    const change = {
+      ...{ kind: 'edit' as const, wa_message_id: waMessageId!, text: text ?? 'Quanto são?' },
+      ...(newCard !== undefined && { card: newCard }),
+    };
+    await arrive(from, { change, ...rest });
+  };
+
+  test('the text of a received message', async () => {
+    const from = someone();
+    const id = await receive(from);
+    await edit(from, id, { text: 'Quanto?' });
+    await edit(from, id);
+    expect(await claimAnswer(from, id)).toMatchObject({ type: 'image', text: 'Quanto são?', card });
+  });
+
+  test('an older edit that is written later changes nothing', async () => {
+    const from = someone();
+    const id = await receive(from);
+    const editEventId = 'ffffffff-ffff-7fff-8fff-ffffffffffff';
+    await internalApi.world.database.message.updateMany({ where: { id }, data: { editEventId } });
+    await edit(from, id, { card: edited });
+    expect(await claimAnswer(from, id)).toMatchObject({ card });
+    expect(await internalApi.world.database.message.findFirst({ where: { id } })).toMatchObject({
+      editEventId,
+    });
+  });
+
+  test('the card of a received message', async () => {
+    const from = someone();
+    const id = await receive(from);
+    await edit(from, id, { card: edited });
+    expect(await claimAnswer(from, id)).toMatchObject({ text: 'Quanto são?', card: edited });
+  });
+
+  test('a sent message that its own phone edited, also after its content was deleted', async () => {
+    const to = someone();
+    const id = await send(to);
+    await engine.sent(id);
+    await edit(to, id, { from_me: true, text: 'Olá, Ana', card: edited });
+    expect(await claimAnswer(to, id)).toMatchObject({ text: 'Olá, Ana', card: edited });
+    await internalApi.world.database.messageContent.delete({ where: { messageId: id } });
+    expect(await claimAnswer(someone(), id)).toMatchObject({ text: 'Olá, Ana' });
+  });
+
+  test('not by an edit of somebody else', async () => {
+    const from = someone();
+    const id = await receive(from);
+    await edit(someone(), id, { card: edited });
+    await edit(from, id, { from_me: true, card: edited });
+    expect(await claimAnswer(from, id)).toMatchObject({ text: 'Quanto é?', card });
+  });
+
+  test('a deleted message without text and card', async () => {
+    const from = someone();
+    const id = await receive(from);
+    await edit(from, id, { card: edited });
+    await internalApi.world.database.message.updateMany({ where: { id }, data: { deletedForAll: true } });
+    expect(await claimAnswer(from, id)).toMatchObject({ text: '' });
+  });
 });
 
 test('cards are stored encrypted', async () => {

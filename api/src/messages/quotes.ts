@@ -30,14 +30,14 @@ interface QuotedRow extends Pick<Message, QuotedFields> {
   lid: string | null;
   phone: string | null;
   contentSealed: Uint8Array | null;
-  /** Data of the event of an inbound message. */
+  /** Data of the event of the last edit by a phone, or of an inbound message. */
   eventSealed: Uint8Array | null;
   cardSealed: Uint8Array | null;
 }
 
 /**
- * Builds quotes from stored messages. The text of an outbound message comes from its content, that of an inbound message
- * from its event. A message whose text has been deleted has an empty text; its card is kept longer.
+ * Builds quotes from stored messages. The text of an outbound message comes from its content, that of an inbound message or
+ * of an edit by a phone from its event. A message whose text has been deleted has an empty text; its card is kept longer.
  * @returns by message id, without unknown messages
  */
 export async function readQuotes(
@@ -80,14 +80,12 @@ function readContent(sealer: Sealer, row: QuotedRow): Pick<QuotedMessage, 'text'
 /** Returns null for unreadable text. */
 function readText(sealer: Sealer, row: QuotedRow): string | null {
   try {
-    if (row.contentSealed) {
-      return extractText(
-        JSON.parse(openContent(sealer, row.instanceId, row.contentSealed)) as OutboundContent,
-      );
+    if (row.eventSealed) {
+      const { text } = openEventData(sealer, row.accountId, row.eventSealed);
+      return typeof text === 'string' ? text : null;
     }
-    if (!row.eventSealed) return null;
-    const { text } = openEventData(sealer, row.accountId, row.eventSealed);
-    return typeof text === 'string' ? text : null;
+    if (!row.contentSealed) return null;
+    return extractText(JSON.parse(openContent(sealer, row.instanceId, row.contentSealed)) as OutboundContent);
   } catch {
     return null;
   }

@@ -40,6 +40,8 @@ const Change = z.discriminatedUnion('kind', [
     kind: z.literal('edit'),
     wa_message_id: z.string().min(1).max(200),
     text: z.string().max(70_000),
+    /** For quotes of the edited message, if the edit contains more than a text. */
+    card: messageCard().optional(),
   }),
   z.object({
     kind: z.literal('delete'),

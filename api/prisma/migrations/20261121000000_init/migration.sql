@@ -257,6 +257,7 @@ CREATE TABLE "messages" (
     "error_message" TEXT,
     "played" BOOLEAN NOT NULL DEFAULT false,
     "deleted_for_all" BOOLEAN NOT NULL DEFAULT false,
+    "edit_event_id" UUID,
     "version" INTEGER NOT NULL DEFAULT 1,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
     "scheduled_for" TIMESTAMPTZ(3),

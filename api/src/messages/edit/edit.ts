@@ -50,7 +50,10 @@ export async function editMessage(
   const edit: TextEdit = { kind: 'edit', text, ...(await readReferences(services, message)) };
   const subject = await sendEdit(services, message, edit);
   const event = messageEvent('message.edited', subject, new Date(), { ...BY_US, text });
-  await storeEdit(services, id, event, (tx) => replaceText(tx, services.sealer, message, text));
+  await storeEdit(services, id, event, async (tx) => {
+    await tx.message.update({ where: { id }, data: { editEventId: null } });
+    await replaceText(tx, services.sealer, message, text);
+  });
   return findMessage(services.db, caller, id);
 }
 

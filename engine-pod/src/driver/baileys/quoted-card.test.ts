@@ -1,6 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { QuotedMessage } from '@gwk/core/protocol/engine';
-import { buildQuotedContent, encodeCard } from './quoted-card.js';
+import { buildQuotedContent, encodeCard, encodeEditedCard } from './quoted-card.js';
 
 const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(2_000, 7)]);
 const file = {
@@ -96,4 +96,20 @@ test('a card that is too large is left out', () => {
   const contacts = Array.from({ length: 300 }, () => ({ displayName: '漢'.repeat(1_000) }));
   const card = encodeCard({ contactsArrayMessage: { displayName: 'x', contacts } });
   expect(card?.length ?? 0).toBeLessThanOrEqual(32_768);
+});
+
+test.each<[string, proto.IMessage, boolean]>([
+  ['of a caption keeps the card', { imageMessage: { mimetype: 'image/png', caption: 'now' } }, false],
+  [
+    'with a broken thumbnail keeps the card',
+    { videoMessage: { jpegThumbnail: Buffer.from('<svg/>') } },
+    false,
+  ],
+  ['of the caption of a document keeps the card', { documentMessage: { caption: 'now' } }, false],
+  ['of a text keeps the card', { extendedTextMessage: { text: 'now' } }, false],
+  ['of a picture replaces the card', { imageMessage: picture }, true],
+  ['of a document replaces the card', { documentMessage: { fileName: 'b.pdf' } }, true],
+  ['of a place replaces the card', { locationMessage: { degreesLatitude: 1, degreesLongitude: 2 } }, true],
+])('an edit %s', (_, edited, replaces) => {
+  expect(encodeEditedCard(edited) !== null).toBe(replaces);
 });

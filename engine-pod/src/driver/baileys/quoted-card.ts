@@ -132,6 +132,16 @@ export function encodeCard(message: proto.IMessage): Buffer | null {
   return bytes.length <= MAX_CARD_BYTES ? Buffer.from(bytes) : null;
 }
 
+/** An edit may contain only the new text: then the former card stays. */
+export function encodeEditedCard(message: proto.IMessage): Buffer | null {
+  const field = findField(message);
+  if (!field) return null;
+  const { jpegThumbnail, fileName } = message[field] as proto.Message.IDocumentMessage;
+  const showsThumbnail = ['imageMessage', 'videoMessage', 'ptvMessage'].includes(field);
+  const isPart = showsThumbnail ? !keepThumbnail(jpegThumbnail) : field === 'documentMessage' && !fileName;
+  return isPart ? null : encodeCard(message);
+}
+
 /** By type, for messages of which no card is stored. */
 const DEFAULT_CARDS: Record<string, proto.IMessage> = {
   image: { imageMessage: { mimetype: 'image/jpeg' } },

@@ -231,6 +231,24 @@ const CHANGED: Row[] = [
     { change: { kind: 'edit', wa_message_id: '3EB0OLD', text: 'now' } },
   ],
   [
+    'an edit of a document, with the card of the new one',
+    {
+      protocolMessage: {
+        key,
+        type: 'MESSAGE_EDIT',
+        editedMessage: { documentMessage: { fileName: 'b.pdf' } },
+      },
+    },
+    {
+      change: {
+        kind: 'edit',
+        wa_message_id: '3EB0OLD',
+        text: '',
+        card: expect.stringMatching(/./) as string,
+      },
+    },
+  ],
+  [
     'a deletion',
     { protocolMessage: { key, type: 'REVOKE' } },
     { change: { kind: 'delete', wa_message_id: '3EB0OLD' } },

@@ -1,5 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
+import { encodeEditedCard } from '../../quoted-card.js';
 import { parseClick } from './clicks.js';
 import { findContext, parseContext, type Place } from './context.js';
 import { isInvisible, parseKind } from './kinds.js';
@@ -181,8 +182,12 @@ function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Edit |
   const wa_message_id = id.slice(0, 200);
   if (protocolMessage.type === REVOKE) return { kind: 'delete', wa_message_id };
   if (protocolMessage.type !== MESSAGE_EDIT || !protocolMessage.editedMessage) return null;
-  const text = findText(protocolMessage.editedMessage) ?? '';
-  return { kind: 'edit', wa_message_id, text: limitText(text, MAX_TEXT) };
+  const edited = unwrapMessage(protocolMessage.editedMessage).message;
+  const card = encodeEditedCard(edited);
+  return {
+    ...{ kind: 'edit', wa_message_id, text: limitText(findText(edited) ?? '', MAX_TEXT) },
+    ...(card && { card: card.toString('base64') }),
+  };
 }
 
 function parseReaction({ key, text }: proto.Message.IReactionMessage): Edit | null {
