@@ -70,21 +70,20 @@ async function beginRequest(key: string, body: unknown): Promise<void> {
   });
 }
 
-/** More than the 25 of an account, because the last ones may be refused beside the upload of the test. */
-const UPLOADS_OF_ACCOUNT = 30;
-
-/** Uploads while each of these accounts has as many uploads in progress as it may have. @returns the refusal */
+/**
+ * Uploads one file after another while each of these accounts begins one upload more that does not end. Not a fixed number
+ * of them: uploads of an earlier test may still hold their places, and the API would refuse the last ones.
+ * @returns the refusal
+ */
 async function uploadBeside(accounts: readonly TestAccount[]): Refusal {
   const standing = new StandingTransfers();
+  const keys = await Promise.all(accounts.map(async (other) => (await api.key(other)).key));
   try {
-    for (const other of accounts) {
-      const { key } = await api.key(other);
-      for (let i = 0; i < UPLOADS_OF_ACCOUNT; i++) await standing.upload(key, { port: api.port });
+    for (;;) {
+      for (const key of keys) await standing.upload(key, { port: api.port });
+      const answer = await upload<ProblemBody>(client, [{ name: 'file', filename: 'a', content: 'a' }]);
+      if (answer.status !== 201) return answer;
     }
-    const one = () => upload<ProblemBody>(client, [{ name: 'file', filename: 'a', content: 'a' }]);
-    let answer = await one();
-    while (answer.status === 201) answer = await one();
-    return answer;
   } finally {
     standing.leave();
   }
