@@ -7,7 +7,7 @@ import type { MediaFiles, MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
 import { sendFile } from './send-file.js';
 import { FileMissing } from './store/store.js';
-import type { Transfers } from './transfers/transfers.js';
+import type { Subjects, Transfers } from './transfers/transfers.js';
 
 /** Name of the operation in metrics and the access log. A download may wait for others of its account to begin. */
 const DOWNLOAD: Named = { name: 'downloadMedia', maxWorkMs: 20_000 };
@@ -24,7 +24,10 @@ export function createDownloadHandler(
     const req = request as Exchange;
     const res = response as Reply;
     req.operation = DOWNLOAD;
-    const row = await findRow(req, files, links);
+    const mediaId = openLink(req, links);
+    const seen = { file: mediaId, address: getNetwork(req.ip ?? '') };
+    checkBounds(req, downloads, seen);
+    const row = await findRow(mediaId, files);
     const etag = `"${row.sha256.toString('hex')}"`;
     const head = buildHeaders(row, req.requestId, etag);
     if (observer.closing) head.push('Connection', 'close');
@@ -45,7 +48,7 @@ export function createDownloadHandler(
     head.push('Content-Type', row.mimetype, 'Content-Length', String(last - start + 1));
     if (part) head.push('Content-Range', `bytes ${start}-${last}/${row.size}`);
     if (req.method === 'HEAD') return end(status);
-    const subjects = { file: row.id, address: getNetwork(req.ip ?? ''), account: row.accountId };
+    const subjects = { ...seen, account: row.accountId };
     const file = { files, row, range: { start, end: last }, response: res };
     await sendFile(file, { transfers: downloads, subjects }, () => {
       res.writeHead(status, head);
@@ -58,11 +61,21 @@ export function createDownloadHandler(
   return handle;
 }
 
-async function findRow(req: Exchange, files: MediaFiles, links: MediaLinks): Promise<MediaRow> {
+/** So that a crowd that is refused costs no query. An answer without a body is no transfer. */
+function checkBounds({ method, headers }: Exchange, downloads: Transfers, seen: Subjects): void {
+  if (method === 'GET' && headers['if-none-match'] === undefined) downloads.check(seen);
+}
+
+/** @returns the id of the file */
+function openLink(req: Exchange, links: MediaLinks): string {
   const id = String(req.params['media_id']);
   const { expires, signature } = req.query;
   const mediaId = links.open({ id, expires, signature });
   req.subject = id;
+  return mediaId;
+}
+
+async function findRow(mediaId: string, files: MediaFiles): Promise<MediaRow> {
   const row = await files.find(mediaId);
   if (!row) throw new Problem('not-found');
   if (row.removedAt !== null || row.expiresAt.getTime() <= Date.now()) throw new Problem('media-expired');

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { fromPublicId } from '@gwk/core/ids';
 import type { ProblemBody } from '@gwk/core/problems';
 import type { MediaOut } from '@gwk/core/resources/media';
 import { openApi } from '@gwk/test/support/api/open-api';
@@ -75,6 +76,16 @@ describe('a download', () => {
     standing.leave();
     await untilInTransfer('download', 0);
     expect((await (await get(link)).bytes()).length).toBe(LARGE);
+  });
+
+  test('is refused without a query if its file or its address has as many as it may have', async () => {
+    const link = await send();
+    for (let i = 0; i < OF_FILE; i++) await standing.download(link, at());
+    await untilInTransfer('download', OF_FILE);
+    const id = fromPublicId('media', new URL(link).pathname.split('/').at(-1)!)!;
+    await api.db.media.update({ where: { id }, data: { removedAt: new Date() } });
+    expect(await problemOf(await get(link))).toEqual([429, 'too-many-transfers', true]);
+    expect((await get(link, { 'if-none-match': '"a"' })).status).toBe(410);
   });
 
   test('counts for the address that the proxy reports', async () => {

@@ -55,15 +55,23 @@ export class Transfers {
   }
 
   /**
+   * Refuses what `open` would refuse for these subjects, to spare the work before it.
+   * @throws TransferLimited
+   */
+  check(subjects: Subjects): void {
+    const full = this.#listUses(subjects).find(({ use, bound, subject }) => {
+      return (subject === 'process' || subject in subjects) && use.transfers >= bound.transfers;
+    });
+    if (full) throw this.#refuse(full.subject);
+  }
+
+  /**
    * Counts a transfer until it is closed.
    * @param onSlow called once if the transfer is below the minimum rate and must end
    * @throws TransferLimited
    */
   open(subjects: Subjects, onSlow: () => void): Transfer {
-    const uses = (Object.entries(this.bounds) as [Subject, Bound][]).map(([subject, bound]) => {
-      const key = `${subject}:${subjects[subject] ?? ''}`;
-      return { subject, key, bound, use: this.#uses.get(key) ?? { transfers: 0, bytes: 0 } };
-    });
+    const uses = this.#listUses(subjects);
     const full = uses.find(({ use, bound }) => use.transfers >= bound.transfers);
     if (full) throw this.#refuse(full.subject);
     for (const { key, use } of uses) {
@@ -86,6 +94,13 @@ export class Transfers {
     });
     this.#watch(transfer);
     return transfer;
+  }
+
+  #listUses(subjects: Subjects): { subject: Subject; key: string; bound: Bound; use: Use }[] {
+    return (Object.entries(this.bounds) as [Subject, Bound][]).map(([subject, bound]) => {
+      const key = `${subject}:${subjects[subject] ?? ''}`;
+      return { subject, key, bound, use: this.#uses.get(key) ?? { transfers: 0, bytes: 0 } };
+    });
   }
 
   #refuse(subject: Subject): TransferLimited {
