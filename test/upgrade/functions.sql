@@ -857,7 +857,7 @@ BEGIN
     SELECT i.number
     FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean,
       contact_id uuid, new_contact boolean, reads_menus boolean, newest_menu uuid, answers uuid, typed boolean, poll uuid,
-      voter text, chosen_before integer[])
+      voter text, voters text[], chosen_before integer[])
     WHERE i.number = ANY (accepted)
       AND (i.new_contact OR i.contact_id IS NULL OR EXISTS (SELECT FROM contacts c WHERE c.id = i.contact_id))
       AND (NOT i.reads_menus OR i.newest_menu IS NOT DISTINCT FROM (
@@ -866,7 +866,9 @@ BEGIN
       AND (NOT i.typed OR EXISTS (
         SELECT FROM menus m WHERE m.message_id = i.answers AND m.answered_at IS NULL))
       AND (i.poll IS NULL OR i.chosen_before IS NOT DISTINCT FROM (
-        SELECT w.chosen FROM poll_votes w WHERE w.message_id = i.poll AND w.voter = i.voter)));
+        SELECT w.chosen FROM poll_votes w
+        WHERE w.message_id = i.poll AND w.voter = ANY (COALESCE(i.voters, ARRAY[i.voter]))
+        ORDER BY array_position(i.voters, w.voter) LIMIT 1)));
 
   WITH to_create AS (
     SELECT DISTINCT i.account_id, i.name, i.contact_id
@@ -965,6 +967,11 @@ BEGIN
     GROUP BY i.answers
   ) AS w
   WHERE m.message_id = w.answers AND m.answered_at IS NULL;
+  IF items @? '$[*].voters' THEN
+    DELETE FROM poll_votes w
+    USING jsonb_to_recordset(items) AS i(poll uuid, voter text, voters text[], message_id uuid)
+    WHERE w.message_id = i.poll AND w.voter = ANY (i.voters) AND w.voter <> i.voter AND i.message_id = ANY (inserted);
+  END IF;
   INSERT INTO poll_votes (message_id, voter, chosen)
   SELECT i.poll, i.voter, i.chosen
   FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
@@ -1052,9 +1059,9 @@ BEGIN
     newest.facts, quoted.facts, target.facts, w.chosen
   FROM ROWS FROM (jsonb_to_recordset(arrivals) AS (
     instance_id uuid, name text, exact text, group_id text, sender text, sender_exact text, alt text, alt_exact text,
-    target text, quote text, typed boolean, voter text
+    target text, quote text, typed boolean, voter text, voters text[]
   )) WITH ORDINALITY AS q(instance_id, name, exact, group_id, sender, sender_exact, alt, alt_exact, target, quote, typed,
-    voter, place)
+    voter, voters, place)
   LEFT JOIN instances i ON i.id = q.instance_id
   LEFT JOIN accounts a ON a.id = i.account_id
   LEFT JOIN LATERAL (
@@ -1090,8 +1097,12 @@ BEGIN
       gwk_menu_facts(m) || jsonb_build_object('elsewhere', m.conversation_id IS DISTINCT FROM c.id) AS facts
     FROM menus m WHERE m.instance_id = i.id AND m.wa_message_id = q.target LIMIT 1
   ) target ON true
-  LEFT JOIN poll_votes w ON w.voter = q.voter
-    AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
+  LEFT JOIN LATERAL (
+    SELECT p.chosen FROM poll_votes p
+    WHERE p.voter = ANY (COALESCE(q.voters, ARRAY[q.voter]))
+      AND p.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
+    ORDER BY array_position(q.voters, p.voter) LIMIT 1
+  ) w ON true
   ORDER BY q.place;
 END $$;
 

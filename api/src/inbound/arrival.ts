@@ -4,6 +4,7 @@ import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import {
+  canonicalPhone,
   pairNames,
   parseRecipient,
   toNetworkId,
@@ -138,11 +139,23 @@ export function readsMenus(arrival: Arrival): boolean {
   return typedText(arrival) !== null || (targetId(arrival) === null && Boolean(click ?? tap));
 }
 
-/** Returns the voter under one name, even if the network knows two; empty for the contact of a direct chat. */
-export function findVoter({ chat, sender, link, message }: Arrival): string | null {
-  if (!message.vote && !message.tap) return null;
-  if (message.from_me) return message.from;
-  return chat.kind === 'group' ? (link?.lid ?? sender?.name ?? message.from) : '';
+/** The voter that is the instance's own account. */
+const OWN_VOTER = 'me';
+
+/**
+ * Returns the names under which a vote of this voter may be stored. The first one is used from now on: the same for all ids of a
+ * person, and empty for the contact of a direct chat. An earlier vote may have another: it came before the network named the
+ * LID, or was stored by an earlier release.
+ */
+export function voterNames({ chat, sender, link, message }: Arrival): string[] {
+  if (!message.vote && !message.tap) return [];
+  const { from, from_me } = message;
+  const names = [from, networkId(from)];
+  if (from_me) return [...new Set([OWN_VOTER, ...names])];
+  const isDirect = chat.kind === 'contact';
+  const main = isDirect ? '' : (link?.lid ?? sender?.name ?? from);
+  const linked = link ? [link.lid, link.phone, canonicalPhone(link.phone), toNetworkId(link.phone)] : [];
+  return [...new Set([main, ...linked, ...(sender ? [sender.name] : []), ...names])];
 }
 
 /** Returns the network ids of the sender, without the device. */

@@ -8,7 +8,7 @@ import { toFields } from '../database/model-columns.js';
 import { openFilename } from '../media/files.js';
 import { openMenu } from '../messages/content.js';
 import { findByNetworkIds } from '../messages/list.js';
-import { findVoter, mediaId, otherName, readsMenus, senderIds, targetId, type Arrival } from './arrival.js';
+import { mediaId, otherName, readsMenus, senderIds, targetId, voterNames, type Arrival } from './arrival.js';
 
 /** A sent menu, with the number of selectable options (null: not a poll). */
 export interface KnownMenu extends OpenMenu {
@@ -84,7 +84,7 @@ export async function gather(
     target: targetId(arrival),
     quote: arrival.message.quoted_wa_message_id,
     typed: readsMenus(arrival),
-    voter: findVoter(arrival),
+    voters: voterNames(arrival),
   }));
   const rows = toFields<Gathered<MenuRow>>(
     await database.$queryRaw`SELECT * FROM gwk_receive_gather(${JSON.stringify(asked)}::jsonb)`,

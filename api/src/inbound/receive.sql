@@ -5,7 +5,8 @@
 --   has_row, wrote: it becomes a row of messages; its sender wrote.
 --   reads_menus, newest_menu: newest menu of the conversation that the decision used (NULL: none).
 --   answers, typed: the menu that it answers; a typed answer needs an unanswered menu.
---   poll, voter, chosen_before, chosen: the vote, and the earlier vote that the decision used.
+--   poll, voter, chosen_before, chosen: the vote, and the earlier vote that the decision used. voters: all names under
+--   which the earlier vote may be stored; absent from the former release.
 --   card: encrypted card for quotes of it or of the message that it edits, in base64.
 --   edits, edit_event: the edited message and the event of the edit; the newest event counts.
 --   deletes: the message that was deleted for everyone.
@@ -58,7 +59,7 @@ BEGIN
     SELECT i.number
     FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean,
       contact_id uuid, new_contact boolean, reads_menus boolean, newest_menu uuid, answers uuid, typed boolean, poll uuid,
-      voter text, chosen_before integer[])
+      voter text, voters text[], chosen_before integer[])
     WHERE i.number = ANY (accepted)
       AND (i.new_contact OR i.contact_id IS NULL OR EXISTS (SELECT FROM contacts c WHERE c.id = i.contact_id))
       AND (NOT i.reads_menus OR i.newest_menu IS NOT DISTINCT FROM (
@@ -67,7 +68,9 @@ BEGIN
       AND (NOT i.typed OR EXISTS (
         SELECT FROM menus m WHERE m.message_id = i.answers AND m.answered_at IS NULL))
       AND (i.poll IS NULL OR i.chosen_before IS NOT DISTINCT FROM (
-        SELECT w.chosen FROM poll_votes w WHERE w.message_id = i.poll AND w.voter = i.voter)));
+        SELECT w.chosen FROM poll_votes w
+        WHERE w.message_id = i.poll AND w.voter = ANY (COALESCE(i.voters, ARRAY[i.voter]))
+        ORDER BY array_position(i.voters, w.voter) LIMIT 1)));
 
   -- If another transaction created a name or conversation first, its ids stay.
   WITH to_create AS (
@@ -168,6 +171,11 @@ BEGIN
     GROUP BY i.answers
   ) AS w
   WHERE m.message_id = w.answers AND m.answered_at IS NULL;
+  IF items @? '$[*].voters' THEN
+    DELETE FROM poll_votes w
+    USING jsonb_to_recordset(items) AS i(poll uuid, voter text, voters text[], message_id uuid)
+    WHERE w.message_id = i.poll AND w.voter = ANY (i.voters) AND w.voter <> i.voter AND i.message_id = ANY (inserted);
+  END IF;
   INSERT INTO poll_votes (message_id, voter, chosen)
   SELECT i.poll, i.voter, i.chosen
   FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)

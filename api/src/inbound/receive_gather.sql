@@ -5,7 +5,8 @@
 --   exact, sender_exact, alt_exact: the digits of these phone numbers, where they differ.
 --   target, quote: network id of the message that was clicked or voted on, and of the quoted message.
 --   The menu of another conversation has `elsewhere`: it is not answered, but its answer is known to be forged.
---   typed: the newest menu matters. voter: in the target poll, or in the newest menu if there is no target.
+--   typed: the newest menu matters. voters: names of the voter in the target poll, or in the newest menu if there is no
+--   target. The former release states one name as `voter`.
 CREATE OR REPLACE FUNCTION gwk_receive_gather(arrivals jsonb) RETURNS TABLE (
   account_id uuid, is_sandbox boolean, account_policy text, instance_policy text,
   contact_id uuid, conversation_id uuid, lid text, phone text,
@@ -24,9 +25,9 @@ BEGIN
     newest.facts, quoted.facts, target.facts, w.chosen
   FROM ROWS FROM (jsonb_to_recordset(arrivals) AS (
     instance_id uuid, name text, exact text, group_id text, sender text, sender_exact text, alt text, alt_exact text,
-    target text, quote text, typed boolean, voter text
+    target text, quote text, typed boolean, voter text, voters text[]
   )) WITH ORDINALITY AS q(instance_id, name, exact, group_id, sender, sender_exact, alt, alt_exact, target, quote, typed,
-    voter, place)
+    voter, voters, place)
   LEFT JOIN instances i ON i.id = q.instance_id
   LEFT JOIN accounts a ON a.id = i.account_id
   LEFT JOIN LATERAL (
@@ -63,7 +64,11 @@ BEGIN
       gwk_menu_facts(m) || jsonb_build_object('elsewhere', m.conversation_id IS DISTINCT FROM c.id) AS facts
     FROM menus m WHERE m.instance_id = i.id AND m.wa_message_id = q.target LIMIT 1
   ) target ON true
-  LEFT JOIN poll_votes w ON w.voter = q.voter
-    AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
+  LEFT JOIN LATERAL (
+    SELECT p.chosen FROM poll_votes p
+    WHERE p.voter = ANY (COALESCE(q.voters, ARRAY[q.voter]))
+      AND p.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
+    ORDER BY array_position(q.voters, p.voter) LIMIT 1
+  ) w ON true
   ORDER BY q.place;
 END $$;

@@ -188,7 +188,7 @@ export class Receiver {
 /** Per batch, the first answer to a menu is decided now; later ones wait until it is written. */
 function mayAnswer({ answer, vote }: Meaning, answered: Set<string>): boolean {
   const menu = answer?.menuId ?? null;
-  const ballot = vote && `${vote.pollId} ${vote.voter}`;
+  const ballot = vote && `${vote.pollId} ${vote.voters[0]}`;
   if ((answer?.typed && menu && answered.has(menu)) || (ballot && answered.has(ballot))) return false;
   if (menu) answered.add(menu);
   if (ballot) answered.add(ballot);

@@ -4,7 +4,7 @@ import { recogniseReply } from '@gwk/core/menus/replies';
 import type { MenuOption } from '@gwk/core/protocol/engine';
 import { diffVote, toggleOption } from '@gwk/core/menus/votes';
 import type { MenuReply } from '@gwk/core/resources/event-data';
-import { targetId, findVoter, type Arrival } from './arrival.js';
+import { targetId, voterNames, type Arrival } from './arrival.js';
 import type { Known, KnownMenu } from './gather.js';
 
 /** Answer to a menu by a click, typed text or a vote (docs/interface.md). */
@@ -18,7 +18,8 @@ export interface Answer {
 
 export interface Vote {
   pollId: string;
-  voter: string;
+  /** Names of the voter. The vote is stored under the first one. */
+  voters: string[];
   /** Choice before this vote; null: has not voted. */
   before: number[] | null;
   now: number[];
@@ -107,7 +108,7 @@ export function readVote(arrival: Arrival, known: Known): Vote | null {
   const reply = (place: number): MenuReply => replyOf(poll, poll.options[place]!, 'poll');
   return {
     pollId: poll.messageId,
-    voter: findVoter(arrival)!,
+    voters: voterNames(arrival),
     before: known.chosen,
     now,
     replies: [

@@ -7,6 +7,7 @@ import { sealCard } from '../messages/content.js';
 import { idAfter, networkId, readsMenus, type Arrival } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
+import type { Vote } from './replies.js';
 
 /** An arrival with its facts and decided effects. */
 export interface Entry {
@@ -83,14 +84,15 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, newIdOf: NewI
     newest_menu: known.newestMenu?.messageId,
     answers: answer?.menuId,
     typed: answer?.typed ?? false,
-    poll: vote?.pollId,
-    voter: vote?.voter,
-    chosen_before: vote?.before,
-    chosen: vote?.now,
+    ...(vote && voteRow(vote)),
     deletes: meaning.deletes,
     edits: meaning.edits,
     edit_event: idAfter(messageId, 1),
   };
+}
+
+function voteRow({ pollId, voters, before, now }: Vote) {
+  return { poll: pollId, voter: voters[0], voters, chosen_before: before, chosen: now };
 }
 
 function cardOf(sealer: Sealer, { instanceId, message }: Arrival): { card?: string } {
