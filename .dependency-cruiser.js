@@ -2,7 +2,7 @@
 const API_LAYERS = [
   ['cli', 'programs'],
   ['public-api', 'internal-api', 'openapi', 'probes', 'jobs'],
-  ['messages', 'inbound', 'instances', 'webhooks', 'media', 'contacts', 'events', 'engines'],
+  ['messages', 'inbound', 'instances', 'webhooks', 'media', 'contacts', 'events', 'engines', 'console'],
   ['http'],
   ['accounts'],
   ['platform'],

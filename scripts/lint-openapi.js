@@ -1,15 +1,19 @@
-// Lints the OpenAPI document. Warnings fail too.
+// Lints the OpenAPI documents. Warnings fail too.
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { OPERATIONS } from '@gwk/api/public-api/operations';
+import { CONSOLE_OPERATIONS, OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 
 const address = 'https://api.example.org';
-const document = openApiDocument({ operations: OPERATIONS, baseUrl: address, docsUrl: address });
-const problems = await lintFromString({
-  source: JSON.stringify(document),
-  absoluteRef: 'openapi.json',
-  config: await createConfig({ extends: ['recommended-strict'] }),
-});
+const urls = { baseUrl: address, docsUrl: address };
+const documents = {
+  'openapi.json': openApiDocument({ operations: OPERATIONS, ...urls }),
+  'console-openapi.json': openApiDocument({ operations: CONSOLE_OPERATIONS, of: 'console', ...urls }),
+};
+const config = await createConfig({ extends: ['recommended-strict'] });
+const problems = [];
+for (const [absoluteRef, document] of Object.entries(documents)) {
+  problems.push(...(await lintFromString({ source: JSON.stringify(document), absoluteRef, config })));
+}
 for (const { ruleId, message, location } of problems) {
   process.stdout.write(`${location[0]?.pointer ?? ''}\n  ${ruleId}: ${message}\n`);
 }

@@ -3,6 +3,7 @@ import { registerAccounts } from './cli/accounts.js';
 import { registerContacts } from './cli/contacts.js';
 import { registerAudit } from './cli/audit.js';
 import { registerKeys } from './cli/keys.js';
+import { registerUsers } from './cli/users.js';
 import { registerPolicies } from './cli/policies.js';
 import { registerPrograms } from './cli/programs.js';
 import { registerAfterRestore } from './cli/after-restore.js';
@@ -15,6 +16,7 @@ export function register(program: Command): void {
   registerPrograms(program);
   registerAccounts(program);
   registerKeys(program);
+  registerUsers(program);
   registerAudit(program);
   registerPolicies(program);
   registerContacts(program);

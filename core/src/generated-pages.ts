@@ -2,10 +2,12 @@ import { renderSettings } from './config/page.js';
 import { renderHealthRules } from './health/page.js';
 import { renderMetrics } from './metrics/page.js';
 import { renderProblems } from './problem-pages/page.js';
+import { renderRoles } from './roles-page.js';
 
 /** The pages of docs/ with tables from the code. */
 export const GENERATED_PAGES: Readonly<Record<string, () => string>> = {
   'configuration.md': renderSettings,
+  'console.md': renderRoles,
   'errors.md': renderProblems,
   'health.md': renderHealthRules,
   'metrics.md': renderMetrics,

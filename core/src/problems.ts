@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { CONSOLE_PROBLEMS } from './console-problems.js';
 import type { ProblemOut } from './resources/problem.js';
 
 /**
@@ -36,8 +37,8 @@ export const PROBLEMS = {
     status: 403,
     title: 'Action not allowed',
     detail: 'Esta ação não é permitida.',
-    when: 'The caller may not do this. A key that is restricted to some instances cannot create instances, list or remove opt-outs, or register webhooks beyond its instances.',
-    then: 'Use a key without that restriction.',
+    when: 'The caller may not do this. A role of the console does not include the operation. A key that is restricted to some instances cannot create instances, list or remove opt-outs, or register webhooks beyond its instances.',
+    then: 'Use a key without that restriction, or ask an owner of the account for another role.',
   },
   'account-suspended': {
     status: 403,
@@ -334,9 +335,11 @@ export const PROBLEMS = {
     when: 'The service failed.',
     then: `${RETRY} If it fails again, give support the \`request_id\`.`,
   },
+  ...CONSOLE_PROBLEMS,
 } satisfies Record<string, ProblemDefinition>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
+export type ConsoleProblemCode = keyof typeof CONSOLE_PROBLEMS;
 
 export type ProblemBody = z.infer<typeof ProblemOut>;
 export type FieldError = NonNullable<ProblemBody['errors']>[number];
@@ -347,6 +350,8 @@ interface ProblemExtras extends Partial<Pick<ProblemBody, 'detail' | 'errors' | 
   retryAfter?: number;
   /** Sent in the header `Allow`, not in the body. */
   allow?: string;
+  /** Sent in the header `Set-Cookie`, not in the body. */
+  setCookie?: string;
 }
 
 /** An error that the API answers as `application/problem+json`. */

@@ -11,6 +11,9 @@ export const ID_PREFIXES = {
   event: 'evt_',
   endpoint: 'whe_',
   delivery: 'whd_',
+  user: 'usr_',
+  session: 'ses_',
+  invitation: 'inv_',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -13,6 +13,16 @@ export function register(program: Command): void {
       await up();
       process.exit();
     });
+  program
+    .command('console')
+    .description(
+      'print a link that signs in to the console of the gateway on this machine once, within 10 minutes',
+    )
+    .action(async () => {
+      const { printConsoleLink } = await import('./supervisor/console-link.js');
+      const { ACCOUNT } = await import('./supervisor/first-key.js');
+      await printConsoleLink(ACCOUNT);
+    });
 }
 
 function settingsHelp(): string {

@@ -37,7 +37,7 @@ afterAll(async () => {
 test('stores a key as its hash, and finds its account', async () => {
   expect(known.hash.toString('hex')).toBe(hashApiKey(known.key));
   expect(await directory.find(known.key)).toEqual({
-    keyId: expect.any(String) as string,
+    credential: { kind: 'key', id: expect.any(String) as string },
     accountId,
     accountName: 'acme',
     scopes: new Set(['events:read']),

@@ -1,9 +1,9 @@
 import { newUuid, toPublicId, type IdKind } from '@gwk/core/ids';
 import type { Prisma } from '../generated/prisma/client.js';
-import type { Caller } from './caller.js';
+import { nameActor, type Caller } from './caller.js';
 
 export interface AuditedChange {
-  /** `cli:<name>`, `key:<id>`, `gwk:worker`, or `cluster` (a Kubernetes user, whom the cluster's audit log names). */
+  /** `cli:<name>`, `key:<id>`, `user:<id>` (by the console), `gwk:worker`, or `cluster` (a Kubernetes user, whom the cluster's audit log names). */
   actor: string;
   accountId: string | null;
   /** `instance.create`, `key.revoke`, ... */
@@ -27,14 +27,14 @@ export async function audit(
 /** A change without an API request: by kubectl, or by a request that died before its answer. */
 export const CLUSTER = 'cluster';
 
-/** A change by an API key to an instance of its account. */
-export function byKey(
+/** A change by an API key or a member to an object of the account. */
+export function byCaller(
   caller: Caller,
   action: string,
   subject: string,
   detail: Prisma.InputJsonObject = {},
 ): AuditedChange {
-  return { actor: `key:${caller.keyId}`, accountId: caller.accountId, action, subject, detail };
+  return { actor: nameActor(caller.credential), accountId: caller.accountId, action, subject, detail };
 }
 
 const KINDS: Record<string, IdKind> = {
@@ -42,18 +42,27 @@ const KINDS: Record<string, IdKind> = {
   instance: 'instance',
   key: 'apiKey',
   webhook: 'endpoint',
+  user: 'user',
+  member: 'user',
+  invitation: 'invitation',
 };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const BY_KEY = 'key:';
+/** Actors that have an id. */
+const ACTORS: Record<string, IdKind> = { key: 'apiKey', user: 'user' };
 
 /** Converts the references of an entry to public ids; `account` is null for entries without one. */
 export function publicNames({ accountId, actor, action, subject }: Omit<AuditedChange, 'detail'>) {
   const kind = KINDS[action.split('.')[0]!];
   return {
     account: accountId === null ? null : toPublicId('account', accountId),
-    actor: actor.startsWith(BY_KEY) ? BY_KEY + toPublicId('apiKey', actor.slice(BY_KEY.length)) : actor,
+    actor: nameActorPublicly(actor),
     action,
     // The policy belongs to an account or an instance; the id shows which.
     subject: kind && UUID.test(subject) ? toPublicId(kind, subject) : subject,
   };
+}
+
+function nameActorPublicly(actor: string): string {
+  const [kind = '', id = ''] = actor.split(':');
+  return ACTORS[kind] ? `${kind}:${toPublicId(ACTORS[kind], id)}` : actor;
 }

@@ -1,25 +1,32 @@
 import type { Scope } from '@gwk/core/scopes';
 
-/** The caller of a request, from its API key. */
+/** Proof of a caller: an API key, or a session of the console with its person (UUIDs). */
+export type Credential = { kind: 'key'; id: string } | { kind: 'session'; id: string; userId: string };
+
+/** The caller of a request, from its API key or session. */
 export interface Caller {
-  /** UUID of the key. */
-  keyId: string;
+  credential: Credential;
   accountId: string;
   accountName: string;
   scopes: ReadonlySet<Scope>;
-  /** Instances (UUIDs) that the key may access; null: all of the account. */
+  /** Instances (UUIDs) that the caller may access; null: all of the account. */
   instances: ReadonlySet<string> | null;
   /** Limit of the account's plan; null: the configured limit. */
   requestsPerMinute: number | null;
   suspended: boolean;
 }
 
-/** Whether the key may access an instance. */
+/** Returns the name of the caller for the audit log and the rate limiter. */
+export function nameActor(credential: Credential): string {
+  return credential.kind === 'key' ? `key:${credential.id}` : `user:${credential.userId}`;
+}
+
+/** Whether the caller may access an instance. */
 export function maySee(caller: Caller, instanceId: string): boolean {
   return caller.instances === null || caller.instances.has(instanceId);
 }
 
-/** Instances of a restricted key as an SQL parameter; null: not restricted. */
+/** Instances of a restricted caller as an SQL parameter; null: not restricted. */
 export function listRestriction(caller: Caller): string[] | null {
   return caller.instances === null ? null : [...caller.instances];
 }

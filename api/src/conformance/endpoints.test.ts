@@ -1,5 +1,6 @@
 import { PROBLEMS } from '@gwk/core/problems';
-import { OPERATIONS } from '../public-api/operations.js';
+import type { Operation } from '../http/operation.js';
+import { CONSOLE_OPERATIONS, OPERATIONS } from '../public-api/operations.js';
 import { listProblems } from '../openapi/describe.js';
 
 /** Every endpoint of the HTTP interface, with its scope and its success status. */
@@ -54,6 +55,20 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
   ['GET', '/v1/status/interactive', 'public', 200],
 ];
 
+const S = '/console/api/session';
+
+/** Endpoints of the console, with the persons who may call them. */
+const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
+  ['GET', S, 'signed-in', 200],
+  ['POST', S, 'anyone', 200],
+  ['POST', `${S}/handoff`, 'anyone', 200],
+  ['DELETE', S, 'signed-in', 204],
+  ['GET', '/console/api/account', 'account:read', 200],
+  ['PATCH', '/console/api/account', 'account:write', 200],
+];
+
+const sort = (list: unknown[][]) => list.map((row) => row.join(' ')).sort();
+
 test('the operations table has exactly these endpoints', () => {
   const rows = OPERATIONS.map(({ method, path, scope, orScope, status }) => [
     method,
@@ -61,12 +76,25 @@ test('the operations table has exactly these endpoints', () => {
     scope === null ? 'public' : [scope, orScope].filter((one) => one !== undefined).join(' or '),
     status,
   ]);
-  const sort = (list: unknown[][]) => list.map((row) => row.join(' ')).sort();
   expect(sort(rows)).toEqual(sort(ENDPOINTS));
 });
 
+test('the operations table of the console has exactly these endpoints', () => {
+  const rows = CONSOLE_OPERATIONS.map(({ method, path, person, status }) => [method, path, person, status]);
+  expect(sort(rows)).toEqual(sort(CONSOLE_ENDPOINTS));
+});
+
+test('every operation of the console names its persons, and no other operation does', () => {
+  const isNamed = ({ person }: Operation) => person !== undefined;
+  expect([CONSOLE_OPERATIONS.every(isNamed), OPERATIONS.some(isNamed)]).toEqual([true, false]);
+});
+
 test('every problem but method-not-allowed is documented for an operation', () => {
-  const answered = new Set(OPERATIONS.flatMap((operation) => [...listProblems(operation).values()].flat()));
+  const answered = new Set(
+    [...OPERATIONS, ...CONSOLE_OPERATIONS].flatMap((operation) =>
+      [...listProblems(operation).values()].flat(),
+    ),
+  );
   const missing = Object.keys(PROBLEMS).filter((code) => !answered.has(code as keyof typeof PROBLEMS));
   expect(missing).toEqual(['method-not-allowed']);
 });

@@ -3,7 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import { parseRecipient, toNetworkId } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
-import { audit, byKey } from '../accounts/audit-log.js';
+import { audit, byCaller } from '../accounts/audit-log.js';
 import { maySee, type Caller } from '../accounts/caller.js';
 import type { Queryable } from '../database/database.js';
 import type { PageRange } from '../database/keyset-pages.js';
@@ -117,12 +117,12 @@ export function createOptOut(
       contactId,
       sandboxId: null,
       phone,
-      source: 'api',
+      source: caller.credential.kind === 'session' ? 'panel' : 'api',
       keyword: null,
       instanceId: null,
     } as const;
     const created = await optOut(tx, services.sealer, given);
-    if (created) await audit(tx, byKey(caller, 'opt_out.create', contactId));
+    if (created) await audit(tx, byCaller(caller, 'opt_out.create', contactId));
     const rows = await tx.$queryRawUnsafe<OptOutRow[]>(
       `${SHOWN} WHERE o.contact_id = $1::uuid AND o.sandbox_id IS NULL`,
       contactId,
@@ -136,7 +136,7 @@ export async function deleteOptOut(services: Services, caller: Caller, phone: st
   const released = await changeContact(services.db, async (tx) => {
     const id = await lockContactNamed(tx, caller.accountId, parseRecipient(phone)!, false);
     if (id === null || !(await release(tx, services.sealer, id, 'all'))) return false;
-    await audit(tx, byKey(caller, 'opt_out.delete', id));
+    await audit(tx, byCaller(caller, 'opt_out.delete', id));
     return true;
   });
   if (!released) throw new Problem('not-found');

@@ -2,6 +2,7 @@ import type { InFlightEntry } from '@gwk/core/in-flight-set';
 import type { Request, Response } from 'express';
 import type { Caller } from '../accounts/caller.js';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
+import type { Session } from '../accounts/sessions.js';
 
 /**
  * A request on its way through the middleware. The constructor of the request (public-api/server.ts) declares all fields, so
@@ -9,8 +10,10 @@ import type { RateVerdict } from '../accounts/rate-limiter.js';
  */
 export interface Exchange extends Request {
   requestId: string;
-  /** Null: no key, or an unknown one. */
+  /** Null: neither a key nor a session with an account. */
   caller: Caller | null;
+  /** Null: no session, or the request has a key. */
+  session: Session | null;
   /** Null until the rate limiter has counted the request. */
   rate: RateVerdict | null;
   /** Null until the router has matched. */

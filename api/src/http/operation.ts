@@ -1,8 +1,10 @@
 import type { IdKind } from '@gwk/core/ids';
 import type { ProblemCode } from '@gwk/core/problems';
+import type { Permission } from '@gwk/core/roles';
 import type { Scope } from '@gwk/core/scopes';
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.js';
+import type { Session } from '../accounts/sessions.js';
 import type { Exchange } from './exchange.js';
 import type { Answer } from './respond.js';
 import type { Services } from './services.js';
@@ -23,6 +25,11 @@ export interface Operation {
   scope: Scope | null;
   /** An alternative scope. */
   orScope?: Scope;
+  /**
+   * For operations of the console, which accept sessions only: everybody, each signed-in person, or the permission that the
+   * person's role must include in the account.
+   */
+  person?: 'anyone' | 'signed-in' | Permission;
   /** HTTP status of success. */
   status: number;
   /** Other HTTP statuses of success and their meanings. */
@@ -72,6 +79,10 @@ export interface Receiver {
 /** Arguments of a handler: validated input and the services. */
 export interface Call<Q = unknown, B = unknown> {
   caller: Caller;
+  /** Null: an API key, or a request without session to an operation for everybody. */
+  session: Session | null;
+  /** For operations of the console: cookie, address and device of the client. */
+  exchange: Exchange;
   /** Path parameters: UUIDs for ids, text for the rest. */
   params: Readonly<Record<string, string>>;
   query: Q;
@@ -94,6 +105,7 @@ export interface Call<Q = unknown, B = unknown> {
 
 /** Returns the kind of id in a path parameter; undefined: the parameter is text. */
 export function idKindOf(name: string): IdKind | undefined {
+  if (name === 'key_id') return 'apiKey';
   return name.endsWith('_id') ? (name.slice(0, -'_id'.length) as IdKind) : undefined;
 }
 

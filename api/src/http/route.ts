@@ -8,12 +8,13 @@ import type { Exchange, Reply } from './exchange.js';
 import { handleIdempotently } from './idempotency/handle-idempotently.js';
 import { idKindOf, type Call, type Operation, type Receiver } from './operation.js';
 import { respond, type Observer } from './respond.js';
+import { authorizePerson, checkSessionRequest } from './session-access.js';
 import type { Services } from './services.js';
 import { respondStream } from './stream.js';
 import { parseQuery, validate } from './validate.js';
 
 /**
- * Creates the request handler of one operation. Checks run in a fixed order: key and rate limit before this handler, then
+ * Creates the request handler of one operation. Checks run in a fixed order: key or session and rate limit before this handler, then
  * scope, then shape, and last whether the named resources exist.
  */
 export function createHandler(operation: Operation, services: Services, observer: Observer): RequestHandler {
@@ -22,7 +23,7 @@ export function createHandler(operation: Operation, services: Services, observer
     const res = response as Reply;
     req.operation = operation;
     if (tracing.on) traceRequest(operation, req, res, services.clock);
-    authorize(operation, req);
+    authorize(operation, req, services);
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
       const body = operation.body && (await bodyOf(operation, req, received, services.clock));
@@ -71,12 +72,15 @@ function release(receiver: Receiver, received: unknown, services: Services): voi
     .catch((error: unknown) => services.log.warn({ err: error }, 'received body was not released'));
 }
 
-function authorize(operation: Operation, req: Exchange): void {
+function authorize(operation: Operation, req: Exchange, { config }: Services): void {
+  if (operation.person !== undefined) return authorizePerson(operation.person, req, config);
   if (operation.scope === null) return;
+  if (req.session) checkSessionRequest(req, req.session, config);
   const { caller } = req;
   if (!caller) throw new Problem('unauthorized');
   const { scope, orScope } = operation;
   if (!caller.scopes.has(scope) && !(orScope && caller.scopes.has(orScope))) {
+    if (req.session) throw new Problem('forbidden');
     throw new Problem('insufficient-scope', { required_scope: scope });
   }
   if (operation.unrestricted && caller.instances !== null) throw new Problem('forbidden');
@@ -103,6 +107,8 @@ function callOf(
   return {
     ...judged,
     caller: req.caller!,
+    session: req.session,
+    exchange: req,
     params: paramsOf(req),
     ifMatch: req.headers['if-match'],
     idempotencyKey: req.headers['idempotency-key'] as string | undefined,

@@ -8,6 +8,7 @@ import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/encryption';
 import type { KeyDirectory } from '../accounts/api-keys.js';
 import type { RateLimiter } from '../accounts/rate-limiter.js';
+import type { SessionDirectory } from '../accounts/sessions.js';
 import type { Database } from '../database/database.js';
 import type { IdempotencyStore } from './idempotency/store.js';
 import type { Redis } from '../platform/redis.js';
@@ -31,6 +32,7 @@ export interface Services {
   redisKeys: RedisKeys;
   sealer: Sealer;
   apiKeys: KeyDirectory;
+  sessions: SessionDirectory;
   limiter: RateLimiter;
   idempotency: IdempotencyStore;
   cursors: Cursors;

@@ -1,5 +1,5 @@
 import { toPublicId } from '@gwk/core/ids';
-import { audit, byKey } from '../accounts/audit-log.js';
+import { audit, byCaller } from '../accounts/audit-log.js';
 import {
   changeContact,
   linkSeenPhones,
@@ -40,7 +40,7 @@ export function receiveWord(deps: ContactDeps, entry: Entry, word: Word): Promis
     if (isChange && arrival.caller) {
       const action = word.asks === 'opt_out' ? 'opt_out.create' : 'opt_out.delete';
       const detail = { sandbox: toPublicId('instance', arrival.instanceId) };
-      await audit(tx, byKey(arrival.caller, action, contactId!, detail));
+      await audit(tx, byCaller(arrival.caller, action, contactId!, detail));
     }
     if (isChange || word.asks === 'opt_out') await emit(tx, sealer, [wordEvent(arrival, known, word)]);
     return result;

@@ -3,7 +3,7 @@ import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { Sealer } from '@gwk/core/encryption';
 import { audit, CLUSTER } from '../accounts/audit-log.js';
-import type { Caller } from '../accounts/caller.js';
+import { nameActor, type Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { ApiConfig } from '../http/services.js';
 import { newCommandKey } from './live/commands.js';
@@ -161,7 +161,7 @@ async function note(
   const { resource, by, before } = change;
   const { namespace, name } = resource.metadata;
   await audit(tx, {
-    actor: by ? `key:${by.keyId}` : CLUSTER,
+    actor: by ? nameActor(by.credential) : CLUSTER,
     accountId,
     action: before ? 'instance.update' : 'instance.create',
     subject: id,

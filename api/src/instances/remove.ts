@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 import type { InstanceState } from '@gwk/core/states';
-import { audit, byKey, CLUSTER, type AuditedChange } from '../accounts/audit-log.js';
+import { audit, byCaller, CLUSTER, type AuditedChange } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { failMessages } from '../messages/apply-status.js';
@@ -31,7 +31,7 @@ export async function deleteInstanceRow(
   const { id, accountId, resourceNamespace: namespace, resourceName: name } = row;
   const action = 'instance.delete';
   const deletion = by
-    ? byKey(by, action, id)
+    ? byCaller(by, action, id)
     : { actor: CLUSTER, accountId, action, subject: id, detail: { namespace, resource: name } };
   const wasLinked = await markDeleted(db, id, deletion);
   await cancelWaiting(db, sealer, id, performance.now() + budgetMs);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { retentionJob, type RetentionOptions } from './retention.js';
@@ -86,6 +87,31 @@ describe('retention', () => {
     expect(await db.contactCheck.findMany()).toMatchObject([{ phone: checks[1]!.phone }]);
     expect(await db.instanceState.count({ where: { instanceId } })).toBe(2);
     expect(await job.pass()).toEqual({ amount: 0, more: false });
+  });
+
+  test('removes expired sessions, links and invitations, and failed sign-ins after 15 minutes', async () => {
+    const { database: db, accountId } = given.world;
+    const userId = newUuid();
+    await db.user.create({ data: { id: userId, email: 'ana@example.org', name: 'Ana' } });
+    for (const expiresAt of [inMs(-1_000), inMs(HOUR)]) {
+      const row = () => ({ id: newUuid(), tokenHash: new Uint8Array(randomBytes(32)), expiresAt });
+      await db.userSession.create({ data: { ...row(), userId, address: '', userAgent: '' } });
+      await db.handoff.create({ data: { ...row(), userId } });
+      const email = `${newUuid()}@example.org`;
+      await db.invitation.create({ data: { ...row(), accountId, email, role: 'viewer' } });
+    }
+    for (const minutes of [16, 14]) {
+      const at = inMs(-minutes * 60_000);
+      await db.signInFailure.create({ data: { id: newUuid(), subject: new Uint8Array(1), address: '', at } });
+    }
+    await retentionJob(given.deps, options).pass();
+    const counts = [
+      db.userSession.count(),
+      db.handoff.count(),
+      db.invitation.count(),
+      db.signInFailure.count(),
+    ];
+    expect(await Promise.all(counts)).toEqual([1, 1, 1, 1]);
   });
 
   test('removes audit entries after 25 months, but never before they were reported', async () => {

@@ -56,6 +56,10 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
     'id',
     `id < gwk_lowest_id(now() - interval '${options.auditMonths} months') AND reported_at IS NOT NULL`,
   ],
+  ['user_sessions', 'id', 'expires_at <= now()'],
+  ['sign_in_failures', 'id', `at <= now() - interval '15 minutes'`],
+  ['handoffs', 'id', 'expires_at <= now()'],
+  ['invitations', 'id', 'expires_at <= now()'],
   ['format_checks', 'id', `started_at <= now() - interval '${FORMAT_CHECK_DAYS} days'`],
 ];
 

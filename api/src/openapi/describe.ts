@@ -8,13 +8,13 @@ import type { JsonSchema, SchemaBook } from './schema-book.js';
 
 /** Describes one operation from its row in the table. */
 export function describeOperation(operation: Operation, book: SchemaBook): JsonSchema {
-  const { name, summary, description, scope, orScope } = operation;
+  const { name, summary, description } = operation;
   return {
     operationId: name,
     summary,
     ...(description !== undefined && { description }),
     tags: [getTag(operation)],
-    security: [scope, orScope].flatMap((one) => (one ? [{ apiKey: [one] }] : [])),
+    security: securityOf(operation),
     parameters: [
       ...pathParameters(operation),
       ...queryParameters(operation, book),
@@ -25,9 +25,14 @@ export function describeOperation(operation: Operation, book: SchemaBook): JsonS
   };
 }
 
-/** Tag of an operation: the first part of its path. */
+function securityOf({ scope, orScope, person = 'anyone' }: Operation): JsonSchema[] {
+  if (person !== 'anyone') return [{ session: [] }];
+  return [scope, orScope].flatMap((one) => (one ? [{ apiKey: [one] }] : []));
+}
+
+/** Tag of an operation: the first part of its path after the prefix. */
 export function getTag({ path }: Operation): string {
-  return path.split('/')[2]!;
+  return path.replace(/^\/(v1|console\/api)\//, '').split('/')[0]!;
 }
 
 function pathParameters({ path }: Operation): JsonSchema[] {
@@ -88,6 +93,8 @@ function queryParameters({ query }: Operation, book: SchemaBook): JsonSchema[] {
 
 function headerParameters(operation: Operation): JsonSchema[] {
   const names = ['RequestId'];
+  if (isConsole(operation) && isChange(operation)) names.push('CsrfToken');
+  if (isOfAccount(operation)) names.push('Account');
   if (heedsIdempotencyKey(operation)) names.push('IdempotencyKey');
   if (operation.ifMatch) names.push('IfMatch');
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
@@ -157,13 +164,25 @@ function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
 export const hasCursor = ({ query }: Operation): boolean =>
   query !== undefined && 'shape' in query && 'cursor' in (query.shape as object);
 
-/** `Idempotency-Key` works on every POST. */
-export const heedsIdempotencyKey = ({ method }: Operation): boolean => method === 'POST';
+/** `Idempotency-Key` works on every POST except those of the console. */
+export const heedsIdempotencyKey = (operation: Operation): boolean =>
+  operation.method === 'POST' && !isConsole(operation);
+
+const isConsole = ({ person }: Operation): boolean => person !== undefined;
+const isChange = ({ method }: Operation): boolean => method !== 'GET';
+const needsSession = ({ person = 'anyone' }: Operation): boolean => person !== 'anyone';
+/** Whether the operation belongs to an account of the person. */
+const isOfAccount = (operation: Operation): boolean =>
+  needsSession(operation) && operation.person !== 'signed-in';
 
 /** Properties of an operation and the problems that they imply. */
 const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readonly ProblemCode[] }[] = [
   { when: () => true, codes: ['rate-limited', 'internal-error'] },
   { when: ({ scope }) => scope !== null, codes: ['unauthorized', 'insufficient-scope'] },
+  { when: (operation) => isConsole(operation) && isChange(operation), codes: ['origin-not-allowed'] },
+  { when: (operation) => needsSession(operation) && isChange(operation), codes: ['csrf-failed'] },
+  { when: needsSession, codes: ['unauthorized'] },
+  { when: isOfAccount, codes: ['no-account', 'forbidden'] },
   { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },
   { when: ({ path }) => path.includes('{'), codes: ['not-found'] },
   { when: ({ query, body }) => query !== undefined || body !== undefined, codes: ['validation-error'] },

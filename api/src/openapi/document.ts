@@ -9,6 +9,8 @@ interface DocumentOptions {
   operations: readonly Operation[];
   baseUrl: string;
   docsUrl: string;
+  /** Which interface the operations belong to; default: the HTTP interface. */
+  of?: 'console';
 }
 
 export interface OpenApiDocument {
@@ -24,7 +26,7 @@ export interface OpenApiDocument {
 const VERSION = '0.1.0';
 
 /** Builds the OpenAPI document from the tables of operations and problems and from the schemas. */
-export function openApiDocument({ operations, baseUrl, docsUrl }: DocumentOptions): OpenApiDocument {
+export function openApiDocument({ operations, baseUrl, docsUrl, of }: DocumentOptions): OpenApiDocument {
   const book = new SchemaBook();
   book.add(ProblemOut, 'output');
   const paths: OpenApiDocument['paths'] = {};
@@ -36,24 +38,42 @@ export function openApiDocument({ operations, baseUrl, docsUrl }: DocumentOption
   return {
     openapi: '3.1.1',
     info: {
-      title: 'gwk',
+      ...(of === 'console' ? CONSOLE : INTERFACE),
       version: VERSION,
-      summary: 'Send and receive messages on a messaging network through instances.',
-      description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     components: {
-      securitySchemes: { apiKey: API_KEY },
-      parameters: PARAMETERS,
-      headers: HEADERS,
+      securitySchemes: of === 'console' ? { session: SESSION } : { apiKey: API_KEY },
+      parameters: pickUsed('parameters', PARAMETERS, paths),
+      headers: pickUsed('headers', HEADERS, paths),
       examples: problemExamples(docsUrl, operations),
       schemas: book.components,
     },
   };
 }
+
+/** Returns the components to which the paths refer. */
+function pickUsed(
+  kind: string,
+  components: Readonly<Record<string, JsonSchema>>,
+  paths: OpenApiDocument['paths'],
+): Record<string, JsonSchema> {
+  const text = JSON.stringify(paths);
+  return Object.fromEntries(
+    Object.entries(components).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)),
+  );
+}
+
+const CONSOLE = {
+  title: 'gwk console',
+  summary: 'Sign in, and manage keys, members and accounts.',
+  description: `The operations of the web console. They accept sessions, never API keys. A session may also call the operations of the [HTTP interface](/openapi.json), with the header \`X-Gwk-Account\`; its role decides which.
+
+Refusals are \`application/problem+json\`, as in the HTTP interface.`,
+};
 
 const DESCRIPTION = `Sending is asynchronous: what is accepted answers \`202\` and leaves afterwards; progress is read, or arrives by webhook.
 
@@ -61,12 +81,20 @@ Every refusal is \`application/problem+json\` (RFC 9457); clients branch on \`ty
 
 Answers may gain fields; a client ignores those that it does not know.`;
 
+const INTERFACE = {
+  title: 'gwk',
+  summary: 'Send and receive messages on a messaging network through instances.',
+  description: DESCRIPTION,
+};
+
 const TAGS: Readonly<Record<string, string>> = {
+  account: 'The account of the request.',
   events: 'What happened in the last 90 days.',
   instances: 'Numbers: create, pair, observe.',
   media: 'Files for messages.',
   messages: 'Send, change, read.',
   'opt-outs': 'Contacts that are not to be written to.',
+  session: 'Sign-in and sign-out.',
   status: 'Which interactive formats work.',
   'webhook-deliveries': 'Deliveries, sent again.',
   'webhook-endpoints': 'Endpoints that receive events.',
@@ -79,7 +107,26 @@ const API_KEY: JsonSchema = {
   description: 'An API key. The scope that an operation needs stands with the operation.',
 };
 
+const SESSION: JsonSchema = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: 'gwk_session',
+  description: 'The cookie of a sign-in; over HTTPS its name is `__Host-gwk_session`.',
+};
+
 const PARAMETERS: Record<string, JsonSchema> = {
+  CsrfToken: {
+    name: 'X-CSRF-Token',
+    in: 'header',
+    description: '`csrf_token` of the session.',
+    schema: { type: 'string' },
+  },
+  Account: {
+    name: 'X-Gwk-Account',
+    in: 'header',
+    description: 'The account of the request.',
+    schema: { type: 'string', pattern: '^acc_[0-9a-f]{32}$' },
+  },
   RequestId: {
     name: 'X-Request-ID',
     in: 'header',

@@ -5,7 +5,9 @@ import type { Logger } from '@gwk/core/log';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';
+import { SessionDirectory } from '../accounts/sessions.js';
 import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
+import { Passwords } from '../console/passwords.js';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
 import type { ApiConfig, Services } from '../http/services.js';
@@ -98,6 +100,8 @@ async function makeServices(
     redisKeys,
     sealer,
     apiKeys: new KeyDirectory(db, () => clock.now()),
+    sessions: new SessionDirectory(db, () => clock.now()),
+    passwords: new Passwords(),
     limiter: new RateLimiter(redis, redisKeys),
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),

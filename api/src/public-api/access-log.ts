@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { toPublicId } from '@gwk/core/ids';
+import type { Credential } from '../accounts/caller.js';
 import type { Exchange } from '../http/exchange.js';
 
 const STDOUT = 1;
@@ -22,7 +23,7 @@ export class AccessLog {
       `"request_id":${JSON.stringify(req.requestId)},"operation":"${operation?.name ?? 'none'}","status":${status},` +
       `"ms":${milliseconds.toFixed(1)}` +
       (caller
-        ? `,"account_name":${JSON.stringify(caller.accountName)},"key_id":"${toPublicId('apiKey', caller.keyId)}"`
+        ? `,"account_name":${JSON.stringify(caller.accountName)},${formatCredential(caller.credential)}`
         : '') +
       (subject === null ? '' : `,"subject":"${subject}"`) +
       (refusal === null ? '' : `,"problem":"${refusal}"`) +
@@ -40,4 +41,10 @@ export class AccessLog {
       // A slow or closed reader of the log (EAGAIN, EPIPE) must not stop requests.
     }
   }
+}
+
+function formatCredential(credential: Credential): string {
+  return credential.kind === 'key'
+    ? `"key_id":"${toPublicId('apiKey', credential.id)}"`
+    : `"user_id":"${toPublicId('user', credential.userId)}"`;
 }

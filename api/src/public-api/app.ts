@@ -29,7 +29,7 @@ export function createApp(
   operations: readonly Operation[],
   { health, observer, inFlight }: AppOptions,
 ): Express {
-  const { config, clock, apiKeys, limiter } = services;
+  const { config, clock, limiter } = services;
   const app = bareExpress(config.trustProxy);
   app.use(health);
   app.use((request, response, next) => {
@@ -44,10 +44,10 @@ export function createApp(
     LINK_PATH,
     createDownloadHandler({ files, links, downloads: services.transfers.download }, observer),
   );
-  app.use(authenticate(apiKeys));
+  app.use(authenticate(services));
   app.use(rateLimit(limiter, config));
   addRoutes(app, operations, (operation) => createHandler(operation, services, observer));
-  app.use(servePages(createPages(operations, config), observer));
+  app.use(servePages(createPages(config), observer));
   app.use(() => {
     throw new Problem('not-found');
   });

@@ -13,7 +13,7 @@ import type { Exchange } from '../http/exchange.js';
 import { InFlight } from '../http/in-flight.js';
 import { health, startHealthListener } from '../probes/probes.js';
 import { Metrics } from './metrics.js';
-import { OPERATIONS } from './operations.js';
+import { CONSOLE_OPERATIONS, OPERATIONS } from './operations.js';
 import { ProblemHandler } from './problem-handler.js';
 import { CLIENT_GONE, type Observer } from '../http/respond.js';
 import { createServer } from './server.js';
@@ -65,7 +65,7 @@ export async function startPublicListener(services: Services) {
   };
   const { host, port, metricsPort } = config;
   const server = createServer({
-    app: createApp(services, OPERATIONS, {
+    app: createApp(services, config.console ? [...OPERATIONS, ...CONSOLE_OPERATIONS] : OPERATIONS, {
       health: health({ ...probes, registry: metricsPort === 0 ? registry : null }),
       observer: api,
       inFlight: api.inFlight,

@@ -11,6 +11,8 @@ import { messageOperations } from '../messages/operations.js';
 import { healthOperations } from '../instances/health.js';
 import { pairingOperations } from '../instances/pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
+import { accountOperations } from '../console/account.js';
+import { signInOperations } from '../console/sign-in/operations.js';
 import type { Operation } from '../http/operation.js';
 
 /**
@@ -31,3 +33,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...eventOperations,
   ...webhookOperations,
 ];
+
+/** The table of operations of the console, which accept sessions instead of keys. */
+export const CONSOLE_OPERATIONS: readonly Operation[] = [...signInOperations, ...accountOperations];

@@ -4,10 +4,10 @@ import type { NextFunction, RequestHandler } from 'express';
 import { Problem, PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { renderProblemHtml, renderProblemListHtml } from '@gwk/core/problem-pages/page';
 import type { Exchange, Reply } from '../http/exchange.js';
-import type { Operation } from '../http/operation.js';
 import { stripQuery, respond, type Answer, type Observer } from '../http/respond.js';
 import type { ApiConfig } from '../http/services.js';
 import { openApiDocument } from '../openapi/document.js';
+import { CONSOLE_OPERATIONS, OPERATIONS } from './operations.js';
 
 /**
  * Public pages besides the operations: the OpenAPI document, a page that shows it, and a page per problem. They load
@@ -19,15 +19,25 @@ const HTML = 'text/html; charset=utf-8';
 const GENERAL = ['Cache-Control', 'public, max-age=300', 'X-Content-Type-Options', 'nosniff'];
 const BARE = [...GENERAL, 'Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"];
 
-export function createPages(operations: readonly Operation[], config: ApiConfig): Pages {
+export function createPages(config: ApiConfig): Pages {
   const { baseUrl, docsUrl = baseUrl } = config;
-  const document = once((): Answer => ({
-    status: 200,
-    body: Buffer.from(JSON.stringify(openApiDocument({ operations, baseUrl, docsUrl }))),
-    headers: GENERAL,
-  }));
+  const describe = (of: Parameters<typeof openApiDocument>[0]) =>
+    once((): Answer => ({
+      status: 200,
+      body: Buffer.from(JSON.stringify(openApiDocument(of))),
+      headers: GENERAL,
+    }));
+  const where = { baseUrl, docsUrl };
   return new Map<string, () => Answer>([
-    ['/openapi.json', document],
+    ['/openapi.json', describe({ operations: OPERATIONS, ...where })],
+    ...(config.console
+      ? [
+          [
+            '/console/api/openapi.json',
+            describe({ operations: CONSOLE_OPERATIONS, of: 'console', ...where }),
+          ] as const,
+        ]
+      : []),
     ['/docs', () => ({ status: 200, type: HTML, body: REFERENCE, headers: headersOfReference(baseUrl) })],
     ['/docs/start.js', () => ({ status: 200, type: JAVASCRIPT, body: START, headers: GENERAL })],
     ['/docs/swagger-ui.css', once(() => readAsset('swagger-ui.css', 'text/css; charset=utf-8'))],

@@ -30,9 +30,10 @@ export class ProblemHandler {
     const { docsUrl = config.baseUrl } = config;
     const body = buildProblemBody(problem, { docsUrl, path, requestId: req.requestId });
     const headers: string[] = [];
-    const { allow, retryAfter } = problem.extras;
+    const { allow, retryAfter, setCookie } = problem.extras;
     if (allow !== undefined) headers.push('Allow', allow);
     if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));
+    if (setCookie !== undefined) headers.push('Set-Cookie', setCookie);
     if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
     respond(req, res, { status: problem.status, body, headers, type: PROBLEM_TYPE }, this.observer);
   }

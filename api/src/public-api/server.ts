@@ -65,6 +65,7 @@ function requestClass(app: Express): unknown {
     base.call(this, socket);
     this.requestId = '';
     this.caller = null;
+    this.session = null;
     this.rate = null;
     this.operation = null;
     this.arrivedAt = 0;

@@ -7,7 +7,7 @@ import {
   type WebhookEndpointUpdate,
 } from '@gwk/core/resources/webhook';
 import { generateWebhookSecret } from '@gwk/core/webhook-signature';
-import { audit, byKey } from '../accounts/audit-log.js';
+import { audit, byCaller } from '../accounts/audit-log.js';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
@@ -101,7 +101,7 @@ export async function createEndpoint(
       },
       include: WITH_INSTANCES,
     });
-    await audit(tx, byKey(caller, 'webhook.create', id));
+    await audit(tx, byCaller(caller, 'webhook.create', id));
     return { row, secret };
   });
 }
@@ -119,7 +119,7 @@ export async function updateEndpoint(
     const former = await findEndpoint(tx, caller, id);
     checkHeaders(former, body);
     const instanceIds = body.instance_ids && (await resolveInstances(tx, caller, body.instance_ids, id));
-    await audit(tx, byKey(caller, 'webhook.update', id, describeUpdate(body)));
+    await audit(tx, byCaller(caller, 'webhook.update', id, describeUpdate(body)));
     return tx.webhookEndpoint.update({
       where: { id },
       data: {
@@ -180,7 +180,7 @@ export async function deleteEndpoint(db: Database, caller: Caller, id: string): 
   await db.$transaction(async (tx) => {
     await findEndpoint(tx, caller, id);
     await tx.webhookEndpoint.delete({ where: { id } });
-    await audit(tx, byKey(caller, 'webhook.delete', id));
+    await audit(tx, byCaller(caller, 'webhook.delete', id));
   });
 }
 
@@ -286,7 +286,7 @@ export async function rotateSecret(
     const secretSealed = sealWebhookSecret(sealer, accountId, secret);
     await tx.webhookSecret.create({ data: { id: secretId, endpointId, secretSealed } });
     await deleteOldest(tx, endpointId);
-    await audit(tx, byKey(caller, 'webhook.rotate-secret', endpointId));
+    await audit(tx, byCaller(caller, 'webhook.rotate-secret', endpointId));
     return { secret, previous_expires_at: await lastExpiry(tx, endpointId) };
   });
 }

@@ -81,6 +81,16 @@ export const apiSettings = {
     types.url('http', 'https').default('http://127.0.0.1:8080'),
     'Public base URL of this API.',
   ),
+  console: setting(
+    'GWK_API_CONSOLE',
+    types.flag().default(true),
+    'Serve the web console under `/console`. With `off` these paths answer 404.',
+  ),
+  consoleOrigins: setting(
+    'GWK_API_CONSOLE_ORIGINS',
+    types.origins().default([]),
+    'Origins (separated by commas) from which the console may send requests, in addition to that of GWK_API_BASE_URL. For a console at a host of its own.',
+  ),
   mediaUrl: setting(
     'GWK_MEDIA_URL',
     types.url('http', 'https').optional(),

@@ -72,6 +72,15 @@ export const types = {
         return bad((error as Error).message);
       }
     }),
+  /** Origins of web pages, separated by commas. */
+  origins: () =>
+    new Kind<readonly string[]>((text) => {
+      const origins = text.split(',').map((origin) => origin.trim());
+      const wrong = origins.find((origin) => !isOrigin(origin));
+      return wrong === undefined
+        ? good(origins)
+        : bad(`${JSON.stringify(wrong)} is not an origin like https://console.example.com`);
+    }),
   /** Address ranges in CIDR notation, separated by commas. */
   ranges: () =>
     new Kind<readonly string[]>((text) => {
@@ -82,6 +91,9 @@ export const types = {
         : bad(`${JSON.stringify(wrong)} is not a range like 10.0.0.0/8`);
     }),
 };
+
+const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 function isRange(text: string): boolean {
   const [network = '', prefix = '', ...rest] = text.split('/');

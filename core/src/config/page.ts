@@ -16,7 +16,7 @@ const PROGRAMS: Record<string, Settings> = {
   'gwk engine': engineSettings,
   'gwk instances': instancesSettings,
   'gwk local up': localSettings,
-  'gwk account`, `key`, `policy`, `interactive-status`, `audit`, `encryption`, `after-restore`, `migrate':
+  'gwk account`, `key`, `user`, `policy`, `interactive-status`, `audit`, `encryption`, `after-restore`, `migrate':
     commandSettings,
 };
 

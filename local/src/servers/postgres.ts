@@ -35,6 +35,9 @@ const STOP_GRACE_MS = 20_000;
 /** Limits, because the rest of the gateway runs on the same machine. */
 const [MIN_BUFFERS_MB, MAX_BUFFERS_MB] = [64, 1_024];
 
+export const formatPostgresUrl = (server: { password: string; port: number; database: string }): string =>
+  `postgresql://${USER}:${encodeURIComponent(server.password)}@127.0.0.1:${server.port}/${server.database}`;
+
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
   const programs = options.programs ?? (await findPrograms());
   const runAs = chooseUser();
@@ -42,8 +45,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   changeOwner(options.dataDir, runAs);
   await waitForPreviousServer(options.dataDir);
   const port = options.port ?? (await findFreePort());
-  const address = (database: string) =>
-    `postgresql://${USER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
+  const address = (database: string) => formatPostgresUrl({ ...options, port, database });
   const database = options.database ?? 'postgres';
   const server = await start({
     command: programs.postgres,

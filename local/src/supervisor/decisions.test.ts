@@ -94,6 +94,7 @@ describe('environments', () => {
       NODE_ENV: 'production',
       DATABASE_URL: 'postgresql://database',
       GWK_ENCRYPTION_KEYS: 'encryption-key',
+      GWK_API_BASE_URL: 'http://127.0.0.1:8080',
     });
   });
 

@@ -1,3 +1,4 @@
+import { formatPostgresUrl } from '../servers/postgres.js';
 import type { Secrets } from './secrets.js';
 import { selectSettings, type Environment, type LocalConfig, type ProgramName } from './settings.js';
 
@@ -9,16 +10,28 @@ export interface NetworkAddress {
   media_ca: string;
 }
 
-export interface Wiring {
+/** Addresses and secrets that commands need. */
+export interface CommandWiring {
   config: LocalConfig;
   secrets: Secrets;
   databaseUrl: string;
+}
+
+export interface Wiring extends CommandWiring {
   redisUrl: string;
   instances: string;
   /** Folder of uploaded and received files. */
   media: string;
   /** A simulated network that replaces the real one. */
   network?: NetworkAddress;
+}
+
+export const DATABASE = 'gwk';
+
+/** Returns the addresses of a gateway that runs already. */
+export function wire(config: LocalConfig, secrets: Secrets): CommandWiring {
+  const own = { password: secrets.postgresPassword, port: config.postgresPort, database: DATABASE };
+  return { config, secrets, databaseUrl: config.databaseUrl ?? formatPostgresUrl(own) };
 }
 
 const HOST = '127.0.0.1';
@@ -34,11 +47,12 @@ export function programEnvironment(name: ProgramName, wiring: Wiring, user: Node
 }
 
 /** Environment of `gwk` commands that use the database. */
-export function commandEnvironment(wiring: Wiring, user: NodeJS.ProcessEnv): Environment {
+export function commandEnvironment(wiring: CommandWiring, user: NodeJS.ProcessEnv): Environment {
   return {
     ...common(user),
     DATABASE_URL: wiring.databaseUrl,
     GWK_ENCRYPTION_KEYS: wiring.secrets.encryptionKey,
+    GWK_API_BASE_URL: baseUrl(wiring.config),
   };
 }
 

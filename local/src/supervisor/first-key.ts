@@ -7,7 +7,8 @@ export interface Access {
   api_key: string;
 }
 
-const ACCOUNT = 'local';
+/** The account that `make run` creates. */
+export const ACCOUNT = 'local';
 const UNAUTHORIZED = 401;
 
 /**

@@ -5,14 +5,16 @@ import { startPostgres } from '../servers/postgres.js';
 import type { Running } from '../servers/process.js';
 import { startRedis } from '../servers/redis.js';
 import { Component } from './component.js';
+import { makeConsoleLink } from './console-link.js';
 import {
   commandEnvironment,
+  DATABASE,
   networkEnvironment,
   programEnvironment,
   type NetworkAddress,
   type Wiring,
 } from './environments.js';
-import { ensureAccess } from './first-key.js';
+import { ACCOUNT, ensureAccess } from './first-key.js';
 import type { Folder } from './folder.js';
 import { runGwk, startGwk, type GwkProgram } from './programs.js';
 import { renderWelcome, type Progress } from './progress.js';
@@ -49,8 +51,9 @@ export class LocalGateway {
     const { access, isNew } = await ensureAccess(this.folder.access, wiring);
     signal.throwIfAborted();
     for (const component of this.#components) component.supervise();
+    const console = process.env['GWK_API_CONSOLE'] === 'off' ? null : await makeConsoleLink(wiring, ACCOUNT);
     const { seconds, print } = this.progress;
-    print(renderWelcome({ access, isNew, seconds, accessFile: this.folder.access, simulated }));
+    print(renderWelcome({ access, isNew, seconds, console, accessFile: this.folder.access, simulated }));
   }
 
   async stop(): Promise<void> {
@@ -69,7 +72,7 @@ export class LocalGateway {
         logFile,
         password: secrets.postgresPassword,
         port: config.postgresPort,
-        database: 'gwk',
+        database: DATABASE,
       });
     const startOwnRedis = (logFile: string) =>
       startRedis({

@@ -20,6 +20,8 @@ interface Welcome {
   access: Access;
   isNew: boolean;
   seconds: string;
+  /** Link that signs in to the console once; null: the console is off. */
+  console: string | null;
   /** File of the API key. */
   accessFile: string;
   /** Whether a simulated network runs too. */
@@ -36,7 +38,7 @@ const NETWORK_HELP = [
 ];
 
 /** Text printed once everything is ready. */
-export function renderWelcome({ access, isNew, seconds, accessFile, simulated }: Welcome): string {
+export function renderWelcome({ access, isNew, seconds, console, accessFile, simulated }: Welcome): string {
   const near = relative(process.cwd(), accessFile);
   const file = near.startsWith('..') || isAbsolute(near) ? accessFile : near;
   const key = isNew ? `${access.api_key}   (shown this once; kept in ${file})` : `in ${file}`;
@@ -47,6 +49,7 @@ export function renderWelcome({ access, isNew, seconds, accessFile, simulated }:
     '',
     `  address   ${access.base_url}`,
     `  API key   ${key}`,
+    ...(console === null ? [] : [`  console   ${console}   (once, within 10 minutes; then gwk console)`]),
     '',
     isNew ? 'Create a sandbox instance, which pairs by itself and sends nothing:' : 'List your instances:',
     '',

@@ -17,7 +17,7 @@ const WORDS = [
   [/\bsurveys?\b/i, 'autovacuum tuning'],
   [/\bupkeep\b/i, 'maintenance task'],
   [
-    /\bsigns? of life\b|\bsigns\b(?! (a|an|the|each|every|with|it|its|requests?|webhooks?|links?|deliver\w+)\b)/i,
+    /\bsigns? of life\b|\bsigns\b(?! (a|an|the|each|every|in|with|it|its|requests?|webhooks?|links?|deliver\w+)\b)/i,
     'liveness',
   ],
   [/\bdraws?\b|\bdrawn\b/i, 'render'],

@@ -1,6 +1,6 @@
 import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import type { ProblemBody } from '@gwk/core/problems';
-import { OPERATIONS } from '@gwk/api/public-api/operations';
+import { CONSOLE_OPERATIONS, OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import { ContractChecker, type Seen } from './contract/checker.js';
 import { record } from './contract/seen-answers.js';
@@ -20,14 +20,20 @@ export interface Sending {
 }
 
 const ANY_URL = 'https://example.org';
-let checker: ContractChecker | undefined;
+const CONSOLE = '/console/api/';
+let checkers: { console: ContractChecker; other: ContractChecker } | undefined;
 
 /** @throws Error if the OpenAPI document does not describe the response */
 export function checkAnswer(seen: Seen): void {
-  checker ??= new ContractChecker(
-    openApiDocument({ operations: OPERATIONS, baseUrl: ANY_URL, docsUrl: ANY_URL }),
-  );
-  const seenAnswer = checker.check(seen);
+  const urls = { baseUrl: ANY_URL, docsUrl: ANY_URL };
+  checkers ??= {
+    console: new ContractChecker(
+      openApiDocument({ operations: CONSOLE_OPERATIONS, of: 'console', ...urls }),
+      CONSOLE,
+    ),
+    other: new ContractChecker(openApiDocument({ operations: OPERATIONS, ...urls })),
+  };
+  const seenAnswer = checkers[seen.path.startsWith(CONSOLE) ? 'console' : 'other'].check(seen);
   if (seenAnswer) record(seenAnswer);
 }
 
@@ -64,7 +70,8 @@ export class ApiClient {
       },
     };
     const seen = await exchange(options, payload);
-    checkAnswer({ ...seen, method, path: options.path });
+    const bySession = headers !== undefined && 'cookie' in headers;
+    checkAnswer({ ...seen, method, path: options.path, bySession });
     const { status, headers: given, text } = seen;
     return { status, headers: given, body: (text === '' ? undefined : JSON.parse(text)) as T };
   }

@@ -12,15 +12,19 @@ const SLOW_CLOCK: Clock = { ...processClock, now: () => processClock.now() / 100
 
 let shared: Promise<TestApi> | undefined;
 
-/** Few transfers, so that tests reach the bounds with few connections. */
-const FEW_TRANSFERS = { GWK_API_MAX_DOWNLOADS: '100', GWK_API_MAX_UPLOADS: '100' };
+/** Few transfers, so that tests reach the bounds with few connections. All sign-ins come from one address. */
+const SHARED_SETTINGS = {
+  GWK_API_MAX_DOWNLOADS: '100',
+  GWK_API_MAX_UPLOADS: '100',
+  GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000',
+};
 
 /**
  * API with default settings otherwise, shared by all test files of a jest worker. Tests must not stop or break it; each file uses
  * accounts of its own.
  */
 export function sharedApi(): Promise<TestApi> {
-  shared ??= openApi({ clock: SLOW_CLOCK, settings: FEW_TRANSFERS }).then((api) => {
+  shared ??= openApi({ clock: SLOW_CLOCK, settings: SHARED_SETTINGS }).then((api) => {
     endWithWorker(() => api.stop());
     return api;
   });

@@ -18,6 +18,7 @@ CREATE TABLE "accounts" (
     "policy" JSONB NOT NULL DEFAULT '{}',
     "namespaces" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "suspended_at" TIMESTAMPTZ(3),
+    "requires_mfa" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
@@ -46,6 +47,7 @@ CREATE TABLE "api_keys" (
     "scopes" TEXT[],
     "restricted" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expires_at" TIMESTAMPTZ(3),
     "revoked_at" TIMESTAMPTZ(3)
 );
 
@@ -97,6 +99,81 @@ CREATE TABLE "api_key_instances" (
     "api_key_id" UUID NOT NULL REFERENCES "api_keys" ON DELETE CASCADE ON UPDATE CASCADE,
     "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     PRIMARY KEY ("api_key_id", "instance_id")
+);
+
+CREATE TABLE "users" (
+    "id" UUID PRIMARY KEY,
+    "email" TEXT NOT NULL UNIQUE CHECK (email = lower(email)),
+    "name" TEXT NOT NULL,
+    "language" TEXT NOT NULL DEFAULT 'pt-BR' CHECK (language IN ('pt-BR', 'en')),
+    "is_platform_admin" BOOLEAN NOT NULL DEFAULT false,
+    "password_hash" TEXT,
+    "totp_sealed" BYTEA,
+    "totp_confirmed_at" TIMESTAMPTZ(3),
+    "totp_step" BIGINT NOT NULL DEFAULT 0,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    CHECK (totp_confirmed_at IS NULL OR totp_sealed IS NOT NULL)
+);
+
+CREATE TABLE "members" (
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "role" TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'developer', 'agent', 'viewer')),
+    "restricted" BOOLEAN NOT NULL DEFAULT false,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    PRIMARY KEY ("account_id", "user_id")
+);
+
+CREATE TABLE "member_instances" (
+    "account_id" UUID NOT NULL,
+    "user_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
+    PRIMARY KEY ("account_id", "user_id", "instance_id"),
+    FOREIGN KEY ("account_id", "user_id") REFERENCES "members" ON DELETE CASCADE ON UPDATE CASCADE
+);
+
+CREATE TABLE "user_sessions" (
+    "id" UUID PRIMARY KEY,
+    "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "token_hash" BYTEA NOT NULL UNIQUE,
+    "pending" BOOLEAN NOT NULL DEFAULT false,
+    "address" TEXT NOT NULL,
+    "user_agent" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "last_seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
+) WITH (fillfactor = 80);
+
+CREATE TABLE "sign_in_failures" (
+    "id" UUID PRIMARY KEY,
+    "subject" BYTEA NOT NULL,
+    "address" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+
+CREATE TABLE "handoffs" (
+    "id" UUID PRIMARY KEY,
+    "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "token_hash" BYTEA NOT NULL UNIQUE,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
+);
+
+CREATE TABLE "invitations" (
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "email" TEXT NOT NULL CHECK (email = lower(email)),
+    "role" TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'developer', 'agent', 'viewer')),
+    "restricted" BOOLEAN NOT NULL DEFAULT false,
+    "instance_ids" UUID[],
+    "token_hash" BYTEA NOT NULL UNIQUE,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
+);
+
+CREATE TABLE "backup_codes" (
+    "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "hash" BYTEA NOT NULL,
+    PRIMARY KEY ("user_id", "hash")
 );
 
 CREATE TABLE "instance_leases" (
@@ -503,6 +580,17 @@ CREATE TABLE "sql_functions" (
 
 CREATE INDEX "api_keys_account_id_idx" ON "api_keys"("account_id");
 CREATE INDEX "api_key_instances_instance_id_idx" ON "api_key_instances"("instance_id");
+CREATE INDEX "members_user_id_idx" ON "members"("user_id");
+CREATE INDEX "member_instances_instance_id_idx" ON "member_instances"("instance_id");
+CREATE INDEX "user_sessions_user_id_idx" ON "user_sessions"("user_id");
+CREATE INDEX "user_sessions_expires_at_idx" ON "user_sessions"("expires_at");
+CREATE INDEX "sign_in_failures_subject_at_idx" ON "sign_in_failures"("subject", "at");
+CREATE INDEX "sign_in_failures_address_at_idx" ON "sign_in_failures"("address", "at");
+CREATE INDEX "sign_in_failures_at_idx" ON "sign_in_failures"("at");
+CREATE INDEX "handoffs_user_id_idx" ON "handoffs"("user_id");
+CREATE INDEX "handoffs_expires_at_idx" ON "handoffs"("expires_at");
+CREATE UNIQUE INDEX "invitations_account_id_email_key" ON "invitations"("account_id", "email");
+CREATE INDEX "invitations_expires_at_idx" ON "invitations"("expires_at");
 CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", "id");
 CREATE INDEX "audit_entries_subject_id_idx" ON "audit_entries"("subject", "id");
 CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");

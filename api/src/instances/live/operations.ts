@@ -4,7 +4,7 @@ import { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import { InstanceOut } from '@gwk/core/resources/instance';
 import { ContactCheckOut, PresenceUpdate, ReadMarks } from '@gwk/core/resources/live';
 import type { InstanceState } from '@gwk/core/states';
-import { audit, byKey } from '../../accounts/audit-log.js';
+import { audit, byCaller } from '../../accounts/audit-log.js';
 import type { Instance, Prisma } from '../../generated/prisma/client.js';
 import type { PageRange } from '../../database/keyset-pages.js';
 import { pageSchema } from '../../http/cursor.js';
@@ -34,7 +34,7 @@ export const liveOperations = [
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       await logOut(services, row);
-      await audit(services.db, byKey(caller, 'instance.logout', row.id));
+      await audit(services.db, byCaller(caller, 'instance.logout', row.id));
       return { status: 204 };
     },
   }),
@@ -54,7 +54,7 @@ export const liveOperations = [
       const id = params['instance_id']!;
       const row = await findInstance(services.db, caller, id);
       if (!(await isAtRest(services, row))) await askEngine(services, row, 'restart', {});
-      await audit(services.db, byKey(caller, 'instance.restart', row.id));
+      await audit(services.db, byCaller(caller, 'instance.restart', row.id));
       return { status: 202, body: instanceOut(await findInstance(services.db, caller, id)) };
     },
   }),

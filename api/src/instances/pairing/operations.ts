@@ -1,7 +1,8 @@
 import { Problem } from '@gwk/core/problems';
 import { PairingOut, PairingCreate, PairingStreamData } from '@gwk/core/resources/pairing';
 import type { Caller } from '../../accounts/caller.js';
-import { audit, byKey } from '../../accounts/audit-log.js';
+import { audit, byCaller } from '../../accounts/audit-log.js';
+import { mayWatchStill } from '../../accounts/sessions.js';
 import type { Services } from '../../http/services.js';
 import { operation } from '../../http/operation.js';
 import type { Answer } from '../../http/respond.js';
@@ -35,7 +36,7 @@ export const pairingOperations = [
       const asked = parsePairing(body);
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const session = await openSession(services, row.id, asked);
-      await audit(services.db, byKey(caller, 'instance.pair', row.id));
+      await audit(services.db, byCaller(caller, 'instance.pair', row.id));
       return shown(await untilShown(services, row, { session, asked }));
     },
   }),
@@ -71,7 +72,7 @@ export const pairingOperations = [
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       checkStreamLimit(services, row.id);
-      return { status: 200, stream: pairingStream(services, row, maySeeStill(services, caller)) };
+      return { status: 200, stream: pairingStream(services, row, maySeeStill(services, caller, row.id)) };
     },
   }),
 ];
@@ -91,11 +92,13 @@ function checkStreamLimit({ pairings }: Services, instanceId: string): void {
 }
 
 /** Rechecks access while a stream is open, so that a revocation holds within 2 s. */
-function maySeeStill({ db, clock }: Services, caller: Caller): MaySee {
+function maySeeStill({ db, clock }: Services, caller: Caller, instanceId: string): MaySee {
   let askedAt = clock.now();
   return async () => {
     if (clock.now() - askedAt < KEY_AGAIN_MS) return true;
     askedAt = clock.now();
-    return (await db.apiKey.count({ where: { id: caller.keyId, revokedAt: null } })) > 0;
+    const { credential, accountId } = caller;
+    if (credential.kind === 'session') return mayWatchStill(db, credential.id, { accountId, instanceId });
+    return (await db.apiKey.count({ where: { id: credential.id, revokedAt: null } })) > 0;
   };
 }

@@ -14,6 +14,8 @@ export interface Seen {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
+  /** By a session, which the document of the HTTP interface does not describe. */
+  bySession?: boolean;
 }
 
 interface Described {
@@ -34,6 +36,8 @@ interface HeaderObject {
 
 /** Problem codes that every path can answer, even without an operation (document.ts: description). */
 const ANYWHERE = new Set(['rate-limited', 'internal-error']);
+/** Problem codes of requests by session to the operations of the HTTP interface. */
+const BY_SESSION = new Set(['unauthorized', 'forbidden', 'no-account', 'csrf-failed', 'origin-not-allowed']);
 const WAITS: ReadonlySet<number> = new Set([429, 503]);
 const PROBLEM_TYPE = 'application/problem+json';
 
@@ -46,7 +50,11 @@ export class ContractChecker {
   readonly #validators = new Map<string, ValidateFunction>();
   readonly #operations: Described[] = [];
 
-  constructor(readonly document: OpenApiDocument) {
+  /** @param prefix of the paths of the document */
+  constructor(
+    readonly document: OpenApiDocument,
+    readonly prefix = '/v1/',
+  ) {
     addFormats.default(this.#ajv);
     const schemas = closed(document.components['schemas']);
     this.#ajv.addSchema({ $id: 'document', components: { schemas } });
@@ -70,8 +78,9 @@ export class ContractChecker {
     const found = there.find(({ name }) => name.startsWith(`${method} `));
     const isProblem = mediaType(seen) === PROBLEM_TYPE;
     if (isProblem && seen.method !== 'HEAD') this.#checkProblem(seen);
+    if (seen.bySession && isProblem && BY_SESSION.has(codeOf(seen))) return null;
     if (found && !isNoRequest(seen)) return this.#checkOperation(found, seen);
-    if (path.startsWith('/v1/')) checkNowhere(seen, there.length > 0);
+    if (path.startsWith(this.prefix)) checkNowhere(seen, there.length > 0);
     return null;
   }
 

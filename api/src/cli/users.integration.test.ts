@@ -1,0 +1,87 @@
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { runGwk } from '@gwk/test/support/api/gwk';
+import { hashToken, newToken } from '../accounts/sessions.js';
+import { Passwords } from '../console/passwords.js';
+import { redeemHandoff } from '../console/sign-in/handoffs.js';
+import { openDatabase, type Database } from '../database/database.js';
+import { fromPublicId, newUuid } from '@gwk/core/ids';
+
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolSize: 2, program: 'test' });
+  await gwk('account', 'create', 'acme');
+});
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+});
+
+const gwk = (...args: string[]) =>
+  runGwk(args, { DATABASE_URL: database.url, GWK_API_BASE_URL: 'https://gwk.example.com' });
+
+test('creates a user with a role, changes the role and lists it', async () => {
+  const made = await gwk('user', 'create', 'Ana@Example.org', '--name', 'Ana', '--account', 'acme');
+  expect(made).toMatchObject({
+    code: 0,
+    json: { email: 'ana@example.org', name: 'Ana', is_platform_admin: false, has_password: false },
+  });
+  expect(made.json).toMatchObject({ accounts: [{ account: 'acme', role: 'owner' }] });
+  expect((await gwk('user', 'create', 'ana@example.org')).error).toContain('already exists');
+  expect((await gwk('user', 'create', 'ana')).error).toContain('must be an e-mail address');
+  expect((await gwk('user', 'role', 'ana@example.org', 'acme', 'boss')).error).toContain(
+    'unknown role "boss"',
+  );
+  const changed = await gwk('user', 'role', 'ana@example.org', 'acme', 'viewer');
+  expect(changed.json).toMatchObject({ accounts: [{ account: 'acme', role: 'viewer' }] });
+  await gwk('user', 'role', 'ana@example.org', 'acme', 'none');
+  const promoted = await gwk('user', 'create', 'ana@example.org', '--platform-admin');
+  expect(promoted.json).toMatchObject({ is_platform_admin: true, accounts: [] });
+  expect((await gwk('user', 'list')).json).toEqual([promoted.json]);
+  const actions = await db.auditEntry.findMany({ orderBy: { id: 'asc' } });
+  expect(actions.map(({ action }) => action)).toEqual([
+    'account.create',
+    'user.create',
+    'member.role',
+    'member.role',
+    'member.role',
+    'user.create',
+  ]);
+});
+
+test('resets a user: a new password, no second factor, no sessions and no links', async () => {
+  const made = await gwk('user', 'create', 'eva@example.org');
+  const userId = fromPublicId('user', (made.json as { id: string }).id)!;
+  const expiresAt = new Date(Date.now() + 60_000);
+  const row = { id: newUuid(), userId, tokenHash: hashToken(newToken()), expiresAt };
+  await db.userSession.create({ data: { ...row, address: '', userAgent: '' } });
+  await db.user.update({
+    where: { id: userId },
+    data: { totpSealed: new Uint8Array(1), totpConfirmedAt: new Date() },
+  });
+  const { url } = (await gwk('user', 'handoff', 'eva@example.org')).json as { url: string };
+  const { json } = await gwk('user', 'reset', 'eva@example.org');
+  const { password } = json as { password: string };
+  expect(password).toMatch(/^([a-z2-9]{5}-){4}[a-z2-9]{5}$/);
+  const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
+  expect(await new Passwords().verify(password, user.passwordHash)).toBe(true);
+  expect([user.totpConfirmedAt, await db.userSession.count({ where: { userId } })]).toEqual([null, 0]);
+  await expect(redeemHandoff(db, url.split('token=')[1]!)).rejects.toThrow('handoff-invalid');
+  expect(JSON.stringify(await db.auditEntry.findMany())).not.toContain(password);
+});
+
+test('prints a link that is valid once, and deletes a user', async () => {
+  await gwk('user', 'create', 'rui@example.org');
+  const { json } = await gwk('user', 'handoff', 'rui@example.org', '--seconds', '600');
+  const { url, expires_at } = json as { url: string; expires_at: string };
+  expect(url).toMatch(/^https:\/\/gwk\.example\.com\/console\/handoff#token=[\w-]{43}$/);
+  expect(Date.parse(expires_at)).toBeGreaterThan(Date.now() + 60_000);
+  const user = await db.user.findUniqueOrThrow({ where: { email: 'rui@example.org' } });
+  expect(await redeemHandoff(db, url.split('token=')[1]!)).toBe(user.id);
+  expect((await gwk('user', 'handoff', 'nobody@example.org')).error).toContain('not found');
+  expect((await gwk('user', 'handoff', 'rui@example.org', '--seconds', '3601')).code).toBe(1);
+  expect((await gwk('user', 'delete', 'rui@example.org')).json).toMatchObject({ deleted: true });
+  expect(await db.user.count({ where: { id: user.id } })).toBe(0);
+});

@@ -1,0 +1,196 @@
+import { randomInt } from 'node:crypto';
+import { loadCommandConfig } from '@gwk/core/config/load';
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { email as emailSchema, LANGUAGES, personName } from '@gwk/core/resources/console-session';
+import { isRole, ROLES } from '@gwk/core/roles';
+import { Option, type Command } from 'commander';
+import type { z } from 'zod';
+import type { Prisma, User } from '../generated/prisma/client.js';
+import { audit, CommandError, findAccount, parseInteger, printChange, printResult } from './run.js';
+
+/** `gwk user ...`: people who sign in to the console. */
+interface Creation {
+  name?: string;
+  account?: string;
+  role?: string;
+  platformAdmin?: boolean;
+  language?: string;
+}
+
+const NOTE =
+  '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s. See docs/console.md.\n';
+const DEFAULT_HANDOFF_SECONDS = '60';
+const MAX_HANDOFF_SECONDS = 3_600;
+
+export function registerUsers(program: Command): void {
+  const user = program
+    .command('user')
+    .description('people who sign in to the console')
+    .addHelpText('after', NOTE);
+
+  user
+    .command('create <email>')
+    .description('create a user without a password, or add the given role to an existing one')
+    .option('--name <name>', 'name of the person (default: the e-mail)')
+    .option('--account <name>', 'account to make the user a member of')
+    .addOption(new Option('--role <role>', 'role in that account').choices([...ROLES]).default('owner'))
+    .option('--platform-admin', 'give the user all accounts')
+    .addOption(new Option('--language <language>', 'language of the console').choices([...LANGUAGES]))
+    .action((email: string, creation: Creation) =>
+      printChange('user create', (tx) => createUser(tx, parse(emailSchema(), email), creation)),
+    );
+
+  user
+    .command('list')
+    .description('list all users with their roles')
+    .action(() =>
+      printResult('user list', async (db) =>
+        (await db.user.findMany({ ...WITH_ROLES, orderBy: { email: 'asc' } })).map(shown),
+      ),
+    );
+
+  user
+    .command('role <email> <account> <role>')
+    .description(`give a user a role in an account: ${ROLES.join(', ')}; or none`)
+    .action((email: string, account: string, role: string) =>
+      printChange('user role', async (tx) => setRole(tx, await findUser(tx, email), { account, role })),
+    );
+
+  user
+    .command('reset <email>')
+    .description('set a new password, which is printed once; removes the second factor and ends all sessions')
+    .action((email: string) => printChange('user reset', (tx) => resetUser(tx, email)));
+
+  user
+    .command('handoff <email>')
+    .description('print a link that signs the user in once')
+    .option('--seconds <number>', 'how long the link is valid', DEFAULT_HANDOFF_SECONDS)
+    .action((email: string, { seconds }: { seconds: string }) =>
+      printChange('user handoff', (tx) => printHandoff(tx, email, seconds)),
+    );
+
+  user
+    .command('delete <email>')
+    .description('delete a user and end all sessions')
+    .action((email: string) => printChange('user delete', (tx) => deleteUser(tx, email)));
+}
+
+type UserWithRoles = Prisma.UserGetPayload<typeof WITH_ROLES>;
+const WITH_ROLES = {
+  include: { members: { include: { account: { select: { name: true } } } } },
+} satisfies Prisma.UserDefaultArgs;
+
+const shown = (row: UserWithRoles) => ({
+  id: toPublicId('user', row.id),
+  email: row.email,
+  name: row.name,
+  is_platform_admin: row.isPlatformAdmin,
+  has_password: row.passwordHash !== null,
+  has_totp: row.totpConfirmedAt !== null,
+  accounts: row.members.map(({ account, role }) => ({ account: account.name, role })),
+  created_at: row.createdAt.toISOString(),
+});
+
+function parse<S extends z.ZodType>(schema: S, value: string): z.output<S> {
+  const { success, data, error } = schema.safeParse(value);
+  if (!success) throw new CommandError(`"${value}": ${error.issues[0]!.message}`);
+  return data;
+}
+
+async function findUser(tx: Prisma.TransactionClient, email: string): Promise<User> {
+  const user = await tx.user.findUnique({ where: { email: email.toLowerCase() } });
+  if (!user) throw new CommandError(`user "${email}" not found (gwk user list)`);
+  return user;
+}
+
+async function createUser(tx: Prisma.TransactionClient, email: string, creation: Creation) {
+  const { name = email, account, role = 'owner', platformAdmin, language } = creation;
+  const known = await tx.user.findUnique({ where: { email } });
+  if (known && account === undefined && platformAdmin === undefined) {
+    throw new CommandError(`user "${email}" already exists`);
+  }
+  const given = {
+    ...(platformAdmin && { isPlatformAdmin: true }),
+    ...(language !== undefined && { language }),
+  };
+  const row = known
+    ? await tx.user.update({ where: { email }, data: given })
+    : await tx.user.create({ data: { id: newUuid(), email, name: parse(personName(), name), ...given } });
+  const detail = { email, ...(platformAdmin && { platform_admin: true }) };
+  await audit(tx, { accountId: null, action: 'user.create', subject: row.id, detail });
+  if (account !== undefined) await setRole(tx, row, { account, role });
+  return readShown(tx, row.id);
+}
+
+const readShown = async (tx: Prisma.TransactionClient, id: string) =>
+  shown(await tx.user.findUniqueOrThrow({ where: { id }, ...WITH_ROLES }));
+
+async function setRole(
+  tx: Prisma.TransactionClient,
+  { id: userId, email }: User,
+  { account: name, role }: { account: string; role: string },
+) {
+  const { id: accountId } = await findAccount(tx, name);
+  if (role === 'none') await tx.member.deleteMany({ where: { accountId, userId } });
+  else if (!isRole(role))
+    throw new CommandError(`unknown role "${role}" (valid roles: ${ROLES.join(', ')}, none)`);
+  else {
+    const place = { accountId, userId };
+    await tx.member.upsert({
+      where: { accountId_userId: place },
+      create: { ...place, role },
+      update: { role },
+    });
+  }
+  await audit(tx, { accountId, action: 'member.role', subject: userId, detail: { email, role } });
+  return readShown(tx, userId);
+}
+
+/** Easy to type: no letters that look like others. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+const GROUPS = 5;
+const GROUP_LENGTH = 5;
+
+/** 25 letters of 31: 123 random bits. */
+function makePassword(): string {
+  const group = () => Array.from({ length: GROUP_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+  return Array.from({ length: GROUPS }, group).join('-');
+}
+
+async function resetUser(tx: Prisma.TransactionClient, email: string) {
+  const { id } = await findUser(tx, email);
+  const { Passwords } = await import('../console/passwords.js');
+  const password = makePassword();
+  const passwordHash = await new Passwords().hash(password);
+  await tx.user.update({
+    where: { id },
+    data: { passwordHash, totpSealed: null, totpConfirmedAt: null },
+  });
+  await tx.backupCode.deleteMany({ where: { userId: id } });
+  await tx.userSession.deleteMany({ where: { userId: id } });
+  await tx.handoff.deleteMany({ where: { userId: id } });
+  await audit(tx, { accountId: null, action: 'user.reset', subject: id });
+  return { id: toPublicId('user', id), email: email.toLowerCase(), password };
+}
+
+async function printHandoff(tx: Prisma.TransactionClient, email: string, seconds: string) {
+  const { id } = await findUser(tx, email);
+  const { apiSettings } = await import('@gwk/core/config/api');
+  const { baseUrl } = loadCommandConfig({ baseUrl: apiSettings.baseUrl }, process.env);
+  const { createHandoff } = await import('../console/sign-in/handoffs.js');
+  const validFor = parseInteger(1, MAX_HANDOFF_SECONDS)(seconds);
+  await audit(tx, { accountId: null, action: 'user.handoff', subject: id, detail: { seconds: validFor } });
+  return createHandoff(tx, id, { baseUrl, seconds: validFor });
+}
+
+async function deleteUser(tx: Prisma.TransactionClient, email: string) {
+  const { id } = await findUser(tx, email);
+  await tx.user.delete({ where: { id } });
+  await audit(tx, {
+    accountId: null,
+    action: 'user.delete',
+    subject: id,
+    detail: { email: email.toLowerCase() },
+  });
+  return { id: toPublicId('user', id), deleted: true };
+}

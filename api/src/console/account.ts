@@ -1,0 +1,62 @@
+import { toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { AccountOut, AccountUpdate } from '@gwk/core/resources/console-account';
+import { audit, byCaller } from '../accounts/audit-log.js';
+import { Prisma, type Account } from '../generated/prisma/client.js';
+import { operation } from '../http/operation.js';
+
+const PATH = '/console/api/account';
+
+const getAccount = operation({
+  name: 'getAccount',
+  method: 'GET',
+  path: PATH,
+  summary: 'Show the account',
+  scope: null,
+  person: 'account:read',
+  status: 200,
+  result: AccountOut,
+  async handle({ caller, services }) {
+    const row = await services.db.account.findUniqueOrThrow({ where: { id: caller.accountId } });
+    return { status: 200, body: view(row) };
+  },
+});
+
+const updateAccount = operation({
+  name: 'updateAccount',
+  method: 'PATCH',
+  path: PATH,
+  summary: 'Change the account',
+  description: 'Names of accounts are unique; a taken one is a `validation-error` of `name`.',
+  scope: null,
+  person: 'account:write',
+  status: 200,
+  body: AccountUpdate,
+  result: AccountOut,
+  async handle({ caller, body, services }) {
+    const data = { ...(body.name !== undefined && { name: body.name }) };
+    const row = await services.db
+      .$transaction(async (tx) => {
+        await audit(tx, byCaller(caller, 'account.update', caller.accountId, body));
+        return tx.account.update({ where: { id: caller.accountId }, data });
+      })
+      .catch(refuseTakenName);
+    services.sessions.clear();
+    return { status: 200, body: view(row) };
+  },
+});
+
+function refuseTakenName(error: unknown): never {
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')) throw error;
+  throw new Problem('validation-error', { errors: [{ path: 'name', code: 'taken', message: 'is taken' }] });
+}
+
+const view = (row: Account): AccountOut => ({
+  id: toPublicId('account', row.id),
+  name: row.name,
+  requires_mfa: row.requiresMfa,
+  suspended: row.suspendedAt !== null,
+  created_at: row.createdAt.toISOString(),
+});
+
+export const accountOperations = [getAccount, updateAccount];

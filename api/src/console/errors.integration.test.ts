@@ -1,0 +1,73 @@
+import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/problems';
+import type { Answer } from '@gwk/test/support/api/client';
+import { Browser, browserOf, createUser } from '@gwk/test/support/api/console';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+
+/** Provokes every problem of the console as a browser would. An API of its own, because one case locks the address. */
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await openApi({ settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
+});
+afterAll(() => api.stop());
+
+type Refusal = Promise<Answer<unknown>>;
+
+const SESSION = '/console/api/session';
+
+/** A code without a row does not compile. */
+const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }> = {
+  'invalid-credentials': {
+    when: 'the password is wrong',
+    provoke: async () => new Browser(api).signIn((await createUser(api)).email, 'a wrong password'),
+  },
+  'login-locked': {
+    when: '10 sign-ins of the user have failed',
+    provoke: async () => {
+      const { email } = await createUser(api);
+      for (let n = 0; n < 10; n++) await new Browser(api).signIn(email, 'a wrong password');
+      return new Browser(api).signIn(email);
+    },
+  },
+  'csrf-failed': {
+    when: 'the token belongs to another session',
+    provoke: async () => {
+      const [one, other] = [
+        await browserOf(api, await createUser(api)),
+        await browserOf(api, await createUser(api)),
+      ];
+      one.headers['x-csrf-token'] = other.headers['x-csrf-token']!;
+      return one.call('DELETE', SESSION);
+    },
+  },
+  'origin-not-allowed': {
+    when: 'a foreign page sends the request',
+    provoke: async () => {
+      const browser = await browserOf(api, await createUser(api));
+      browser.headers['origin'] = 'https://evil.example';
+      return browser.call('DELETE', SESSION);
+    },
+  },
+  'no-account': {
+    when: 'the person is no member',
+    provoke: async () => {
+      const browser = await browserOf(api, await createUser(api));
+      return browser.use(await api.account()).call('GET', '/v1/instances');
+    },
+  },
+  'handoff-invalid': {
+    when: 'the link never existed',
+    provoke: () => new Browser(api).open('/handoff', { token: 'unknown' }),
+  },
+};
+
+const rows = Object.entries(CASES).map(([code, row]) => ({ code: code as ConsoleProblemCode, ...row }));
+
+test.each(rows)('$code: $when', async ({ code, provoke }) => {
+  const { status, headers, body } = await provoke();
+  const { type, title, request_id } = body as ProblemBody;
+  expect([status, type]).toEqual([PROBLEMS[code].status, `https://docs.example.org/problems/${code}`]);
+  expect([title, request_id]).toEqual([PROBLEMS[code].title, headers['x-request-id']]);
+  expect(headers['retry-after'] !== undefined).toBe(status === 429);
+});

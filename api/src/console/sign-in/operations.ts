@@ -1,0 +1,92 @@
+import { Problem } from '@gwk/core/problems';
+import { HandoffSignIn, SessionOut, SignIn } from '@gwk/core/resources/console-session';
+import { operation } from '../../http/operation.js';
+import { SessionCookie } from '../../http/session-cookie.js';
+import type { Passwords } from '../passwords.js';
+import { beginAttempt, forgetAttempt } from './attempts.js';
+import { redeemHandoff } from './handoffs.js';
+import { PRIVATE, startSession, viewSession } from './sessions.js';
+
+const PATH = '/console/api/session';
+
+const signIn = operation({
+  name: 'signIn',
+  method: 'POST',
+  path: PATH,
+  summary: 'Sign in by e-mail and password',
+  description: 'Starts a session and sets its cookie. A session that the request has ends.',
+  scope: null,
+  person: 'anyone',
+  status: 200,
+  problems: ['invalid-credentials', 'login-locked'],
+  body: SignIn,
+  result: SessionOut,
+  async handle({ body, exchange, services }) {
+    const { db, passwords } = services;
+    const attempt = await beginAttempt(db, body.email, exchange.ip ?? '');
+    const user = await db.user.findUnique({ where: { email: body.email } });
+    const isRight = await passwords.verify(body.password, user?.passwordHash ?? null);
+    if (!user || !isRight) throw new Problem('invalid-credentials');
+    await forgetAttempt(db, attempt);
+    return startSession(services, exchange, user);
+  },
+});
+
+const signInByHandoff = operation({
+  name: 'signInByHandoff',
+  method: 'POST',
+  path: `${PATH}/handoff`,
+  summary: 'Sign in by a one-time link',
+  description: 'The token is in the fragment of the link: `/console/handoff#token=...`.',
+  scope: null,
+  person: 'anyone',
+  status: 200,
+  problems: ['handoff-invalid'],
+  body: HandoffSignIn,
+  result: SessionOut,
+  async handle({ body, exchange, services }) {
+    const id = await redeemHandoff(services.db, body.token);
+    const user = await services.db.user.findUniqueOrThrow({ where: { id } });
+    return startSession(services, exchange, user);
+  },
+});
+
+const getSession = operation({
+  name: 'getSession',
+  method: 'GET',
+  path: PATH,
+  summary: 'Show the session',
+  description: 'The person, the CSRF token, and the accounts that the person may use.',
+  scope: null,
+  person: 'signed-in',
+  status: 200,
+  result: SessionOut,
+  async handle({ exchange, services }) {
+    const token = new SessionCookie(services.config).read(exchange.headers.cookie)!;
+    return { status: 200, body: await viewSession(services.db, token), headers: PRIVATE };
+  },
+});
+
+const signOut = operation({
+  name: 'signOut',
+  method: 'DELETE',
+  path: PATH,
+  summary: 'Sign out',
+  description: 'Ends the session. Its cookie is worthless within 2 s on every replica.',
+  scope: null,
+  person: 'signed-in',
+  status: 204,
+  async handle({ session, services }) {
+    await services.db.userSession.deleteMany({ where: { id: session!.id } });
+    services.sessions.clear();
+    return { status: 204, headers: ['Set-Cookie', new SessionCookie(services.config).clear()] };
+  },
+});
+
+export const signInOperations = [getSession, signIn, signInByHandoff, signOut];
+
+declare module '../../http/services.js' {
+  interface Services {
+    passwords: Passwords;
+  }
+}

@@ -1,0 +1,121 @@
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { isRole, ROLE_RIGHTS, type Role } from '@gwk/core/roles';
+import type { Language, SessionOut } from '@gwk/core/resources/console-session';
+import { deriveCsrfToken, hashToken, IDLE_HOURS, MAX_DAYS, newToken } from '../../accounts/sessions.js';
+import type { Database } from '../../database/database.js';
+import type { User } from '../../generated/prisma/client.js';
+import type { Exchange } from '../../http/exchange.js';
+import type { Answer } from '../../http/respond.js';
+import type { Services } from '../../http/services.js';
+import { SessionCookie } from '../../http/session-cookie.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Sessions of one user; the oldest ends. */
+const MAX_SESSIONS = 50;
+const MAX_ACCOUNTS = 200;
+const MAX_USER_AGENT = 300;
+
+/** Ends the session of the cookie, starts another one and answers with it. Its token is new, against fixation. */
+export async function startSession(services: Services, req: Exchange, user: User): Promise<Answer> {
+  const { db, config } = services;
+  const cookie = new SessionCookie(config);
+  const token = newToken();
+  const expiresAt = new Date(Date.now() + MAX_DAYS * DAY_MS);
+  await replaceSession(db, { before: cookie.read(req.headers.cookie), token, user, req, expiresAt });
+  services.sessions.clear();
+  const body = await viewSession(db, token);
+  const headers = ['Set-Cookie', cookie.set(token, (MAX_DAYS * DAY_MS) / 1000), ...PRIVATE];
+  return { status: 200, body, headers };
+}
+
+export const PRIVATE = ['Cache-Control', 'no-store'];
+
+interface NewSession {
+  /** Token of the session that ends. */
+  before: string | null;
+  token: string;
+  user: User;
+  req: Exchange;
+  expiresAt: Date;
+  pending?: boolean;
+}
+
+async function replaceSession(db: Database, given: NewSession): Promise<void> {
+  const { before, token, user, req, expiresAt, pending = false } = given;
+  await db.$transaction(async (tx) => {
+    if (before !== null) await tx.userSession.deleteMany({ where: { tokenHash: hashToken(before) } });
+    await tx.userSession.create({
+      data: {
+        id: newUuid(),
+        userId: user.id,
+        tokenHash: hashToken(token),
+        pending,
+        address: req.ip ?? '',
+        userAgent: (req.headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT),
+        expiresAt,
+      },
+    });
+    const old = await tx.userSession.findMany({
+      where: { userId: user.id },
+      select: { id: true },
+      orderBy: { id: 'desc' },
+      skip: MAX_SESSIONS,
+    });
+    if (old.length > 0) await tx.userSession.deleteMany({ where: { id: { in: old.map(({ id }) => id) } } });
+  });
+}
+
+/** @throws Problem `unauthorized` if the session has ended */
+export async function viewSession(db: Database, token: string): Promise<SessionOut> {
+  const found = await db.userSession.findUnique({
+    where: { tokenHash: hashToken(token) },
+    include: { user: true },
+  });
+  if (!found) throw new Problem('unauthorized');
+  const { user, ...session } = found;
+  const idleAt = session.lastSeenAt.getTime() + IDLE_HOURS * HOUR_MS;
+  return {
+    user: viewUser(user),
+    csrf_token: deriveCsrfToken(token),
+    accounts: await listAccounts(db, user),
+    expires_at: new Date(Math.min(idleAt, session.expiresAt.getTime())).toISOString(),
+  };
+}
+
+export function viewUser(user: User): SessionOut['user'] {
+  return {
+    id: toPublicId('user', user.id),
+    email: user.email,
+    name: user.name,
+    language: user.language as Language,
+    is_platform_admin: user.isPlatformAdmin,
+    has_totp: user.totpConfirmedAt !== null,
+  };
+}
+
+async function listAccounts(db: Database, { id, isPlatformAdmin }: User): Promise<SessionOut['accounts']> {
+  const rows = await db.account.findMany({
+    where: isPlatformAdmin ? {} : { members: { some: { userId: id } } },
+    include: { members: { where: { userId: id }, include: { instances: true } } },
+    orderBy: { name: 'asc' },
+    take: MAX_ACCOUNTS,
+  });
+  return rows.map(({ id: accountId, name, requiresMfa, members: [member] }) => {
+    const role: Role = !isPlatformAdmin && member && isRole(member.role) ? member.role : 'owner';
+    const { scopes, permissions } = ROLE_RIGHTS[role];
+    const restricted = !isPlatformAdmin && member?.restricted === true;
+    return {
+      id: toPublicId('account', accountId),
+      name,
+      role,
+      scopes: [...scopes],
+      permissions: [...permissions],
+      instance_ids: restricted
+        ? member.instances.map(({ instanceId }) => toPublicId('instance', instanceId))
+        : null,
+      requires_mfa: requiresMfa,
+    };
+  });
+}

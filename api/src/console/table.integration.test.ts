@@ -1,0 +1,187 @@
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
+import { ROLE_RIGHTS, ROLES, type Permission } from '@gwk/core/roles';
+import type { Answer } from '@gwk/test/support/api/client';
+import { Browser, browserOf, createUser, openBrowser } from '@gwk/test/support/api/console';
+import { makeConsoleWorld, sampleOf, type ConsoleWorld } from '@gwk/test/support/api/console-world';
+import { openApi, sharedApi } from '@gwk/test/support/api/open-api';
+import type { SampleRequest } from '@gwk/test/support/api/contract/requests';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { Operation } from '../http/operation.js';
+import { formatAllow } from '../public-api/app.js';
+import { CONSOLE_OPERATIONS, OPERATIONS } from '../public-api/operations.js';
+
+/** Checks common to all operations of the console, by walking the table. */
+let api: TestApi;
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  api = await sharedApi();
+  world = await makeConsoleWorld(api);
+});
+
+const rows = CONSOLE_OPERATIONS.map((operation) => ({
+  operation,
+  title: `${operation.method} ${operation.path}`,
+}));
+const only = (which: (operation: Operation) => boolean) => rows.filter(({ operation }) => which(operation));
+const isChange = ({ method }: Operation) => method !== 'GET';
+const needsSession = ({ person }: Operation) => person !== 'anyone';
+const isOfAccount = (operation: Operation) => needsSession(operation) && operation.person !== 'signed-in';
+
+const send = (browser: Browser, request: SampleRequest, headers: Record<string, string> = {}) =>
+  browser.call<ProblemBody>(request.method, request.path, { body: request.body, headers });
+
+const codeOf = ({ body }: Answer<ProblemBody>) => body?.type?.split('/').at(-1);
+
+function expectProblem(answer: Answer<ProblemBody>, code: ProblemCode): void {
+  expect([answer.status, codeOf(answer)]).toEqual([PROBLEMS[code].status, code]);
+}
+
+describe('a session', () => {
+  test.each(only(needsSession))('$title without one: unauthorized', async ({ operation }) => {
+    expectProblem(await send(new Browser(api), sampleOf(operation)), 'unauthorized');
+    const client = await api.clientOf(world.account);
+    const { method, path, body } = sampleOf(operation);
+    expectProblem(await client.call(method, path, { body }), 'unauthorized');
+  });
+  test.each(only(isOfAccount))('$title for an account of others: no-account', async ({ operation }) => {
+    const browser = await browserOf(api, world.browser.user);
+    expectProblem(await send(browser, sampleOf(operation)), 'no-account');
+    browser.use(await api.account());
+    expectProblem(await send(browser, sampleOf(operation)), 'no-account');
+  });
+
+  const roles = only(isOfAccount).flatMap((row) => ROLES.map((role) => ({ ...row, role })));
+  test.each(roles)('$title as $role follows the table of roles', async ({ operation, role }) => {
+    const browser = await openBrowser(api, world.account, role);
+    const answer = await send(browser, sampleOf(operation));
+    const allowed = ROLE_RIGHTS[role].permissions.includes(operation.person as Permission);
+    expect(answer.status === 403).toBe(!allowed);
+    if (!allowed) expectProblem(answer, 'forbidden');
+  });
+});
+
+const refused = ROLES.flatMap((role) => {
+  const allowed: readonly string[] = ROLE_RIGHTS[role].scopes;
+  return OPERATIONS.filter(
+    ({ scope, orScope }) => scope !== null && !allowed.includes(scope) && !allowed.includes(orScope ?? ''),
+  ).map((operation) => ({ role, operation, title: `${operation.method} ${operation.path}` }));
+});
+
+test.each(refused)('$title by session as $role: forbidden', async ({ role, operation }) => {
+  const browser = await openBrowser(api, world.account, role);
+  expectProblem(await send(browser, sampleChange(operation)), 'forbidden');
+});
+
+/** Operations that change something: those of the console, and those of the HTTP interface by session. */
+const changes = [
+  ...only(isChange),
+  ...OPERATIONS.filter(isChange).map((operation) => ({
+    operation: { ...operation, person: undefined },
+    title: `${operation.method} ${operation.path}`,
+  })),
+];
+const sampleChange = ({ path, method, ...operation }: Operation): SampleRequest =>
+  path.startsWith('/console/')
+    ? sampleOf({ path, method, ...operation })
+    : { method, path: path.replaceAll(/\{\w+\}/g, 'x') };
+
+describe('a request of a foreign page', () => {
+  test.each(changes)('$title from another origin or none: origin-not-allowed', async ({ operation }) => {
+    const request = sampleChange(operation);
+    const { browser } = world;
+    for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:8080.evil.example', '']) {
+      expectProblem(await send(browser, request, { origin }), 'origin-not-allowed');
+    }
+    const withoutOrigin = await browserOf(api, browser.user);
+    delete withoutOrigin.headers['origin'];
+    expectProblem(await send(withoutOrigin, request), 'origin-not-allowed');
+    const referer = 'https://evil.example/console';
+    expectProblem(await send(withoutOrigin, request, { referer }), 'origin-not-allowed');
+  });
+
+  test.each(changes.filter(({ operation }) => needsSession(operation)))(
+    '$title without the CSRF token of its session: csrf-failed',
+    async ({ operation }) => {
+      const request = sampleChange(operation);
+      const { 'x-csrf-token': other = '' } = (await browserOf(api, world.browser.user)).headers;
+      for (const token of ['', 'x', other]) {
+        expectProblem(await send(world.browser, request, { 'x-csrf-token': token }), 'csrf-failed');
+      }
+    },
+  );
+
+  test('a Referer of the console replaces a missing Origin', async () => {
+    const browser = await browserOf(api, await createUser(api));
+    delete browser.headers['origin'];
+    browser.headers['referer'] = 'http://127.0.0.1:8080/console/profile';
+    expect((await browser.call('DELETE', '/console/api/session')).status).toBe(204);
+  });
+});
+
+describe('the form of a request', () => {
+  const withBody = only(({ body }) => body !== undefined);
+
+  test.each(withBody)('$title with a malformed body: validation-error', async ({ operation }) => {
+    const { browser } = world;
+    for (const body of ['{"a":', '[]', '{"nonsense":1}', '{"a":"\\u0000"}']) {
+      expectProblem(await send(browser, { ...sampleOf(operation), body }), 'validation-error');
+    }
+  });
+
+  test.each(withBody)('$title with a body over 1 MB: file-too-large', async ({ operation }) => {
+    const body = JSON.stringify({ nonsense: 'x'.repeat(1_000_000) });
+    expectProblem(await send(world.browser, { ...sampleOf(operation), body }), 'file-too-large');
+  });
+
+  test.each([...Map.groupBy(CONSOLE_OPERATIONS, ({ path }) => path)])(
+    '%s lists its methods in Allow',
+    async (_, group) => {
+      const answer = await send(world.browser, { method: 'PUT', path: sampleOf(group[0]!).path });
+      expectProblem(answer, 'method-not-allowed');
+      expect(answer.headers.allow).toBe(formatAllow(group));
+    },
+  );
+});
+
+describe('limits', () => {
+  let limited: TestApi;
+  beforeAll(async () => {
+    limited = await openApi({
+      settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1', GWK_API_REQUESTS_PER_MINUTE: '1' },
+    });
+  });
+  afterAll(() => limited.stop());
+
+  test.each(rows)('$title above the requests per minute: rate-limited', async ({ operation }) => {
+    const browser = needsSession(operation)
+      ? await openBrowser(limited, await limited.account({ requestsPerMinute: 1 }))
+      : new Browser(limited);
+    let answer = await send(browser, sampleOf(operation));
+    // A new minute may begin in between.
+    for (let i = 0; i < 3 && answer.status !== 429; i++) answer = await send(browser, sampleOf(operation));
+    expectProblem(answer, 'rate-limited');
+  });
+});
+
+test('with GWK_API_CONSOLE=off there is no console, and a cookie is no caller', async () => {
+  const off = await openApi({ settings: { GWK_API_CONSOLE: 'off' } });
+  try {
+    const browser = await openBrowser(off, await off.account());
+    for (const { operation } of rows) {
+      const { method, path, body } = sampleOf(operation);
+      const headers = { ...browser.headers, 'content-type': 'application/json' };
+      const answer = await fetch(`http://127.0.0.1:${off.port}${path}`, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      expect([path, answer.status]).toEqual([path, 404]);
+    }
+    const answer = await fetch(`http://127.0.0.1:${off.port}/console/api/openapi.json`);
+    expect(answer.status).toBe(404);
+    expect((await browser.call('GET', '/v1/instances')).status).toBe(401);
+  } finally {
+    await off.stop();
+  }
+});

@@ -1,0 +1,64 @@
+import { timingSafeEqual } from 'node:crypto';
+import { Problem } from '@gwk/core/problems';
+import type { Session } from '../accounts/sessions.js';
+import type { Exchange } from './exchange.js';
+import type { Operation } from './operation.js';
+import type { ApiConfig } from './services.js';
+
+type OriginSettings = Pick<ApiConfig, 'baseUrl' | 'consoleOrigins'>;
+
+/** Methods that change nothing. */
+const SAFE = new Set(['GET', 'HEAD']);
+
+/**
+ * Checks a request to an operation of the console.
+ * @throws Problem
+ */
+export function authorizePerson(
+  person: NonNullable<Operation['person']>,
+  req: Exchange,
+  settings: OriginSettings,
+): void {
+  const { session } = req;
+  if (person === 'anyone') {
+    if (!SAFE.has(req.method)) checkOrigin(req, settings);
+    return;
+  }
+  if (!session) throw new Problem('unauthorized', { detail: 'A sessão está ausente ou expirou.' });
+  checkChange(req, session, settings);
+  if (person === 'signed-in') return;
+  const { permissions } = requireAccount(session);
+  if (!permissions.has(person)) throw new Problem('forbidden');
+}
+
+/**
+ * Checks a request by session to an operation of the HTTP interface; scopes are checked like those of a key.
+ * @throws Problem
+ */
+export function checkSessionRequest(req: Exchange, session: Session, settings: OriginSettings): void {
+  checkChange(req, session, settings);
+  requireAccount(session);
+}
+
+/** A cookie is sent with requests of foreign pages too, so a change must prove that it comes from the console. */
+function checkChange(req: Exchange, session: Session, settings: OriginSettings): void {
+  if (SAFE.has(req.method)) return;
+  checkOrigin(req, settings);
+  const given = Buffer.from(String(req.headers['x-csrf-token'] ?? ''));
+  const expected = Buffer.from(session.csrfToken);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    throw new Problem('csrf-failed');
+  }
+}
+
+function checkOrigin(req: Exchange, { baseUrl, consoleOrigins }: OriginSettings): void {
+  const given = req.headers.origin ?? req.headers.referer;
+  const origin = given !== undefined && URL.canParse(given) ? new URL(given).origin : null;
+  const allowed = [new URL(baseUrl).origin, ...consoleOrigins];
+  if (origin === null || !allowed.includes(origin)) throw new Problem('origin-not-allowed');
+}
+
+function requireAccount({ access }: Session): NonNullable<Session['access']> {
+  if (!access) throw new Problem('no-account');
+  return access;
+}

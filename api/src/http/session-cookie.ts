@@ -1,0 +1,31 @@
+import type { ApiConfig } from './services.js';
+
+/**
+ * The cookie of a session. Over HTTPS the prefix `__Host-` ties it to this host, so that no other host of the domain can
+ * set it.
+ */
+export class SessionCookie {
+  readonly #name: string;
+  readonly #attributes: string;
+  readonly #form: RegExp;
+
+  constructor({ baseUrl }: Pick<ApiConfig, 'baseUrl'>) {
+    const secure = new URL(baseUrl).protocol === 'https:';
+    this.#name = secure ? '__Host-gwk_session' : 'gwk_session';
+    this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+    this.#form = new RegExp(`(?:^|;)\\s*${this.#name}=([\\w-]+)`);
+  }
+
+  /** Returns the token in a `Cookie` header; null: none. */
+  read(header: string | undefined): string | null {
+    return this.#form.exec(header ?? '')?.[1] ?? null;
+  }
+
+  set(token: string, maxAgeSeconds: number): string {
+    return `${this.#name}=${token}; Max-Age=${maxAgeSeconds}; ${this.#attributes}`;
+  }
+
+  clear(): string {
+    return `${this.#name}=; Max-Age=0; ${this.#attributes}`;
+  }
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { PERMISSIONS, ROLES } from '../roles.js';
+import { SCOPES } from '../scopes.js';
+import { idOut, text, visibleText } from './common.js';
+
+/** Sessions of the console. */
+export const LANGUAGES = ['pt-BR', 'en'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+const MAX_EMAIL = 254;
+/** Longer passwords cost time before they are hashed. */
+const MAX_PASSWORD = 200;
+
+/** An e-mail in lower case. */
+export const email = () =>
+  text(3, MAX_EMAIL)
+    .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
+    .meta({ examples: ['ana@example.com'] })
+    .transform((value) => value.toLowerCase());
+
+export const emailOut = () => z.string().meta({ examples: ['ana@example.com'] });
+
+export const password = () => text(1, MAX_PASSWORD).meta({ examples: ['seven blue horses'] });
+
+export const personName = () => visibleText(80).meta({ examples: ['Ana Souza'] });
+
+/** A secret of a link or a cookie: 256 random bits. */
+export const token = () => text(1, 100).meta({ examples: ['pM3mU0mJvXo3y0iF4yJc7pZ0b1wq7rJ8k2l9m0n1o2p'] });
+
+export const SignIn = z.strictObject({ email: email(), password: password() });
+
+export const HandoffSignIn = z.strictObject({ token: token() });
+
+export const SessionUser = z.object({
+  id: idOut('user'),
+  email: emailOut(),
+  name: z.string(),
+  language: z.enum(LANGUAGES),
+  is_platform_admin: z.boolean(),
+  has_totp: z.boolean(),
+});
+
+export const SessionAccount = z.object({
+  id: idOut('account'),
+  name: z.string(),
+  role: z.enum(ROLES),
+  scopes: z.array(z.enum(SCOPES)),
+  permissions: z.array(z.enum(PERMISSIONS)).meta({ description: 'Rights that no API key has.' }),
+  instance_ids: z
+    .array(idOut('instance'))
+    .nullable()
+    .meta({ description: 'Instances that the member may use; null: all of the account.' }),
+  requires_mfa: z.boolean().meta({ description: 'Members need two factors to use the account.' }),
+});
+
+export const SessionOut = z.object({
+  user: SessionUser,
+  csrf_token: z
+    .string()
+    .meta({ description: 'For the header `X-CSRF-Token` of requests that change something.' }),
+  accounts: z
+    .array(SessionAccount)
+    .meta({ description: 'At most 200, by name. An administrator of the platform sees all.' }),
+  expires_at: z.iso.datetime(),
+});
+export type SessionOut = z.infer<typeof SessionOut>;

@@ -1,0 +1,38 @@
+import { CONSOLE_OPERATIONS } from '@gwk/api/public-api/operations';
+import { openApiDocument } from '@gwk/api/openapi/document';
+import type { Operation } from '@gwk/api/http/operation';
+import { openBrowser, type Browser, type TestUser } from './console.js';
+import { buildSample, type SampleRequest } from './contract/requests.js';
+import type { TestAccount, TestApi } from './test-api.js';
+
+/** One of each resource that a path of the console can name, in one account. */
+export interface ConsoleWorld {
+  account: TestAccount;
+  browser: Browser & { user: TestUser };
+  ids: Readonly<Record<string, string>>;
+}
+
+/** Well-formed ids that name nothing. */
+export const ABSENT_CONSOLE_IDS: Readonly<Record<string, string>> = {
+  key_id: `key_${'0'.repeat(32)}`,
+  user_id: `usr_${'0'.repeat(32)}`,
+  session_id: `ses_${'0'.repeat(32)}`,
+  invitation_id: `inv_${'0'.repeat(32)}`,
+};
+
+const ANYWHERE = 'https://example.org';
+const document = openApiDocument({
+  operations: CONSOLE_OPERATIONS,
+  of: 'console',
+  baseUrl: ANYWHERE,
+  docsUrl: ANYWHERE,
+});
+
+export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Promise<ConsoleWorld> {
+  const own = account ?? (await api.account());
+  const browser = await openBrowser(api, own);
+  return { account: own, browser, ids: {} };
+}
+
+export const sampleOf = (operation: Operation, ids = ABSENT_CONSOLE_IDS): SampleRequest =>
+  buildSample(operation, document, ids);
