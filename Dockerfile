@@ -26,6 +26,7 @@ COPY api/package.json api/
 COPY operator/package.json operator/
 COPY engine-pod/package.json engine-pod/
 COPY local/package.json local/
+COPY console/package.json console/
 COPY test/package.json test/
 COPY test/network/package.json test/network/
 
@@ -137,6 +138,7 @@ COPY --from=files /app/api/package.json api/package.json
 COPY --from=files /app/api/prisma/migrations api/prisma/migrations
 COPY --from=files /app/api/src api/src
 COPY --from=files /app/api/dist api/dist
+COPY --from=files /app/console/dist console/dist
 EXPOSE 8080 8081 8085
 CMD ["api"]
 LABEL org.opencontainers.image.title="gwk-api" \

@@ -34,7 +34,7 @@ $(CLIENT): $(INSTALLED) api/prisma/schema.prisma api/prisma.config.js
 	@touch $@
 
 .PHONY: build
-build: $(INSTALLED) $(CLIENT) ## Compile TypeScript
+build: $(INSTALLED) $(CLIENT) ## Compile TypeScript and the web console
 	@npm run --silent build
 
 .PHONY: clean

@@ -156,6 +156,17 @@ test.each(NAMES)('%s: gwk is on the path of its image and starts with the Node o
   expect(existsSync(join(target, 'usr/bin/sh'))).toBe(name === 'worker');
 });
 
+test('only the API image contains the web console, with the licences of its packages', () => {
+  for (const name of NAMES) {
+    const dist = join(folder, 'images', name, 'app/console/dist');
+    const held = existsSync(dist) ? readdirSync(dist).sort() : [];
+    expect([name, held]).toEqual([
+      name,
+      name === 'api' ? ['.inputs', 'assets', 'index.html', 'licences.md'] : [],
+    ]);
+  }
+});
+
 test('only the engine image contains libsignal', () => {
   for (const name of NAMES) {
     const held = existsSync(join(folder, 'images', name, 'app/node_modules/libsignal'));

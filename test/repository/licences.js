@@ -16,7 +16,7 @@ const PERMITTED = new Set([
 ]);
 
 /** Additional licences for development tools and tests, which are not distributed. */
-const TOOLS_ONLY = new Set(['CC-BY-4.0']);
+const TOOLS_ONLY = new Set(['CC-BY-4.0', 'MPL-2.0', 'Python-2.0']);
 
 /** Licences that package.json does not name in SPDX form: name -> licence, and its source in the package. */
 const STATED = {

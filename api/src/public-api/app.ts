@@ -7,6 +7,7 @@ import { authenticate } from './authenticate.js';
 import type { Exchange } from '../http/exchange.js';
 import type { InFlight } from '../http/in-flight.js';
 import type { Operation } from '../http/operation.js';
+import { serveConsole } from './console-files.js';
 import { createPages, servePages } from './pages.js';
 import { rateLimit } from './rate-limit.js';
 import type { Observer } from '../http/respond.js';
@@ -44,6 +45,7 @@ export function createApp(
     LINK_PATH,
     createDownloadHandler({ files, links, downloads: services.transfers.download }, observer),
   );
+  if (config.console) app.use(serveConsole(observer));
   app.use(authenticate(services));
   app.use(rateLimit(limiter, config));
   addRoutes(app, operations, (operation) => createHandler(operation, services, observer));

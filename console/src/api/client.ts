@@ -1,0 +1,59 @@
+import createClient, { type Client, type Middleware } from 'openapi-fetch';
+import type { paths } from '../generated/api';
+import { ApiError, readProblem } from './problem';
+
+/** Token of the current session that each changing request carries. */
+let csrfToken = '';
+export const setCsrfToken = (token: string): void => {
+  csrfToken = token;
+};
+
+let onUnauthorized = (): void => undefined;
+/** Sets the action after an answer that the session has ended. */
+export const setUnauthorizedHandler = (handler: () => void): void => {
+  onUnauthorized = handler;
+};
+
+const SAFE = new Set(['GET', 'HEAD']);
+
+/** Adds the headers of a request to an account, or to none (sign-in, profile). */
+export function addHeaders(request: Request, account: string | null): Request {
+  if (account !== null) request.headers.set('X-Gwk-Account', account);
+  if (!SAFE.has(request.method)) request.headers.set('X-CSRF-Token', csrfToken);
+  return request;
+}
+
+/** Throws the problem of an error answer. */
+export async function checkAnswer(response: Response): Promise<void> {
+  if (response.ok) return;
+  const error = await readProblem(response);
+  if (error.code === 'unauthorized') onUnauthorized();
+  throw error;
+}
+
+/** The middleware of a client: headers, and errors as exceptions. */
+const createMiddleware = (account: string | null): Middleware => ({
+  onRequest: ({ request }) => addHeaders(request, account),
+  onResponse: async ({ response }) => checkAnswer(response),
+  onError: ({ error }) => (error instanceof ApiError ? error : new ApiError({})),
+});
+
+export type Api = Client<paths>;
+
+const clients = new Map<string | null, Api>();
+
+/** The client for an account, or for no account. */
+export function getClient(account: string | null): Api {
+  let client = clients.get(account);
+  if (!client) {
+    client = createClient<paths>({ baseUrl: location.origin });
+    client.use(createMiddleware(account));
+    clients.set(account, client);
+  }
+  return client;
+}
+
+/** The body of an answer. The middleware has thrown the errors. */
+export async function takeData<T>(answer: Promise<{ data?: T }>): Promise<NonNullable<T>> {
+  return (await answer).data as NonNullable<T>;
+}

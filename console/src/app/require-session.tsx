@@ -1,0 +1,50 @@
+import { Button, Center, Loader, Text, Title } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { Navigate, Outlet } from 'react-router';
+import { EntryLayout } from '../session/entry-layout';
+import { useSession, useSessionQuery, useSetSession } from '../session/session';
+import { signOut } from '../session/session-api';
+import { SignInPage } from '../session/sign-in-page';
+import { ProblemAlert } from '../ui/problem-alert';
+import { START_PAGE } from './navigation';
+
+/** Shows the page to a signed-in user, and the sign-in in its place to anyone else. */
+export function RequireSession() {
+  const { t } = useTranslation();
+  const { data, error, refetch } = useSessionQuery();
+  if (data) return <Outlet />;
+  if (data === null) return <SignInPage />;
+  if (error) {
+    return (
+      <EntryLayout>
+        <ProblemAlert error={error} />
+        <Button onClick={() => void refetch()}>{t('common.retry')}</Button>
+      </EntryLayout>
+    );
+  }
+  return (
+    <Center mih="100vh">
+      <Loader aria-label={t('common.loading')} />
+    </Center>
+  );
+}
+
+/** Opens the first account of the user. */
+export function HomePage() {
+  const { t } = useTranslation();
+  const { accounts, user } = useSession();
+  const setSession = useSetSession();
+  const [first] = accounts;
+  if (first) return <Navigate to={`/${first.id}/${START_PAGE}`} replace />;
+  return (
+    <EntryLayout>
+      <Title order={1} size="h2">
+        {t('noAccount.title')}
+      </Title>
+      <Text>{t('noAccount.text', { email: user.email })}</Text>
+      <Button variant="default" onClick={() => void signOut().then(() => setSession(null))}>
+        {t('shell.signOut')}
+      </Button>
+    </EntryLayout>
+  );
+}

@@ -1,0 +1,112 @@
+import { AppShell, Box, Burger, Group, NavLink, ScrollArea, Select, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useTranslation } from 'react-i18next';
+import { Link, Outlet, useLocation, useNavigate, useParams } from 'react-router';
+import icon from '../icon.svg';
+import { useSession } from '../session/session';
+import type { AccountAccess } from '../session/session-api';
+import { AccountProvider, useAccount } from './account';
+import { NAVIGATION, START_PAGE } from './navigation';
+import { NotFoundPage } from './route-error';
+import { ColorSchemeButton, LanguageMenu } from './preferences';
+import { UserMenu } from './user-menu';
+
+/** Header, navigation and the page of the address. */
+export function Shell() {
+  const { t } = useTranslation();
+  const { accounts } = useSession();
+  const { account } = useParams();
+  const [opened, { toggle, close }] = useDisclosure();
+  const access = accounts.find(({ id }) => id === account);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 230, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding="md"
+    >
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger
+              opened={opened}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={t('shell.menu')}
+              aria-expanded={opened}
+            />
+            <img src={icon} alt="" width={28} height={28} />
+            <Text fw={700} visibleFrom="sm">
+              gwk
+            </Text>
+            <AccountSelect accounts={accounts} current={access} />
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <LanguageMenu />
+            <ColorSchemeButton />
+            <UserMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      {access ? (
+        <AccountProvider access={access}>
+          <Navigation close={close} />
+          <AppShell.Main>
+            <Box maw={1200} mx="auto">
+              <Outlet />
+            </Box>
+          </AppShell.Main>
+        </AccountProvider>
+      ) : (
+        <AppShell.Main>
+          <NotFoundPage />
+        </AppShell.Main>
+      )}
+    </AppShell>
+  );
+}
+
+function AccountSelect({ accounts, current }: { accounts: AccountAccess[]; current?: AccountAccess }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  if (accounts.length < 2) return <Text truncate>{current?.name}</Text>;
+  return (
+    <Select
+      aria-label={t('shell.account')}
+      data={accounts.map(({ id, name }) => ({ value: id, label: name }))}
+      value={current?.id ?? null}
+      onChange={(id) => id !== null && void navigate(`/${id}/${START_PAGE}`)}
+      allowDeselect={false}
+      searchable={accounts.length > 8}
+      maw={220}
+    />
+  );
+}
+
+function Navigation({ close }: { close: () => void }) {
+  const { t } = useTranslation();
+  const { can, path } = useAccount();
+  const { pathname } = useLocation();
+  return (
+    <AppShell.Navbar p="xs" aria-label={t('shell.navigation')}>
+      <AppShell.Section grow component={ScrollArea}>
+        {NAVIGATION.filter(({ right }) => can(right)).map((item) => {
+          const target = path(item.path);
+          const isActive = pathname === target || pathname.startsWith(`${target}/`);
+          return (
+            <NavLink
+              key={item.path}
+              component={Link}
+              to={target}
+              label={t(item.label)}
+              leftSection={<item.icon size={18} aria-hidden />}
+              active={isActive}
+              {...(isActive && { 'aria-current': 'page' as const })}
+              onClick={close}
+            />
+          );
+        })}
+      </AppShell.Section>
+    </AppShell.Navbar>
+  );
+}

@@ -1,0 +1,4 @@
+import * as shell from './shell';
+import { numbers } from './numbers';
+
+export default { ...shell, numbers };

@@ -1,0 +1,106 @@
+/** Sign-in, navigation, errors and words of all pages. */
+export const common = {
+  loading: 'Loading',
+  retry: 'Retry',
+  cancel: 'Cancel',
+  close: 'Close',
+  save: 'Save',
+  saved: 'Saved.',
+  create: 'Create',
+  delete: 'Delete',
+  copy: 'Copy',
+  copied: 'Copied',
+  more: 'Load more',
+  never: 'never',
+  all: 'All',
+  none: 'None',
+  yes: 'Yes',
+  no: 'No',
+  actions: 'Actions',
+  name: 'Name',
+  state: 'State',
+  kind: 'Kind',
+  phone: 'Phone',
+  time: 'Time',
+  number: 'Number',
+  allNumbers: 'All numbers',
+  shownOnce: 'This is shown only now. Copy it to a safe place.',
+  typeName: 'Type {{name}} to confirm',
+};
+
+export const signIn = {
+  title: 'Sign in',
+  email: 'E-mail',
+  password: 'Password',
+  submit: 'Sign in',
+  help: 'Forgot your password? Ask the administrator of this gateway to reset it.',
+  codeTitle: 'Second factor',
+  code: 'Code',
+  codeHelp: 'Enter the six digits of your authenticator app, or a backup code.',
+  confirm: 'Confirm',
+  back: 'Back to e-mail and password',
+};
+
+export const handoff = {
+  title: 'Signing in',
+  failed:
+    'A sign-in link works once and only for a short time. Request another one, or sign in with your password.',
+  signIn: 'Sign in with password',
+};
+
+export const noAccount = {
+  title: 'No account yet',
+  text: '{{email}} is not a member of any account. Ask an owner of the account to invite you.',
+};
+
+export const notFound = {
+  title: 'Page not found',
+  text: 'This page does not exist, or you may not see it.',
+  home: 'Go to the start page',
+};
+
+export const routeError = {
+  title: 'The page could not be loaded',
+  text: 'The console was probably updated. Load it again to get the new version.',
+  reload: 'Load again',
+};
+
+export const shell = {
+  menu: 'Menu',
+  navigation: 'Main navigation',
+  account: 'Account',
+  language: 'Language',
+  useLight: 'Use light colours',
+  useDark: 'Use dark colours',
+  user: 'Your user',
+  signOut: 'Sign out',
+  nav: {
+    numbers: 'Numbers',
+  },
+};
+
+export const problems = {
+  unexpected: 'Unexpected error',
+  unreachable: 'The gateway cannot be reached',
+  requestId: 'Request id',
+  more: 'About this error',
+  advice: {
+    network: 'Check your connection, then try again.',
+    unauthorized: 'Sign in again.',
+    forbidden: 'Your role does not allow this. Ask an owner or administrator of the account.',
+    suspended: 'The account is suspended. It can read, but not send. Contact the operator of this gateway.',
+    wait: 'Wait {{seconds}} seconds, then try again.',
+    credentials: 'Check e-mail and password.',
+    code: 'Check the code and the clock of your phone. Each code works once.',
+    signInAgain: 'The sign-in took too long. Enter e-mail and password again.',
+    handoff: 'The link was used already or is too old. Request another one.',
+    invitation: 'The invitation was used, withdrawn, or is older than 7 days. Ask for another one.',
+    password: 'Use at least 12 characters, not your e-mail, and few repetitions.',
+    reload: 'The page is out of date. Load it again, then repeat the change.',
+    origin: 'Open the console at its own address.',
+    notFound: 'It was deleted, or you may not see it. Go back to the list.',
+    retry: 'Try again. If it fails again, report the request id to the operator of this gateway.',
+    lastOwner: 'Make another member owner first.',
+    correct: 'Correct the values, then try again.',
+  },
+};

@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query';
+import type { components } from '../generated/api';
+import { takeData } from '../api/client';
+import { useAccount } from '../app/account';
+import { LIVE_MS } from '../ui/live';
+
+export type Instance = components['schemas']['InstanceOut'];
+
+const PAGE_SIZE = 200;
+
+/** All instances of the account that the user may see. */
+export function useInstances() {
+  const { id, api } = useAccount();
+  return useQuery({
+    queryKey: [id, 'instances'],
+    queryFn: async () => {
+      const all: Instance[] = [];
+      let cursor: string | undefined;
+      do {
+        const query = { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
+        const page = await takeData(api.GET('/v1/instances', { params: { query } }));
+        all.push(...page.data);
+        cursor = page.next_cursor ?? undefined;
+      } while (cursor !== undefined);
+      return all;
+    },
+    refetchInterval: LIVE_MS,
+  });
+}
+
+/** The phone number of an instance, or null while no phone is linked. */
+export const readPhone = ({ jid }: Pick<Instance, 'jid'>): string | null => {
+  const digits = jid?.split(/[:@]/)[0];
+  return digits === undefined ? null : `+${digits}`;
+};

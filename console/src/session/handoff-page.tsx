@@ -1,0 +1,50 @@
+import { Button, Loader, Text, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, useNavigate } from 'react-router';
+import { ProblemAlert } from '../ui/problem-alert';
+import { EntryLayout } from './entry-layout';
+import { useSetSession } from './session';
+import { redeemHandoff } from './session-api';
+
+/** Signs in with the one-time token in the fragment of the address, which browsers send to no server. */
+export default function HandoffPage() {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const setSession = useSetSession();
+  const started = useRef(false);
+  const { mutate, error } = useMutation({
+    mutationFn: redeemHandoff,
+    onSuccess: (session) => {
+      setSession(session);
+      void navigate('/', { replace: true });
+    },
+  });
+  useEffect(() => {
+    // The token is good for one request, and React may run effects twice.
+    if (started.current) return;
+    started.current = true;
+    const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
+    history.replaceState(history.state, '', location.pathname);
+    mutate(token);
+  }, [mutate]);
+  return (
+    <EntryLayout>
+      <Title order={1} size="h2">
+        {t('handoff.title')}
+      </Title>
+      {error ? (
+        <>
+          <ProblemAlert error={error} />
+          <Text>{t('handoff.failed')}</Text>
+          <Button component={Link} to="/" variant="default">
+            {t('handoff.signIn')}
+          </Button>
+        </>
+      ) : (
+        <Loader aria-label={t('common.loading')} />
+      )}
+    </EntryLayout>
+  );
+}

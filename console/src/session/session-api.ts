@@ -1,0 +1,34 @@
+import { getClient, setCsrfToken, takeData } from '../api/client';
+import { ApiError } from '../api/problem';
+import type { components } from '../generated/api';
+
+export type Session = components['schemas']['SessionOut'];
+export type AccountAccess = components['schemas']['SessionAccount'];
+
+const client = getClient(null);
+
+async function open(answer: Promise<Session>): Promise<Session> {
+  const session = await answer;
+  setCsrfToken(session.csrf_token);
+  return session;
+}
+
+/** Returns the current session, or null without one. */
+export async function readSession(): Promise<Session | null> {
+  try {
+    return await open(takeData(client.GET('/console/api/session')));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
+    throw error;
+  }
+}
+
+export const signIn = (email: string, password: string): Promise<Session> =>
+  open(takeData(client.POST('/console/api/session', { body: { email, password } })));
+
+export const redeemHandoff = (token: string): Promise<Session> =>
+  open(takeData(client.POST('/console/api/session/handoff', { body: { token } })));
+
+export async function signOut(): Promise<void> {
+  await client.DELETE('/console/api/session');
+}

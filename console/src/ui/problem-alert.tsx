@@ -1,0 +1,73 @@
+import { Alert, Anchor, Code, List, Stack, Text } from '@mantine/core';
+import { IconAlertCircle } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../api/problem';
+
+/** Shows an error: its title, the advice, the invalid fields and the request id. Nothing without an error. */
+export function ProblemAlert({ error }: { error: Error | null | undefined }) {
+  const { t, i18n } = useTranslation();
+  if (!error) return null;
+  if (!(error instanceof ApiError)) {
+    return <Alert color="red" icon={<IconAlertCircle />} title={t('problems.unexpected')} role="alert" />;
+  }
+  // The API writes titles in English and details in Portuguese.
+  const inPortuguese = i18n.language.startsWith('pt');
+  const title = inPortuguese ? error.message : error.title;
+  return (
+    <Alert
+      color="red"
+      icon={<IconAlertCircle />}
+      title={title || t('problems.unreachable')}
+      role="alert"
+      variant="light"
+    >
+      <Stack gap={6}>
+        <Text size="sm">{t(adviceOf(error), { seconds: error.retryAfterSeconds ?? 0 })}</Text>
+        {error.requiredScope !== null && <Code>{error.requiredScope}</Code>}
+        {error.fields.length > 0 && (
+          <List size="sm">
+            {error.fields.map(({ path, message }) => (
+              <List.Item key={path}>
+                <Code>{path}</Code> {message}
+              </List.Item>
+            ))}
+          </List>
+        )}
+        {error.requestId !== null && (
+          <Text size="xs" c="dimmed">
+            {t('problems.requestId')} <Code>{error.requestId}</Code>{' '}
+            <Anchor size="xs" href={`/problems/${error.code}`} target="_blank" rel="noreferrer">
+              {t('problems.more')}
+            </Anchor>
+          </Text>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+const ADVICE = {
+  network: 'problems.advice.network',
+  unauthorized: 'problems.advice.unauthorized',
+  forbidden: 'problems.advice.forbidden',
+  'insufficient-scope': 'problems.advice.forbidden',
+  'account-suspended': 'problems.advice.suspended',
+  'rate-limited': 'problems.advice.wait',
+  'login-locked': 'problems.advice.wait',
+  'engine-unavailable': 'problems.advice.wait',
+  'policy-new-contacts-limit': 'problems.advice.wait',
+  'invalid-credentials': 'problems.advice.credentials',
+  'invalid-code': 'problems.advice.code',
+  'mfa-not-pending': 'problems.advice.signInAgain',
+  'handoff-invalid': 'problems.advice.handoff',
+  'invitation-invalid': 'problems.advice.invitation',
+  'weak-password': 'problems.advice.password',
+  'csrf-failed': 'problems.advice.reload',
+  'origin-not-allowed': 'problems.advice.origin',
+  'not-found': 'problems.advice.notFound',
+  'internal-error': 'problems.advice.retry',
+  'precondition-failed': 'problems.advice.reload',
+  'last-owner': 'problems.advice.lastOwner',
+} as const;
+
+const adviceOf = ({ code }: ApiError) => ADVICE[code as keyof typeof ADVICE] ?? 'problems.advice.correct';

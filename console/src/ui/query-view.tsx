@@ -1,0 +1,36 @@
+import { Button, Center, Loader, Stack } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ProblemAlert } from './problem-alert';
+
+interface QueryViewProps<T> {
+  query: UseQueryResult<T>;
+  children: (data: T) => ReactNode;
+}
+
+/** Shows the data of a query, or its progress or error. A failed renewal keeps the former data below its error. */
+export function QueryView<T>({ query, children }: QueryViewProps<T>) {
+  const { t } = useTranslation();
+  const { data, error, refetch } = query;
+  if (data === undefined && !error) {
+    return (
+      <Center p="xl">
+        <Loader aria-label={t('common.loading')} />
+      </Center>
+    );
+  }
+  return (
+    <Stack>
+      {error && (
+        <Stack align="flex-start">
+          <ProblemAlert error={error} />
+          <Button variant="default" size="xs" onClick={() => void refetch()}>
+            {t('common.retry')}
+          </Button>
+        </Stack>
+      )}
+      {data !== undefined && children(data)}
+    </Stack>
+  );
+}
