@@ -20,7 +20,7 @@ const COPYABLE: ReadonlySet<string> = new Set(['mov', 'matroska', 'flv']);
  */
 export function planFilm(
   container: string,
-  { video, audio }: ProbedFile,
+  { video, audio }: Pick<ProbedFile, 'video' | 'audio'>,
   layout: Mp4Layout | null,
 ): FilmPlan | null {
   const copies = COPYABLE.has(container);

@@ -5,7 +5,7 @@ import { chooseKbps, encodedSize, planFilm, thumbnailSize, type FilmPlan } from 
 import { FileRefused, type ToolAnswer } from './jobs.js';
 import { readMp4Layout } from './mp4-layout.js';
 import { readThumbnail } from './pictures.js';
-import { checkDuration, checkFilm, probe, shownSize, type ProbedFile } from './probe.js';
+import { checkDuration, checkPictures, probe, shownSize, type ProbedFile } from './probe.js';
 import { reportProgress } from './progress.js';
 import { NO_FILTER, openInput, runFfmpeg } from './run-ffmpeg.js';
 
@@ -19,7 +19,7 @@ const THUMBNAIL_SECONDS = 30;
 export async function readFilm(input: string, output: string, container: string): Promise<ToolAnswer> {
   const isGif = container === 'gif';
   const probed = await probe(input, container);
-  const video = checkFilm(probed);
+  const video = checkPictures(probed);
   checkDuration(probed.seconds, 'video');
   const layout = container === 'mov' ? await readMp4Layout(input) : null;
   const plan = planFilm(container, probed, layout);

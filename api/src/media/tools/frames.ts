@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { FileRefused } from './jobs.js';
-import { checkFilm, probe, shownSize } from './probe.js';
+import { checkPictures, probe, shownSize } from './probe.js';
 import { openInput, runFfmpeg } from './run-ffmpeg.js';
 
 const CHANNELS = 4;
@@ -14,21 +14,21 @@ export interface Frames {
   count: number;
 }
 
-interface FrameOptions {
+interface FilmOptions {
   /** Longest side; larger pictures shrink. */
-  side?: number;
-  fps?: number;
-  seconds?: number;
+  side: number;
+  fps: number;
+  seconds: number;
 }
 
-/** Decodes the pictures of a film, or one picture, to memory. */
+/** Decodes the first pictures of a film to memory. Null: the file is one picture. */
 export async function readFrames(
   input: string,
   container: string,
-  options: FrameOptions = {},
+  film: FilmOptions | null,
 ): Promise<Frames> {
-  const { side = Infinity, fps, seconds } = options;
-  const video = checkFilm(await probe(input, container));
+  const { side = Infinity, fps, seconds } = film ?? {};
+  const video = checkPictures(await probe(input, container), film ? 'video' : 'picture');
   const shown = shownSize(video);
   const scale = Math.min(1, side / Math.max(shown.width, shown.height));
   const [width, height] = [shown.width, shown.height].map((length) =>
@@ -39,10 +39,11 @@ export async function readFrames(
     .output(pixels, { end: true })
     .outputOptions('-map', `0:${video.index}`, '-pix_fmt', 'rgba')
     .noAudio()
-    .videoFilters([...(fps === undefined ? [] : [`fps=${fps}`]), `scale=${width}:${height}`, 'format=rgba'])
+    .videoFilters([...(film ? [`fps=${fps}`] : []), `scale=${width}:${height}`, 'format=rgba'])
     .videoCodec('rawvideo')
-    .format('rawvideo');
-  if (fps === undefined) command.outputOptions('-frames:v', '1');
+    .format('rawvideo')
+    // The filter repeats a picture until the time of the next one.
+    .outputOptions('-frames:v', String(film ? film.fps * film.seconds : 1));
   const [data] = await Promise.all([buffer(pixels), runFfmpeg(command)]);
   const count = Math.floor(data.length / (width * height * CHANNELS));
   if (count === 0) throw new FileRefused('the file has no video');

@@ -42,11 +42,13 @@ export async function openPicture(input: string, decoder: PictureDecoder): Promi
 async function findOpener(input: string, decoder: PictureDecoder): Promise<() => Sharp> {
   if (decoder === 'sharp') {
     // The size is checked by its own words.
-    checkPixels(await sharp(input, { ...OPTIONS, limitInputPixels: false }).metadata());
-    return () => sharp(input, OPTIONS);
+    const metadata = await sharp(input, { ...OPTIONS, limitInputPixels: false }).metadata();
+    checkPixels(metadata);
+    // The missing end of a TIFF counts as an error of its content.
+    return () => sharp(input, metadata.format === 'tiff' ? { ...OPTIONS, failOn: 'error' } : OPTIONS);
   }
   const { data, width, height } =
-    decoder === 'heic' ? await readHeic(input) : await readFrames(input, 'bmp_pipe');
+    decoder === 'heic' ? await readHeic(input) : await readFrames(input, 'bmp_pipe', null);
   return () => sharp(data, { ...OPTIONS, raw: { width, height, channels: 4 } });
 }
 

@@ -1,4 +1,4 @@
-import { checkDuration, checkFilm, parseBanner, shownSize } from './probe.js';
+import { checkDuration, checkPictures, parseBanner, shownSize } from './probe.js';
 
 const banner = (...streams: string[]) =>
   [
@@ -23,6 +23,7 @@ test('reads the streams of a film', () => {
       ...{ aspect: 1, rotation: 0, isHdr: false },
     },
     audio: { index: 1, codec: 'aac', rate: 44_100, channels: 2 },
+    refusedSize: null,
   });
 });
 
@@ -72,8 +73,13 @@ test('recognises HDR, and a file without duration', () => {
 
 test('names the limits', () => {
   const large = parseBanner(banner(VIDEO.replace('320x240', '9000x8000')));
-  expect(() => checkFilm(large)).toThrow('the video has 9000x8000 pixels, more than 50,000,000');
-  expect(() => checkFilm(parseBanner(banner(AUDIO)))).toThrow('the file has no video');
+  expect(() => checkPictures(large)).toThrow('the video has 9000x8000 pixels, more than 50,000,000');
+  const refused = '[bmp @ 0x1] Picture size 30000x20000 exceeds specified max pixel count 50000000, see it\n';
+  const picture = parseBanner(refused + banner());
+  expect(() => checkPictures(picture, 'picture')).toThrow('the picture has 30000x20000 pixels');
+  const forged = parseBanner(banner(`    title           : ${refused}`));
+  expect(() => checkPictures(forged, 'picture')).toThrow('the picture cannot be decoded');
+  expect(() => checkPictures(parseBanner(banner(AUDIO)))).toThrow('the file has no video');
   expect(() => checkDuration(3 * 3_600 + 1, 'video')).toThrow('the video is longer than 3 hours');
   expect(() => checkDuration(3_600.4, 'voice')).not.toThrow();
   expect(() => checkDuration(null, 'voice')).not.toThrow();

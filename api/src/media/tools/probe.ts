@@ -31,6 +31,8 @@ export interface ProbedFile {
   /** The first that is no cover picture. */
   video: VideoStream | null;
   audio: AudioStream | null;
+  /** Size of a picture that ffmpeg refused for its size. */
+  refusedSize: { width: number; height: number } | null;
 }
 
 const MAX_BANNER_BYTES = 1_000_000;
@@ -60,7 +62,14 @@ export function parseBanner(banner: string): ProbedFile {
     seconds: parseSeconds(/^ {2}Duration: ([\d:.]+)/m.exec(head)?.[1]),
     video: streams.find((stream) => stream !== null && 'pixels' in stream) ?? null,
     audio: streams.find((stream) => stream !== null && 'rate' in stream) ?? null,
+    refusedSize: parseRefusedSize(banner),
   };
+}
+
+function parseRefusedSize(banner: string): ProbedFile['refusedSize'] {
+  const pattern = /^\[.*\] Picture size (?<width>\d+)x(?<height>\d+) (?:exceeds|is invalid)/m;
+  const { width, height } = match(pattern, banner);
+  return width === undefined ? null : { width: Number(width), height: Number(height) };
 }
 
 function parseStream(text: string): VideoStream | AudioStream | null {
@@ -118,13 +127,20 @@ export function shownSize({ width, height, aspect, rotation }: VideoStream): {
   return isTurned ? { width: height, height: wide } : { width: wide, height };
 }
 
-/** @throws FileRefused, in words that name the limit */
-export function checkFilm({ video }: ProbedFile): VideoStream {
-  if (video === null) throw new FileRefused('the file has no video');
-  if (video.width * video.height > MAX_PIXELS) {
-    throw new FileRefused(`the video has ${video.width}x${video.height} pixels, more than 50,000,000`);
+/**
+ * Checks the pictures of a film, or one picture.
+ * @throws FileRefused, in words that name the limit
+ */
+export function checkPictures(
+  { video, refusedSize }: ProbedFile,
+  kind: 'video' | 'picture' = 'video',
+): VideoStream {
+  const size = video ?? refusedSize;
+  if (size !== null && size.width * size.height > MAX_PIXELS) {
+    throw new FileRefused(`the ${kind} has ${size.width}x${size.height} pixels, more than 50,000,000`);
   }
-  return video;
+  if (video !== null) return video;
+  throw new FileRefused(kind === 'video' ? 'the file has no video' : 'the picture cannot be decoded');
 }
 
 /** @throws FileRefused if the file is longer than the limit of its kind */
