@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isMachineFault } from './machine-fault.js';
 
 /** The oldest ffmpeg that decodes files of strangers: the oldest branch that still gets security fixes, and its libavcodec. */
 export const MINIMUM_FFMPEG = { version: '5.1', libavcodec: [59, 37] } as const;
@@ -14,12 +15,12 @@ export function findFfmpeg(configured: string | undefined, path = process.env['P
   return folders.map((folder) => join(folder, 'ffmpeg')).find(isExecutable) ?? null;
 }
 
-/** The reason not to use an ffmpeg, or null. A timeout gives no reason, because the machine may be busy. */
+/** The reason not to use an ffmpeg, or null. A timeout and a lack of the machine give no reason, because they pass. */
 export function checkFfmpeg(ffmpeg: string): Promise<string | null> {
   return new Promise((resolve) => {
     const options = { timeout: TIMEOUT_MS, env: {} };
     execFile(ffmpeg, ['-encoders'], options, (error, stdout, stderr) => {
-      if (error) resolve(error.killed === true ? null : 'it does not run');
+      if (error) resolve(error.killed === true || isMachineFault(error) ? null : 'it does not run');
       else resolve(findFault(stderr + stdout));
     });
   });

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withoutFileHandles } from '../../support/file-handles.js';
 import { realTime, until } from '../../support/wait.js';
 import { Samples } from '../../support/api/samples.js';
 import { checkFfmpeg, findFfmpeg } from '@gwk/core/ffmpeg';
@@ -318,6 +319,7 @@ test('recognises an ffmpeg that is missing, fails or is too old', async () => {
     return path;
   };
   expect(await checkFfmpeg(ffmpeg!)).toBeNull();
+  expect(await withoutFileHandles(() => checkFfmpeg(ffmpeg!))).toBeNull();
   expect(await checkFfmpeg(join(folder, 'absent'))).toBe('it does not run');
   expect(await checkFfmpeg(folder)).toBe('it does not run');
   expect(await checkFfmpeg(script('breaks', 'exit 1'))).toBe('it does not run');

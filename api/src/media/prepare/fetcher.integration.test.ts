@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { withoutFileHandles } from '@gwk/test/support/file-handles';
 import { FORBIDDEN, HOSTILE } from '@gwk/test/support/hostile/hostile-urls';
 import { buffer } from 'node:stream/consumers';
 import { AddressGuard, guardedAgent } from '../../platform/address-guard/guard.js';
@@ -72,6 +73,15 @@ const outcome = (url: string, fetcher = fetcherOf(strict, 0)) =>
     .fetch(url, 1_000, AbortSignal.timeout(600_000))
     .then(async ({ body }) => (await buffer(body)).toString())
     .catch((error: Error) => error.message);
+
+test('a lack of file handles is not a fault of the host', async () => {
+  const agent = guardedAgent(local, { connectTimeoutMs: 600_000 });
+  const fetcher = new Fetcher({ guard: local, dispatcher: agent, userAgent: 'test' });
+  const url = `http://127.0.0.1:${port}/file`;
+  const fetching = withoutFileHandles(() => fetcher.fetch(url, 1_000, AbortSignal.timeout(600_000)));
+  await expect(fetching).rejects.toMatchObject({ code: 'EMFILE' });
+  await agent.destroy();
+});
 
 const LITERAL = HOSTILE.filter(([, , finding]) => finding === 'address-not-public');
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { pipeline, type Duplex, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { cleanFilename } from '@gwk/core/filenames';
+import { isMachineFault } from '@gwk/core/machine-fault';
 import { parse } from 'content-disposition';
 import { request, type Dispatcher } from 'undici';
 import { readErrorCode, type AddressGuard } from '../../platform/address-guard/guard.js';
@@ -34,7 +35,7 @@ const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 50
 export class Fetcher {
   constructor(private readonly options: FetcherOptions) {}
 
-  /** @throws MediaUnavailable; the signal's reason */
+  /** @throws MediaUnavailable; the signal's reason; a fault of this machine */
   async fetch(
     text: string,
     maxBytes: number,
@@ -74,7 +75,7 @@ export class Fetcher {
       return await request(url, { dispatcher, method: 'GET', headers, signal });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw toMediaUnavailable(error);
+      throw isMachineFault(error) ? error : toMediaUnavailable(error);
     }
   }
 }

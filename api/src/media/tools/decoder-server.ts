@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { chmod, rm } from 'node:fs/promises';
+import { chmod, rm, type FileHandle } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -16,6 +16,8 @@ import { makeJobFolder } from './job-folder.js';
 import { runJobProcess, type JobPrograms } from './job-process.js';
 import { FileRefused, ToolNotStarted, type ToolAnswer, type ToolJob, type ToolRefusal } from './jobs.js';
 import { openOutput } from './output.js';
+
+const LACKING = 'the decoder lacks file handles, memory or disk space';
 
 interface DecoderOptions extends JobPrograms {
   /** Path of the socket. */
@@ -76,12 +78,16 @@ async function send(
   answer: ToolAnswer | ToolRefusal,
   { output }: ToolJob,
 ): Promise<void> {
-  // Null: the job has written no file that may be read.
-  const written =
-    'converted' in answer && answer.converted ? await openOutput(output).catch(() => null) : undefined;
-  const text = Buffer.from(
-    JSON.stringify(written === null ? { refused: 'the file cannot be decoded' } : answer),
-  );
+  let written: FileHandle | undefined;
+  let said = answer;
+  if ('converted' in answer && answer.converted) {
+    try {
+      written = await openOutput(output);
+    } catch (error) {
+      said = error instanceof FileRefused ? { refused: error.message } : { notRun: LACKING };
+    }
+  }
+  const text = Buffer.from(JSON.stringify(said));
   res.writeHead(200, { [ANSWER_BYTES_HEADER]: text.length });
   res.write(text);
   if (written) await pipeline(written.createReadStream(), res);

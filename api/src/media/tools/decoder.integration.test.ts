@@ -1,14 +1,17 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, request, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { createLogger } from '@gwk/core/log';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import { returnFileHandles, TAKE_ALL } from '@gwk/test/support/file-handles';
 import { until } from '@gwk/test/support/wait';
 import sharp from 'sharp';
 import { decoderJobs } from './decoder-client.js';
 import { startDecoderServer } from './decoder-server.js';
+import type { Isolation } from './isolation.js';
 import type { ToolJob } from './jobs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-decoder-test-'));
@@ -31,9 +34,9 @@ afterEach(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const isolation = { kind: 'none', user: null, prefix: () => [] } as const;
-const startDecoder = async () => {
-  const log = createLogger('test', 'error');
-  server = await startDecoderServer({ socket, folder: jobs, ffmpeg: null, isolation, log });
+const startDecoder = async (given: Isolation = isolation) => {
+  const log = createLogger('test', 'fatal');
+  server = await startDecoderServer({ socket, folder: jobs, ffmpeg: null, isolation: given, log });
 };
 /** A decoder that a hostile file has taken over. */
 async function startHostile(answer: RequestListener): Promise<void> {
@@ -55,9 +58,9 @@ test('decodes a file, returns what it made of it, and keeps nothing', async () =
 
 test('refuses a file that is no picture', async () => {
   await startDecoder();
-  const text = join(folder, 'text');
-  writeFileSync(text, 'no picture');
-  expect(await run({ ...convert, input: text })).toEqual({ refused: 'the picture cannot be decoded' });
+  const path = join(folder, 'text');
+  writeFileSync(path, 'no picture');
+  expect(await run({ ...convert, input: path })).toEqual({ refused: 'the picture cannot be decoded' });
 });
 
 test('reports that there is no ffmpeg', async () => {
@@ -72,6 +75,20 @@ test('refuses a plan with an option for ffmpeg in the name of the container', as
   await expect(run({ tool: 'video', container: '-filter', input, output })).rejects.toThrow(
     'the decoder is unavailable',
   );
+});
+
+test('a decoder that lacks file handles for the result does not refuse the file', async () => {
+  // The process of the job ends with the handles of the decoder.
+  const script = `"$@"; prlimit ${TAKE_ALL.join(' ')}`;
+  await startDecoder({ ...isolation, prefix: () => ['sh', '-c', script, 'sh'] });
+  const answer = await returnFileHandles(async () => {
+    const headers = { 'gwk-job': JSON.stringify({ plan: { tool: 'image', decoder: 'sharp' }, limits }) };
+    const sent = request({ socketPath: socket, path: '/jobs', method: 'POST', headers });
+    sent.end(readFileSync(input));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return text(response).catch((error: NodeJS.ErrnoException) => error.code);
+  });
+  expect(answer).toBe('{"notRun":"the decoder lacks file handles, memory or disk space"}');
 });
 
 test('without a decoder the fault is not that of the file', async () => {

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { withoutFileHandles } from '@gwk/test/support/file-handles';
 import { TRIAL_PICTURE, TRIAL_SOUND } from './choose-isolation.js';
 import { runJobProcess } from './job-process.js';
 
@@ -27,6 +28,11 @@ test('a stop of the service is not a fault of the file', async () => {
 
 test('starts no process after its signal', async () => {
   await expect(run([], AbortSignal.abort(new Error('closed')))).rejects.toThrow('closed');
+});
+
+test('a lack of file handles is not a fault of the file', async () => {
+  expect(await withoutFileHandles(() => run([]))).toEqual({ notRun: 'the process did not start: EMFILE' });
+  expect(await run([])).toEqual({ refused: 'the picture cannot be decoded' });
 });
 
 /** A transparent PNG of one pixel. */

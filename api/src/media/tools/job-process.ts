@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
@@ -49,6 +50,10 @@ export async function runJobProcess(
   }
   signal.throwIfAborted();
   const child = start(job, folder, { timeMs, memoryMb, ...programs });
+  if (child.pid === undefined) {
+    const [{ code }] = (await once(child, 'error')) as [NodeJS.ErrnoException];
+    return { notRun: `the process did not start: ${code}` };
+  }
   let text = '';
   let ending: Error | undefined;
   const end = (reason: Error): void => {

@@ -86,12 +86,20 @@ export class ToolNotStarted extends Error {
   override name = 'ToolNotStarted';
 }
 
-/** A line of ffmpeg or libvips. The texts of a file that ffmpeg shows are indented. */
-const DISK_FULL = /^\S.*: (No space left on device|Disk quota exceeded)$/m;
+/**
+ * Lines of ffmpeg or libvips. The texts of a file that ffmpeg shows are indented. A lack of memory is not among them: the
+ * limit of the process causes it.
+ */
+const LACKS: readonly [RegExp, string][] = [
+  [/^\S.*: (No space left on device|Disk quota exceeded)$/m, 'the disk is full'],
+  [/^\S.*: Too many open files( in system)?$/m, 'the decoder lacks file handles'],
+];
 
-/** Returns the fault if a tool reports a full disk. ffmpeg 5 then writes a part of the file and succeeds. */
-export const readDiskFault = (messages: string): ToolNotStarted | null =>
-  DISK_FULL.test(messages) ? new ToolNotStarted('the disk is full') : null;
+/** Returns the fault if a tool reports a lack of this machine. ffmpeg 5 then writes a part of the file and succeeds. */
+export function readMachineFault(messages: string): ToolNotStarted | null {
+  const [, words] = LACKS.find(([line]) => line.test(messages)) ?? [];
+  return words === undefined ? null : new ToolNotStarted(words);
+}
 
 /** Longest sounds and films, in hours. */
 export const MAX_HOURS = { voice: 1, audio: 3, video: 3 } as const;

@@ -3,6 +3,7 @@ import { linkSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import { withoutFileHandles } from '@gwk/test/support/file-handles';
 import { openOutput } from './output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-output-'));
@@ -38,4 +39,10 @@ test.each<[string, (path: string) => void]>([
   ],
 ])('refuses %s', async (_, make) => {
   await expect(read(make)).rejects.toThrow('the file cannot be decoded');
+});
+
+test('a lack of file handles is not a fault of the file', async () => {
+  const path = join(folder, 'good');
+  writeFileSync(path, 'a picture');
+  await expect(withoutFileHandles(() => openOutput(path))).rejects.toMatchObject({ code: 'EMFILE' });
 });

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { isMachineFault } from '@gwk/core/machine-fault';
 import sharp, { type Metadata, type ResizeOptions, type Sharp, type SharpOptions } from 'sharp';
 import {
   FileRefused,
   MAX_PIXELS,
   PREVIEW_SIDES,
-  readDiskFault,
+  readMachineFault,
   THUMBNAIL_WIDTH,
   ToolNotStarted,
   type PictureDecoder,
@@ -121,7 +122,7 @@ const fitInside = (side: number): ResizeOptions => ({ width: side, height: side,
 /** Hides the message of libvips, which may quote the file. */
 export async function refuseErrors<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: Error) => {
-    if (error instanceof FileRefused || error instanceof ToolNotStarted) throw error;
-    throw readDiskFault(error.message) ?? new FileRefused('the picture cannot be decoded');
+    if (error instanceof FileRefused || error instanceof ToolNotStarted || isMachineFault(error)) throw error;
+    throw readMachineFault(error.message) ?? new FileRefused('the picture cannot be decoded');
   });
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
+import { isMachineFault } from '@gwk/core/machine-fault';
 import { ffmpegInput, LIMITED } from './ffmpeg-input.js';
-import { FileRefused, MAX_HOURS, MAX_PIXELS, ToolNotStarted } from './jobs.js';
+import { FileRefused, MAX_HOURS, MAX_PIXELS, readMachineFault, ToolNotStarted } from './jobs.js';
 
 export interface VideoStream {
   index: number;
@@ -47,8 +48,10 @@ export function probe(input: string, container: string): Promise<ProbedFile> {
     const args = ['-hide_banner', ...ffmpegInput(container), '-i', `file:${input}`];
     execFile(LIMITED, args, { maxBuffer: MAX_BANNER_BYTES }, (error, _, banner) => {
       // Without an output ffmpeg always fails.
-      if (NOT_STARTED.has(error?.code)) reject(new ToolNotStarted(`ffmpeg: ${error!.code}`));
-      else if (!/^Input #0/m.test(banner)) reject(new FileRefused('the file cannot be decoded'));
+      if (NOT_STARTED.has(error?.code) || isMachineFault(error))
+        reject(new ToolNotStarted(`ffmpeg: ${error!.code}`));
+      else if (!/^Input #0/m.test(banner))
+        reject(readMachineFault(banner) ?? new FileRefused('the file cannot be decoded'));
       else resolve(parseBanner(banner));
     });
   });

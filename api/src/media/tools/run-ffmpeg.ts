@@ -1,6 +1,6 @@
 import ffmpeg, { type FfmpegCommand } from 'fluent-ffmpeg';
 import { ffmpegInput, LIMITED } from './ffmpeg-input.js';
-import { FileRefused, MAX_HOURS, readDiskFault, ToolNotStarted } from './jobs.js';
+import { FileRefused, MAX_HOURS, readMachineFault, ToolNotStarted } from './jobs.js';
 
 const HOUR_S = 3_600;
 /** ffmpeg reads this much beyond the limit, which shows that the file is longer. */
@@ -25,12 +25,12 @@ export function openInput(
 export function runFfmpeg(command: FfmpegCommand): Promise<void> {
   return new Promise((resolve, reject) => {
     command.on('end', (_, banner) => {
-      const fault = readDiskFault(banner ?? '');
+      const fault = readMachineFault(banner ?? '');
       if (fault) reject(fault);
       else resolve();
     });
     command.on('error', (error, _, banner) =>
-      reject(readDiskFault(banner ?? '') ?? toToolError(error, banner ?? '')),
+      reject(readMachineFault(banner ?? '') ?? toToolError(error, banner ?? '')),
     );
     command.run();
   });

@@ -1,3 +1,5 @@
+import { closeSync, openSync } from 'node:fs';
+import { isMachineFault } from '@gwk/core/machine-fault';
 import {
   FileRefused,
   STARTED,
@@ -7,24 +9,42 @@ import {
   type ToolRefusal,
 } from './jobs.js';
 
-const DISK_FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
-
 /** Runs one job in its own process (api/bin/media-tool.js). Ends with its process group when the parent exits. */
 export async function main(argument: string | undefined): Promise<void> {
   process.stdin.on('end', endGroup).resume();
   process.stdout.write(STARTED);
+  const job = JSON.parse(argument ?? '') as ToolJob;
   let answer: ToolAnswer | ToolRefusal;
   try {
-    answer = await perform(JSON.parse(argument ?? '') as ToolJob);
+    answer = await perform(job);
   } catch (error) {
-    if (error instanceof FileRefused) answer = { refused: error.message };
-    else if (error instanceof ToolNotStarted) answer = { notRun: error.message };
-    else if (DISK_FULL.has((error as NodeJS.ErrnoException).code ?? ''))
-      answer = { notRun: 'the disk is full' };
-    else throw error;
+    answer = toRefusal(error, () => closeSync(openSync(job.input, 'r')));
   }
   process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 }
+
+/**
+ * @param open opens the file. Libraries report a lack of file handles like a file of an unknown format
+ * @throws every other error, which is a crash
+ */
+export function toRefusal(error: unknown, open: () => void): ToolRefusal {
+  if (error instanceof ToolNotStarted) return { notRun: error.message };
+  if (isMachineFault(error)) return { notRun: nameLack(error) };
+  if (!(error instanceof FileRefused)) throw error;
+  try {
+    open();
+  } catch (lack) {
+    if (isMachineFault(lack)) return { notRun: nameLack(lack) };
+  }
+  return { refused: error.message };
+}
+
+const nameLack = (error: unknown): string => {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT'
+    ? 'the disk is full'
+    : `the decoder lacks a resource: ${code}`;
+};
 
 function endGroup(): void {
   process.kill(0, 'SIGKILL');

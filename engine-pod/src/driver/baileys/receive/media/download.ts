@@ -8,6 +8,7 @@ import {
   type proto,
 } from '@whiskeysockets/baileys';
 import { shortenFilename } from '@gwk/core/filenames';
+import { isMachineFault } from '@gwk/core/machine-fault';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../../driver.js';
 
@@ -20,6 +21,7 @@ export type FileDescription = Pick<
 
 /** Reason why one attempt failed. */
 export type AttemptFailure =
+  /** To the network, or this machine lacks a resource for it. */
   | 'no_connection'
   | 'host_unavailable'
   | 'api_unavailable'
@@ -92,6 +94,8 @@ export const classifyStatus = (status: number): AttemptFailure =>
 export function classifyError(error: unknown): AttemptFailure {
   if (error instanceof InternalApiRefusal) return 'refused';
   if (error instanceof InternalApiUnreachable) return 'api_unavailable';
+  // Retried for longer than a host that is unavailable.
+  if (isMachineFault(error)) return 'no_connection';
   const { code } = error as { code?: unknown };
   // Bytes that do not decrypt are not the announced file.
   return String(code).startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_unavailable';

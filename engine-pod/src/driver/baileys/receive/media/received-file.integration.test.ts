@@ -278,6 +278,7 @@ test.each([
 
 test.each([
   ['no answer at all', new TypeError('fetch failed'), 'host_unavailable'],
+  ['no file handles', new TypeError('fetch failed', { cause: { code: 'EMFILE' } }), 'no_connection'],
   ['bytes that do not decrypt', { code: 'ERR_OSSL_BAD_DECRYPT' }, 'hash_mismatch'],
   ['the API is unavailable', new InternalApiUnreachable('unavailable'), 'api_unavailable'],
   ['the API refuses', new InternalApiRefusal('invalid', null), 'refused'],
