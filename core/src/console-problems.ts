@@ -14,6 +14,13 @@ export const CONSOLE_PROBLEMS = {
     when: 'In the last 15 minutes 10 sign-ins with this e-mail or 50 from this address failed. A right password does not end the lock.',
     then: 'Retry after `Retry-After` seconds.',
   },
+  'weak-password': {
+    status: 422,
+    title: 'Weak password',
+    detail: 'A senha precisa de 12 caracteres, não pode ser o e-mail nem repetir poucos caracteres.',
+    when: 'A new password has less than 12 characters, is the e-mail or its name, or repeats few characters.',
+    then: 'Choose a longer password, for example some words that do not belong together.',
+  },
   'csrf-failed': {
     status: 403,
     title: 'CSRF token missing or wrong',
@@ -34,6 +41,20 @@ export const CONSOLE_PROBLEMS = {
     detail: 'Esta pessoa não é membro da conta.',
     when: 'A request by session names no account in `X-Gwk-Account`, or one of which the person is not a member.',
     then: 'Name an account of `GET /console/api/session`.',
+  },
+  'invalid-scopes': {
+    status: 422,
+    title: 'Invalid scopes',
+    detail: 'Os escopos estão vazios, não existem ou não pertencem ao seu papel.',
+    when: 'The scopes of a new key are empty or unknown, or the role of the person lacks one of them.',
+    then: 'Choose scopes of `GET /console/api/session`.',
+  },
+  'invalid-expiration': {
+    status: 422,
+    title: 'Invalid expiration',
+    detail: 'A validade deve estar entre um minuto e 10 anos à frente.',
+    when: 'The expiry of a new key is less than a minute or more than 10 years ahead.',
+    then: 'Choose another time, or none.',
   },
   'handoff-invalid': {
     status: 401,

@@ -56,6 +56,7 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
 ];
 
 const S = '/console/api/session';
+const P = '/console/api/profile';
 
 /** Endpoints of the console, with the persons who may call them. */
 const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
@@ -65,6 +66,13 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['DELETE', S, 'signed-in', 204],
   ['GET', '/console/api/account', 'account:read', 200],
   ['PATCH', '/console/api/account', 'account:write', 200],
+  ['GET', '/console/api/keys', 'keys:write', 200],
+  ['POST', '/console/api/keys', 'keys:write', 201],
+  ['DELETE', '/console/api/keys/{key_id}', 'keys:write', 204],
+  ['PATCH', P, 'signed-in', 200],
+  ['POST', `${P}/password`, 'signed-in', 204],
+  ['GET', `${P}/sessions`, 'signed-in', 200],
+  ['DELETE', `${P}/sessions/{session_id}`, 'signed-in', 204],
 ];
 
 const sort = (list: unknown[][]) => list.map((row) => row.join(' ')).sort();

@@ -1,6 +1,6 @@
 import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/problems';
 import type { Answer } from '@gwk/test/support/api/client';
-import { Browser, browserOf, createUser } from '@gwk/test/support/api/console';
+import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 
@@ -54,6 +54,29 @@ const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }
     provoke: async () => {
       const browser = await browserOf(api, await createUser(api));
       return browser.use(await api.account()).call('GET', '/v1/instances');
+    },
+  },
+  'weak-password': {
+    when: 'the new password is short',
+    provoke: async () => {
+      const browser = await browserOf(api, await createUser(api));
+      const body = { current: PASSWORD, password: 'short' };
+      return browser.call('POST', '/console/api/profile/password', { body });
+    },
+  },
+  'invalid-scopes': {
+    when: 'the role lacks a scope of the key',
+    provoke: async () => {
+      const browser = await openBrowser(api, await api.account(), 'developer');
+      return browser.call('POST', '/console/api/keys', { body: { scopes: ['instances:write'] } });
+    },
+  },
+  'invalid-expiration': {
+    when: 'the key would have expired',
+    provoke: async () => {
+      const browser = await openBrowser(api, await api.account());
+      const body = { scopes: ['messages:read'], expires_at: new Date().toISOString() };
+      return browser.call('POST', '/console/api/keys', { body });
     },
   },
   'handoff-invalid': {

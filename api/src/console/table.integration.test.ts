@@ -7,6 +7,7 @@ import { openApi, sharedApi } from '@gwk/test/support/api/open-api';
 import type { SampleRequest } from '@gwk/test/support/api/contract/requests';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { Operation } from '../http/operation.js';
+import { hasCursor } from '../openapi/describe.js';
 import { formatAllow } from '../public-api/app.js';
 import { CONSOLE_OPERATIONS, OPERATIONS } from '../public-api/operations.js';
 
@@ -132,6 +133,26 @@ describe('the form of a request', () => {
   test.each(withBody)('$title with a body over 1 MB: file-too-large', async ({ operation }) => {
     const body = JSON.stringify({ nonsense: 'x'.repeat(1_000_000) });
     expectProblem(await send(world.browser, { ...sampleOf(operation), body }), 'file-too-large');
+  });
+
+  test.each(only(hasCursor))('$title validates limit and cursor', async ({ operation }) => {
+    const { method, path } = sampleOf(operation);
+    for (const query of ['limit=0', 'limit=ten', 'limit=1&limit=2', 'cursor=1%00']) {
+      const answer = await send(world.browser, { method, path: `${path}?${query}` });
+      expectProblem(answer, 'validation-error');
+    }
+    for (const cursor of ['', 'x', 'A'.repeat(51)]) {
+      expectProblem(
+        await send(world.browser, { method, path: `${path}?cursor=${cursor}` }),
+        'invalid-cursor',
+      );
+    }
+  });
+
+  test.each(only(({ path }) => path.includes('{')))('$title with an absent id: not-found', async (row) => {
+    expectProblem(await send(world.browser, sampleOf(row.operation)), 'not-found');
+    const malformed = { ...sampleOf(row.operation), path: row.operation.path.replaceAll(/\{\w+\}/g, 'x') };
+    expectProblem(await send(world.browser, malformed), 'not-found');
   });
 
   test.each([...Map.groupBy(CONSOLE_OPERATIONS, ({ path }) => path)])(

@@ -12,6 +12,8 @@ import { healthOperations } from '../instances/health.js';
 import { pairingOperations } from '../instances/pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import { accountOperations } from '../console/account.js';
+import { keyOperations } from '../console/keys.js';
+import { profileOperations } from '../console/profile.js';
 import { signInOperations } from '../console/sign-in/operations.js';
 import type { Operation } from '../http/operation.js';
 
@@ -35,4 +37,9 @@ export const OPERATIONS: readonly Operation[] = [
 ];
 
 /** The table of operations of the console, which accept sessions instead of keys. */
-export const CONSOLE_OPERATIONS: readonly Operation[] = [...signInOperations, ...accountOperations];
+export const CONSOLE_OPERATIONS: readonly Operation[] = [
+  ...signInOperations,
+  ...accountOperations,
+  ...keyOperations,
+  ...profileOperations,
+];

@@ -1,6 +1,8 @@
 /** The resources of the HTTP interface. OpenAPI components are named after the schemas that they export. */
 export * from './availability.js';
 export * from './console-account.js';
+export * from './console-key.js';
+export * from './console-profile.js';
 export * from './console-session.js';
 export * from './content.js';
 export * from './event.js';

@@ -1,7 +1,8 @@
+import { toPublicId } from '@gwk/core/ids';
 import { CONSOLE_OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import type { Operation } from '@gwk/api/http/operation';
-import { openBrowser, type Browser, type TestUser } from './console.js';
+import { browserOf, openBrowser, type Browser, type TestUser } from './console.js';
 import { buildSample, type SampleRequest } from './contract/requests.js';
 import type { TestAccount, TestApi } from './test-api.js';
 
@@ -31,7 +32,16 @@ const document = openApiDocument({
 export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Promise<ConsoleWorld> {
   const own = account ?? (await api.account());
   const browser = await openBrowser(api, own);
-  return { account: own, browser, ids: {} };
+  const key = await api.key(own);
+  const session = await api.db.userSession.findFirstOrThrow({
+    where: { userId: (await browserOf(api, browser.user)).user.id },
+    orderBy: { id: 'desc' },
+  });
+  const ids = {
+    key_id: toPublicId('apiKey', key.id),
+    session_id: toPublicId('session', session.id),
+  };
+  return { account: own, browser, ids };
 }
 
 export const sampleOf = (operation: Operation, ids = ABSENT_CONSOLE_IDS): SampleRequest =>

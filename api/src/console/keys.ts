@@ -1,0 +1,151 @@
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { PageQuery } from '@gwk/core/resources/common';
+import { CreatedKey, KeyCreate, KeyOut } from '@gwk/core/resources/console-key';
+import type { Scope } from '@gwk/core/scopes';
+import type { z } from 'zod';
+import { audit, byCaller } from '../accounts/audit-log.js';
+import { newApiKey } from '../accounts/api-keys.js';
+import type { Caller } from '../accounts/caller.js';
+import type { Prisma } from '../generated/prisma/client.js';
+import { pageSchema } from '../http/cursor.js';
+import { operation } from '../http/operation.js';
+import { readRestriction } from './instances.js';
+
+const PATH = '/console/api/keys';
+const MINUTE_MS = 60_000;
+const MAX_AGE_MS = 10 * 366 * 24 * 60 * MINUTE_MS;
+
+const WITH_INSTANCES = { include: { instances: { select: { instanceId: true } } } } as const;
+type KeyRow = Prisma.ApiKeyGetPayload<typeof WITH_INSTANCES>;
+
+const listKeys = operation({
+  name: 'listKeys',
+  method: 'GET',
+  path: PATH,
+  summary: 'List API keys, newest first',
+  description:
+    'Without their values. A restricted member sees the keys that have no other instances than the member.',
+  scope: null,
+  person: 'keys:write',
+  status: 200,
+  query: PageQuery,
+  result: pageSchema(KeyOut),
+  async handle({ caller, query, services }) {
+    const { db, cursors } = services;
+    const list = { accountId: caller.accountId, route: `GET ${PATH}`, query };
+    return cursors.page(
+      list,
+      ({ before, limit }) =>
+        db.apiKey.findMany({
+          where: { ...visibleTo(caller), ...(before !== null && { id: { lt: before } }) },
+          ...WITH_INSTANCES,
+          orderBy: { id: 'desc' },
+          take: limit,
+        }),
+      view,
+    );
+  },
+});
+
+const createKey = operation({
+  name: 'createKey',
+  method: 'POST',
+  path: PATH,
+  summary: 'Create an API key',
+  description:
+    'The answer shows its value, once. A key gets no scope and no instance that its creator lacks.',
+  scope: null,
+  person: 'keys:write',
+  status: 201,
+  problems: ['invalid-scopes', 'invalid-expiration'],
+  body: KeyCreate,
+  result: CreatedKey,
+  async handle({ caller, body, note, services }) {
+    const scopes = readScopes(caller, body.scopes);
+    const expiresAt = readExpiration(body.expires_at);
+    const { key, hash } = newApiKey();
+    const row = await services.db.$transaction(async (tx) => {
+      const instances = await readRestriction(tx, caller, body.instance_ids);
+      const id = newUuid();
+      const detail = { name: body.name, scopes, ...(instances && { instances }) };
+      await audit(tx, byCaller(caller, 'key.create', id, detail));
+      return tx.apiKey.create({
+        data: {
+          id,
+          accountId: caller.accountId,
+          name: body.name,
+          hash: new Uint8Array(hash),
+          scopes,
+          restricted: instances !== null,
+          instances: { create: (instances ?? []).map((instanceId) => ({ instanceId })) },
+          expiresAt,
+        },
+        ...WITH_INSTANCES,
+      });
+    });
+    note(toPublicId('apiKey', row.id));
+    return { status: 201, body: { ...view(row), api_key: key }, headers: ['Cache-Control', 'no-store'] };
+  },
+});
+
+const revokeKey = operation({
+  name: 'revokeKey',
+  method: 'DELETE',
+  path: `${PATH}/{key_id}`,
+  summary: 'Revoke an API key',
+  description: 'Holds within 2 s on every replica. A revoked key stays in the list.',
+  scope: null,
+  person: 'keys:write',
+  status: 204,
+  async handle({ caller, params, services }) {
+    const id = params['key_id']!;
+    await services.db.$transaction(async (tx) => {
+      const row = await tx.apiKey.findFirst({ where: { AND: [{ id }, visibleTo(caller)] } });
+      if (!row) throw new Problem('not-found');
+      const { count } = await tx.apiKey.updateMany({
+        where: { id, revokedAt: null },
+        data: { revokedAt: new Date() },
+      });
+      if (count > 0) await audit(tx, byCaller(caller, 'key.revoke', id));
+    });
+    services.apiKeys.clear();
+    return { status: 204 };
+  },
+});
+
+/** A restricted member manages only keys that can do no more than the member. */
+function visibleTo({ accountId, instances }: Caller): Prisma.ApiKeyWhereInput {
+  if (instances === null) return { accountId };
+  return { accountId, restricted: true, instances: { every: { instanceId: { in: [...instances] } } } };
+}
+
+/** @throws Problem `invalid-scopes` */
+function readScopes(caller: Caller, given: readonly string[]): Scope[] {
+  const scopes = [...new Set(given)];
+  const allowed = scopes.filter((scope): scope is Scope => caller.scopes.has(scope as Scope));
+  if (scopes.length === 0 || allowed.length < scopes.length) throw new Problem('invalid-scopes');
+  return allowed;
+}
+
+/** @throws Problem `invalid-expiration` */
+function readExpiration(given: string | null): Date | null {
+  if (given === null) return null;
+  const ahead = Date.parse(given) - Date.now();
+  if (ahead < MINUTE_MS || ahead > MAX_AGE_MS) throw new Problem('invalid-expiration');
+  return new Date(given);
+}
+
+const view = (row: KeyRow): z.output<typeof KeyOut> => ({
+  id: toPublicId('apiKey', row.id),
+  name: row.name,
+  scopes: row.scopes as Scope[],
+  instance_ids: row.restricted
+    ? row.instances.map(({ instanceId }) => toPublicId('instance', instanceId))
+    : null,
+  created_at: row.createdAt.toISOString(),
+  expires_at: row.expiresAt?.toISOString() ?? null,
+  revoked_at: row.revokedAt?.toISOString() ?? null,
+});
+
+export const keyOperations = [listKeys, createKey, revokeKey];

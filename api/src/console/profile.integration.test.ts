@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+import type { ProblemBody } from '@gwk/core/problems';
+import type { ProfileSessionList } from '@gwk/core/resources/console-profile';
+import { Browser, browserOf, createUser, PASSWORD, type TestUser } from '@gwk/test/support/api/console';
+import { sharedApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+
+let api: TestApi;
+let user: TestUser;
+let browser: Browser;
+
+beforeAll(async () => {
+  api = await sharedApi();
+});
+beforeEach(async () => {
+  user = await createUser(api);
+  browser = await browserOf(api, user);
+});
+
+const PATH = '/console/api/profile';
+const NEW_PASSWORD = 'nine green turtles';
+const codeOf = (answer: { body: unknown }) => (answer.body as ProblemBody).type.split('/').at(-1);
+const change = (body: object) => browser.call('POST', `${PATH}/password`, { body });
+const isOpen = async (one: Browser) => (await one.call('GET', '/console/api/session')).status === 200;
+
+test('changes name and language', async () => {
+  const answer = await browser.call('PATCH', PATH, { body: { name: 'Ana Lima', language: 'en' } });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { name: 'Ana Lima', language: 'en', email: user.email },
+  });
+  expect((await browser.call('PATCH', PATH, { body: { language: 'de' } })).status).toBe(422);
+});
+
+test('a changed password ends all other sessions and links, and the old one no longer works', async () => {
+  const other = await browserOf(api, user);
+  await api.db.handoff.create({
+    data: {
+      id: user.id,
+      userId: user.id,
+      tokenHash: new Uint8Array(1),
+      expiresAt: new Date(Date.now() + 60_000),
+    },
+  });
+  expect((await change({ current: PASSWORD, password: NEW_PASSWORD })).status).toBe(204);
+  expect([await isOpen(browser), await isOpen(other)]).toEqual([true, false]);
+  expect(await api.db.handoff.count({ where: { userId: user.id } })).toBe(0);
+  expect((await new Browser(api).signIn(user.email)).status).toBe(401);
+  expect((await new Browser(api).signIn(user.email, NEW_PASSWORD)).status).toBe(200);
+});
+
+test('a stolen session cannot change the password without the current one', async () => {
+  for (const current of ['a wrong password', null]) {
+    expect(codeOf(await change({ current, password: NEW_PASSWORD }))).toBe('invalid-credentials');
+  }
+  expect((await new Browser(api).signIn(user.email)).status).toBe(200);
+});
+
+test('failed changes of the password count as failed sign-ins', async () => {
+  for (let n = 0; n < 10; n++) await change({ current: 'a wrong password', password: NEW_PASSWORD });
+  const answer = await change({ current: PASSWORD, password: NEW_PASSWORD });
+  expect([answer.status, codeOf(answer)]).toEqual([429, 'login-locked']);
+});
+
+test('a person without a password sets the first one', async () => {
+  await api.db.user.update({ where: { id: user.id }, data: { passwordHash: null } });
+  expect(codeOf(await change({ password: user.email }))).toBe('weak-password');
+  expect((await change({ password: NEW_PASSWORD })).status).toBe(204);
+  expect((await new Browser(api).signIn(user.email, NEW_PASSWORD)).status).toBe(200);
+});
+
+test('lists the own sessions, and ends one of them', async () => {
+  const other = await browserOf(api, user);
+  const stranger = await browserOf(api, await createUser(api));
+  const { body } = await browser.call<z.output<typeof ProfileSessionList>>('GET', `${PATH}/sessions`);
+  expect(body.data.map(({ is_current }) => is_current)).toEqual([false, true]);
+  const [first] = body.data;
+  expect(codeOf(await stranger.call('DELETE', `${PATH}/sessions/${first!.id}`))).toBe('not-found');
+  expect((await browser.call('DELETE', `${PATH}/sessions/${first!.id}`)).status).toBe(204);
+  expect([await isOpen(browser), await isOpen(other), await isOpen(stranger)]).toEqual([true, false, true]);
+});

@@ -1,0 +1,109 @@
+import { toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { PasswordChange, ProfileSessionList, ProfileUpdate } from '@gwk/core/resources/console-profile';
+import { SessionUser } from '@gwk/core/resources/console-session';
+import { audit } from '../accounts/audit-log.js';
+import { operation } from '../http/operation.js';
+import { isWeak } from './passwords.js';
+import { beginAttempt, forgetAttempt } from './sign-in/attempts.js';
+import { viewUser } from './sign-in/sessions.js';
+
+const PATH = '/console/api/profile';
+
+const updateProfile = operation({
+  name: 'updateProfile',
+  method: 'PATCH',
+  path: PATH,
+  summary: 'Change name and language',
+  scope: null,
+  person: 'signed-in',
+  status: 200,
+  body: ProfileUpdate,
+  result: SessionUser,
+  async handle({ session, body: { name, language }, services }) {
+    const data = { ...(name !== undefined && { name }), ...(language !== undefined && { language }) };
+    const row = await services.db.user.update({ where: { id: session!.userId }, data });
+    return { status: 200, body: viewUser(row) };
+  },
+});
+
+const changePassword = operation({
+  name: 'changePassword',
+  method: 'POST',
+  path: `${PATH}/password`,
+  summary: 'Change the password',
+  description: 'Ends all other sessions of the person. Failures count as failed sign-ins.',
+  scope: null,
+  person: 'signed-in',
+  status: 204,
+  problems: ['invalid-credentials', 'login-locked', 'weak-password'],
+  body: PasswordChange,
+  async handle({ session, body, exchange, services }) {
+    const { db, passwords } = services;
+    const { userId, id: sessionId } = session!;
+    const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
+    if (user.passwordHash !== null) {
+      const attempt = await beginAttempt(db, user.email, exchange.ip ?? '');
+      if (!(await passwords.verify(body.current ?? '', user.passwordHash))) {
+        throw new Problem('invalid-credentials');
+      }
+      await forgetAttempt(db, attempt);
+    }
+    if (isWeak(body.password, user.email)) throw new Problem('weak-password');
+    const passwordHash = await passwords.hash(body.password);
+    await db.$transaction(async (tx) => {
+      await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+      await tx.userSession.deleteMany({ where: { userId, id: { not: sessionId } } });
+      await tx.handoff.deleteMany({ where: { userId } });
+      await audit(tx, { actor: `user:${userId}`, accountId: null, action: 'user.password', subject: userId });
+    });
+    services.sessions.clear();
+    return { status: 204 };
+  },
+});
+
+const listSessions = operation({
+  name: 'listSessions',
+  method: 'GET',
+  path: `${PATH}/sessions`,
+  summary: 'List the sessions of the person, newest first',
+  scope: null,
+  person: 'signed-in',
+  status: 200,
+  result: ProfileSessionList,
+  async handle({ session, services }) {
+    const rows = await services.db.userSession.findMany({
+      where: { userId: session!.userId, pending: false, expiresAt: { gt: new Date() } },
+      orderBy: { id: 'desc' },
+    });
+    const data = rows.map((row) => ({
+      id: toPublicId('session', row.id),
+      is_current: row.id === session!.id,
+      address: row.address,
+      user_agent: row.userAgent,
+      created_at: row.createdAt.toISOString(),
+      last_seen_at: row.lastSeenAt.toISOString(),
+      expires_at: row.expiresAt.toISOString(),
+    }));
+    return { status: 200, body: { data } };
+  },
+});
+
+const endSession = operation({
+  name: 'endSession',
+  method: 'DELETE',
+  path: `${PATH}/sessions/{session_id}`,
+  summary: 'End a session of the person',
+  scope: null,
+  person: 'signed-in',
+  status: 204,
+  async handle({ session, params, services }) {
+    const where = { id: params['session_id']!, userId: session!.userId };
+    const { count } = await services.db.userSession.deleteMany({ where });
+    if (count === 0) throw new Problem('not-found');
+    services.sessions.clear();
+    return { status: 204 };
+  },
+});
+
+export const profileOperations = [updateProfile, changePassword, listSessions, endSession];
