@@ -25,6 +25,8 @@ export const router = createBrowserRouter(
               element: <Shell />,
               children: [
                 page('numbers', () => import('../numbers/numbers-page')),
+                page('numbers/:number', () => import('../numbers/number-page')),
+                page('numbers/:number/pairing', () => import('../numbers/pairing/pairing-page')),
                 { path: '*', element: <NotFoundPage /> },
               ],
             },

@@ -39,8 +39,8 @@ function CreateNumberForm({ close }: { close: () => void }) {
     onSuccess: (instance) => {
       void queries.invalidateQueries({ queryKey: [id, 'instances'] });
       close();
-      void navigate(path('numbers'));
-      return instance;
+      // A sandbox pairs by itself.
+      void navigate(path(`numbers/${instance.id}${kind === 'web' ? '/pairing' : ''}`));
     },
   });
   const submit = (event: FormEvent) => {

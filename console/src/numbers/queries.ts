@@ -28,6 +28,17 @@ export function useInstances() {
   });
 }
 
+/** One instance, read again while the page is open. */
+export function useInstance(instanceId: string) {
+  const { id, api } = useAccount();
+  return useQuery({
+    queryKey: [id, 'instance', instanceId],
+    queryFn: () =>
+      takeData(api.GET('/v1/instances/{instance_id}', { params: { path: { instance_id: instanceId } } })),
+    refetchInterval: LIVE_MS,
+  });
+}
+
 /** The phone number of an instance, or null while no phone is linked. */
 export const readPhone = ({ jid }: Pick<Instance, 'jid'>): string | null => {
   const digits = jid?.split(/[:@]/)[0];

@@ -1,4 +1,5 @@
-import * as shell from './shell';
+import * as numberPage from './number-page';
 import { numbers } from './numbers';
+import * as shell from './shell';
 
-export default { ...shell, numbers };
+export default { ...shell, ...numberPage, numbers };
