@@ -1,3 +1,5 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { openMediaStore } from '@gwk/api/media/media';
 import { loadConfig } from '@gwk/core/config/load';
 import { mediaStoreSettings } from '@gwk/core/config/media';
@@ -9,9 +11,38 @@ let objects: ObjectStore | undefined;
 afterAll(() => objects?.stop());
 
 async function open() {
-  objects = await ObjectStore.start();
+  objects ??= await ObjectStore.start();
   return openMediaStore(loadConfig(mediaStoreSettings, objects.environment));
 }
 
-if (hasObjectStore) describe('a bucket', () => testMediaStore(open));
-else describe.skip(LEFT_OUT, () => testMediaStore(open));
+if (hasObjectStore) {
+  describe('a bucket', () => {
+    testMediaStore(open);
+    test('frees every buffer of a read after its use', testFreedBuffers);
+  });
+} else describe.skip(LEFT_OUT, () => testMediaStore(open));
+
+const FILE_BYTES = 2_000_000;
+
+/** A stream that joins waiting buffers, or a part of a buffer, would leave memory to the garbage collection. */
+async function testFreedBuffers(): Promise<void> {
+  const store = await open();
+  try {
+    const key = randomUUID();
+    await store.write(key, Readable.from([randomBytes(FILE_BYTES)]));
+    const used: ArrayBufferLike[] = [];
+    const before = process.memoryUsage().arrayBuffers;
+    let size = 0;
+    for (let i = 0; i < 20; i++) {
+      for await (const bytes of await store.read(key, { start: 0, end: FILE_BYTES - 1 })) {
+        size += bytes.length;
+        used.push(bytes.buffer);
+      }
+    }
+    expect(size).toBe(20 * FILE_BYTES);
+    expect(used.filter((buffer) => (buffer as ArrayBuffer).detached)).toHaveLength(used.length);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(FILE_BYTES);
+  } finally {
+    store.close();
+  }
+}

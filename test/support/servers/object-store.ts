@@ -49,6 +49,8 @@ export class ObjectStore {
         '--port',
         `127.0.0.1:${port}`,
         '--quiet',
+        // As buckets do.
+        '--keep-alive',
         'posix',
         folder,
       ],
