@@ -35,7 +35,7 @@ export function decideBounds(maxDownloads: number, maxUploads: number): Record<T
       process: { transfers: maxDownloads },
     },
     upload: {
-      account: { transfers: Math.floor(maxUploads / 4), bytes: GIB / 2 },
+      account: { transfers: Math.floor(maxUploads / 4), bytes: GIB / 4 },
       process: { transfers: maxUploads, bytes: GIB },
     },
     engine_download: { ...engines, process: { transfers: ALL_ENGINES_TRANSFERS } },

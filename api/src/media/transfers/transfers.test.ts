@@ -1,3 +1,4 @@
+import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { ManualClock } from '@gwk/test/support/clock';
 import { decideBounds } from './media-transfers.js';
 import { Transfers, type Bounds, type Subjects, type TransferLimited } from './transfers.js';
@@ -107,4 +108,6 @@ test.each([100, 1_000])('with %i transfers, one file, address or account leaves 
       if (subject !== 'process') expect(transfers).toBeLessThanOrEqual(max / 4);
     }
   }
+  expect(upload.account!.bytes).toBeLessThanOrEqual(upload.process!.bytes! / 4);
+  expect(upload.account!.bytes).toBeGreaterThanOrEqual(MAX_MEDIA_BYTES);
 });
