@@ -9,9 +9,9 @@ import type { Subjects, Transfer, Transfers } from './transfers/transfers.js';
 const SLICE_BYTES = 16_384;
 /**
  * Share of the read bytes that counts as garbage. Their buffers are freed at once, so only small objects are left. A collection
- * every 4 MB would find the requests to a bucket under way, and keep their garbage as old objects (+30 MB, measured).
+ * for every 4 MB read would find the requests to a bucket under way, and keep their garbage as old objects (+30 MB, measured).
  */
-const GARBAGE_SHARE = 1 / 8;
+const GARBAGE_SHARE = 1 / 4;
 /** All downloads begin soon, because few bytes are read for each. */
 const FIRST_WINDOW_BYTES = 2 * CHUNK;
 /** A window is given up after this time without progress, or while other downloads wait for a buffer. */

@@ -49,3 +49,13 @@ test('a buffer is free again after an error', async () => {
   await expect(pool.use('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await pool.use('a', (buffer) => Promise.resolve(buffer.length))).toBe(10);
 });
+
+test('frees idle buffers except those that it keeps', async () => {
+  const pool = new BufferPool(3, 10, 1);
+  const seen: Buffer[] = [];
+  const use = () => pool.use('a', (buffer) => Promise.resolve(seen.push(buffer)));
+  await Promise.all([use(), use(), use()]);
+  expect(seen.map(({ length }) => length).sort()).toEqual([0, 0, 10]);
+  await use();
+  expect(seen[3]!.length).toBe(10);
+});

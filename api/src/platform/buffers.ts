@@ -42,7 +42,8 @@ interface Waiting {
 }
 
 /**
- * Lends equal buffers, at most `count` at once. They stay allocated. The owner with the fewest buffers is next, and of its
+ * Lends equal buffers, at most `count` at once. `kept` of them stay allocated; fewer than `count` only if nothing uses a buffer
+ * after its work, for example a request that failed. The owner with the fewest buffers is next, and of its
  * work that which has not had a buffer yet.
  */
 export class BufferPool {
@@ -55,6 +56,7 @@ export class BufferPool {
   constructor(
     count: number,
     readonly bytes: number,
+    private readonly kept = count,
   ) {
     this.#left = count;
   }
@@ -74,10 +76,15 @@ export class BufferPool {
       buffer = this.#idle.pop() ?? Buffer.allocUnsafeSlow(this.bytes);
       return await work(buffer);
     } finally {
-      if (buffer) this.#idle.push(buffer);
+      if (buffer) this.#keep(buffer);
       this.#release(owner);
       this.#startNext();
     }
+  }
+
+  #keep(buffer: Buffer): void {
+    if (this.isAwaited || this.#idle.length < this.kept) this.#idle.push(buffer);
+    else freeBuffer(buffer);
   }
 
   #startNext(): void {

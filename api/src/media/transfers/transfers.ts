@@ -7,6 +7,8 @@ export const RETRY_SECONDS = 5;
 /** Downloads that read and send a window of their file at once, and the size of a window (send-file.ts). */
 const MAX_WINDOWS = 16;
 const WINDOW_BYTES = 512 * 1024;
+/** Windows that stay allocated. Downloads that stand need none. */
+const KEPT_WINDOWS = 2;
 
 /** The owner of a bound. */
 export type Subject = 'file' | 'address' | 'instance' | 'account' | 'process';
@@ -38,7 +40,7 @@ interface Use {
 export class Transfers {
   readonly #uses = new Map<string, Use>();
   readonly #watched = new Set<Transfer>();
-  readonly windows = new BufferPool(MAX_WINDOWS, WINDOW_BYTES);
+  readonly windows = new BufferPool(MAX_WINDOWS, WINDOW_BYTES, KEPT_WINDOWS);
   #stopLooking: Cancel | null = null;
   #lookedAt = 0;
 
