@@ -60,7 +60,8 @@ export class FakeEngine {
     if (code === 200) {
       this.#serveUntil(before + leaseMs - MARGIN_MS);
     } else if (code >= 400 && this.#served) return this.kill();
-    if (this.#served && performance.now() > this.#served.to) return this.kill();
+    // Like a real engine it pauses when its lease has lapsed, and takes it again.
+    if (this.#served && performance.now() > this.#served.to) this.#close();
     this.#timer = setTimeout(() => void this.#renew(), RENEW_MS);
   }
 

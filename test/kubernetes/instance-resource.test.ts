@@ -182,7 +182,7 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
       .trim()
       .split('\n')
       .map((line) => line.split(/\s{2,}/));
-    expect(header!.slice(6)).toEqual(['REASON', 'ACCOUNT', 'ID', 'NODE']);
+    expect(header!.slice(6)).toEqual(['REASON', 'UPTODATE', 'ACCOUNT', 'ID', 'NODE']);
     expect(row!.slice(6)).toEqual(['Ready', 'main', 'ins_0195a00000007000800000000000001a', 'n1']);
   });
 

@@ -39,6 +39,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
       'EngineRunning',
       'Paired',
       'Connected',
+      'UpToDate',
     ]);
   });
 

@@ -33,8 +33,15 @@ export const operatorSettings = {
   ),
   maxConcurrentUpgrades: setting(
     'GWK_OPERATOR_MAX_CONCURRENT_UPGRADES',
-    types.integer(1, 1000).default(1),
-    'How many working engines the operator replaces at once when their version or profile has changed (`kubernetes`).',
+    types.integer(0, 1000).default(1),
+    'How many working engines the operator replaces at once when their version or profile has changed; 0 pauses upgrades (`kubernetes`).',
+  ),
+  upgradeCanary: setting(
+    'GWK_OPERATOR_UPGRADE_CANARY',
+    types
+      .matching(/^[a-z0-9-]+\/[a-z0-9.-]+$/, 'namespace and name of an Instance, separated by a slash')
+      .optional(),
+    'Instance (`namespace/name`) that must be connected on a new version before the operator upgrades others (`kubernetes`).',
   ),
   engineInternalUrl: setting(
     'GWK_OPERATOR_ENGINE_INTERNAL_URL',

@@ -82,6 +82,7 @@ const COLUMNS = [
   column('Engine', '.status.engine.version'),
   column('Age', '.metadata.creationTimestamp', { type: 'date' }),
   column('Reason', conditionPath('Ready', 'reason'), { priority: 1 }),
+  column('UpToDate', conditionPath('UpToDate', 'status'), { priority: 1 }),
   column('Account', '.spec.account', { priority: 1 }),
   column('Id', '.status.id', { priority: 1 }),
   column('Node', '.status.engine.node', { priority: 1 }),

@@ -10,6 +10,8 @@ export const API_GROUP = 'gwk.dev';
 export const API_VERSION = 'v1alpha1';
 export const MANIFEST_API_VERSION = `${API_GROUP}/${API_VERSION}`;
 export const FINALIZER = 'gwk.dev/engine';
+/** Annotation of an Instance: `true` keeps its engine at its version. */
+export const PAUSE_UPGRADE_ANNOTATION = 'gwk.dev/pause-upgrade';
 /** Label on the resources that the API creates: the id that it chose for the instance. */
 export const ID_LABEL = 'gwk.dev/instance-id';
 
@@ -54,7 +56,7 @@ export const InstanceSpec = z
   .describe('Desired state of the instance.');
 export type InstanceSpec = z.infer<typeof InstanceSpec>;
 
-const CONDITION_TYPES = ['Ready', 'Accepted', 'EngineRunning', 'Paired', 'Connected'] as const;
+const CONDITION_TYPES = ['Ready', 'Accepted', 'EngineRunning', 'Paired', 'Connected', 'UpToDate'] as const;
 
 export const Condition = z.object({
   type: z.enum(CONDITION_TYPES).describe('Type of the condition.'),
@@ -86,7 +88,7 @@ export const InstanceResourceStatus = z
     conditions: z
       .array(Condition)
       .describe(
-        'Ready summarises the other conditions: its reason is that of the first one that does not hold.',
+        'Ready summarises the other conditions except UpToDate: its reason is that of the first one that does not hold.',
       )
       .default([]),
     engine: EngineStatus.describe('The running engine.').nullish(),

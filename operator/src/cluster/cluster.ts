@@ -46,6 +46,8 @@ export interface PodStore {
   templateFor(resource: InstanceResource): PodTemplate | null;
   /** A name that no engine ever had, so that a lease under it belongs to this engine only. */
   newName(target: Target, instanceId: string): string;
+  /** Asks the cluster whether it would accept the pod once the present one is gone. @throws its refusal */
+  check(plan: Omit<PodPlan, 'token'>): Promise<void>;
   /** @throws PodExists if the instance or the key still has a pod */
   create(plan: PodPlan): Promise<void>;
   /** Asks a pod to end. Forgets a pod that has ended, which frees its key and instance. Idempotent. */

@@ -1,8 +1,9 @@
 import { type Logger } from '@gwk/core/log';
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import { PodExists, type Cluster, type Target } from '../cluster/cluster.js';
+import type { Cluster, Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { decide, hasFinalizer, needsUpgrade, type Action, type Decision } from './decide.js';
+import { EngineStarter } from './engine-starter.js';
 import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
 import type { InternalApiClient } from './internal-api-client.js';
 import {
@@ -11,11 +12,12 @@ import {
   type Observed,
   type ProjectionResult,
   type Removal,
+  type Turn,
 } from './observed.js';
 import { PairingRequestController } from '../pairing/pairing-request-controller.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
-import { describeProgress, isConnected, Rollout } from './rollout.js';
+import { describeProgress, isConnected, isPaused, PAUSED, Rollout } from './rollout.js';
 import { buildStatus, listStatusEvents } from './status.js';
 
 export interface ControllerOptions {
@@ -25,6 +27,8 @@ export interface ControllerOptions {
   limits: Limits;
   /** Working engines of an older version that are replaced at the same time. */
   maxConcurrentUpgrades: number;
+  /** Key of the instance that is upgraded before all others. */
+  canary?: string | null;
   /** Backoff of failed reconciles and of engine restarts. */
   backoff?: Backoff;
 }
@@ -61,6 +65,7 @@ export class Controller {
   onReconcile: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
   onEngineExit: (requested: boolean) => void = () => undefined;
   readonly #pairing: PairingRequestController;
+  readonly #starter: EngineStarter;
   readonly #options: ControllerOptions;
   readonly #cluster: Cluster;
   readonly #api: InternalApiClient;
@@ -88,12 +93,13 @@ export class Controller {
     this.#backoff = options.backoff ?? RETRY_BACKOFF;
     this.queue = new WorkQueue(this.#backoff);
     this.projections = new Projections(options.api);
+    this.#starter = new EngineStarter(options.cluster, options.api);
     const { cluster, api, log } = options;
     const publish: Cluster['publishPairing'] = (target, view) => cluster.publishPairing(target, view);
     const remove: Cluster['removePairingRequest'] = (target, request) =>
       cluster.removePairingRequest(target, request);
     this.#pairing = new PairingRequestController({ api, log, publish, remove });
-    this.rollout = new Rollout(options.maxConcurrentUpgrades);
+    this.rollout = new Rollout(options.maxConcurrentUpgrades, options.canary);
   }
 
   /** Time since the API last answered an observation, or since the start if it never did. 0 before the start. */
@@ -168,7 +174,7 @@ export class Controller {
 
   /** Drops the state of resources whose finalizer somebody removed by hand. */
   #retainOnly(uids: Set<string | undefined>): void {
-    for (const known of [this.#histories, this.#removals]) {
+    for (const known of [this.#histories, this.#removals, this.#starter.refusals]) {
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
     }
     this.projections.retainOnly(uids);
@@ -249,14 +255,21 @@ export class Controller {
       resource: present,
       pod,
       template: present && this.#cluster.pods.templateFor(present),
-      mayUpgrade: false,
+      turn: null,
+      refusal: this.#starter.refusals.get(uid) ?? null,
       projection,
       history: this.#histories.get(uid) ?? NO_HISTORY,
       removal: this.#removals.get(uid) ?? { requested: false },
       limits: this.#options.limits,
     };
-    const mayUpgrade = needsUpgrade(observed) && this.rollout.request(key, isConnected(observed));
-    return { observed: { ...observed, mayUpgrade }, behind };
+    return { observed: { ...observed, turn: this.#requestTurn(key, observed) }, behind };
+  }
+
+  #requestTurn(key: string, observed: Observed): Turn | null {
+    if (!needsUpgrade(observed)) return null;
+    if (isPaused(observed)) return PAUSED;
+    if (this.rollout.request(key, isConnected(observed))) return { granted: true };
+    return { granted: false, ...this.rollout.describeWait(key) };
   }
 
   #observePairing(target: Target, { resource, projection }: Observed): void {
@@ -273,8 +286,11 @@ export class Controller {
   }
 
   #reportProgress(key: string, observed: Observed, decision: Decision): void {
-    if (needsUpgrade(observed) && !observed.mayUpgrade) return;
-    for (const next of this.rollout.report(key, describeProgress(observed, decision))) this.queue.add(next);
+    const progress = describeProgress(observed, decision);
+    const works = progress === 'connected' && !needsUpgrade(observed);
+    for (const next of this.rollout.observeCanary(key, works)) this.queue.add(next);
+    if (observed.turn?.granted === false) return;
+    for (const next of this.rollout.report(key, progress)) this.queue.add(next);
   }
 
   async #project(
@@ -314,8 +330,10 @@ export class Controller {
         return this.#cluster.setFinalizer(target, true);
       case 'remove-finalizer':
         return this.#removeFinalizer(target);
+      case 'try-pod':
+        return this.#starter.check(target, action);
       case 'create-pod':
-        return this.#createPod(target, action);
+        return this.#starter.create(target, action);
       case 'delete-pod':
         return this.#cluster.pods.delete(action.name);
       case 'force-delete-pod':
@@ -328,29 +346,6 @@ export class Controller {
       case 'delete-resource':
         return this.#cluster.deleteResource(target);
     }
-  }
-
-  async #createPod(target: Target, action: Extract<Action, { do: 'create-pod' }>): Promise<void> {
-    const { instanceId, template } = action;
-    const name = this.#cluster.pods.newName(target, instanceId);
-    const token = await this.#api.issueToken(instanceId, name);
-    await this.#cluster.pods
-      .create({ ...target, name, instanceId, template, token })
-      .catch((error: unknown) => this.#recordNotCreated(target, error));
-    this.#cluster.recordEvent(target, {
-      type: 'Normal',
-      reason: 'EngineCreated',
-      message: `Started engine ${name}`,
-    });
-  }
-
-  /** A quota, an admission policy or a name conflict: the owner of the resource needs to see the reason. */
-  #recordNotCreated(target: Target, error: unknown): never {
-    const isTransient = error instanceof PodExists && !error.foreign;
-    const message = `Pod not created: ${(error as Error).message}`;
-    if (!isTransient)
-      this.#cluster.recordEvent(target, { type: 'Warning', reason: 'EngineNotCreated', message });
-    throw error;
   }
 
   /** Report to the API first, then record it: a failed report is repeated before the pod is forgotten. */
@@ -378,6 +373,7 @@ export class Controller {
     await this.#cluster.setFinalizer(target, false);
     this.#histories.delete(target.uid);
     this.#removals.delete(target.uid);
+    this.#starter.refusals.delete(target.uid);
     this.projections.forget(target.uid);
     this.#retryRejected();
   }

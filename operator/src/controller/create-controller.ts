@@ -34,6 +34,7 @@ export function createController(
     log,
     limits: { idleMs: config.idleEngineMs, leaseTimeoutMs, stuckMs },
     maxConcurrentUpgrades: config.maxConcurrentUpgrades,
+    canary: config.upgradeCanary ?? null,
     backoff,
   });
   return { controller, close: () => client.close() };

@@ -125,7 +125,22 @@ const UPGRADES: Case[] = [
   ],
   [
     'replaces it when its turn comes',
-    { pod: livePod('running', { template: former }), mayUpgrade: true },
+    { pod: livePod('running', { template: former }), turn: { granted: true } },
+    'EngineOutdated',
+    ['try-pod', `delete-pod ${POD}`],
+  ],
+  [
+    'keeps an engine until its turn although its lease has lapsed',
+    {
+      pod: livePod('running', { template: former }),
+      projection: accepted({ lease: { ...heldBy(POD), expires_at: at(NOW - minutes(2)) } }),
+    },
+    'EngineStarting',
+    [],
+  ],
+  [
+    'replaces an engine that never had its lease without a turn',
+    { pod: livePod('running', { template: former }), projection: accepted({ lease: free }) },
     'EngineOutdated',
     [`delete-pod ${POD}`],
   ],

@@ -1,12 +1,14 @@
 import { FINALIZER, type InstanceResource } from '@gwk/core/resources/manifest';
 import { isSameChoice, type Pod, type PodTemplate, type WaitingReason } from '../cluster/cluster.js';
 import { CRASH_LOOP_FAILURES } from './history.js';
-import { holdsLease, getKnownInstance, type KnownInstance, type Observed } from './observed.js';
+import { holdsLease, isWorking, getKnownInstance, type KnownInstance, type Observed } from './observed.js';
 
 /** Actions, in the order they run. Each is idempotent, and the next reconcile reads the cluster again. */
 export type Action =
   | { do: 'add-finalizer' }
   | { do: 'remove-finalizer' }
+  /** Asks the cluster whether it would accept the pod. */
+  | { do: 'try-pod'; instanceId: string; template: PodTemplate }
   | { do: 'create-pod'; instanceId: string; template: PodTemplate }
   | { do: 'delete-pod'; name: string }
   | { do: 'force-delete-pod'; name: string }
@@ -45,6 +47,7 @@ export type EngineReason =
   | 'CrashLoop'
   | 'WaitingToRestart'
   | 'EngineAbsent'
+  | 'EngineNotCreated'
   | 'EngineRunning';
 
 /** The resource exists. */
@@ -257,20 +260,27 @@ function profileUnknown({ resource, pod, template }: WithRow): Decision | null {
   return because('ProfileUnknown', `The operator has no engine profile ${profile}`);
 }
 
-/** A change by the owner applies at once. An upgrade of working engines waits for its turn in the rollout. */
-function outdated({ pod, template, projection, mayUpgrade }: WithRow): Decision | null {
+/**
+ * A change by the owner applies at once. An upgrade of a working engine waits for its turn in the rollout, and stops the engine
+ * only if the cluster accepts the new pod.
+ */
+function outdated({ pod, template, projection, known, turn }: WithRow): Decision | null {
   if (pod.phase === 'absent' || !template) return null;
   if (!isSameChoice(pod.template, template))
     return because('EngineOutdated', 'Replacing the engine because its settings changed', stop(pod));
   if (pod.template.revision === template.revision) return null;
-  if (holdsLease(pod, projection) && !mayUpgrade) return null;
-  return because('EngineOutdated', 'Replacing the engine because its version is outdated', stop(pod));
+  const actions = stop(pod);
+  if (isWorking(pod, projection)) {
+    if (!turn?.granted) return null;
+    actions.unshift({ do: 'try-pod', instanceId: known.facts.id, template });
+  }
+  return because('EngineOutdated', 'Replacing the engine because its version is outdated', actions);
 }
 
 /** Whether a working engine should be replaced by one of the current revision. */
 export function needsUpgrade({ pod, template, projection }: Observed): boolean {
   if (pod.phase === 'absent' || !template || !isSameChoice(pod.template, template)) return false;
-  return pod.template.revision !== template.revision && holdsLease(pod, projection);
+  return pod.template.revision !== template.revision && isWorking(pod, projection);
 }
 
 /**
@@ -312,9 +322,10 @@ function waitingToRestart({ now, pod, history }: WithRow): Decision | null {
   return because(reason, message, [], wait);
 }
 
-function absent({ pod, known, template }: WithRow): Decision | null {
+function absent({ pod, known, template, refusal }: WithRow): Decision | null {
   if (pod.phase !== 'absent' || !template) return null;
   const create: Action = { do: 'create-pod', instanceId: known.facts.id, template };
+  if (refusal !== null) return because('EngineNotCreated', refusal, [create]);
   return because('EngineAbsent', 'Starting an engine', [create]);
 }
 

@@ -12,13 +12,20 @@ export interface Observed {
   pod: Pod;
   /** Template of its engine; null: its profile is unknown. */
   template: PodTemplate | null;
-  /** Whether the rollout allows replacing a working engine now. */
-  mayUpgrade: boolean;
+  /** Turn in the rollout; null: no working engine is outdated. */
+  turn: Turn | null;
+  /** Why the cluster refused the last pod; null: it did not. */
+  refusal: string | null;
   projection: ProjectionResult;
   history: History;
   removal: Removal;
   limits: Limits;
 }
+
+/** Whether a working engine may be replaced now, or why not. */
+export type Turn = { granted: true } | { granted: false; reason: HoldReason; message: string };
+
+export type HoldReason = 'UpgradePaused' | 'WaitingForCanary' | 'WaitingForTurn';
 
 /** The API's answer about the resource. */
 export type ProjectionResult =
@@ -63,6 +70,15 @@ export function holdsLease(pod: Pod, projection: ProjectionResult): boolean {
   const known = getKnownInstance(projection);
   if (pod.phase === 'absent' || pod.phase === 'ended' || !known) return false;
   return known.facts.lease.pod === pod.name && leaseInForce(known);
+}
+
+/**
+ * Whether the engine in this pod works, or worked until the API or its database became unavailable. It takes its lease again when they
+ * come back.
+ */
+export function isWorking(pod: Pod, projection: ProjectionResult): boolean {
+  if (holdsLease(pod, projection)) return true;
+  return pod.phase === 'running' && getKnownInstance(projection)?.facts.lease.pod === pod.name;
 }
 
 export function leaseInForce({ facts, observedAt }: KnownInstance): boolean {

@@ -1,5 +1,6 @@
+import { PAUSE_UPGRADE_ANNOTATION } from '@gwk/core/resources/manifest';
 import type { Decision, EngineReason } from './decide.js';
-import { getKnownInstance, holdsLease, type Observed } from './observed.js';
+import { getKnownInstance, holdsLease, type HoldReason, type Observed, type Turn } from './observed.js';
 
 type Progress = 'moving' | 'works' | 'connected' | 'settled';
 
@@ -26,12 +27,19 @@ const TIMEOUT_MS = 300_000;
  */
 export class Rollout {
   readonly #limit: number;
+  readonly #canary: string | null;
   readonly #moving = new Map<string, Replacement>();
   readonly #waiting = new Set<string>();
   #open = false;
+  #canaryWorks = false;
 
-  constructor(limit: number) {
+  /**
+   * @param limit 0: the upgrade is paused
+   * @param canary key of the instance that must be connected on the current version before any other is replaced
+   */
+  constructor(limit: number, canary: string | null = null) {
     this.#limit = limit;
+    this.#canary = canary;
   }
 
   get moving(): number {
@@ -51,13 +59,37 @@ export class Rollout {
   /** Whether a working engine may be replaced now. `connected`: its turn ends when it is connected again. */
   request(key: string, connected: boolean): boolean {
     if (this.#moving.get(key)?.granted) return true;
-    if (!this.#open || this.#free() <= 0) {
+    if (!this.#open || this.#free() <= 0 || this.#waitsForCanary(key)) {
       this.#waiting.add(key);
       return false;
     }
     this.#waiting.delete(key);
     this.#moving.set(key, { granted: true, mustConnect: connected, since: Date.now() });
     return true;
+  }
+
+  /** Why `request` did not grant the key a turn. */
+  describeWait(key: string): { reason: HoldReason; message: string } {
+    if (this.#limit === 0) return { reason: 'UpgradePaused', message: 'Upgrades of engines are paused' };
+    if (this.#waitsForCanary(key)) {
+      const message = `Waiting until ${this.#canary} is connected on the current version`;
+      return { reason: 'WaitingForCanary', message };
+    }
+    return {
+      reason: 'WaitingForTurn',
+      message: `Waiting until others are replaced, ${this.#limit} at a time`,
+    };
+  }
+
+  /** Records whether the instance is connected on the current version. @returns keys that may request again */
+  observeCanary(key: string, works: boolean): string[] {
+    if (key !== this.#canary || works === this.#canaryWorks) return [];
+    this.#canaryWorks = works;
+    return works ? this.#next() : [];
+  }
+
+  #waitsForCanary(key: string): boolean {
+    return this.#canary !== null && key !== this.#canary && !this.#canaryWorks;
   }
 
   /** Records the state that a reconcile observed. @returns keys that may request again */
@@ -82,12 +114,23 @@ export class Rollout {
 
   #next(): string[] {
     if (!this.#open) return [];
-    return [...this.#waiting].slice(0, Math.max(0, this.#free()));
+    const may = [...this.#waiting].filter((key) => !this.#waitsForCanary(key));
+    return may.slice(0, Math.max(0, this.#free()));
   }
 }
 
 export const isConnected = ({ projection }: Observed): boolean =>
   getKnownInstance(projection)?.facts.state === 'connected';
+
+/** The owner of the instance keeps its engine at its version. */
+export const isPaused = ({ resource }: Observed): boolean =>
+  resource?.metadata.annotations?.[PAUSE_UPGRADE_ANNOTATION] === 'true';
+
+export const PAUSED: Turn = {
+  granted: false,
+  reason: 'UpgradePaused',
+  message: `Annotation ${PAUSE_UPGRADE_ANNOTATION} is set`,
+};
 
 const MOVING_REASONS: readonly EngineReason[] = [
   'EngineExited',
@@ -98,6 +141,7 @@ const MOVING_REASONS: readonly EngineReason[] = [
   'CrashLoop',
   'WaitingToRestart',
   'EngineAbsent',
+  'EngineNotCreated',
   'ImagePullFailed',
   'Unschedulable',
   'ContainerNotStarted',

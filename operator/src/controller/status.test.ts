@@ -12,6 +12,7 @@ import {
   observed,
   POD,
   resource,
+  template,
 } from '@gwk/test/support/operator/build';
 import { decide } from './decide.js';
 import { NO_HISTORY } from './history.js';
@@ -39,6 +40,7 @@ test('reports a connected instance as ready', () => {
     EngineRunning: 'True EngineRunning',
     Paired: 'True Paired',
     Connected: 'True Connected',
+    UpToDate: 'True UpToDate',
   });
   expect(status).toMatchObject({
     id: `ins_${ID.replaceAll('-', '')}`,
@@ -49,6 +51,8 @@ test('reports a connected instance as ready', () => {
     lastError: null,
   });
 });
+
+const former = livePod('running', { template: template({ revision: 'r0' }) });
 
 type Case = [sentence: string, special: Partial<Observed>, conditions: Record<string, string>];
 
@@ -138,6 +142,22 @@ const CASES: Case[] = [
     { resource: resource({}, { deletionTimestamp: at(NOW) }) },
     { Ready: 'False Deleting', EngineRunning: 'True EngineRunning' },
   ],
+  [
+    'reports an outdated engine as ready, and why it is not replaced',
+    { pod: former, turn: { granted: false, reason: 'WaitingForTurn', message: 'Waiting' } },
+    { Ready: 'True Ready', UpToDate: 'False WaitingForTurn' },
+  ],
+  [
+    'reports an engine that is being replaced',
+    { pod: former, turn: { granted: true } },
+    { UpToDate: 'False Upgrading' },
+  ],
+  [
+    'reports that the cluster refuses the new pod',
+    { pod: former, turn: { granted: true }, refusal: 'Pod not created: denied' },
+    { Ready: 'True Ready', UpToDate: 'False UpgradeRefused' },
+  ],
+  ['reports no version without an engine', { pod: { phase: 'absent' } }, { UpToDate: 'Unknown NoEngine' }],
 ];
 
 test.each(CASES)('%s', (_, special, expected) => {

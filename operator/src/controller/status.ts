@@ -47,12 +47,14 @@ function evaluate(observed: Observed, decision: Decision): Record<Type, Outcome>
   const EngineRunning = engineRunning(observed, decision);
   const Paired = paired(observed);
   const Connected = connected(observed);
+  const UpToDate = upToDate(observed);
   return {
     Ready: ready({ Accepted, EngineRunning, Paired, Connected }, observed),
     Accepted,
     EngineRunning,
     Paired,
     Connected,
+    UpToDate,
   };
 }
 
@@ -109,8 +111,21 @@ function connected({ pod, projection }: Observed): Outcome {
   return unknown('EngineNotRunning', 'Connected when last observed, but no engine holds the lease now');
 }
 
-/** Takes the reason of the first condition that is not True. */
-function ready(conditions: Record<Exclude<Type, 'Ready'>, Outcome>, { resource }: Observed): Outcome {
+/** Whether the engine has the version and the profile of the operator. */
+function upToDate({ pod, template, turn, refusal }: Observed): Outcome {
+  if (pod.phase === 'absent' || pod.phase === 'ended') return unknown('NoEngine', 'No engine runs');
+  if (template && pod.template.revision === template.revision)
+    return yes('UpToDate', 'The engine has the current version and profile');
+  if (refusal !== null) return no('UpgradeRefused', refusal);
+  if (turn && !turn.granted) return no(turn.reason, turn.message);
+  return no('Upgrading', 'The engine is being replaced');
+}
+
+/** Takes the reason of the first condition that is not True. An outdated engine is as ready as others. */
+function ready(
+  conditions: Record<Exclude<Type, 'Ready' | 'UpToDate'>, Outcome>,
+  { resource }: Observed,
+): Outcome {
   if (resource!.metadata.deletionTimestamp !== undefined)
     return no('Deleting', 'The resource is being deleted');
   const first = Object.values(conditions).find(({ status }) => status !== 'True');
@@ -170,7 +185,7 @@ export function listStatusEvents(
 /** Recorded only if the condition was False before. */
 const EXPECTED = new Set(['Accepted', 'Sandbox']);
 /** Already recorded by the event of the start, which names the pod, or of the rejection. */
-const ALREADY_RECORDED = new Set(['EngineAbsent', 'EngineStarting', 'NotAccepted']);
+const ALREADY_RECORDED = new Set(['EngineAbsent', 'EngineNotCreated', 'EngineStarting', 'NotAccepted']);
 const WARNING_REASONS = new Set([
   'CrashLoop',
   'EngineExited',

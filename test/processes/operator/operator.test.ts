@@ -61,6 +61,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       profilesFile: undefined,
       engineInternalUrl: undefined,
       maxConcurrentUpgrades: 1,
+      upgradeCanary: undefined,
       leaseName: 'gwk-operator',
     },
     {

@@ -50,6 +50,8 @@ export class FakeInternalApi {
   firstState: InstanceFacts['state'] = 'connecting';
   /** Long in tests that do not wait for its end, so that a slow machine loses no lease. */
   leaseMs = 3000;
+  /** Neither the operator nor an engine gets an answer. */
+  isAway = false;
   /** Called before a removal is decided. */
   removing: (facts: InstanceFacts) => void = () => undefined;
   /** Sent to engines with their lease. */
@@ -104,6 +106,7 @@ export class FakeInternalApi {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    if (this.isAway) return void response.destroy();
     const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as Body;
     const [, side, route = ''] = (request.url ?? '').split('/');
     const token = (request.headers.authorization ?? '').slice('Bearer '.length);

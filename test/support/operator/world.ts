@@ -28,26 +28,35 @@ export class World {
   engine: 'serve' | 'hang' | { end: string } = 'serve';
   /** The cluster refuses to delete pods. */
   keepsPods = false;
+  /** Why the cluster refuses new pods; null: it accepts them. */
+  refuses: string | null = null;
   /** Actions on engines and resources, in order. */
   readonly done: string[] = [];
   readonly events: InstanceEvent[] = [];
-  readonly controller: Controller;
+  controller: Controller;
+  readonly #options: Partial<ControllerOptions>;
   readonly #resources = new Map<string, InstanceResource>();
   readonly #pods = new Map<string, Present>();
   #made = 0;
+  #revision = 'r1';
   #changed: (key: string) => void = () => undefined;
 
   constructor(options: Partial<ControllerOptions> = {}) {
+    this.#options = options;
     this.api.leaseMs = LEASE_MS;
     this.api.removing = () => void this.done.push('row asked for');
-    this.controller = new Controller({
+    this.controller = this.#newController();
+  }
+
+  #newController(): Controller {
+    return new Controller({
       cluster: this.#cluster,
       api: this.api.inProcess(),
       log: createLogger('operator', 'silent'),
       limits: LIMITS,
       maxConcurrentUpgrades: 1,
       backoff: { firstMs: 1_000, maxMs: 300_000, random: () => 0 },
-      ...options,
+      ...this.#options,
     });
   }
 
@@ -66,10 +75,12 @@ export class World {
     deleteResource: async ({ key }) => this.delete(key),
     pods: {
       find: (key) => this.#pods.get(key) ?? { phase: 'absent' },
-      templateFor: (shown) => ({ ...readEngineChoice(shown), revision: 'r1' }),
+      templateFor: (shown) => ({ ...readEngineChoice(shown), revision: this.#revision }),
       newName: () => `ins-${++this.#made}`,
+      check: async () => this.#admit(),
       create: async (plan) => {
         const { token, ...identity } = plan;
+        this.#admit();
         if (this.#pods.has(plan.key)) throw new PodExists(plan.name);
         this.done.push(`${plan.name} starts`);
         const shared = { shownAs: plan.name, node: null, version: '0.1.0', startedAt: Date.now() };
@@ -101,6 +112,19 @@ export class World {
     await this.#setFinalizers(key, metadata.finalizers ?? []);
   }
 
+  /** An operator with another version of engines replaces the present one. */
+  async upgrade(revision: string): Promise<void> {
+    await this.controller.stop();
+    this.#revision = revision;
+    this.controller = this.#newController();
+    await this.controller.start();
+  }
+
+  async annotate(name: string, annotations: Record<string, string>): Promise<void> {
+    const { metadata } = this.get(name)!;
+    await this.#put(`default/${name}`, { metadata: { ...metadata, annotations } });
+  }
+
   /** An engine exits without a request. */
   kill(name: string, how = 'ended by SIGKILL'): void {
     this.#end(this.#pods.get(`default/${name}`)!, how, false);
@@ -126,6 +150,10 @@ export class World {
   condition(name: string, type: Condition['type']): string | undefined {
     const found = this.get(name)?.status?.conditions.find((one) => one.type === type);
     return found && `${found.status}/${found.reason}`;
+  }
+
+  #admit(): void {
+    if (this.refuses !== null) throw new Error(this.refuses);
   }
 
   #put(key: string, change: Partial<InstanceResource>, what = 'resource'): Promise<void> {

@@ -35,6 +35,8 @@ const CACHE_TIMEOUT_MS = 5000;
 const CACHE_POLL_MS = 20;
 const FORGOTTEN_MAX = 1000;
 const NAME_BYTES = 5;
+/** Part of the message by which Kubernetes refuses a pod that exceeds a ResourceQuota. */
+const QUOTA_EXCEEDED = 'exceeded quota';
 export const LIST_TIMEOUT_MS = 90_000;
 
 /**
@@ -132,6 +134,21 @@ export class EnginePods implements PodStore {
 
   newName({ key }: Target): string {
     return `${buildPodName(parseKey(key).name)}-${randomBytes(NAME_BYTES).toString('hex')}`;
+  }
+
+  /** Under a name of its own, because the present pod has the name of the new one. */
+  async check(plan: Omit<PodPlan, 'token'>): Promise<void> {
+    const { namespace } = parseKey(plan.key);
+    const profile = this.#profile(plan.template.profile);
+    const body = buildPod(plan, profile, this.#options.settings);
+    body.metadata!.name = plan.name;
+    const fieldManager = FIELD_MANAGERS.objects;
+    try {
+      await this.#core.createNamespacedPod({ namespace, body, fieldManager, dryRun: 'All' });
+    } catch (error) {
+      // The present pod may use the part of the quota that the new one needs.
+      if (!isCode(error, 403) || !(error as Error).message.includes(QUOTA_EXCEEDED)) throw error;
+    }
   }
 
   /** @throws PodExists */

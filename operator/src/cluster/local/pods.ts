@@ -99,6 +99,11 @@ export class Pods implements PodStore {
     return `ins-${instanceId.replaceAll('-', '')}-${randomBytes(5).toString('hex')}`;
   }
 
+  /** A process needs no permission. */
+  check(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** @throws PodExists */
   async create(plan: PodPlan): Promise<void> {
     if (this.#closing) throw new Error('the cluster is stopping');
