@@ -13,10 +13,9 @@ import { pause, realTime, until } from '../support/wait.js';
 
 const MB = 1024 * 1024;
 const TRANSFERS = 1_000;
-/** A process has at most 400 by default, and an account a quarter of them. The API refuses the others. */
-const HELD_OF_ACCOUNT = 100;
-const ACCOUNTS = 3;
-const HELD = ACCOUNTS * HELD_OF_ACCOUNT;
+/** An account may use a quarter of this bound, an address a tenth and a file a twentieth, so the API holds all transfers. */
+const MAX_TRANSFERS = '1200';
+const ACCOUNTS = 10;
 const FILES = 5;
 const ADDRESSES = 10;
 /** More than the kernel buffers for a client that does not read. */
@@ -39,8 +38,9 @@ function testStandingTransfers(store: string): void {
   const standing = new StandingTransfers();
   beforeAll(async () => {
     if (store === 'a bucket') objects = await ObjectStore.start();
-    const settings = objects?.environment ?? {};
-    stage = await openStage('transfers', { settings: { api: settings, worker: settings } });
+    const worker = objects?.environment ?? {};
+    const api = { ...worker, GWK_API_MAX_DOWNLOADS: MAX_TRANSFERS, GWK_API_MAX_UPLOADS: MAX_TRANSFERS };
+    stage = await openStage('transfers', { settings: { api, worker } });
     for (let i = 0; i < ACCOUNTS; i++) others.push(await newCustomer(stage.gateway, `standing-${i}`));
   });
   afterEach(async () => {
@@ -109,7 +109,7 @@ function testStandingTransfers(store: string): void {
   async function standUploads(): Promise<() => void> {
     const sockets: Socket[] = [];
     for (const { key } of others) {
-      for (let i = 0; i < Math.floor(TRANSFERS / ACCOUNTS); i++) {
+      for (let i = 0; i < TRANSFERS / ACCOUNTS; i++) {
         sockets.push(await standing.upload(key.api_key, { port: port(), bytes: SENT_BYTES }));
       }
     }
@@ -130,7 +130,7 @@ function testStandingTransfers(store: string): void {
       const before = megabytes();
       const stop = await stand(links);
       try {
-        await until(async () => (await inTransfer(kind)) === HELD, { what: 'as many as possible are held' });
+        await until(async () => (await inTransfer(kind)) === TRANSFERS, { what: 'all are held' });
         await pause(5_000);
         expect(await metric(`gwk_media_transfers_limited_total{kind="${kind}",limit="process"}`)).toBe(0);
         const growth = megabytes() - before;
