@@ -1,4 +1,4 @@
-import { createTheme, DEFAULT_THEME, MantineProvider, type MantineColorsTuple } from '@mantine/core';
+import { Badge, createTheme, DEFAULT_THEME, MantineProvider, type MantineColorsTuple } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from 'react-router/dom';
 import { ApiError } from '../api/problem';
@@ -22,6 +22,8 @@ const theme = createTheme({
   defaultRadius: 'md',
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   cursorType: 'pointer',
+  // A state is never cut, also in a narrow column.
+  components: { Badge: Badge.extend({ defaultProps: { miw: 'max-content' } }) },
 });
 
 const queries = new QueryClient({

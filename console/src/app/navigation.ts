@@ -1,16 +1,46 @@
-import { IconDeviceMobile, type Icon } from '@tabler/icons-react';
-import type { Right } from '../session/session';
+import {
+  IconBan,
+  IconDeviceMobile,
+  IconKey,
+  IconLayoutList,
+  IconMessage,
+  IconTimeline,
+  IconWebhook,
+  type Icon,
+} from '@tabler/icons-react';
+import type { AccountAccess } from '../session/session-api';
+import { allows, type Right } from '../session/session';
 
-export interface NavigationItem {
+interface NavigationItem {
   path: string;
-  label: 'shell.nav.numbers';
+  label: `shell.nav.${'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'formats'}`;
   icon: Icon;
   /** The page is offered to members with this right. */
   right: Right;
+  /** The page is not for members who may use only some of the numbers. */
+  wholeAccount?: true;
 }
 
-export const NAVIGATION: readonly NavigationItem[] = [
+const NAVIGATION: readonly NavigationItem[] = [
   { path: 'numbers', label: 'shell.nav.numbers', icon: IconDeviceMobile, right: 'instances:read' },
+  { path: 'messages', label: 'shell.nav.messages', icon: IconMessage, right: 'messages:read' },
+  {
+    path: 'opt-outs',
+    label: 'shell.nav.optOuts',
+    icon: IconBan,
+    right: 'messages:read',
+    wholeAccount: true,
+  },
+  { path: 'webhooks', label: 'shell.nav.webhooks', icon: IconWebhook, right: 'webhooks:read' },
+  { path: 'events', label: 'shell.nav.events', icon: IconTimeline, right: 'events:read' },
+  { path: 'keys', label: 'shell.nav.keys', icon: IconKey, right: 'keys:write' },
+  { path: 'formats', label: 'shell.nav.formats', icon: IconLayoutList, right: 'instances:read' },
 ];
+
+/** The pages that a member may use. */
+export const listPages = (access: AccountAccess): NavigationItem[] =>
+  NAVIGATION.filter(
+    ({ right, wholeAccount }) => allows(access, right) && !(wholeAccount && access.instance_ids !== null),
+  );
 
 export const START_PAGE = 'numbers';

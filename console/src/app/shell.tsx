@@ -6,7 +6,7 @@ import icon from '../icon.svg';
 import { useSession } from '../session/session';
 import type { AccountAccess } from '../session/session-api';
 import { AccountProvider, useAccount } from './account';
-import { NAVIGATION, START_PAGE } from './navigation';
+import { listPages, START_PAGE } from './navigation';
 import { NotFoundPage } from './route-error';
 import { ColorSchemeButton, LanguageMenu } from './preferences';
 import { UserMenu } from './user-menu';
@@ -44,7 +44,7 @@ export function Shell() {
           <Group gap="xs" wrap="nowrap">
             <LanguageMenu />
             <ColorSchemeButton />
-            <UserMenu />
+            <UserMenu account={access?.id} />
           </Group>
         </Group>
       </AppShell.Header>
@@ -85,12 +85,12 @@ function AccountSelect({ accounts, current }: { accounts: AccountAccess[]; curre
 
 function Navigation({ close }: { close: () => void }) {
   const { t } = useTranslation();
-  const { can, path } = useAccount();
+  const { access, path } = useAccount();
   const { pathname } = useLocation();
   return (
     <AppShell.Navbar p="xs" aria-label={t('shell.navigation')}>
       <AppShell.Section grow component={ScrollArea}>
-        {NAVIGATION.filter(({ right }) => can(right)).map((item) => {
+        {listPages(access).map((item) => {
           const target = path(item.path);
           const isActive = pathname === target || pathname.startsWith(`${target}/`);
           return (

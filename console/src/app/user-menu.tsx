@@ -2,10 +2,11 @@ import { ActionIcon, Menu, Text } from '@mantine/core';
 import { IconLogout, IconUser } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
 import { useSession, useSetSession } from '../session/session';
 import { signOut } from '../session/session-api';
 
-export function UserMenu() {
+export function UserMenu({ account }: { account: string | undefined }) {
   const { t } = useTranslation();
   const { user } = useSession();
   const setSession = useSetSession();
@@ -27,6 +28,11 @@ export function UserMenu() {
           </Text>
         </Menu.Label>
         <Menu.Divider />
+        {account !== undefined && (
+          <Menu.Item component={Link} to={`/${account}/profile`} leftSection={<IconUser size={16} />}>
+            {t('shell.profile')}
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => leave.mutate()}>
           {t('shell.signOut')}
         </Menu.Item>

@@ -36,6 +36,7 @@ export async function startTexts(): Promise<void> {
     resources: {},
     lng: 'en',
     fallbackLng: false,
+    nsSeparator: false,
     // React escapes texts.
     interpolation: { escapeValue: false },
   });

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ProblemAlert } from './problem-alert';
 
 interface QueryViewProps<T> {
-  query: UseQueryResult<T>;
+  query: Pick<UseQueryResult<T>, 'data' | 'error'> & { refetch: () => Promise<unknown> };
   children: (data: T) => ReactNode;
 }
 

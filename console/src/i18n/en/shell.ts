@@ -23,6 +23,8 @@ export const common = {
   phone: 'Phone',
   time: 'Time',
   number: 'Number',
+  numbers: 'Numbers',
+  created: 'Created',
   allNumbers: 'All numbers',
   shownOnce: 'This is shown only now. Copy it to a safe place.',
   typeName: 'Type {{name}} to confirm',
@@ -76,7 +78,14 @@ export const shell = {
   signOut: 'Sign out',
   nav: {
     numbers: 'Numbers',
+    messages: 'Messages',
+    optOuts: 'Opt-outs',
+    webhooks: 'Webhooks',
+    events: 'Events',
+    keys: 'API keys',
+    formats: 'Format status',
   },
+  profile: 'Profile',
 };
 
 export const problems = {

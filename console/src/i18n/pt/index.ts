@@ -1,5 +1,7 @@
 import * as numberPage from './number-page';
 import { numbers } from './numbers';
+import * as pages from './pages';
 import * as shell from './shell';
+import * as webhookPages from './webhooks';
 
-export default { ...shell, ...numberPage, numbers };
+export default { ...shell, ...numberPage, ...pages, ...webhookPages, numbers };

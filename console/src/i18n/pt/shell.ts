@@ -22,6 +22,8 @@ export const common = {
   phone: 'Telefone',
   time: 'Horário',
   number: 'Número',
+  numbers: 'Números',
+  created: 'Criado',
   allNumbers: 'Todos os números',
   shownOnce: 'Isto só aparece agora. Copie para um lugar seguro.',
   typeName: 'Digite {{name}} para confirmar',
@@ -74,7 +76,14 @@ export const shell = {
   signOut: 'Sair',
   nav: {
     numbers: 'Números',
+    messages: 'Mensagens',
+    optOuts: 'Descadastros',
+    webhooks: 'Webhooks',
+    events: 'Eventos',
+    keys: 'Chaves de API',
+    formats: 'Formatos',
   },
+  profile: 'Perfil',
 };
 
 export const problems = {

@@ -1,0 +1,187 @@
+export const messages = {
+  title: 'Mensagens',
+  subtitle: 'Mensagens enviadas e recebidas, sem o conteúdo.',
+  new: 'Enviar mensagem',
+  empty: 'Nenhuma mensagem ainda',
+  emptyHelp: 'Envie uma mensagem por aqui ou pela API. As recebidas aparecem sozinhas.',
+  noneFound: 'Nenhuma mensagem com estes filtros',
+  noneFoundHelp: 'Remova um filtro para ver mais.',
+  contact: 'Contato',
+  byId: 'Abrir pelo id (Enter)',
+  type: 'Tipo',
+  directions: { outbound: 'enviada', inbound: 'recebida' },
+  statuses: {
+    queued: 'Esperando',
+    sending: 'Enviando',
+    sent: 'Enviada',
+    delivered: 'Entregue',
+    read: 'Lida',
+    failed: 'Falhou',
+  },
+  types: {
+    text: 'Texto',
+    image: 'Imagem',
+    video: 'Vídeo',
+    document: 'Documento',
+    audio: 'Áudio',
+    sticker: 'Figurinha',
+    location: 'Localização',
+    contact: 'Cartão de contato',
+    interactive: 'Menu',
+    poll: 'Enquete',
+    other: 'Outro',
+  },
+};
+
+export const message = {
+  title: 'Mensagem',
+  notKept: 'O gateway não guarda o conteúdo das mensagens depois do envio.',
+  timeline: 'Linha do tempo',
+  direction: 'Direção',
+  renderedAs: 'Enviada como',
+  networkId: 'Id na rede',
+  steps: {
+    created_at: 'Aceita',
+    received: 'Recebida',
+    scheduled_for: 'Agendada para',
+    sent_at: 'Enviada',
+    delivered_at: 'Entregue',
+    read_at: 'Lida',
+    failed_at: 'Falhou',
+  },
+  failures: {
+    recipient_not_on_whatsapp: {
+      title: 'O destinatário não tem conta no WhatsApp',
+      advice: 'Confira o número. Se estiver certo, retire-o da sua lista.',
+    },
+    media_unavailable: {
+      title: 'O arquivo não pôde ser usado',
+      advice: 'Confira se o endereço responde e se o formato é permitido, e envie de novo.',
+    },
+    not_connected: {
+      title: 'O número não está conectado',
+      advice: 'Abra o número para ver o motivo. Envie de novo quando estiver conectado.',
+    },
+    not_paired: {
+      title: 'Nenhum telefone está vinculado',
+      advice: 'Vincule um telefone ao número e envie de novo.',
+    },
+    opted_out: {
+      title: 'O contato se descadastrou',
+      advice: 'Não envie de novo. O contato pode voltar com a palavra VOLTAR.',
+    },
+    canceled: { title: 'A mensagem foi cancelada', advice: 'Alguém a cancelou antes do envio.' },
+    expired: {
+      title: 'A mensagem esperou demais',
+      advice: 'O número ficou 15 minutos sem conexão. Envie de novo se ainda fizer sentido.',
+    },
+    wa_error: {
+      title: 'O WhatsApp recusou a mensagem',
+      advice: 'Leia o motivo abaixo. Verifique se o número está restrito.',
+    },
+    timeout: {
+      title: 'O WhatsApp não confirmou a mensagem',
+      advice: 'Ela pode ter chegado. Pergunte ao contato antes de enviar de novo.',
+    },
+    internal: {
+      title: 'Erro interno',
+      advice: 'Envie de novo. Se falhar outra vez, informe o id ao operador deste gateway.',
+    },
+  },
+};
+
+export const send = {
+  title: 'Enviar mensagem',
+  subtitle: 'A mesma requisição que a sua aplicação envia.',
+  to: 'Para',
+  toHelp: 'Telefone com código do país e de área, ou o id de um grupo.',
+  content: 'Conteúdo (JSON)',
+  contentHelp: 'Arquivos têm o media_id de um upload, ou uma url.',
+  invalid: 'O conteúdo não é um JSON válido.',
+  submit: 'Enviar',
+};
+
+export const events = {
+  title: 'Eventos',
+  subtitle: 'Conforme acontecem, os mais novos primeiro. O gateway os guarda por 90 dias.',
+  one: 'Evento',
+  type: 'Tipo',
+  empty: 'Nenhum evento',
+  emptyHelp: 'Eventos aparecem aqui quando um número conecta ou uma mensagem é enviada ou recebida.',
+};
+
+export const optOuts = {
+  title: 'Descadastros',
+  subtitle: 'Contatos que não recebem mais nada de nenhum número desta conta.',
+  add: 'Adicionar descadastro',
+  search: 'Buscar parte do telefone',
+  empty: 'Nenhum descadastro encontrado',
+  emptyHelp: 'Um contato que envia SAIR, PARAR ou STOP aparece aqui.',
+  consent: 'Remova um descadastro somente com o consentimento do contato.',
+  source: 'Origem',
+  sources: { keyword: 'palavra {{keyword}}', api: 'API', panel: 'console' },
+  sandbox: 'somente em um sandbox',
+  remove: 'Remover',
+  removeTitle: 'Remover o descadastro de {{phone}}?',
+  removeText: 'O contato pode receber mensagens de novo. Faça isto somente se o contato concordou.',
+};
+
+export const keys = {
+  title: 'Chaves de API',
+  subtitle: 'Chaves para as suas aplicações. Cada uma só aparece uma vez, quando é criada.',
+  new: 'Nova chave de API',
+  empty: 'Nenhuma chave de API ainda',
+  emptyHelp: 'Crie uma para cada aplicação, só com os escopos necessários.',
+  scopes: 'Escopos',
+  nameHelp: 'Por exemplo, a aplicação que a usa.',
+  numbersHelp: 'Restringe a chave a estes números.',
+  lifetime: 'Validade',
+  lifetimes: { never: 'Sem fim', month: '30 dias', quarter: '90 dias', year: 'Um ano' },
+  created: 'A chave de API está pronta',
+  states: { active: 'Ativa', revoked: 'Revogada', expired: 'Vencida' },
+  restricted_one: 'um número',
+  restricted_other: '{{count}} números',
+  expires: 'vence',
+  revoke: 'Revogar',
+  revokeTitle: 'Revogar {{name}}?',
+  revokeText: 'Aplicações com esta chave são recusadas em até 2 segundos. Isto não pode ser desfeito.',
+};
+
+export const scopes = {
+  'instances:read': 'Listar números, sua saúde e disponibilidade; verificar contatos',
+  'instances:write': 'Criar, vincular, alterar e excluir números',
+  'messages:send': 'Enviar, editar e apagar mensagens; marcar como lidas; descadastros',
+  'messages:read': 'Ler mensagens e descadastros',
+  'media:write': 'Enviar arquivos ao gateway',
+  'webhooks:read': 'Ler endpoints e entregas de webhook',
+  'webhooks:write': 'Gerenciar endpoints e repetir entregas',
+  'events:read': 'Ler eventos',
+};
+
+export const profile = {
+  title: 'Perfil',
+  name: 'Nome',
+  nameHelp: 'Os outros membros o veem.',
+  password: 'Senha',
+  passwordHelp: 'Uma alteração encerra as suas outras sessões.',
+  current: 'Senha atual',
+  currentHelp: 'Deixe vazia se ainda não tem uma.',
+  next: 'Nova senha',
+  nextHelp: 'Pelo menos 12 caracteres.',
+  sessions: 'Sessões',
+  sessionsHelp: 'Navegadores em que você entrou.',
+  browser: 'Navegador',
+  lastSeen: 'Vista por último',
+  thisSession: 'Esta sessão',
+  end: 'Encerrar',
+  endTitle: 'Encerrar esta sessão?',
+  endText: 'Aquele navegador precisará entrar de novo.',
+};
+
+export const formats = {
+  title: 'Formatos',
+  subtitle: 'Quais formatos de menu os aplicativos mostram no momento.',
+  rate: '{{percent}} das verificações de 30 dias deram certo',
+  devices: { android: 'Android', iphone: 'iPhone', web: 'WhatsApp Web' },
+  states: { works: 'funciona', partial: 'em parte', broken: 'quebrado', unknown: 'não verificado' },
+};

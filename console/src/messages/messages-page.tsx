@@ -1,0 +1,153 @@
+import { Anchor, Button, Group, Select, Table, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSend } from '@tabler/icons-react';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, useNavigate } from 'react-router';
+import { takeData } from '../api/client';
+import { useAccount } from '../app/account';
+import { EmptyState } from '../ui/empty-state';
+import { useFilter } from '../ui/filters';
+import { InstanceSelect, useInstanceName } from '../ui/instance-select';
+import { PageHeader } from '../ui/page-header';
+import { PagesView, usePages } from '../ui/pages';
+import { Time } from '../ui/time';
+import { MESSAGE_STATUSES, StatusBadge, type Message } from './status-badge';
+
+export default function MessagesPage() {
+  const { t } = useTranslation();
+  const { id, api, can, path } = useAccount();
+  const [instance, setInstance] = useFilter('number');
+  const [status, setStatus] = useFilter('status');
+  const [to, setTo] = useFilter('to');
+  const query = {
+    ...(instance !== null && { instance_id: instance }),
+    ...(status !== null && { status: status as Message['status'] }),
+    ...(to !== null && { to }),
+  };
+  const pages = usePages([id, 'messages', query], (cursor) =>
+    takeData(
+      api.GET('/v1/messages', { params: { query: { ...query, ...(cursor !== undefined && { cursor }) } } }),
+    ),
+  );
+  const send = can('messages:send') && (
+    <Button component={Link} to={path('messages/new')} leftSection={<IconSend size={16} />}>
+      {t('messages.new')}
+    </Button>
+  );
+  const isFiltered = Object.keys(query).length > 0;
+  return (
+    <>
+      <PageHeader title={t('messages.title')} subtitle={t('messages.subtitle')}>
+        {send}
+      </PageHeader>
+      <Group mb="md" align="flex-end">
+        <InstanceSelect value={instance} onChange={setInstance} />
+        <Select
+          label={t('common.state')}
+          placeholder={t('common.all')}
+          data={MESSAGE_STATUSES.map((value) => ({ value, label: t(`messages.statuses.${value}`) }))}
+          value={status}
+          onChange={setStatus}
+          clearable
+        />
+        <ContactFilter value={to} set={setTo} />
+        <OpenById />
+      </Group>
+      <PagesView
+        pages={pages}
+        empty={
+          <EmptyState
+            title={t(isFiltered ? 'messages.noneFound' : 'messages.empty')}
+            help={t(isFiltered ? 'messages.noneFoundHelp' : 'messages.emptyHelp')}
+          >
+            {!isFiltered && send}
+          </EmptyState>
+        }
+      >
+        {(rows) => <MessagesTable messages={rows} />}
+      </PagesView>
+    </>
+  );
+}
+
+const TYPING_MS = 400;
+
+function ContactFilter({ value, set }: { value: string | null; set: (value: string | null) => void }) {
+  const { t } = useTranslation();
+  const [text, setText] = useState(value ?? '');
+  const apply = useDebouncedCallback((typed: string) => set(typed.replaceAll(/[\s()+-]/g, '')), TYPING_MS);
+  return (
+    <TextInput
+      label={t('messages.contact')}
+      placeholder="5511987654321"
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        apply(event.currentTarget.value);
+      }}
+    />
+  );
+}
+
+function OpenById() {
+  const { t } = useTranslation();
+  const { path } = useAccount();
+  const navigate = useNavigate();
+  const [text, setText] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() !== '') void navigate(path(`messages/${text.trim()}`));
+  };
+  return (
+    <form onSubmit={submit}>
+      <TextInput
+        label={t('messages.byId')}
+        placeholder="msg_..."
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+function MessagesTable({ messages }: { messages: Message[] }) {
+  const { t } = useTranslation();
+  const { path } = useAccount();
+  const nameOf = useInstanceName();
+  return (
+    <Table highlightOnHover verticalSpacing="sm">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{t('messages.contact')}</Table.Th>
+          <Table.Th>{t('common.state')}</Table.Th>
+          <Table.Th visibleFrom="sm">{t('messages.type')}</Table.Th>
+          <Table.Th visibleFrom="sm">{t('common.number')}</Table.Th>
+          <Table.Th>{t('common.time')}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {messages.map((message) => (
+          <Table.Tr key={message.id}>
+            <Table.Td>
+              <Anchor component={Link} to={path(`messages/${message.id}`)} className="wrap">
+                {message.to}
+              </Anchor>
+              <Text size="xs" c="dimmed">
+                {t(`messages.directions.${message.direction}`)}
+              </Text>
+            </Table.Td>
+            <Table.Td>
+              <StatusBadge status={message.status} />
+            </Table.Td>
+            <Table.Td visibleFrom="sm">{t(`messages.types.${message.type}`)}</Table.Td>
+            <Table.Td visibleFrom="sm">{nameOf(message.instance_id)}</Table.Td>
+            <Table.Td>
+              <Time value={message.created_at} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

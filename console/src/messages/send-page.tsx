@@ -1,0 +1,160 @@
+import {
+  Button,
+  Group,
+  JsonInput,
+  Paper,
+  Select,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useNavigate } from 'react-router';
+import { takeData } from '../api/client';
+import { useAccount } from '../app/account';
+import { CopyText } from '../ui/copy-text';
+import { useFilter } from '../ui/filters';
+import { InstanceSelect } from '../ui/instance-select';
+import { PageHeader } from '../ui/page-header';
+import { ProblemAlert } from '../ui/problem-alert';
+import { EXAMPLES, MESSAGE_TYPES, type MessageType, type SendBody } from './examples';
+
+const format = (value: object): string => JSON.stringify(value, null, 2);
+
+/** Sends a message of any type, and shows the request that does it. */
+export default function SendPage() {
+  const { t } = useTranslation();
+  const { path } = useAccount();
+  const [instance, setInstance] = useFilter('number');
+  const [to, setTo] = useState('');
+  const [type, setType] = useState<MessageType>('text');
+  const [content, setContent] = useState(format(EXAMPLES.text));
+  const body = buildBody({ instance, to, type, content });
+  return (
+    <>
+      <PageHeader
+        title={t('send.title')}
+        subtitle={t('send.subtitle')}
+        back={{ to: path('messages'), label: t('messages.title') }}
+      />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
+        <SendForm body={body}>
+          <InstanceSelect value={instance} onChange={setInstance} required />
+          <TextInput
+            label={t('send.to')}
+            description={t('send.toHelp')}
+            placeholder="5511987654321"
+            required
+            value={to}
+            onChange={(event) => setTo(event.currentTarget.value)}
+          />
+          <Select
+            label={t('messages.type')}
+            data={MESSAGE_TYPES.map((value) => ({ value, label: t(`messages.types.${value}`) }))}
+            value={type}
+            allowDeselect={false}
+            onChange={(value) => {
+              if (value === null) return;
+              setType(value);
+              setContent(format(EXAMPLES[value]));
+            }}
+          />
+          <JsonInput
+            label={t('send.content')}
+            description={t('send.contentHelp')}
+            validationError={t('send.invalid')}
+            autosize
+            minRows={6}
+            maxRows={24}
+            formatOnBlur
+            required
+            value={content}
+            onChange={setContent}
+          />
+        </SendForm>
+        <Request body={body} />
+      </SimpleGrid>
+    </>
+  );
+}
+
+interface Draft {
+  instance: string | null;
+  to: string;
+  type: MessageType;
+  content: string;
+}
+
+/** Returns null while the content is no JSON. */
+function buildBody({ instance, to, type, content }: Draft): SendBody | null {
+  try {
+    return {
+      instance_id: instance ?? '',
+      to: to.replaceAll(/[\s()+]/g, ''),
+      type,
+      [type]: JSON.parse(content) as unknown,
+    };
+  } catch {
+    return null;
+  }
+}
+
+function SendForm({ body, children }: { body: SendBody | null; children: React.ReactNode }) {
+  const { t } = useTranslation();
+  const { api, path } = useAccount();
+  const navigate = useNavigate();
+  const attempt = useMutation({
+    mutationFn: (message: SendBody) => takeData(api.POST('/v1/messages', { body: message })),
+    onSuccess: ({ id }) => void navigate(path(`messages/${id}`)),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (body) attempt.mutate(body);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {children}
+        <ProblemAlert error={attempt.error} />
+        <Group>
+          <Button type="submit" loading={attempt.isPending} disabled={body === null}>
+            {t('send.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Request({ body }: { body: SendBody | null }) {
+  const { t } = useTranslation();
+  if (body === null) return <Text c="dimmed">{t('send.invalid')}</Text>;
+  const json = format(body);
+  // A single quote ends the text for the shell.
+  const quoted = json.replaceAll("'", String.raw`'\''`);
+  const curl = [
+    `curl ${location.origin}/v1/messages \\`,
+    `  -H "Authorization: Bearer $GWK_API_KEY" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -H "Idempotency-Key: $(uuidgen)" \\`,
+    `  -d '${quoted}'`,
+  ].join('\n');
+  return (
+    <Paper withBorder p="lg" component="section">
+      <Stack>
+        <Title order={2} size="h4">
+          JSON
+        </Title>
+        <CopyText text={json} block />
+        <Title order={2} size="h4">
+          curl
+        </Title>
+        <CopyText text={curl} block />
+      </Stack>
+    </Paper>
+  );
+}
