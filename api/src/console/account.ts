@@ -2,6 +2,7 @@ import { toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { AccountOut, AccountUpdate } from '@gwk/core/resources/console-account';
 import { audit, byCaller } from '../accounts/audit-log.js';
+import type { Database } from '../database/database.js';
 import { Prisma, type Account } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 
@@ -33,8 +34,10 @@ const updateAccount = operation({
   status: 200,
   body: AccountUpdate,
   result: AccountOut,
-  async handle({ caller, body, services }) {
-    const data = { ...(body.name !== undefined && { name: body.name }) };
+  async handle({ caller, session, body, services }) {
+    const { name, requires_mfa: requiresMfa } = body;
+    if (requiresMfa === true) await requireOwnTotp(services.db, session!.userId);
+    const data = { ...(name !== undefined && { name }), ...(requiresMfa !== undefined && { requiresMfa }) };
     const row = await services.db
       .$transaction(async (tx) => {
         await audit(tx, byCaller(caller, 'account.update', caller.accountId, body));
@@ -45,6 +48,12 @@ const updateAccount = operation({
     return { status: 200, body: view(row) };
   },
 });
+
+/** Otherwise the person could not undo it. @throws Problem `mfa-not-verified` */
+async function requireOwnTotp(db: Database, id: string): Promise<void> {
+  const user = await db.user.findUniqueOrThrow({ where: { id } });
+  if (user.totpConfirmedAt === null) throw new Problem('mfa-not-verified');
+}
 
 function refuseTakenName(error: unknown): never {
   if (!(error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')) throw error;

@@ -1,6 +1,7 @@
 import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/problems';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
+import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 
@@ -15,6 +16,11 @@ afterAll(() => api.stop());
 type Refusal = Promise<Answer<unknown>>;
 
 const SESSION = '/console/api/session';
+
+async function withTotp() {
+  const user = await createUser(api);
+  return { user, ...(await setUpTotp(await browserOf(api, user))) };
+}
 
 /** A code without a row does not compile. */
 const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }> = {
@@ -54,6 +60,41 @@ const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }
     provoke: async () => {
       const browser = await browserOf(api, await createUser(api));
       return browser.use(await api.account()).call('GET', '/v1/instances');
+    },
+  },
+  'mfa-required': {
+    when: 'the person has a second factor',
+    provoke: async () => {
+      const { user } = await withTotp();
+      return new Browser(api).signIn(user.email);
+    },
+  },
+  'invalid-code': {
+    when: 'the code is wrong',
+    provoke: async () => {
+      const { user, app } = await withTotp();
+      const browser = new Browser(api);
+      await browser.signIn(user.email);
+      return browser.open('/code', { code: app.wrongCode() });
+    },
+  },
+  'mfa-not-pending': {
+    when: 'no sign-in waits for a code',
+    provoke: () => new Browser(api).open('/code', { code: '123456' }),
+  },
+  'mfa-not-verified': {
+    when: 'the account requires what the person lacks',
+    provoke: async () => {
+      const account = await api.account();
+      await api.db.account.update({ where: { id: account.id }, data: { requiresMfa: true } });
+      return (await openBrowser(api, account)).call('GET', '/v1/instances');
+    },
+  },
+  'mfa-setup-not-started': {
+    when: 'there is no secret to confirm',
+    provoke: async () => {
+      const browser = await browserOf(api, await createUser(api));
+      return browser.call('POST', '/console/api/profile/totp/confirm', { body: { code: '123456' } });
     },
   },
   'weak-password': {

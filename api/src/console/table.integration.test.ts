@@ -52,6 +52,12 @@ describe('a session', () => {
     expectProblem(await send(browser, sampleOf(operation)), 'no-account');
   });
 
+  test.each(only(isOfAccount))('$title without a required second factor: mfa-not-verified', async (row) => {
+    const account = await api.account();
+    await api.db.account.update({ where: { id: account.id }, data: { requiresMfa: true } });
+    expectProblem(await send(await openBrowser(api, account), sampleOf(row.operation)), 'mfa-not-verified');
+  });
+
   const roles = only(isOfAccount).flatMap((row) => ROLES.map((role) => ({ ...row, role })));
   test.each(roles)('$title as $role follows the table of roles', async ({ operation, role }) => {
     const browser = await openBrowser(api, world.account, role);

@@ -60,5 +60,6 @@ function checkOrigin(req: Exchange, { baseUrl, consoleOrigins }: OriginSettings)
 
 function requireAccount({ access }: Session): NonNullable<Session['access']> {
   if (!access) throw new Problem('no-account');
+  if (access.lacksMfa) throw new Problem('mfa-not-verified');
   return access;
 }

@@ -182,7 +182,7 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
   { when: (operation) => isConsole(operation) && isChange(operation), codes: ['origin-not-allowed'] },
   { when: (operation) => needsSession(operation) && isChange(operation), codes: ['csrf-failed'] },
   { when: needsSession, codes: ['unauthorized'] },
-  { when: isOfAccount, codes: ['no-account', 'forbidden'] },
+  { when: isOfAccount, codes: ['no-account', 'mfa-not-verified', 'forbidden'] },
   { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },
   { when: ({ path }) => path.includes('{'), codes: ['not-found'] },
   { when: ({ query, body }) => query !== undefined || body !== undefined, codes: ['validation-error'] },

@@ -14,6 +14,7 @@ import { webhookOperations } from '../webhooks/operations.js';
 import { accountOperations } from '../console/account.js';
 import { keyOperations } from '../console/keys.js';
 import { profileOperations } from '../console/profile.js';
+import { totpOperations } from '../console/totp.js';
 import { signInOperations } from '../console/sign-in/operations.js';
 import type { Operation } from '../http/operation.js';
 
@@ -42,4 +43,5 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...accountOperations,
   ...keyOperations,
   ...profileOperations,
+  ...totpOperations,
 ];

@@ -11,4 +11,7 @@ export const AccountOut = z.object({
 });
 export type AccountOut = z.infer<typeof AccountOut>;
 
-export const AccountUpdate = z.strictObject({ name: visibleText(80).optional() });
+export const AccountUpdate = z.strictObject({
+  name: visibleText(80).optional(),
+  requires_mfa: z.boolean().optional(),
+});

@@ -1,11 +1,13 @@
 import { Problem } from '@gwk/core/problems';
 import { HandoffSignIn, SessionOut, SignIn } from '@gwk/core/resources/console-session';
+import { CodeIn } from '@gwk/core/resources/console-totp';
 import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 import type { Passwords } from '../passwords.js';
+import { redeemCode } from '../second-factor.js';
 import { beginAttempt, forgetAttempt } from './attempts.js';
 import { redeemHandoff } from './handoffs.js';
-import { PRIVATE, startSession, viewSession } from './sessions.js';
+import { findPending, finishFirstFactor, PRIVATE, startSession, viewSession } from './sessions.js';
 
 const PATH = '/console/api/session';
 
@@ -18,7 +20,7 @@ const signIn = operation({
   scope: null,
   person: 'anyone',
   status: 200,
-  problems: ['invalid-credentials', 'login-locked'],
+  problems: ['invalid-credentials', 'login-locked', 'mfa-required'],
   body: SignIn,
   result: SessionOut,
   async handle({ body, exchange, services }) {
@@ -28,7 +30,7 @@ const signIn = operation({
     const isRight = await passwords.verify(body.password, user?.passwordHash ?? null);
     if (!user || !isRight) throw new Problem('invalid-credentials');
     await forgetAttempt(db, attempt);
-    return startSession(services, exchange, user);
+    return finishFirstFactor(services, exchange, user);
   },
 });
 
@@ -37,16 +39,39 @@ const signInByHandoff = operation({
   method: 'POST',
   path: `${PATH}/handoff`,
   summary: 'Sign in by a one-time link',
-  description: 'The token is in the fragment of the link: `/console/handoff#token=...`.',
+  description:
+    'The token is in the fragment of the link: `/console/handoff#token=...`. The link replaces the password, not the second factor.',
   scope: null,
   person: 'anyone',
   status: 200,
-  problems: ['handoff-invalid'],
+  problems: ['handoff-invalid', 'mfa-required'],
   body: HandoffSignIn,
   result: SessionOut,
   async handle({ body, exchange, services }) {
     const id = await redeemHandoff(services.db, body.token);
     const user = await services.db.user.findUniqueOrThrow({ where: { id } });
+    return finishFirstFactor(services, exchange, user);
+  },
+});
+
+const signInByCode = operation({
+  name: 'signInByCode',
+  method: 'POST',
+  path: `${PATH}/code`,
+  summary: 'Complete a sign-in by a code of the second factor',
+  description: 'After `mfa-required`, with the cookie of that answer. Wrong codes count as failed sign-ins.',
+  scope: null,
+  person: 'anyone',
+  status: 200,
+  problems: ['invalid-code', 'mfa-not-pending', 'login-locked'],
+  body: CodeIn,
+  result: SessionOut,
+  async handle({ body, exchange, services }) {
+    const { db } = services;
+    const user = await findPending(services, exchange);
+    const attempt = await beginAttempt(db, user.email, exchange.ip ?? '');
+    if (!(await redeemCode(services, user, body.code))) throw new Problem('invalid-code');
+    await forgetAttempt(db, attempt);
     return startSession(services, exchange, user);
   },
 });
@@ -83,7 +108,7 @@ const signOut = operation({
   },
 });
 
-export const signInOperations = [getSession, signIn, signInByHandoff, signOut];
+export const signInOperations = [getSession, signIn, signInByCode, signInByHandoff, signOut];
 
 declare module '../../http/services.js' {
   interface Services {

@@ -15,6 +15,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** Sessions of one user; the oldest ends. */
 const MAX_SESSIONS = 50;
 const MAX_ACCOUNTS = 200;
+/** How long a sign-in waits for the code of the second factor. */
+const PENDING_SECONDS = 600;
 const MAX_USER_AGENT = 300;
 
 /** Ends the session of the cookie, starts another one and answers with it. Its token is new, against fixation. */
@@ -28,6 +30,35 @@ export async function startSession(services: Services, req: Exchange, user: User
   const body = await viewSession(db, token);
   const headers = ['Set-Cookie', cookie.set(token, (MAX_DAYS * DAY_MS) / 1000), ...PRIVATE];
   return { status: 200, body, headers };
+}
+
+/**
+ * Keeps the sign-in of a person with a second factor until the code arrives.
+ * @throws Problem `mfa-required`, always, with the cookie of the pending session
+ */
+async function awaitCode({ db, config }: Services, req: Exchange, user: User): Promise<never> {
+  const cookie = new SessionCookie(config);
+  const token = newToken();
+  const before = cookie.read(req.headers.cookie);
+  const expiresAt = new Date(Date.now() + PENDING_SECONDS * 1000);
+  await replaceSession(db, { before, token, user, req, expiresAt, pending: true });
+  throw new Problem('mfa-required', { setCookie: cookie.set(token, PENDING_SECONDS) });
+}
+
+/** Starts a session, or waits for the code of the second factor. @throws Problem `mfa-required` */
+export function finishFirstFactor(services: Services, req: Exchange, user: User): Promise<Answer> {
+  return user.totpConfirmedAt === null ? startSession(services, req, user) : awaitCode(services, req, user);
+}
+
+/** Returns the person of a sign-in that waits for a code. @throws Problem `mfa-not-pending` */
+export async function findPending({ db, config }: Services, req: Exchange): Promise<User> {
+  const token = new SessionCookie(config).read(req.headers.cookie);
+  const found = await db.userSession.findFirst({
+    where: { tokenHash: hashToken(token ?? ''), pending: true, expiresAt: { gt: new Date() } },
+    include: { user: true },
+  });
+  if (!found) throw new Problem('mfa-not-pending');
+  return found.user;
 }
 
 export const PRIVATE = ['Cache-Control', 'no-store'];

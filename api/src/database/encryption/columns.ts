@@ -16,6 +16,7 @@ const MESSAGE = [['message_id', 'uuid']] as const;
 
 export const SEALED: readonly SealedColumn[] = [
   { table: 'instances', column: 'command_key_sealed', key: ID, scope: 't.id' },
+  { table: 'users', column: 'totp_sealed', key: ID, scope: 't.id' },
   {
     table: 'session_keys',
     column: 'value_sealed',

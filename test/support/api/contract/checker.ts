@@ -37,7 +37,14 @@ interface HeaderObject {
 /** Problem codes that every path can answer, even without an operation (document.ts: description). */
 const ANYWHERE = new Set(['rate-limited', 'internal-error']);
 /** Problem codes of requests by session to the operations of the HTTP interface. */
-const BY_SESSION = new Set(['unauthorized', 'forbidden', 'no-account', 'csrf-failed', 'origin-not-allowed']);
+const BY_SESSION = new Set([
+  'unauthorized',
+  'forbidden',
+  'no-account',
+  'mfa-not-verified',
+  'csrf-failed',
+  'origin-not-allowed',
+]);
 const WAITS: ReadonlySet<number> = new Set([429, 503]);
 const PROBLEM_TYPE = 'application/problem+json';
 

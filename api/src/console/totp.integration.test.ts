@@ -1,0 +1,158 @@
+import type { ProblemBody } from '@gwk/core/problems';
+import type { SessionOut } from '@gwk/core/resources/console-session';
+import { Authenticator, setUpTotp } from '@gwk/test/support/api/authenticator';
+import { Browser, browserOf, createUser, openBrowser, type TestUser } from '@gwk/test/support/api/console';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { Answer } from '@gwk/test/support/api/client';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import { createHandoff } from './sign-in/handoffs.js';
+
+/** An API of its own, because wrong codes count as failures of the address. */
+let api: TestApi;
+let user: TestUser;
+let app: Authenticator;
+let backupCodes: string[];
+
+beforeAll(async () => {
+  api = await openApi({ settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
+});
+beforeEach(async () => {
+  await api.db.signInFailure.deleteMany();
+  user = await createUser(api);
+  ({ app, backupCodes } = await setUpTotp(await browserOf(api, user)));
+});
+afterAll(() => api.stop());
+
+const PROFILE = '/console/api/profile/totp';
+const codeOf = ({ body }: Answer<unknown>) => (body as ProblemBody).type.split('/').at(-1);
+const outcome = (answer: Answer<unknown>) => (answer.status < 300 ? answer.status : codeOf(answer));
+const isOpen = async (browser: Browser) => (await browser.call('GET', '/console/api/session')).status === 200;
+
+/** A browser after a right password. */
+async function afterPassword(): Promise<Browser> {
+  const browser = new Browser(api);
+  const answer = await browser.signIn(user.email);
+  expect([answer.status, codeOf(answer)]).toEqual([401, 'mfa-required']);
+  expect(answer.headers['set-cookie']![0]).toContain('Max-Age=600;');
+  return browser;
+}
+const send = (browser: Browser, code: string) => browser.open('/code', { code });
+
+test('a sign-in needs a code, and the cookie before it opens nothing', async () => {
+  const browser = await afterPassword();
+  const pending = browser.headers['cookie'];
+  expect(await isOpen(browser)).toBe(false);
+  const answer = await send(browser, app.code(1));
+  expect([answer.status, answer.body.user.has_totp]).toEqual([200, true]);
+  expect(browser.headers['cookie']).not.toBe(pending);
+  expect(await isOpen(browser)).toBe(true);
+});
+
+test('a code is accepted once, also of two uses at once, and none from before it', async () => {
+  const code = app.code(1);
+  const [one, other] = [await afterPassword(), await afterPassword()];
+  const answers = await Promise.all([send(one, code), send(other, code)]);
+  expect(answers.map(outcome).sort()).toEqual([200, 'invalid-code']);
+  expect(outcome(await send(await afterPassword(), code))).toBe('invalid-code');
+  expect(outcome(await send(await afterPassword(), app.code(0)))).toBe('invalid-code');
+});
+
+test('codes of other times are refused', async () => {
+  const browser = await afterPassword();
+  for (const code of [app.code(-3), app.code(3), app.wrongCode(), 'x', '0'.repeat(40)]) {
+    expect(outcome(await send(browser, code))).toBe('invalid-code');
+  }
+});
+
+test('guessing codes locks the user after 10 failures, also with a right password or code', async () => {
+  const browser = await afterPassword();
+  const wrong = app.wrongCode();
+  for (let n = 0; n < 10; n++) expect(outcome(await send(browser, wrong))).toBe('invalid-code');
+  const answer = await send(browser, app.code(1));
+  expect([answer.status, codeOf(answer)]).toEqual([429, 'login-locked']);
+  expect(outcome(await new Browser(api).signIn(user.email))).toBe('login-locked');
+});
+
+test('each of ten backup codes replaces one code', async () => {
+  expect(new Set(backupCodes).size).toBe(10);
+  const [first, second] = backupCodes as [string, string];
+  expect(first).toMatch(/^([A-Z2-7]{4}-){3}[A-Z2-7]{4}$/);
+  expect(outcome(await send(await afterPassword(), first))).toBe(200);
+  expect(outcome(await send(await afterPassword(), first))).toBe('invalid-code');
+  expect(outcome(await send(await afterPassword(), second.toLowerCase().replaceAll('-', ' ')))).toBe(200);
+  expect(await api.db.backupCode.count({ where: { userId: user.id } })).toBe(8);
+});
+
+test('a backup code of another person is refused', async () => {
+  const [foreign] = backupCodes;
+  user = await createUser(api);
+  await setUpTotp(await browserOf(api, user));
+  expect(outcome(await send(await afterPassword(), foreign!))).toBe('invalid-code');
+});
+
+test('a link replaces the password, not the code', async () => {
+  const { url } = await createHandoff(api.db, user.id, { baseUrl: 'http://127.0.0.1', seconds: 60 });
+  const browser = new Browser(api);
+  expect(outcome(await browser.open('/handoff', { token: url.split('token=')[1] }))).toBe('mfa-required');
+  expect(await isOpen(browser)).toBe(false);
+  expect(outcome(await send(browser, app.code(1)))).toBe(200);
+});
+
+test('a sign-in waits 10 minutes for the code', async () => {
+  const browser = await afterPassword();
+  const expiresAt = new Date(Date.now() - 1);
+  await api.db.userSession.updateMany({ where: { userId: user.id, pending: true }, data: { expiresAt } });
+  for (const one of [browser, new Browser(api), await browserOf(api, user)]) {
+    const answer = await send(one, app.code(1));
+    expect([answer.status, codeOf(answer)]).toEqual([409, 'mfa-not-pending']);
+  }
+});
+
+describe('the set-up', () => {
+  test('counts only once a code has confirmed it', async () => {
+    const other = await createUser(api);
+    const browser = await browserOf(api, other);
+    expect(outcome(await browser.call('POST', `${PROFILE}/confirm`, { body: { code: '123456' } }))).toBe(
+      'mfa-setup-not-started',
+    );
+    const { body } = await browser.call<{ secret: string; uri: string }>('POST', PROFILE);
+    expect(body.uri).toContain(`secret=${body.secret}`);
+    expect(outcome(await new Browser(api).signIn(other.email))).toBe(200);
+    const wrong = new Authenticator(body.secret).wrongCode();
+    const answer = await browser.call('POST', `${PROFILE}/confirm`, { body: { code: wrong } });
+    expect(outcome(answer)).toBe('invalid-code');
+    const row = await api.db.user.findUniqueOrThrow({ where: { id: other.id } });
+    expect(row.totpConfirmedAt).toBeNull();
+    expect(Buffer.from(row.totpSealed!).includes(body.secret)).toBe(false);
+  });
+
+  test('ends other sessions, and is refused while a second factor is in force', async () => {
+    const other = await createUser(api);
+    const [browser, elsewhere] = [await browserOf(api, other), await browserOf(api, other)];
+    await setUpTotp(browser);
+    expect([await isOpen(browser), await isOpen(elsewhere)]).toEqual([true, false]);
+    expect(outcome(await browser.call('POST', PROFILE))).toBe('mfa-not-pending');
+    expect((await browser.call('DELETE', PROFILE)).status).toBe(204);
+    expect(outcome(await new Browser(api).signIn(other.email))).toBe(200);
+    expect(await api.db.backupCode.count({ where: { userId: other.id } })).toBe(0);
+    expect(outcome(await browser.call('POST', PROFILE))).toBe(200);
+  });
+});
+
+test('an account that requires two factors refuses members without them, but not their profile', async () => {
+  const account = await api.account();
+  const owner = await openBrowser(api, account);
+  const member = await openBrowser(api, account, 'viewer');
+  const require = () => owner.call('PATCH', '/console/api/account', { body: { requires_mfa: true } });
+  expect(outcome(await require())).toBe('mfa-not-verified');
+  await setUpTotp(owner);
+  expect(outcome(await require())).toBe(200);
+  for (const path of ['/console/api/account', '/v1/instances']) {
+    const answer = await member.call('GET', path);
+    expect([answer.status, codeOf(answer)]).toEqual([409, 'mfa-not-verified']);
+  }
+  const { body } = await member.call<SessionOut>('GET', '/console/api/session');
+  expect(body.accounts).toMatchObject([{ requires_mfa: true }]);
+  await setUpTotp(member);
+  expect((await member.call('GET', '/v1/instances')).status).toBe(200);
+});

@@ -1,0 +1,98 @@
+import { Problem } from '@gwk/core/problems';
+import { BackupCodes, CodeIn, TotpSetup } from '@gwk/core/resources/console-totp';
+import { audit } from '../accounts/audit-log.js';
+import { operation } from '../http/operation.js';
+import { findStep, newBackupCodes, newTotp, normalizeCode } from './second-factor.js';
+import { PRIVATE } from './sign-in/sessions.js';
+
+const PATH = '/console/api/profile/totp';
+
+const startTotp = operation({
+  name: 'startTotp',
+  method: 'POST',
+  path: PATH,
+  summary: 'Start to set up the second factor',
+  description: 'The secret counts once a code has confirmed it. Remove a confirmed one first.',
+  scope: null,
+  person: 'signed-in',
+  status: 200,
+  problems: ['mfa-not-pending'],
+  result: TotpSetup,
+  async handle({ session, services: { db, sealer } }) {
+    const user = await db.user.findUniqueOrThrow({ where: { id: session!.userId } });
+    const { sealed, ...body } = newTotp(sealer, user);
+    const { count } = await db.user.updateMany({
+      where: { id: user.id, totpConfirmedAt: null },
+      data: { totpSealed: sealed },
+    });
+    if (count === 0) throw new Problem('mfa-not-pending');
+    return { status: 200, body, headers: PRIVATE };
+  },
+});
+
+const confirmTotp = operation({
+  name: 'confirmTotp',
+  method: 'POST',
+  path: `${PATH}/confirm`,
+  summary: 'Confirm the second factor',
+  description: 'From now on each sign-in needs a code. Ends all other sessions of the person.',
+  scope: null,
+  person: 'signed-in',
+  status: 200,
+  problems: ['mfa-setup-not-started', 'invalid-code'],
+  body: CodeIn,
+  result: BackupCodes,
+  async handle({ session, body, services }) {
+    const { db, sealer } = services;
+    const { userId, id: sessionId } = session!;
+    const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
+    if (user.totpSealed === null || user.totpConfirmedAt !== null) throw new Problem('mfa-setup-not-started');
+    const step = findStep(sealer, user, normalizeCode(body.code));
+    if (step === null) throw new Problem('invalid-code');
+    const { shown, hashes } = newBackupCodes();
+    await db.$transaction(async (tx) => {
+      const { count } = await tx.user.updateMany({
+        where: { id: userId, totpConfirmedAt: null, totpSealed: user.totpSealed },
+        data: { totpConfirmedAt: new Date(), totpStep: step },
+      });
+      if (count === 0) throw new Problem('mfa-setup-not-started');
+      await tx.backupCode.deleteMany({ where: { userId } });
+      await tx.backupCode.createMany({ data: hashes.map((hash) => ({ userId, hash })) });
+      await tx.userSession.deleteMany({ where: { userId, id: { not: sessionId } } });
+      await audit(tx, { actor: `user:${userId}`, accountId: null, action: 'user.totp-set', subject: userId });
+    });
+    services.sessions.clear();
+    return { status: 200, body: { backup_codes: shown }, headers: PRIVATE };
+  },
+});
+
+const removeTotp = operation({
+  name: 'removeTotp',
+  method: 'DELETE',
+  path: PATH,
+  summary: 'Remove the second factor and its backup codes',
+  scope: null,
+  person: 'signed-in',
+  status: 204,
+  async handle({ session, services }) {
+    const { userId } = session!;
+    await services.db.$transaction(async (tx) => {
+      const { count } = await tx.user.updateMany({
+        where: { id: userId, totpSealed: { not: null } },
+        data: { totpSealed: null, totpConfirmedAt: null },
+      });
+      if (count === 0) return;
+      await tx.backupCode.deleteMany({ where: { userId } });
+      await audit(tx, {
+        actor: `user:${userId}`,
+        accountId: null,
+        action: 'user.totp-remove',
+        subject: userId,
+      });
+    });
+    services.sessions.clear();
+    return { status: 204 };
+  },
+});
+
+export const totpOperations = [startTotp, confirmTotp, removeTotp];
