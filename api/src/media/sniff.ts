@@ -83,7 +83,9 @@ export async function sniff(head: Buffer, hints: TypeHints): Promise<string> {
   const found = await fileTypeFromBuffer(head).catch(() => undefined);
   const type = found?.mime;
   if (type === undefined || type === 'application/xml') {
-    return isText(head) ? detectTextType(head, hints) : (claimType(hints, isUnsigned) ?? UNKNOWN_TYPE);
+    if (isText(head)) return detectTextType(head.toString('utf8'), hints);
+    // A page in another encoding than UTF-8.
+    return detectPage(decodeOther(head)) ?? claimType(hints, isUnsigned) ?? UNKNOWN_TYPE;
   }
   const name = COMMON_NAMES[type] ?? type;
   return detectInContainer(name, hints) ?? name;
@@ -111,12 +113,12 @@ function claimType({ filename, declared }: TypeHints, isPossible: (type: string)
 }
 
 /** A page in place of another file is a page. Else the filename decides about the kind of text, then the declared type. */
-function detectTextType(head: Buffer, hints: TypeHints): string {
+function detectTextType(text: string, hints: TypeHints): string {
   const byName = TEXTS[extensionOf(hints.filename)];
   const bare = bareType(hints.declared);
   const declared = bare !== null && TEXT_TYPES.has(bare) ? bare : undefined;
   const claimed = byName ?? declared ?? claimType(hints, isUnsigned) ?? 'text/plain';
-  const page = detectPage(head);
+  const page = detectPage(text);
   if (page === null) return claimed;
   return mayBePage(claimed, page) && claimed !== 'text/plain' ? claimed : page;
 }
@@ -130,8 +132,8 @@ export const mayBePage = (type: string, page: string): boolean => PAGES[page]?.t
 const HTML =
   /^\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--[^]{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body|title|script|meta)\b/i;
 
-function detectPage(head: Buffer): 'text/html' | 'application/json' | null {
-  const text = head.toString('utf8').replace(/^\ufeff/, '');
+function detectPage(given: string): 'text/html' | 'application/json' | null {
+  const text = given.replace(/^\ufeff/, '');
   if (HTML.test(text.slice(0, 4_096))) return 'text/html';
   return /^\s*[[{]/.test(text) && isJson(text) ? 'application/json' : null;
 }
@@ -145,6 +147,13 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** UTF-16 with a byte order mark, else an encoding in which the words of HTML and the quotes of JSON are those of Latin-1. */
+function decodeOther(head: Buffer): string {
+  const mark = head.toString('hex', 0, 2);
+  const label = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'latin1';
+  return new TextDecoder(label).decode(head);
 }
 
 const NUL = 0;
