@@ -34,9 +34,12 @@ test.each<[string, string, string[], string[]]>([
   ['vp9.webm', 'matroska', ['-c:v', 'libvpx-vp9', '-c:a', 'libopus'], [ENCODED, 'aac 1 48000']],
   ['av1.mp4', 'mov', ['-c:v', 'libaom-av1', '-cpu-used', '8'], [ENCODED, 'aac 1 44100']],
   ['hevc.mov', 'mov', ['-c:v', 'libx265', '-x265-params', 'log-level=none'], [ENCODED, 'aac 1 44100']],
+  ['prores.mov', 'mov', ['-c:v', 'prores_ks', '-c:a', 'pcm_s24le'], [ENCODED, 'aac 1 44100']],
   ['mpeg4.avi', 'avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame'], [ENCODED, 'aac 1 44100']],
   ['h264.avi', 'avi', [...H264, '-c:a', 'libmp3lame'], [ENCODED, 'aac 1 44100']],
   ['mpeg2.mpg', 'mpeg', ['-c:v', 'mpeg2video', '-r', '25', '-f', 'vob'], [ENCODED, 'aac 1 44100']],
+  ['raw.m1v', 'mpeg', ['-c:v', 'mpeg1video', '-r', '25', '-an', '-f', 'mpeg1video'], [ENCODED]],
+  ['raw.m2v', 'mpeg', ['-c:v', 'mpeg2video', '-r', '25', '-an', '-f', 'mpeg2video'], [ENCODED]],
   ['a.ts', 'mpegts', [...H264], [ENCODED, 'aac 1 44100']],
   ['a.flv', 'flv', ['-c:v', 'flv', '-c:a', 'libmp3lame'], [ENCODED, 'mp3 1 44100']],
   ['a.wmv', 'asf', ['-c:v', 'wmv2', '-c:a', 'wmav2'], [ENCODED, 'aac 1 44100']],
@@ -95,6 +98,8 @@ test.each<[string, number, [number, number]]>([
   expect(thumbnail.width < thumbnail.height).toBe(width < height);
   const hevc = rotate(film('turned.mov', ['-c:v', 'libx265', '-x265-params', 'log-level=none']), degrees);
   expect(await convert(hevc, 'mov')).toMatchObject({ width, height, converted: true });
+  expect(streamsOf(output)[0]).toBe(`h264 High yuv420p ${width}x${height}`);
+  await convert(rotate(film('turned-prores.mov', ['-c:v', 'prores_ks']), degrees), 'mov');
   expect(streamsOf(output)[0]).toBe(`h264 High yuv420p ${width}x${height}`);
 });
 
@@ -229,6 +234,55 @@ describe('an animated GIF', () => {
     );
     expect(answer).toMatchObject({ mimetype: 'image/jpeg', width: 30, height: 20 });
     expect(answer.gif).toBeUndefined();
+  });
+});
+
+describe('an animated WebP', () => {
+  const SIDE = 40;
+  /** Colours at the left, transparent at the right, and a time for each. */
+  const webp = async (name: string, colours: string[], delay: number[], side = SIDE): Promise<string> => {
+    const frames = colours.map((background) => {
+      const left = { create: { width: side / 2, height: side, channels: 4, background } } as const;
+      return sharp({ create: { width: side, height: side, channels: 4, background: '#00000000' } })
+        .composite([{ input: left, left: 0, top: 0 }])
+        .png()
+        .toBuffer();
+    });
+    await sharp(await Promise.all(frames), { join: { animated: true } })
+      .webp({ delay, lossless: true })
+      .toFile(samples.path(name));
+    return samples.path(name);
+  };
+  const run = (input: string, film: boolean) =>
+    tools.run({ tool: 'webp', film, input, output }, folder, AbortSignal.timeout(realTime(60_000)));
+  const colourAt = async (seconds: number, x = 10) =>
+    (await pixelOf(await frameOf(output, seconds), x, 20)).slice(0, 3);
+
+  test.each([false, true])(
+    'becomes a looping film with the times of its pictures (film: %s)',
+    async (film) => {
+      const input = await webp('moves.webp', ['#ff0000', '#00ff00', '#0000ff'], [500, 1_000, 500]);
+      expect(await run(input, film)).toEqual({
+        ...{ width: SIDE, height: SIDE, duration_s: 2, gif: true, converted: true, mimetype: 'video/mp4' },
+        thumbnail: expect.any(String) as string,
+      });
+      expect(streamsOf(output)).toEqual(['h264 High yuv420p 40x40']);
+      expect(isFaststart(readFileSync(output))).toBe(true);
+      const [red, green, blue] = [await colourAt(0), await colourAt(0.9), await colourAt(1.4)];
+      expect([red, green, blue].map((colour) => colour.indexOf(Math.max(...colour)))).toEqual([0, 1, 2]);
+      expect(Math.min(...(await colourAt(0, 35)))).toBeGreaterThan(245);
+    },
+  );
+
+  test('that is large shrinks', async () => {
+    const input = await webp('large.webp', ['red', 'blue'], [100, 100], 3_000);
+    expect(await run(input, false)).toMatchObject({ width: 1_280, height: 1_280 });
+  });
+
+  test('of one picture becomes a JPEG, and is no film', async () => {
+    const input = await samples.picture('still.webp', 30, 20);
+    expect(await run(input, false)).toMatchObject({ mimetype: 'image/jpeg', width: 30, height: 20 });
+    await expect(run(input, true)).rejects.toThrow('the file has no video');
   });
 });
 

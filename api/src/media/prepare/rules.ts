@@ -30,6 +30,8 @@ const PICTURES: Readonly<Record<string, PictureDecoder>> = {
   },
 };
 
+const WEBP = 'image/webp';
+
 type Kind = Extract<MessageType, 'image' | 'video' | 'document' | 'audio' | 'sticker'>;
 
 const PLANS: Record<Kind, (sniffed: string, voice: boolean) => Plan> = {
@@ -42,10 +44,12 @@ const PLANS: Record<Kind, (sniffed: string, voice: boolean) => Plan> = {
   },
   image(sniffed) {
     if (sniffed === 'image/gif') return { tool: 'gif' };
+    if (sniffed === WEBP) return { tool: 'webp', film: false };
     const decoder = PICTURES[sniffed];
     return decoder ? { tool: 'image', decoder } : unfit('a picture');
   },
   video(sniffed) {
+    if (sniffed === WEBP) return { tool: 'webp', film: true };
     const container = findFilm(sniffed);
     return container === null ? unfit('a video') : { tool: 'video', container };
   },

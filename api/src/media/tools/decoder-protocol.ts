@@ -16,6 +16,7 @@ const decoder = z.enum(PICTURE_DECODERS);
 const planSchema: z.ZodType<ToolPlan> = z.union([
   z.strictObject({ tool: z.literal('image'), decoder }),
   z.strictObject({ tool: z.enum(['gif', 'thumbnail']) }),
+  z.strictObject({ tool: z.literal('webp'), film: z.boolean() }),
   z.strictObject({ tool: z.literal('page'), charset: z.string().max(MAX_CHARSET).nullable() }),
   z.strictObject({ tool: z.literal('sticker'), decoder }),
   z.strictObject({ tool: z.literal('sticker'), decoder: z.literal('ffmpeg'), container }),

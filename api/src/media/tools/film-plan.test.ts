@@ -44,7 +44,7 @@ test.each([
   [1, 1, 2, 2],
   [10_000, 2, 1280, 2],
 ])('encodes %ix%i as %ix%i', (width, height, wide, high) => {
-  expect(encodedSize({ ...VIDEO, width, height })).toEqual({ width: wide, height: high });
+  expect(encodedSize({ width, height })).toEqual({ width: wide, height: high });
 });
 
 test.each([10, 600, 3_600])('a film of %i s fits the size limit', (seconds) => {

@@ -1,6 +1,6 @@
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { Mp4Layout } from './mp4-layout.js';
-import { shownSize, type AudioStream, type ProbedFile, type VideoStream } from './probe.js';
+import { type AudioStream, type ProbedFile, type VideoStream } from './probe.js';
 
 /** Work on the streams of a film. */
 export interface FilmPlan {
@@ -40,9 +40,11 @@ const isAudible = ({ codec }: AudioStream): boolean => codec === 'aac' || codec 
 /** Longest side of an encoded film: that of the apps' HD quality. */
 const MAX_SIDE = 1_280;
 
-/** The shown size, with even sides, which 4:2:0 needs. */
-export function encodedSize(video: VideoStream): { width: number; height: number } {
-  const { width, height } = shownSize(video);
+/** The size of an encoded film, with even sides, which 4:2:0 needs. */
+export function encodedSize({ width, height }: { width: number; height: number }): {
+  width: number;
+  height: number;
+} {
   const scale = Math.min(1, MAX_SIDE / Math.max(width, height));
   const even = (side: number): number => Math.max(2, Math.floor((side * scale) / 2) * 2);
   return { width: even(width), height: even(height) };

@@ -25,14 +25,25 @@ export async function readFilm(input: string, output: string, container: string)
   const plan = planFilm(container, probed, layout);
   if (plan !== null) await convert({ input, output, container }, plan, probed);
   const film = plan === null ? input : output;
-  const size = plan?.video === 'encode' ? encodedSize(video) : shownSize(video);
-  const seconds = probed.seconds ?? (plan && (await probe(output, 'mov')).seconds);
+  const size = plan?.video === 'encode' ? encodedSize(shownSize(video)) : shownSize(video);
+  return {
+    ...(await describeFilm(film, output, size)),
+    ...(plan !== null && { converted: true, mimetype: MP4 }),
+    ...(isGif && { gif: true }),
+  };
+}
+
+/** Describes an MP4. A damaged or raw stream may state a wrong duration, so the result of a conversion is probed. */
+export async function describeFilm(
+  film: string,
+  output: string,
+  size: { width: number; height: number },
+): Promise<ToolAnswer> {
+  const { seconds } = await probe(film, 'mov');
   return {
     ...size,
     ...(seconds !== null && { duration_s: Math.max(1, Math.round(seconds)) }),
     ...(await makeThumbnail(film, `${output}.jpg`, size)),
-    ...(plan !== null && { converted: true, mimetype: MP4 }),
-    ...(isGif && { gif: true }),
   };
 }
 
@@ -65,7 +76,13 @@ function conversion(
   const command = openInput(input, container, 'video').output(`file:${output}`);
   command.outputOptions('-map', `0:${video!.index}`, '-movflags', '+faststart').format('mp4');
   if (plan.video === 'copy') command.videoCodec('copy');
-  else encodeVideo(command, { size: encodedSize(video!), seconds, isHdr, isGif: container === 'gif' });
+  else
+    encodeVideo(command, {
+      size: encodedSize(shownSize(video!)),
+      seconds,
+      isHdr,
+      isGif: container === 'gif',
+    });
   if (plan.audio !== null) command.outputOptions('-map', `0:${audio!.index}`);
   if (plan.audio === 'copy') command.audioCodec('copy');
   if (plan.audio === 'encode') {
@@ -85,7 +102,7 @@ interface Encoding {
   isGif: boolean;
 }
 
-function encodeVideo(command: FfmpegCommand, { size, seconds, isHdr, isGif }: Encoding): void {
+export function encodeVideo(command: FfmpegCommand, { size, seconds, isHdr, isGif }: Encoding): void {
   const { video: kbps } = chooseKbps(seconds);
   const { width, height } = size;
   const filters = [

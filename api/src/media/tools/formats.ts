@@ -33,7 +33,19 @@ export const CONTAINERS: Readonly<Record<string, string>> = {
 
 const VIDEO_DECODERS = [
   ...['h264', 'hevc', 'h263', 'mpeg4', 'mjpeg', 'vp8', 'vp9', 'libdav1d', 'theora', 'gif'],
-  ...['mpeg1video', 'mpeg2video', 'msmpeg4', 'msmpeg4v2', 'wmv1', 'wmv2', 'wmv3', 'vc1', 'flv', 'bmp'],
+  ...[
+    'mpeg1video',
+    'mpeg2video',
+    'msmpeg4',
+    'msmpeg4v2',
+    'wmv1',
+    'wmv2',
+    'wmv3',
+    'vc1',
+    'flv',
+    'bmp',
+    'prores',
+  ],
 ];
 
 const AUDIO_DECODERS = [

@@ -11,6 +11,8 @@ export type ToolPlan =
   | { tool: 'image'; decoder: PictureDecoder }
   /** Makes a looping film of an animated GIF, else a JPEG. */
   | { tool: 'gif' }
+  /** The same of a WebP. `film`: a still one is refused. */
+  | { tool: 'webp'; film: boolean }
   /** Makes a WebP of 512x512 pixels. */
   | StickerPlan
   /** Makes a small JPEG of the picture of a link preview, and a larger one if the picture has more pixels. */
@@ -36,7 +38,7 @@ export const needsFfmpeg = (plan: ToolPlan): boolean =>
   ('decoder' in plan && ['bmp', 'ffmpeg'].includes(plan.decoder));
 
 /** Whether a job may encode a film. */
-export const encodesFilm = ({ tool }: ToolPlan): boolean => tool === 'video' || tool === 'gif';
+export const encodesFilm = ({ tool }: ToolPlan): boolean => ['video', 'gif', 'webp'].includes(tool);
 
 /** Comes before the answer of a job, and before the job reads its file. JSON may begin with it. */
 export const STARTED = '\n';

@@ -18,7 +18,7 @@ const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'].map((name) => `
 const THUMBNAIL_QUALITY = 50;
 const CONVERTED_QUALITY = 90;
 const PREVIEW_QUALITY = 80;
-const WHITE = '#ffffff';
+export const WHITE = '#ffffff';
 
 sharp.cache(false);
 sharp.concurrency(1);

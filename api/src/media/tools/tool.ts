@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { isMachineFault } from '@gwk/core/machine-fault';
 import {
   FileRefused,
@@ -8,6 +9,9 @@ import {
   type ToolJob,
   type ToolRefusal,
 } from './jobs.js';
+
+/** First bytes of a raw stream of MPEG-1 or MPEG-2 video. */
+const SEQUENCE_HEADER = 0x000001b3;
 
 /** Runs one job in its own process (api/bin/media-tool.js). Ends with its process group when the parent exits. */
 export async function main(argument: string | undefined): Promise<void> {
@@ -24,15 +28,15 @@ export async function main(argument: string | undefined): Promise<void> {
 }
 
 /**
- * @param open opens the file. Libraries report a lack of file handles like a file of an unknown format
+ * @param reopen opens the file. Libraries report a lack of file handles like a file of an unknown format
  * @throws every other error, which is a crash
  */
-export function toRefusal(error: unknown, open: () => void): ToolRefusal {
+export function toRefusal(error: unknown, reopen: () => void): ToolRefusal {
   if (error instanceof ToolNotStarted) return { notRun: error.message };
   if (isMachineFault(error)) return { notRun: nameLack(error) };
   if (!(error instanceof FileRefused)) throw error;
   try {
-    open();
+    reopen();
   } catch (lack) {
     if (isMachineFault(lack)) return { notRun: nameLack(lack) };
   }
@@ -53,8 +57,10 @@ function endGroup(): void {
 }
 
 /** Loads only the modules that the job needs. */
-async function perform(job: ToolJob): Promise<ToolAnswer> {
-  const { input, output } = job;
+async function perform(given: ToolJob): Promise<ToolAnswer> {
+  const { input, output } = given;
+  const isRaw = 'container' in given && given.container === 'mpeg' && (await isRawMpeg(input));
+  const job = isRaw ? { ...given, container: 'mpegvideo' } : given;
   switch (job.tool) {
     case 'audio':
       return (await import('./audio.js')).readAudio(input, output, job);
@@ -66,11 +72,20 @@ async function perform(job: ToolJob): Promise<ToolAnswer> {
       return (await import('./sticker.js')).readSticker(input, output, job);
     case 'gif':
       return readGif(input, output);
+    case 'webp':
+      return (await import('./animation.js')).readWebp(input, output, job.film);
     case 'image':
       return (await import('./pictures.js')).readImage(input, output, job.decoder);
     case 'thumbnail':
       return (await import('./pictures.js')).readPreviewPicture(input, output);
   }
+}
+
+/** MPEG video without the packets of a program stream has the same type. */
+async function isRawMpeg(input: string): Promise<boolean> {
+  await using file = await open(input, 'r');
+  const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+  return buffer.readUInt32BE() === SEQUENCE_HEADER;
 }
 
 async function readGif(input: string, output: string): Promise<ToolAnswer> {
