@@ -150,7 +150,7 @@ export class NetworkConnection {
 
   #reportNotices(): void {
     const { notices } = this.#options;
-    const reporter = new NoticeReporter(notices);
+    const reporter = new NoticeReporter(notices, () => this.fail('notices_dropped'));
     handleCalls(this.socket, reporter, notices);
     storeGroupChanges(this.socket, reporter, notices);
   }

@@ -156,6 +156,21 @@ test('reports 20 calls of one caller in a minute, and counts the others', async 
   expect(await reported(await call())).toMatchObject({ kind: 'call' });
 });
 
+test('reports 20 missed calls of one caller, and counts the others', async () => {
+  const { number, phone, network } = stage;
+  const eve = await network.contact('5511900000077', { name: 'Eve' });
+  await number.driver.close();
+  for (let at = 0; at < 23; at++) await call({}, eve);
+  number.events.length = 0;
+  number.connect();
+  await number.happens('opened');
+  await phone.hasTakenAll();
+  expect(number.rows.notices.map((notice) => 'missed' in notice && notice.missed)).toEqual(
+    Array(20).fill(true),
+  );
+  expect(number.rows.ignored).toEqual(Array(3).fill('too_many_calls'));
+});
+
 test('keeps to the protocol', async () => {
   const { violations, unhandled } = await stage.network.status();
   expect({ violations, unhandled }).toEqual({ violations: [], unhandled: [] });

@@ -13,8 +13,10 @@ import { namePerson, readTime, type NoticeReporter, type NoticeServices } from '
 
 type CallSocket = Pick<WASocket, 'ws' | 'sendMessageAck' | 'sendNode' | 'generateMessageTag' | 'user'>;
 
-/** Calls while the instance is online. Those before it came online are as many as the network kept. */
-const LIMIT = { perKey: 20, total: 200, windowMs: 60_000 };
+const WINDOW_MS = 60_000;
+const ONLINE = { perKey: 20, total: 200, windowMs: WINDOW_MS };
+/** The network hands over all calls of the time offline at once. */
+const MISSED = { perKey: 20, total: 1_000, windowMs: WINDOW_MS };
 const MAX_ID = 200;
 const RINGING = 'offer';
 const OFFERS = [RINGING, 'offer_notice'];
@@ -72,7 +74,8 @@ function readKind(offer: BinaryNode): Pick<CallNotice, 'video' | 'group' | 'chat
  * An engine that ends between the rejection and the report leaves the call to the next one, which reports it as missed.
  */
 export function handleCalls(socket: CallSocket, reporter: NoticeReporter, services: NoticeServices): void {
-  const limiter = new RateLimiter(LIMIT);
+  const [online, missed] = [new RateLimiter(ONLINE), new RateLimiter(MISSED)];
+  const lines = new RateLimiter({ perKey: 1, windowMs: WINDOW_MS });
   const { isOwn, rejectsCalls, findOtherId, countIgnored, log } = services;
   const handle = async (stanza: BinaryNode): Promise<void> => {
     const rejects = rejectsCalls();
@@ -80,9 +83,10 @@ export function handleCalls(socket: CallSocket, reporter: NoticeReporter, servic
     if (!call) return;
     const rejected = rejects === true && call.rings && (await reject(socket, call));
     const { notice } = call;
-    if (!notice.missed && !limiter.take(notice.from.id)) {
+    if (!(notice.missed ? missed : online).take(notice.from.id)) {
       countIgnored('too_many_calls');
-      return log.info({ reason: 'too_many_calls' }, 'call ignored');
+      if (lines.take('')) log.warn('too many calls; the others of this minute are counted, not reported');
+      return;
     }
     const alt = notice.from.alt ?? (await findOtherId(notice.from.id).catch(() => null));
     await reporter.store({ ...notice, from: { ...notice.from, alt }, rejected });
@@ -90,7 +94,7 @@ export function handleCalls(socket: CallSocket, reporter: NoticeReporter, servic
   interceptEvent(socket, 'CB:call', (stanza: BinaryNode) => {
     handle(stanza)
       .then(() => socket.sendMessageAck(stanza))
-      // It comes again with the next connection.
+      // It comes again with a new connection.
       .catch(() => undefined);
   });
 }

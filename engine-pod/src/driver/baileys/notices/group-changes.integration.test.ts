@@ -114,6 +114,22 @@ test('acknowledges a change after it is stored: the next engine reports it with 
   resolve();
 });
 
+test('changes that found no place come again once the API answers', async () => {
+  const { number, network, ana } = stage;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  number.rows.before = (what) => (what === 'notice' ? promise : undefined);
+  for (let at = 1; at <= 1_003; at++) await network.changeGroup(group, { subject: `Subject ${at}` });
+  // It arrives after all of them.
+  await number.gets(await ana.writes('hello'));
+  number.events.length = 0;
+  number.rows.before = () => undefined;
+  resolve();
+  await number.happens('closed');
+  number.connect();
+  const last = () => changesOf(group).find(({ subject }) => subject === 'Subject 1003');
+  expect(await until('the last change', last)).toMatchObject({ kind: 'group' });
+});
+
 test('an API of an earlier release gets nothing, and the group stays current', async () => {
   const { number } = stage;
   await number.driver.findGroup(group);

@@ -165,7 +165,7 @@ export function storeGroupChanges(
     if (!change) return void pass(stanza);
     reporter.store(change).then(
       () => pass(stanza),
-      // It comes again with the next connection.
+      // It comes again with a new connection.
       () => undefined,
     );
   });

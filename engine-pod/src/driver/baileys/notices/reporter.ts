@@ -27,19 +27,27 @@ const MAX_WAITING_WITH_CALL = 500;
 /** Stores notices. Their stanzas are acknowledged afterwards, because the network does not repeat them then. */
 export class NoticeReporter {
   readonly #services: NoticeServices;
+  readonly #repeat: () => void;
   #waiting = 0;
+  /** The network repeats a stanza that was not acknowledged only to a new connection. */
+  #hasDropped = false;
 
-  constructor(services: NoticeServices) {
+  /** @param repeat is called once all waiting notices are stored, if others found no place */
+  constructor(services: NoticeServices, repeat: () => void) {
     this.#services = services;
+    this.#repeat = repeat;
   }
 
   /**
    * Resolves once the stanza may be acknowledged.
-   * @throws if it must come again with the next connection
+   * @throws if it must come again with a new connection
    */
   async store(notice: Notice): Promise<void> {
     const limit = notice.kind === 'call' ? MAX_WAITING_WITH_CALL : MAX_WAITING;
-    if (this.#waiting >= limit) throw new Error('too many notices wait');
+    if (this.#waiting >= limit) {
+      this.#hasDropped = true;
+      throw new Error('too many notices wait');
+    }
     this.#waiting += 1;
     try {
       await this.#services.storeNotice(notice);
@@ -49,6 +57,10 @@ export class NoticeReporter {
       this.#services.countIgnored('refused');
     } finally {
       this.#waiting -= 1;
+      if (this.#waiting === 0 && this.#hasDropped) {
+        this.#hasDropped = false;
+        this.#repeat();
+      }
     }
   }
 }
