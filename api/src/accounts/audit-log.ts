@@ -37,6 +37,13 @@ export function byCaller(
   return { actor: nameActor(caller.credential), accountId: caller.accountId, action, subject, detail };
 }
 
+/** Policy overrides for an entry, with the length of the text for callers in place of the text. */
+export function describePolicy(policy: Prisma.InputJsonObject): Prisma.InputJsonObject {
+  const { text, ...calls } = (policy['reject_calls'] ?? {}) as Prisma.InputJsonObject;
+  if (typeof text !== 'string') return policy;
+  return { ...policy, reject_calls: { ...calls, text_length: text.length } };
+}
+
 const KINDS: Record<string, IdKind> = {
   account: 'account',
   instance: 'instance',

@@ -1,4 +1,5 @@
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { describePolicy } from '../accounts/audit-log.js';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Command } from 'commander';
 import type { Prisma } from '../generated/prisma/client.js';
@@ -76,6 +77,11 @@ async function setPolicy(tx: Prisma.TransactionClient, target: Target, overrides
   const policy = overrides as Prisma.InputJsonObject;
   if (kind === 'account') await tx.account.update({ where: { id }, data: { policy } });
   else await tx.instance.update({ where: { id }, data: { policy, version: { increment: 1 } } });
-  await audit(tx, { accountId, action: 'policy.set', subject: id, detail: { policy } });
+  await audit(tx, {
+    accountId,
+    action: 'policy.set',
+    subject: id,
+    detail: { policy: describePolicy(policy) },
+  });
   return { ...shown, policy };
 }

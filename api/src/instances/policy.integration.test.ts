@@ -83,6 +83,17 @@ test('an empty policy resets the instance to the account default', async () => {
   expect([body.menu_ttl_hours, body.sources.menu_ttl_hours]).toEqual([48, 'environment']);
 });
 
+test('the audit log has the length of the text for callers, not the text', async () => {
+  const id = await create('web');
+  const policy = { reject_calls: { enabled: true, text: 'Please write to us.' }, menu_ttl_hours: 1 };
+  await client.call('PATCH', `/v1/instances/${id}`, { body: { policy } });
+  const subject = fromPublicId('instance', id)!;
+  const entry = await api.db.auditEntry.findFirstOrThrow({ where: { subject, action: 'instance.update' } });
+  expect(entry.detail).toEqual({
+    policy: { reject_calls: { enabled: true, text_length: 19 }, menu_ttl_hours: 1 },
+  });
+});
+
 test('the warm-up ends 14 days after the first pairing', async () => {
   const id = await create('web');
   const firstPairedAt = new Date(Date.now() - 15 * 86_400_000);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { Sealer } from '@gwk/core/encryption';
-import { audit, CLUSTER } from '../accounts/audit-log.js';
+import { audit, CLUSTER, describePolicy } from '../accounts/audit-log.js';
 import { nameActor, type Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { ApiConfig } from '../http/services.js';
@@ -175,7 +175,7 @@ function novelties(resource: InstanceResource, before: Instance | null): Prisma.
   return {
     ...(name !== before.name && { name }),
     ...(interactiveMode !== before.interactiveMode && { interactive_mode: interactiveMode }),
-    ...(!isDeepStrictEqual(policy, before.policy) && { policy }),
+    ...(!isDeepStrictEqual(policy, before.policy) && { policy: describePolicy(policy) }),
     ...(suspended !== before.suspended && { suspended }),
   };
 }
