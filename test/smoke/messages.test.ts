@@ -1,6 +1,5 @@
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Stanza } from '../support/gateway/network.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { toChatId, testPhone } from '../support/gateway/traffic.js';
@@ -229,8 +228,9 @@ describe('messages of every type', () => {
   });
 
   describe('an inbound message', () => {
+    type ReceivedMessage = Record<'message_id' | 'wa_message_id', string>;
     const receiveFrom = (from: string, text: string) =>
-      stage.customer.client.expect<SandboxInboundOut>(
+      stage.customer.client.expect<ReceivedMessage>(
         200,
         'POST',
         `/v1/instances/${stage.instance.id}/sandbox/inbound`,

@@ -7,7 +7,7 @@ export const inboundOperations = [
     name: 'sandboxInbound',
     method: 'POST',
     path: '/v1/instances/{instance_id}/sandbox/inbound',
-    summary: 'Have a contact write to a sandbox, click or vote',
+    summary: 'Have a contact write to a sandbox, click, vote or call, or change a group',
     scope: 'messages:send',
     status: 200,
     body: SandboxInbound,
@@ -17,7 +17,7 @@ export const inboundOperations = [
     async handle({ caller, params, body, resourceId, services, note }) {
       const instanceId = params['instance_id']!;
       const received = await receiveInSandbox(services, caller, { instanceId, id: resourceId, body });
-      note(received.message_id);
+      note(received.message_id ?? received.event_id);
       return { status: 200, body: received };
     },
   }),

@@ -3,21 +3,24 @@ import type { EventType } from '@gwk/core/events';
 import { toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { toNetworkId, parseRecipient } from '@gwk/core/recipients';
+import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
 import type { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Caller } from '../accounts/caller.js';
 import { countSandboxMessage } from '../accounts/usage.js';
 import type { Services } from '../http/services.js';
 import { findInstance } from '../instances/find.js';
 import { firstEventId, type Incoming } from './arrival.js';
+import { readRule } from './notices/answer-calls.js';
+import { recordNotices } from './notices/record.js';
 
 const PHONE = /^[0-9]{8,15}$/;
 
 /**
- * Receives a simulated message of a sandbox contact as if its engine had reported it. It works without a running engine, as the
+ * Receives a simulated message or call of a sandbox contact, or a change of a group, as if its engine had reported it. It works without a running engine, as the
  * network would store the message meanwhile.
  *
  * `id` is the id of the new message. A repeated request with the same id finds the first one's message.
- * @throws Problem `not-found`, `not-sandbox`, `invalid-phone`, `storage-limit-reached`
+ * @throws Problem `not-found`, `not-sandbox`, `invalid-phone`, `validation-error`, `storage-limit-reached`
  */
 export async function receiveInSandbox(
   services: Services,
@@ -25,12 +28,17 @@ export async function receiveInSandbox(
   given: { instanceId: string; id: string; body: SandboxInbound },
 ): Promise<SandboxInboundOut> {
   const { instanceId, id, body } = given;
-  if (!PHONE.test(body.from)) throw new Problem('invalid-phone');
+  checkBody(body);
   const instance = await findInstance(services.db, caller, instanceId);
   if (instance.kind !== 'sandbox') throw new Problem('not-sandbox');
-  const { accountId } = caller;
-  await countSandboxMessage(services.db, { accountId, text: body.text, limits: services.config });
-  const message = messageOf(body, id);
+  const { text, ...rest } = body;
+  if (rest.call || rest.group_update) return reportInSandbox(services, caller, given);
+  await countSandboxMessage(services.db, {
+    accountId: caller.accountId,
+    text: text!,
+    limits: services.config,
+  });
+  const message = messageOf({ ...rest, text: text! }, id);
   const received = await services.receiver.receive({
     instanceId,
     lease: null,
@@ -39,21 +47,82 @@ export async function receiveInSandbox(
     messageId: id,
   });
   if (received === 'gone') throw new Problem('not-found');
-  const eventId = firstEventId(id);
-  const event = await services.db.event.findUniqueOrThrow({ where: { id: eventId }, select: { type: true } });
   return {
     message_id: toPublicId('message', id),
     wa_message_id: message.wa_message_id,
-    event_id: toPublicId('event', eventId),
-    event_type: event.type as EventType,
+    ...(await describeEvent(services, firstEventId(id))),
   };
 }
 
-function messageOf(
-  { from, text, reply, quoted_wa_message_id: quoted }: SandboxInbound,
+async function describeEvent({ db }: Services, eventId: string) {
+  const { type } = await db.event.findUniqueOrThrow({ where: { id: eventId }, select: { type: true } });
+  return { event_id: toPublicId('event', eventId), event_type: type as EventType };
+}
+
+const KINDS = ['text', 'call', 'group_update'] as const;
+const LISTS = ['joined', 'left', 'promoted', 'demoted'] as const;
+
+/** @throws Problem `invalid-phone`, `validation-error` */
+function checkBody(body: SandboxInbound): void {
+  const { from, group_update: change } = body;
+  const people = [from, ...LISTS.flatMap((list) => change?.[list] ?? [])];
+  if (!people.every((phone) => PHONE.test(phone))) throw new Problem('invalid-phone');
+  if (KINDS.filter((kind) => (body[kind] ?? null) !== null).length !== 1)
+    throw invalid('text', 'exactly one of text, call and group_update is required');
+  if (!body.text && (body.reply || body.quoted_wa_message_id))
+    throw invalid('text', 'a reply and a quote need a text');
+  if (change && Object.values(change).filter((value) => value !== undefined).length === 1)
+    throw invalid('group_update', 'at least one change is required');
+}
+
+const invalid = (path: string, message: string): Problem =>
+  new Problem('validation-error', { errors: [{ path, code: 'required', message }] });
+
+/** A simulated call obeys the policy `reject_calls`, its text included. */
+async function reportInSandbox(
+  services: Services,
+  { accountId }: Caller,
+  { instanceId, id, body }: { instanceId: string; id: string; body: SandboxInbound },
+): Promise<SandboxInboundOut> {
+  const deps = { ...services, database: services.db };
+  const { enabled } = await readRule(deps, instanceId);
+  const notice = noticeOf(body, id, enabled);
+  await countSandboxMessage(services.db, {
+    accountId,
+    text: JSON.stringify(notice),
+    limits: services.config,
+  });
+  const eventId = firstEventId(id);
+  await recordNotices(deps, { instanceId }, { notices: [notice], lease: null, eventId });
+  return { message_id: null, wa_message_id: null, ...(await describeEvent(services, eventId)) };
+}
+
+const toJid = (phone: string): string => toNetworkId(parseRecipient(phone)!.name);
+const toPerson = (phone: string): NoticePerson => ({ id: toJid(phone), alt: null, name: null });
+
+function noticeOf(
+  { from, call, group_update: change }: SandboxInbound,
   id: string,
-): Incoming {
-  const who = toNetworkId(parseRecipient(from)!.name);
+  rejects: boolean,
+): Notice {
+  const about = { id, at: new Date().toISOString(), from: toPerson(from) };
+  if (!change) {
+    const { video, missed: isMissed, chat = null } = call!;
+    const missed = isMissed === true;
+    const kind = { video: video === true, group: chat !== null, chat, missed };
+    return { kind: 'call', ...about, ...kind, rejected: rejects && !missed };
+  }
+  const { chat, joined, left, promoted, demoted, ...changes } = change;
+  const lists = Object.entries({ joined, left, promoted, demoted }).flatMap(([list, phones]) =>
+    phones ? [[list, phones.map(toPerson)] as const] : [],
+  );
+  return { kind: 'group', ...about, chat, from_me: false, ...Object.fromEntries(lists), ...changes };
+}
+
+type InboundText = Pick<SandboxInbound, 'from' | 'reply' | 'quoted_wa_message_id'> & { text: string };
+
+function messageOf({ from, text, reply, quoted_wa_message_id: quoted }: InboundText, id: string): Incoming {
+  const who = toJid(from);
   const message: Incoming = {
     wa_message_id: networkMessageId(id),
     chat: who,

@@ -62,7 +62,7 @@ export function engineHandlers(
     unlinked: (caller, request) => recordUnlinked(deps, caller, request),
     'session-read': (caller, request) => readSession(deps, caller, request),
     'session-write': (caller, request) => writeSession(deps, caller, request),
-    notices: (caller, request) => recordNotices(deps, caller, request),
+    notices: (caller, { notices, ...lease }) => recordNotices(deps, caller, { notices, lease }),
     inbound: async ({ instanceId }, { epoch, holder, messages }) => {
       const lease = { epoch, holder };
       const received = await Promise.all(

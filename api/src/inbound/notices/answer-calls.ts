@@ -13,12 +13,13 @@ import { nameNotice } from './events.js';
 
 interface Report {
   instanceId: string;
-  lease: LeaseIdentity;
+  /** Null: of the API itself, for a sandbox. */
+  lease: LeaseIdentity | null;
   notices: readonly Notice[];
 }
 
 type Sender = Parameters<InternalDeps['acceptor']['accept']>[1];
-type AnswerDeps = Pick<InternalDeps, 'database' | 'sealer' | 'environmentPolicy' | 'acceptor' | 'log'>;
+export type AnswerDeps = Pick<InternalDeps, 'database' | 'sealer' | 'environmentPolicy' | 'acceptor' | 'log'>;
 
 /** A caller gets the text once in this time. Otherwise strangers could use up the pace and the limits of the instance. */
 const TEXT_INTERVAL_MS = 3_600_000;
@@ -30,11 +31,11 @@ const TEXT_INTERVAL_MS = 3_600_000;
 export async function answerCalls(deps: AnswerDeps, { instanceId, lease, notices }: Report): Promise<void> {
   const calls = notices.filter((notice) => notice.kind === 'call' && notice.rejected && !notice.group);
   if (calls.length === 0) return;
-  await fence(deps.database, instanceId, lease);
+  if (lease) await fence(deps.database, instanceId, lease);
   const unseen = await findUnseen(deps, instanceId, calls as CallNotice[]);
   if (unseen.length === 0) return;
-  const { text, sender } = await readText(deps, instanceId);
-  if (text === null) return;
+  const { enabled, text, sender } = await readRule(deps, instanceId);
+  if (!enabled || text === null) return;
   for (const call of unseen) {
     const refusal = (await hasOptedOut(deps, { instanceId, sender }, call))
       ? 'contact-opted-out'
@@ -55,10 +56,11 @@ async function findUnseen(
   return calls.filter((call) => !seen.has(nameNotice(call)));
 }
 
-async function readText(
-  { database, environmentPolicy }: AnswerDeps,
+/** Reads the policy `reject_calls` of an instance. */
+export async function readRule(
+  { database, environmentPolicy }: Pick<AnswerDeps, 'database' | 'environmentPolicy'>,
   instanceId: string,
-): Promise<{ text: string | null; sender: Sender }> {
+): Promise<{ enabled: boolean; text: string | null; sender: Sender }> {
   const { accountId, policy, account } = await database.instance.findUniqueOrThrow({
     where: { id: instanceId },
     select: { accountId: true, policy: true, account: { select: { policy: true, suspendedAt: true } } },
@@ -70,7 +72,7 @@ async function readText(
   };
   const { reject_calls } = resolvePolicy(levels, { warmingUp: false });
   const sender = { accountId, instances: null, suspended: account.suspendedAt !== null };
-  return { text: reject_calls.enabled ? reject_calls.text : null, sender };
+  return { ...reject_calls, sender };
 }
 
 /**

@@ -1,19 +1,26 @@
-import type { EngineRequest } from '@gwk/core/protocol/engine';
+import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { Database, Queryable } from '../../database/database.js';
-import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
 import { fence } from '../../engines/fence.js';
 import { RefusalError } from '../../engines/refusal.js';
 import { emit } from '../../events/emit.js';
-import { answerCalls } from './answer-calls.js';
+import { answerCalls, type AnswerDeps } from './answer-calls.js';
 import { listPeople, nameNotice, noticeEvent, type FindNames } from './events.js';
+
+interface Report {
+  notices: readonly Notice[];
+  /** Null: of the API itself, for a sandbox. */
+  lease: LeaseIdentity | null;
+  /** Id for the event of a single notice. */
+  eventId?: string;
+}
 
 /** Records calls and changes of groups, each once: its event, and the name under which a repeat is recognised. */
 export async function recordNotices(
-  deps: InternalDeps,
-  { instanceId }: EngineCaller,
-  { notices, ...lease }: EngineRequest<'notices'>,
+  deps: AnswerDeps,
+  { instanceId }: { instanceId: string },
+  { notices, lease, eventId }: Report,
 ): Promise<void> {
   const { database, sealer } = deps;
   const instance = await database.instance.findUnique({
@@ -26,10 +33,14 @@ export async function recordNotices(
   await answerCalls(deps, { instanceId, lease, notices });
   const findNames = await gatherNames(database, { accountId, instanceId }, notices);
   await database.$transaction(async (tx) => {
-    await fence(tx, instanceId, lease);
+    if (lease) await fence(tx, instanceId, lease);
     const added = await addSeen(tx, instanceId, notices);
     const drafts = added.map((notice) => noticeEvent({ accountId, instanceId }, notice, findNames));
-    await emit(tx, sealer, drafts);
+    await emit(
+      tx,
+      sealer,
+      eventId === undefined ? drafts : drafts.map((draft) => ({ ...draft, id: eventId })),
+    );
   });
 }
 
