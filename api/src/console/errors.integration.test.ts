@@ -1,4 +1,5 @@
 import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/problems';
+import { toPublicId } from '@gwk/core/ids';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
@@ -16,6 +17,11 @@ afterAll(() => api.stop());
 type Refusal = Promise<Answer<unknown>>;
 
 const SESSION = '/console/api/session';
+
+const accept = (token: string) =>
+  new Browser(api).call('POST', '/console/api/invitations/accept', { body: { token } });
+const invite = (browser: Browser, email: string) =>
+  browser.call('POST', '/console/api/invitations', { body: { email, role: 'viewer' } });
 
 async function withTotp() {
   const user = await createUser(api);
@@ -118,6 +124,32 @@ const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }
       const browser = await openBrowser(api, await api.account());
       const body = { scopes: ['messages:read'], expires_at: new Date().toISOString() };
       return browser.call('POST', '/console/api/keys', { body });
+    },
+  },
+  'invitation-invalid': {
+    when: 'the invitation never existed',
+    provoke: () => accept('unknown'),
+  },
+  'already-member': {
+    when: 'a member is invited',
+    provoke: async () => {
+      const browser = await openBrowser(api, await api.account());
+      return invite(browser, browser.user.email);
+    },
+  },
+  'user-exists': {
+    when: 'a known person accepts without a session',
+    provoke: async () => {
+      const browser = await openBrowser(api, await api.account());
+      const { body } = await invite(browser, (await createUser(api)).email);
+      return accept((body as { url: string }).url.split('#token=')[1]!);
+    },
+  },
+  'last-owner': {
+    when: 'the only owner leaves',
+    provoke: async () => {
+      const browser = await openBrowser(api, await api.account());
+      return browser.call('DELETE', `/console/api/members/${toPublicId('user', browser.user.id)}`);
     },
   },
   'handoff-invalid': {

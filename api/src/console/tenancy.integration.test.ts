@@ -1,4 +1,3 @@
-import { newUuid } from '@gwk/core/ids';
 import type { ProblemBody } from '@gwk/core/problems';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import {
@@ -18,11 +17,14 @@ import { CONSOLE_OPERATIONS, OPERATIONS } from '../public-api/operations.js';
 let api: TestApi;
 let own: ConsoleWorld;
 let foreign: ConsoleWorld;
+/** Resources of the HTTP interface in the other account. */
+let resources: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   api = await sharedApi();
   own = await makeConsoleWorld(api);
   foreign = await makeConsoleWorld(api);
+  ({ ids: resources } = await makeWorld(api, foreign.account));
 });
 
 async function fetchComparable(
@@ -68,14 +70,13 @@ const withInstances = CONSOLE_OPERATIONS.filter(
 );
 
 test.each(withInstances)('$method $path refuses instances of others like unknown ones', async (operation) => {
-  const world = await makeWorld(api, foreign.account, newUuid());
   const send = async (id: string) => {
     const { method, path, body } = sampleOf(operation, own.ids);
     const given = { ...(body as object), instance_ids: [id] };
     const answer = await own.browser.call<ProblemBody>(method, path, { body: given });
     return [answer.status, answer.body.errors];
   };
-  const hidden = await send(world.ids['instance_id']!);
+  const hidden = await send(resources['instance_id']!);
   expect(hidden).toEqual(await send(ABSENT_IDS['instance_id']!));
   expect(hidden[0]).toBe(422);
 });
@@ -83,11 +84,6 @@ test.each(withInstances)('$method $path refuses instances of others like unknown
 const interfaceNamed = OPERATIONS.filter(({ path, receive }) => /\{\w+_id\}/.test(path) && !receive);
 
 describe('the HTTP interface by session', () => {
-  let ids: Readonly<Record<string, string>>;
-  beforeAll(async () => {
-    ({ ids } = await makeWorld(api, foreign.account, newUuid()));
-  });
-
   test.each(interfaceNamed)('$method $path hides the ids of another account', async (operation) => {
     const { method, path } = operation;
     const browser = await openBrowser(api, own.account, 'owner');
@@ -96,6 +92,6 @@ describe('the HTTP interface by session', () => {
       const answer = await browser.call<ProblemBody>(method, filled, { body: operation.body && {} });
       return [answer.status, answer.body?.type, answer.body?.errors];
     };
-    expect(await send(ids)).toEqual(await send(ABSENT_IDS));
+    expect(await send(resources)).toEqual(await send(ABSENT_IDS));
   });
 });

@@ -12,7 +12,10 @@ import { healthOperations } from '../instances/health.js';
 import { pairingOperations } from '../instances/pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import { accountOperations } from '../console/account.js';
+import { acceptanceOperations } from '../console/accept-invitation.js';
+import { invitationOperations } from '../console/invitations.js';
 import { keyOperations } from '../console/keys.js';
+import { memberOperations } from '../console/members.js';
 import { profileOperations } from '../console/profile.js';
 import { totpOperations } from '../console/totp.js';
 import { signInOperations } from '../console/sign-in/operations.js';
@@ -44,4 +47,8 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...keyOperations,
   ...profileOperations,
   ...totpOperations,
+  ...memberOperations,
+  // Before the invitations, whose ids its path would match.
+  ...acceptanceOperations,
+  ...invitationOperations,
 ];

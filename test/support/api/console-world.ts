@@ -37,7 +37,13 @@ export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Pro
     where: { userId: (await browserOf(api, browser.user)).user.id },
     orderBy: { id: 'desc' },
   });
+  const member = await openBrowser(api, own, 'viewer');
+  const invitation = await browser.call<{ id: string }>('POST', '/console/api/invitations', {
+    body: { email: `invited-${member.user.email}`, role: 'viewer' },
+  });
   const ids = {
+    user_id: toPublicId('user', member.user.id),
+    invitation_id: invitation.body.id,
     key_id: toPublicId('apiKey', key.id),
     session_id: toPublicId('session', session.id),
   };

@@ -1,0 +1,104 @@
+import { newUuid } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { InvitationAccept } from '@gwk/core/resources/console-member';
+import { SessionOut } from '@gwk/core/resources/console-session';
+import type { z } from 'zod';
+import { audit } from '../accounts/audit-log.js';
+import { hashToken, type Session } from '../accounts/sessions.js';
+import type { Invitation, Prisma, User } from '../generated/prisma/client.js';
+import { operation } from '../http/operation.js';
+import type { Services } from '../http/services.js';
+import { SessionCookie } from '../http/session-cookie.js';
+import { isWeak } from './passwords.js';
+import { PRIVATE, startSession, viewSession } from './sign-in/sessions.js';
+
+type Acceptance = z.output<typeof InvitationAccept>;
+
+const acceptInvitation = operation({
+  name: 'acceptInvitation',
+  method: 'POST',
+  path: '/console/api/invitations/accept',
+  summary: 'Accept an invitation',
+  description:
+    'A person who is signed in with the e-mail of the invitation becomes a member. A new person sends name and password, and is signed in. A known person signs in first.',
+  scope: null,
+  person: 'anyone',
+  status: 200,
+  problems: ['invitation-invalid', 'already-member', 'user-exists', 'weak-password'],
+  body: InvitationAccept,
+  result: SessionOut,
+  async handle({ session, body, exchange, services }) {
+    const { db, config } = services;
+    const invitation = await findInvitation(services, body.token);
+    const known = await db.user.findUnique({ where: { email: invitation.email } });
+    if (!known) {
+      const user = await createUser(services, invitation, body);
+      return startSession(services, exchange, user);
+    }
+    if (session?.userId !== known.id) throw new Problem('user-exists');
+    await db.$transaction((tx) => join(tx, invitation, session));
+    services.sessions.clear();
+    const token = new SessionCookie(config).read(exchange.headers.cookie)!;
+    return { status: 200, body: await viewSession(db, token), headers: PRIVATE };
+  },
+});
+
+/** @throws Problem `invitation-invalid` */
+async function findInvitation({ db }: Services, token: string): Promise<Invitation> {
+  const found = await db.invitation.findFirst({
+    where: { tokenHash: hashToken(token), expiresAt: { gt: new Date() } },
+  });
+  if (!found) throw new Problem('invitation-invalid');
+  return found;
+}
+
+async function createUser(services: Services, invitation: Invitation, body: Acceptance): Promise<User> {
+  const { email } = invitation;
+  const { name, password } = body;
+  if (name === undefined || password === undefined) {
+    const missing = [name === undefined && 'name', password === undefined && 'password'].filter(Boolean);
+    throw new Problem('validation-error', {
+      errors: missing.map((path) => ({ path: String(path), code: 'required', message: 'is required' })),
+    });
+  }
+  if (isWeak(password, email)) throw new Problem('weak-password');
+  const passwordHash = await services.passwords.hash(password);
+  return services.db.$transaction(async (tx) => {
+    const id = newUuid();
+    await tx.user.createMany({ data: [{ id, email, name, passwordHash }], skipDuplicates: true });
+    const user = await tx.user.findUniqueOrThrow({ where: { email } });
+    // Another request has created the person meanwhile.
+    if (user.id !== id) throw new Problem('user-exists');
+    await join(tx, invitation, { userId: user.id });
+    return user;
+  });
+}
+
+/**
+ * Uses up the invitation. Only one of two uses at once deletes it.
+ * @throws Problem `already-member`, `invitation-invalid`
+ */
+async function join(
+  tx: Prisma.TransactionClient,
+  { id, accountId, role, restricted, instanceIds, tokenHash }: Invitation,
+  { userId }: Pick<Session, 'userId'>,
+): Promise<void> {
+  if ((await tx.member.count({ where: { accountId, userId } })) > 0) throw new Problem('already-member');
+  const { count } = await tx.invitation.deleteMany({ where: { id, tokenHash } });
+  if (count === 0) throw new Problem('invitation-invalid');
+  const left = await tx.instance.findMany({
+    where: { id: { in: instanceIds }, accountId, deletedAt: null },
+    select: { id: true },
+  });
+  const instances = { create: left.map((instance) => ({ instanceId: instance.id })) };
+  await tx.member.create({ data: { accountId, userId, role, restricted, instances } });
+  await audit(tx, {
+    actor: `user:${userId}`,
+    accountId,
+    action: 'member.join',
+    subject: userId,
+    detail: { role },
+  });
+}
+
+export const acceptanceOperations = [acceptInvitation];

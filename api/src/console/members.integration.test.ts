@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import type { ProblemBody } from '@gwk/core/problems';
+import type { MemberOut } from '@gwk/core/resources/console-member';
+import { toPublicId } from '@gwk/core/ids';
+import { browserOf, createUser, openBrowser, type Browser } from '@gwk/test/support/api/console';
+import { sharedApi } from '@gwk/test/support/api/open-api';
+import type { Answer } from '@gwk/test/support/api/client';
+import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
+
+type Member = z.output<typeof MemberOut>;
+
+let api: TestApi;
+let account: TestAccount;
+
+beforeAll(async () => {
+  api = await sharedApi();
+});
+beforeEach(async () => {
+  account = await api.account();
+});
+
+const PATH = '/console/api/members';
+const idOf = ({ user }: { user: { id: string } }) => toPublicId('user', user.id);
+const pathOf = (member: { user: { id: string } }) => `${PATH}/${idOf(member)}`;
+const outcome = (answer: Answer<unknown>) =>
+  answer.status < 300 ? answer.status : (answer.body as ProblemBody).type.split('/').at(-1);
+const list = async (browser: Browser, query = '') =>
+  (await browser.call<{ data: Member[]; next_cursor: string | null }>('GET', `${PATH}${query}`)).body;
+const change = (browser: Browser, member: { user: { id: string } }, body: object) =>
+  browser.call<Member>('PATCH', pathOf(member), { body });
+
+test('lists members in pages, changes a role at once, and removes a member', async () => {
+  const owner = await openBrowser(api, account);
+  const member = await openBrowser(api, account, 'viewer');
+  const [first, second] = [await list(owner, '?limit=1'), null];
+  expect([first.data.map(({ user_id }) => user_id), second]).toEqual([[idOf(member)], null]);
+  const rest = await list(owner, `?limit=1&cursor=${first.next_cursor!}`);
+  expect(rest.data.map(({ role, email }) => [role, email])).toEqual([['owner', owner.user.email]]);
+
+  const optOut = () => member.call('POST', '/v1/opt-outs', { body: { phone: '5511987654321' } });
+  expect(outcome(await optOut())).toBe('forbidden');
+  expect((await change(owner, member, { role: 'agent' })).body.role).toBe('agent');
+  expect(outcome(await optOut())).toBe(201);
+  expect(outcome(await owner.call('DELETE', pathOf(member)))).toBe(204);
+  expect(outcome(await optOut())).toBe('no-account');
+  const entries = await api.db.auditEntry.findMany({
+    where: { subject: member.user.id },
+    orderBy: { id: 'asc' },
+  });
+  expect(entries.map(({ action, actor }) => [action, actor])).toEqual([
+    ['member.update', `user:${owner.user.id}`],
+    ['member.remove', `user:${owner.user.id}`],
+  ]);
+});
+
+test('the last owner can be neither removed nor demoted, also not by itself or a platform administrator', async () => {
+  const owner = await openBrowser(api, account);
+  const platform = (await browserOf(api, await createUser(api, { isPlatformAdmin: true }))).use(account);
+  for (const browser of [owner, platform]) {
+    expect(outcome(await change(browser, owner, { role: 'admin' }))).toBe('last-owner');
+    expect(outcome(await browser.call('DELETE', pathOf(owner)))).toBe('last-owner');
+  }
+  const other = await openBrowser(api, account);
+  expect(outcome(await change(other, owner, { role: 'admin' }))).toBe(200);
+});
+
+test('of two owners who demote each other at once, one remains', async () => {
+  const [one, other] = [await openBrowser(api, account), await openBrowser(api, account)];
+  await Promise.all([change(one, other, { role: 'viewer' }), change(other, one, { role: 'viewer' })]);
+  expect(await api.db.member.count({ where: { accountId: account.id, role: 'owner' } })).toBe(1);
+});
+
+test('an admin can neither make, change nor remove an owner', async () => {
+  const owner = await openBrowser(api, account);
+  const admin = await openBrowser(api, account, 'admin');
+  const member = await openBrowser(api, account, 'viewer');
+  expect(outcome(await change(admin, member, { role: 'owner' }))).toBe('forbidden');
+  expect(outcome(await change(admin, admin, { role: 'owner' }))).toBe('forbidden');
+  expect(outcome(await change(admin, owner, { role: 'viewer' }))).toBe('forbidden');
+  expect(outcome(await admin.call('DELETE', pathOf(owner)))).toBe('forbidden');
+  const invited = await admin.call('POST', '/console/api/invitations', {
+    body: { email: 'boss@example.org', role: 'owner' },
+  });
+  expect(outcome(invited)).toBe('forbidden');
+  expect(outcome(await change(admin, member, { role: 'admin' }))).toBe(200);
+});
+
+test('restricts a member to instances, and a restricted admin gives no more than its own', async () => {
+  const owner = await openBrowser(api, account);
+  const create = async (name: string) => {
+    await owner.call('POST', '/v1/instances', { body: { name, kind: 'sandbox' } });
+    const row = await api.db.instance.findFirstOrThrow({ where: { accountId: account.id, name } });
+    return { uuid: row.id, id: toPublicId('instance', row.id) };
+  };
+  const [one, other] = [await create('one'), await create('other')];
+  const member = await openBrowser(api, account, 'viewer');
+  expect((await change(owner, member, { instance_ids: [one.id] })).body.instance_ids).toEqual([one.id]);
+  const seen = await member.call<{ data: { id: string }[] }>('GET', '/v1/instances');
+  expect(seen.body.data.map(({ id }) => id)).toEqual([one.id]);
+  const admin = await openBrowser(api, account, 'admin', [other.uuid]);
+  expect((await change(admin, member, { instance_ids: null })).body.instance_ids).toEqual([other.id]);
+  expect(outcome(await change(admin, member, { instance_ids: [one.id] }))).toBe('validation-error');
+  expect((await change(owner, member, { instance_ids: null })).body.instance_ids).toBeNull();
+});
