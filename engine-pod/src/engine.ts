@@ -311,6 +311,7 @@ export class Engine {
       connection: this.#connection,
       driver,
       gate: this.#gate,
+      rateLimited: () => this.#handleRateLimit(),
       ackTimeoutMs: this.#options.config.ackTimeoutMs,
       stored: () => this.#senders.states.drain(),
       unlinked: async (id) => void (await this.#api.callUntilAnswered('unlinked', { id })),

@@ -13,6 +13,8 @@ interface ConnectionCommandOptions {
   connection: Connection;
   driver: Driver;
   gate: Gate;
+  /** The network limits the rate of messages. */
+  rateLimited: () => void;
   ackTimeoutMs: number;
   /** Resolves once every state change is stored. */
   stored: () => Promise<void>;
@@ -116,10 +118,17 @@ export class ConnectionCommands {
   }
 
   #edit(kind: OutboundEdit['kind'], args: string): Promise<void> {
-    const { gate, ackTimeoutMs } = this.#options;
+    const { gate, ackTimeoutMs, rateLimited } = this.#options;
     const edit = { ...(JSON.parse(args) as OutboundEdit), kind } as OutboundEdit;
     const attempt = { mayWrite: () => gate.open, signal: AbortSignal.timeout(ackTimeoutMs) };
-    return this.#callDriver((driver) => driver.edit(edit, attempt));
+    return this.#callDriver(async (driver) => {
+      // The pause is of the phone number, so it holds for edits too.
+      if (!gate.mayBegin) throw SendFailure.notWritten();
+      await driver.edit(edit, attempt).catch((error: unknown) => {
+        if (error instanceof SendFailure && error.limitsRate) rateLimited();
+        throw error;
+      });
+    });
   }
 
   async #callDriver<T>(call: (driver: Driver) => Promise<T>): Promise<T> {

@@ -150,6 +150,11 @@ export class SendFailure extends Error {
     this.networkCode = failure.networkCode ?? null;
   }
 
+  /** Whether the network has refused it because the phone number sends too much. */
+  get limitsRate(): boolean {
+    return this.certain && this.networkCode === '429';
+  }
+
   /** The network or the message itself rules out success. */
   static refused(code: FailureCode, text: string | null = null): SendFailure {
     return new SendFailure({ certain: true, retriable: false, code, text });

@@ -36,8 +36,6 @@ export interface SendContext {
 
 /** Abort reason for work on a finished message. Shared, because every new Error captures a stack trace. */
 const FINISHED = new Error('the message is finished');
-/** Network code of a refusal that limits the phone number. */
-const RATE_LIMIT = '429';
 /** A message that the network keeps refusing fails, and the next of its conversation is sent. */
 const REFUSED_MS = 10 * 60_000;
 const RETRY = { firstMs: 250, maxMs: 10_000 };
@@ -209,7 +207,7 @@ export class SendTask {
   /** Finishes the message if the answer is final; otherwise waits before the next attempt. */
   async #handleFailure(error: unknown, attempt: number, isWritten: boolean): Promise<void> {
     const isAnswered = error instanceof SendFailure && error.certain;
-    if (isAnswered && error.networkCode === RATE_LIMIT) this.#context.rateLimited();
+    if (isAnswered && error.limitsRate) this.#context.rateLimited();
     if (isAnswered && isWritten) this.#unanswered -= 1;
     if (isAnswered && this.#isFinal(error)) {
       // An earlier attempt may have arrived. Only a timeout is corrected by its receipt.
