@@ -64,6 +64,26 @@ test('counts each event once, and none of the last 5 minutes', async () => {
   expect(await usage()).toEqual(counted);
 });
 
+test('counts the cards for quotes with the events of their day, once', async () => {
+  const { db } = at.deps;
+  const instanceId = await at.world.addInstance({ accountId });
+  const addCard = (ageMs: number, bytes: number) =>
+    db.messageCard.create({
+      data: {
+        ...{ messageId: lowestUuidAt(Date.now() - ageMs), instanceId, cardSealed: new Uint8Array(bytes) },
+      },
+    });
+  await addEvent(2 * DAY, 100);
+  for (const age of [2 * DAY, 90 * MINUTE, MINUTE]) await addCard(age, 1_000);
+  await runJob();
+  const counted = await usage();
+  expect(counted.events).toBe(1);
+  expect(counted.eventBytes).toBeGreaterThanOrEqual(2_100);
+  expect(counted.eventBytes).toBeLessThan(2_200);
+  await runJob();
+  expect(await usage()).toEqual(counted);
+});
+
 test('forgets the events of expired days', async () => {
   const { db } = at.deps;
   const day = (age: number) => new Date(Date.now() - age * DAY);

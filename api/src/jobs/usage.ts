@@ -49,7 +49,7 @@ export function nextInterval(from: number, now: number): { from: number; until: 
 }
 
 /**
- * Keeps the usage of accounts: counts new events once, drops the counts of expired days, and counts the files of each account
+ * Keeps the usage of accounts: counts new events and cards for quotes once, drops the counts of expired days, and counts the files of each account
  * again once a day. No transaction of a message counts, so busy accounts do not wait for a counter.
  */
 export function usageJob({ db, log }: Deps, { eventDays }: { eventDays: number }): Job {
@@ -65,7 +65,10 @@ export function usageJob({ db, log }: Deps, { eventDays }: { eventDays: number }
   };
 }
 
-/** Counts one interval of events. One worker at a time: the row of the task is locked. */
+/**
+ * Counts one interval of events and cards. A card is stored with its received message, or when its sent message is built; the
+ * cards of messages that wait longer than the lag are not counted. One worker at a time: the row of the task is locked.
+ */
 async function countInterval(tx: Prisma.TransactionClient): Promise<JobResult> {
   if (!(await tx.maintenanceTask.findUnique({ where: { task: TASK } }))) {
     const first = await tx.event.findFirst({ orderBy: { id: 'asc' }, select: { id: true } });
@@ -79,9 +82,16 @@ async function countInterval(tx: Prisma.TransactionClient): Promise<JobResult> {
   const [low, high] = [lowestUuidAt(interval.from), lowestUuidAt(interval.until)];
   const amount = await tx.$executeRaw`
     INSERT INTO account_event_days AS d (account_id, day, events, bytes)
-    SELECT e.account_id, ${new Date(interval.from)}::timestamptz AT TIME ZONE 'UTC', count(*), sum(pg_column_size(e.data_sealed))
-    FROM events e JOIN accounts a ON a.id = e.account_id
-    WHERE e.id >= ${low}::uuid AND e.id < ${high}::uuid GROUP BY e.account_id
+    SELECT u.account_id, ${new Date(interval.from)}::timestamptz AT TIME ZONE 'UTC', sum(u.events), sum(u.bytes)
+    FROM (
+      SELECT e.account_id, count(*) AS events, sum(pg_column_size(e.data_sealed)) AS bytes FROM events e
+      WHERE e.id >= ${low}::uuid AND e.id < ${high}::uuid GROUP BY e.account_id
+      UNION ALL
+      SELECT i.account_id, 0, sum(pg_column_size(c.card_sealed))
+      FROM message_cards c JOIN instances i ON i.id = c.instance_id
+      WHERE c.message_id >= ${low}::uuid AND c.message_id < ${high}::uuid GROUP BY i.account_id
+    ) AS u JOIN accounts a ON a.id = u.account_id
+    GROUP BY u.account_id
     ON CONFLICT (account_id, day) DO UPDATE
     SET events = d.events + excluded.events, bytes = d.bytes + excluded.bytes`;
   await tx.maintenanceTask.update({ where: { task: TASK }, data: { doneAt: new Date(interval.until) } });
