@@ -49,6 +49,11 @@ const SILENT = [
 
 test('the protobuf has the types that this test goes through', () => {
   expect(FIELDS.length).toBe(95);
+  // The definition and the code that decodes messages are two files.
+  const decoded = Object.entries(proto.Message.prototype as object).filter(
+    ([, value]) => typeof value !== 'function',
+  );
+  expect(decoded.map(([name]) => name).sort()).toEqual(FIELDS.map(([name]) => name).sort());
   expect(FIELDS.map(([name]) => name)).toEqual(expect.arrayContaining(SILENT));
 });
 
