@@ -97,7 +97,7 @@ export class Inbox {
       failpoint('engine.after-inbound');
     }
     await storedSecret;
-    await missing.forget(id);
+    await missing.forget(id, listAuthorIds(envelope, this.#options.getOwnIds()));
   }
 
   /** Senders choose the bytes. A message that cannot be decoded is dropped, because it would fail every time. */

@@ -167,7 +167,7 @@ describe('missing messages', () => {
     await unavailable.recordUndecryptable(messageOf('ana', 'A'));
     expect(noted(rows)).toHaveLength(101);
     expect(noted(rows)).toContain('A');
-    await unavailable.forget('E0');
+    await unavailable.forget('E0', ['eve@lid']);
     await unavailable.recordUndecryptable(messageOf('eve', 'after'));
     expect(noted(rows)).toContain('after');
   });
@@ -185,6 +185,15 @@ describe('missing messages', () => {
     await unavailable.record(messageOf('ana', 'A', []));
     await unavailable.recordUndecryptable(messageOf('eve', 'A'));
     expect(await unavailable.findAttrs('A')).toMatchObject({ from: 'ana@lid' });
+  });
+
+  test('stay missing when somebody else writes a message with the same id', async () => {
+    const unavailable = missing(new Rows());
+    await unavailable.recordUndecryptable(messageOf('ana', 'A'));
+    await unavailable.forget('A', ['eve@lid', '5511900000066@s.whatsapp.net']);
+    expect(await unavailable.findAttrs('A')).not.toBeNull();
+    await unavailable.forget('A', ['5511900000002@s.whatsapp.net', 'ana@lid']);
+    expect(await unavailable.findAttrs('A')).toBeNull();
   });
 
   test('are not requested when they are too old for the phone to answer', () => {

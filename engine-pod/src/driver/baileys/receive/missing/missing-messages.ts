@@ -80,8 +80,16 @@ export class MissingMessages {
     return (await this.#loadMissing()).get(id) ?? null;
   }
 
-  /** The API has the message, from any source. */
-  async forget(id: string): Promise<void> {
+  /**
+   * The API has the message of this author, from any source. A message of somebody else with the same id does not end the
+   * search.
+   */
+  async forget(id: string, authors: readonly string[]): Promise<void> {
+    const attrs = await this.findAttrs(id);
+    if (!attrs || authors.includes(getSender(attrs))) await this.#giveUp(id);
+  }
+
+  async #giveUp(id: string): Promise<void> {
     const known = await this.#loadMissing();
     this.#requests.forget(id);
     if (known.delete(id)) await this.#store.write({ [MISSING_MESSAGES]: { [id]: null } });
@@ -94,7 +102,7 @@ export class MissingMessages {
   async requestThrough(connection: PhoneConnection): Promise<void> {
     const known = await this.#loadMissing();
     const old = [...known].filter(([, attrs]) => getAge(attrs) > MAX_AGE_MS).map(([id]) => id);
-    for (const id of old) await this.forget(id);
+    for (const id of old) await this.#giveUp(id);
     for (const [id, attrs] of [...known].slice(-MAX_ASKED)) this.#requests.schedule(id, attrs);
     this.#requests.useConnection(connection);
   }
@@ -109,7 +117,7 @@ export class MissingMessages {
       const ofSender = [...known.values()].filter((other) => getSender(other) === sender);
       if (ofSender.length >= MAX_MISSING.perSender) return;
       const [oldest] = known.keys();
-      if (known.size >= MAX_MISSING.total) await this.forget(oldest!);
+      if (known.size >= MAX_MISSING.total) await this.#giveUp(oldest!);
       const cut = Object.entries(attrs).map(([name, value]) => [name, truncate(value)] as const);
       known.set(id, Object.fromEntries(cut));
     }
