@@ -3,7 +3,8 @@ import { recogniseOptOut } from '@gwk/core/policy/opt-out-words';
 import type { Policy } from '@gwk/core/policy/policy';
 import { messageEvent, type Author, type EventDraft, type MessageSubject } from '../events/emit.js';
 import { networkId, senderIds, typedText, type Arrival, type Incoming } from './arrival.js';
-import type { Known, Target } from './gather.js';
+import type { Known } from './gather.js';
+import type { Target } from './targets.js';
 import { clickedIn, replyToClick, replyToTyping, readVote, type Answer, type Vote } from './replies.js';
 import { buildSender, buildSubject, receivedEvent } from './subject.js';
 

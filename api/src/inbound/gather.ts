@@ -1,26 +1,19 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { OpenMenu } from '@gwk/core/menus/replies';
-import { exactDigits, parseRecipient } from '@gwk/core/recipients';
+import { exactDigits } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
-import type { Message } from '../generated/prisma/client.js';
 import { toFields } from '../database/model-columns.js';
 import { openFilename } from '../media/files.js';
 import { openMenu } from '../messages/content.js';
-import { findByNetworkIds } from '../messages/list.js';
-import { mediaId, otherName, readsMenus, senderIds, targetId, voterNames, type Arrival } from './arrival.js';
+import { mediaId, otherName, readsMenus, targetId, voterNames, type Arrival } from './arrival.js';
+import { gatherTargets, type Target } from './targets.js';
 
 /** A sent menu, with the number of selectable options (null: not a poll). */
 export interface KnownMenu extends OpenMenu {
   selectable: number | null;
   /** A menu of another conversation. */
   elsewhere?: boolean;
-}
-
-/** The target message of a click, vote, edit, deletion or reaction. */
-export interface Target extends Pick<Message, 'id' | 'direction' | 'participant'> {
-  /** Contact of the author in a group, if the author's network id is none of the sender's. */
-  authorId?: string | null;
 }
 
 /** Facts about one arrival, as gwk_receive_gather returns them. */
@@ -149,51 +142,6 @@ async function gatherFiles(
       ...(filename !== null && { filename }),
     };
   };
-}
-
-async function gatherTargets(
-  database: GatherDatabase,
-  arrivals: readonly Arrival[],
-  rows: readonly Pick<Known, 'accountId' | 'conversationId'>[],
-): Promise<(Target | undefined)[]> {
-  const wanted = arrivals.flatMap((arrival, index) => {
-    const waMessageId = targetId(arrival);
-    const { conversationId } = rows[index]!;
-    if (waMessageId === null || conversationId === null) return [];
-    return [{ index, instanceId: arrival.instanceId, conversationId, waMessageId }];
-  });
-  if (wanted.length === 0) return [];
-  const found = await findByNetworkIds(database, wanted);
-  const targets: (Target | undefined)[] = [];
-  wanted.forEach(({ index }, place) => (targets[index] = found[place]));
-  return findAuthors(database, arrivals, rows, targets);
-}
-
-/** A member may write under one network id and delete under another. Both then belong to one contact. */
-async function findAuthors(
-  database: GatherDatabase,
-  arrivals: readonly Arrival[],
-  rows: readonly Pick<Known, 'accountId'>[],
-  targets: readonly (Target | undefined)[],
-): Promise<(Target | undefined)[]> {
-  const asked = targets.flatMap((target, index) => {
-    const arrival = arrivals[index]!;
-    const author = target?.participant ? parseRecipient(target.participant) : null;
-    if (!author || !arrival.message.change || senderIds(arrival).includes(target!.participant!)) return [];
-    return [
-      { index, accountId: rows[index]!.accountId, names: [exactDigits(author) ?? author.name, author.name] },
-    ];
-  });
-  if (asked.length === 0) return [...targets];
-  const found = await database.contactName.findMany({
-    where: { OR: asked.map(({ accountId, names }) => ({ accountId: accountId!, name: { in: names } })) },
-  });
-  const authors = [...targets];
-  for (const { index, accountId, names } of asked) {
-    const own = names.map((name) => found.find((one) => one.accountId === accountId && one.name === name));
-    authors[index] = { ...targets[index]!, authorId: own.find(Boolean)?.contactId ?? null };
-  }
-  return authors;
 }
 
 function openKnown(sealer: Sealer, { instanceId }: Arrival, row: MenuRow | null): KnownMenu | null {

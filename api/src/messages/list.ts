@@ -131,10 +131,19 @@ export async function findMessage(db: Database, caller: Caller, id: string): Pro
 
 type FoundMessage = Pick<Message, 'id' | 'direction' | 'participant' | 'list' | 'waMessageId'>;
 
+/** Author of a message. Network ids are unique only together with it. */
+export interface MessageAuthor {
+  direction: 'inbound' | 'outbound';
+  /** Network ids of the author in a group; null: anybody. */
+  participants: string[] | null;
+}
+
 interface NetworkName {
   instanceId: string;
   conversationId: string;
   waMessageId: string;
+  /** Undefined: anybody. */
+  author?: MessageAuthor | undefined;
 }
 
 /** Finds messages of conversations by their network ids, in the same order; undefined: gwk has no such message. */
@@ -143,9 +152,11 @@ export async function findByNetworkIds(
   names: readonly NetworkName[],
 ): Promise<(FoundMessage | undefined)[]> {
   const [found] = await db.$queryRaw<[{ ids: (string | null)[] }]>`
-    SELECT gwk_find_messages(NULL, ${names.map(({ instanceId }) => instanceId)}::uuid[],
+    SELECT gwk_find_authored(${names.map(({ instanceId }) => instanceId)}::uuid[],
       ${names.map(({ conversationId }) => conversationId)}::uuid[],
-      ${names.map(({ waMessageId }) => waMessageId)}::text[]) AS ids`;
+      ${names.map(({ waMessageId }) => waMessageId)}::text[],
+      ${names.map(({ author }) => author?.direction ?? null)}::text[],
+      ${JSON.stringify(names.map(({ author }) => author?.participants ?? null))}::jsonb) AS ids`;
   const ids = found.ids.filter((id) => id !== null).sort();
   // Prisma's findMany would be another statement, with a plan of all partitions, for each number of ids.
   const rows = await db.$queryRaw<FoundMessage[]>`

@@ -34,11 +34,22 @@ const PollVote = z.object({
   chosen: z.array(z.string().regex(/^[0-9a-f]{64}$/)).max(12),
 });
 
-/** A change of an earlier message of the conversation. */
+/** The author of a changed message, as the change names it. */
+const TargetAuthor = z.object({
+  from_me: z.boolean(),
+  /** In a group. */
+  participant: z.string().max(100).nullable(),
+});
+
+/**
+ * A change of an earlier message of the conversation. Senders choose the ids of their messages, so an id is unique only
+ * together with its author.
+ */
 const Change = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('edit'),
     wa_message_id: z.string().min(1).max(200),
+    author: TargetAuthor.optional(),
     text: z.string().max(70_000),
     /** For quotes of the edited message, if the edit contains more than a text. */
     card: messageCard().optional(),
@@ -46,6 +57,7 @@ const Change = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('delete'),
     wa_message_id: z.string().min(1).max(200),
+    author: TargetAuthor.optional(),
     /** By an admin of the group, who may delete messages of others. */
     by_admin: z.boolean().optional(),
   }),
@@ -53,6 +65,7 @@ const Change = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('reaction'),
     wa_message_id: z.string().min(1).max(200),
+    author: TargetAuthor.optional(),
     emoji: z.string().max(100),
   }),
 ]);

@@ -4,7 +4,7 @@ import { findName } from '../../contacts/contacts.js';
 import { identify, type ConversationNames } from '../../events/emit.js';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
-import { findByNetworkIds } from '../../messages/list.js';
+import { findByNetworkIds, type MessageAuthor } from '../../messages/list.js';
 import { askEngine } from './ask-engine.js';
 
 /** @throws Problem `invalid-phone` */
@@ -81,7 +81,7 @@ async function findReceived(
   conversationId: string,
   ids: readonly string[],
 ) {
-  const names = ids.map((waMessageId) => ({ instanceId, conversationId, waMessageId }));
-  const found = await findByNetworkIds(db, names);
-  return found.flatMap((message) => (message?.direction === 'inbound' ? [message] : []));
+  const author: MessageAuthor = { direction: 'inbound', participants: null };
+  const names = ids.map((waMessageId) => ({ instanceId, conversationId, waMessageId, author }));
+  return (await findByNetworkIds(db, names)).filter((message) => message !== undefined);
 }
