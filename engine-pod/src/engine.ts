@@ -202,7 +202,14 @@ export class Engine {
       readFile: (messageId, read) => this.#api.readFile(messageId, read),
       readSentMessage: async (wa_message_id) => {
         const { built } = await this.#api.callUntilAnswered('sent', { wa_message_id });
-        return built === null ? null : Buffer.from(built, 'base64');
+        return decodeBase64(built);
+      },
+      readPoll: async (wa_message_id) => {
+        const { built, secret = null } = await this.#api.callUntilAnswered('sent', {
+          wa_message_id,
+          poll: true,
+        });
+        return { built: decodeBase64(built), secret: decodeBase64(secret) };
       },
       storeNames: (names) => this.#api.storeNames(names),
       storeRestriction: async (until) =>
@@ -373,3 +380,6 @@ function findLastConnected({ state, since }: { state: InstanceState; since: Date
 function toOutcome({ waMessageId, at, ...fields }: Receipt): Outcome {
   return { kind: 'receipt', wa_message_id: waMessageId, at: at.toISOString(), ...fields };
 }
+
+const decodeBase64 = (text: string | null): Buffer | null =>
+  text === null ? null : Buffer.from(text, 'base64');

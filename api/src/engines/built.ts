@@ -1,7 +1,8 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { resolvePolicy } from '@gwk/core/policy/policy';
-import { openBuilt, sealBuilt, sealCard, sealMenu } from '../messages/content.js';
+import type { Sealer } from '@gwk/core/encryption';
+import { openBuilt, openMenu, sealBuilt, sealCard, sealMenu } from '../messages/content.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence, leaseArrays } from './fence.js';
 import { LINGER, isRolledBack } from '../database/grouping.js';
@@ -111,8 +112,9 @@ const bytesOf = ({ built }: BuiltItem): Buffer => Buffer.from(built, 'base64');
 export async function readSent(
   { database, sealer }: InternalDeps,
   { instanceId }: EngineCaller,
-  { epoch, holder, wa_message_id }: EngineRequest<'sent'>,
+  { epoch, holder, wa_message_id, poll }: EngineRequest<'sent'>,
 ): Promise<EngineResponse<'sent'>> {
+  if (poll) return readPoll({ database, sealer }, instanceId, { epoch, holder, wa_message_id });
   const [row] = await database.$transaction(async (tx) => {
     await fence(tx, instanceId, { epoch, holder });
     return tx.$queryRaw<{ built_sealed: Uint8Array }[]>`
@@ -120,5 +122,26 @@ export async function readSent(
       WHERE c.message_id = (gwk_find_messages(NULL, ARRAY[${instanceId}::uuid], NULL, ARRAY[${wa_message_id}]))[1]
         AND c.built_sealed IS NOT NULL`;
   });
-  return { built: row ? openBuilt(sealer, instanceId, row.built_sealed).toString('base64') : null };
+  return { built: openBase64(sealer, instanceId, row?.built_sealed ?? null) };
 }
+
+/** Anybody can name any message in a vote, so only the index of menus is searched. */
+async function readPoll(
+  { database, sealer }: Pick<InternalDeps, 'database' | 'sealer'>,
+  instanceId: string,
+  { epoch, holder, wa_message_id }: EngineRequest<'sent'>,
+): Promise<EngineResponse<'sent'>> {
+  const [row] = await database.$transaction(async (tx) => {
+    await fence(tx, instanceId, { epoch, holder });
+    return tx.$queryRaw<{ options_sealed: Uint8Array; built_sealed: Uint8Array | null }[]>`
+      SELECT m.options_sealed, c.built_sealed FROM menus m
+      LEFT JOIN message_contents c ON c.message_id = m.message_id
+      WHERE m.instance_id = ${instanceId}::uuid AND m.wa_message_id = ${wa_message_id} AND m.kind = 'poll' LIMIT 1`;
+  });
+  if (!row) return { built: null };
+  const { secret = null } = openMenu(sealer, instanceId, row.options_sealed);
+  return { secret, built: secret === null ? openBase64(sealer, instanceId, row.built_sealed) : null };
+}
+
+const openBase64 = (sealer: Sealer, instanceId: string, built: Uint8Array | null): string | null =>
+  built && openBuilt(sealer, instanceId, built).toString('base64');

@@ -53,3 +53,37 @@ describe('the content of a sent message', () => {
     expect(await readSent('3EB0NEVER')).toEqual({ built: null });
   });
 });
+
+describe('the secret of a poll', () => {
+  const readPoll = (wa_message_id: string, by = engine) => by.call('sent', { wa_message_id, poll: true });
+  const options = ['A', 'B'].map((label) => ({ id: label, label, number: null }));
+
+  async function sendPoll(secret?: string): Promise<string> {
+    const id = await accept();
+    await engine.claim();
+    const menu = { kind: 'poll' as const, mode: 'native' as const, options, selectable: 1 };
+    const sent = { message_id: id, built: 'YnVpbHQ=', rendered_as: null };
+    await engine.call('built', { messages: [{ ...sent, menu: { ...menu, ...(secret && { secret }) } }] });
+    return (await message(id)).waMessageId!;
+  }
+
+  test('is kept with the poll, for the next engine and no other', async () => {
+    const id = await sendPoll('c2VjcmV0');
+    const next = await takeOver(engine);
+    expect(await readPoll(id, next)).toEqual({ secret: 'c2VjcmV0', built: null });
+    expect(await readRefusal(readPoll(id))).toBe('unauthorized');
+    const stranger = await (await internalApi.addEngine()).acquire();
+    expect(await readPoll(id, stranger)).toEqual({ built: null });
+  });
+
+  test('of an engine that reported none is in the content', async () => {
+    expect(await readPoll(await sendPoll())).toEqual({ secret: null, built: 'YnVpbHQ=' });
+  });
+
+  test('is not found by the id of another message', async () => {
+    const id = await accept();
+    await engine.claim();
+    await engine.call('built', { messages: [{ message_id: id, built: 'YnVpbHQ=', rendered_as: null }] });
+    expect(await readPoll((await message(id)).waMessageId!)).toEqual({ built: null });
+  });
+});

@@ -34,11 +34,12 @@ export function openCard(sealer: Sealer, instanceId: string, sealed: Uint8Array)
 }
 
 /** The confidential part of a menu, which is stored encrypted. */
-type MenuContent = Pick<SentMenu, 'options' | 'selectable'>;
+type MenuContent = Pick<SentMenu, 'options' | 'selectable' | 'secret'>;
 
 /** The row of a menu is created with the encoded message, before the first stanza. Replies match it once `sent_at` is set. */
-export function sealMenu(sealer: Sealer, instanceId: string, { options, selectable }: MenuContent): Buffer {
-  return sealer.sealJson(instanceId, MENU_OPTIONS, { options, selectable });
+export function sealMenu(sealer: Sealer, instanceId: string, menu: MenuContent): Buffer {
+  const { options, selectable, secret } = menu;
+  return sealer.sealJson(instanceId, MENU_OPTIONS, { options, selectable, secret });
 }
 
 export function openMenu(sealer: Sealer, instanceId: string, sealed: Uint8Array): MenuContent {

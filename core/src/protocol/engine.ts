@@ -176,6 +176,8 @@ const SentMenu = z.object({
   options: z.array(MenuOption).max(100),
   /** How many options of a poll a voter may select; null for an interactive message. */
   selectable: z.int().min(1).nullable(),
+  /** Decrypts the votes in a poll. */
+  secret: base64().optional(),
 });
 export type SentMenu = z.infer<typeof SentMenu>;
 
@@ -209,8 +211,17 @@ const built = {
  * 24 hours; null if it is unknown or deleted.
  */
 const sent = {
-  request: z.object({ ...Lease, wa_message_id: z.string().min(1).max(200) }),
-  response: z.object({ built: base64().nullable() }),
+  request: z.object({
+    ...Lease,
+    wa_message_id: z.string().min(1).max(200),
+    /** Reads a poll and its secret, for votes that the engine cannot decrypt. No other message is found. */
+    poll: z.boolean().optional(),
+  }),
+  response: z.object({
+    built: base64().nullable(),
+    /** Absent: there is none, or the API is of an earlier release. */
+    secret: base64().nullable().optional(),
+  }),
 };
 
 /**

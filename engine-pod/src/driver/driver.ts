@@ -229,6 +229,8 @@ export interface DriverContext {
    * The built bytes of a sent message, built by this engine or an earlier one; null when they are no longer stored.
    */
   readSentMessage: (waMessageId: string) => Promise<Buffer | null>;
+  /** The secret of a sent poll, and its built bytes as long as they are stored. */
+  readPoll: (waMessageId: string) => Promise<{ secret: Buffer | null; built: Buffer | null }>;
   /** Resolves once the API knows that the phone number (digits) and the LID are one contact. */
   storeNames: (names: LinkedNames) => Promise<void>;
   /** Stores that the network restricts new contacts until then; null: no longer. */

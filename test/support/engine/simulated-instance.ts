@@ -39,6 +39,9 @@ export class Rows {
   readonly names: LinkedNames[] = [];
   /** Built bytes of sent messages. */
   readonly built = new Map<string, Buffer>();
+  /** Stored secrets of polls, and the polls that were asked for. */
+  readonly pollSecrets = new Map<string, Buffer>();
+  readonly pollsRead: string[] = [];
   writes = 0;
   /** False: the lease has expired by the clock, and nobody has noticed yet. */
   leased = true;
@@ -97,6 +100,13 @@ export class Rows {
       },
       isLeased: () => this.leased,
       readSentMessage: async (waMessageId) => this.built.get(waMessageId) ?? null,
+      readPoll: async (waMessageId) => {
+        this.pollsRead.push(waMessageId);
+        return {
+          secret: this.pollSecrets.get(waMessageId) ?? null,
+          built: this.built.get(waMessageId) ?? null,
+        };
+      },
       storeNames: async (names) => void this.names.push(names),
       storeRestriction: async (until) => void this.restrictions.push(until),
       storeFile: async (file, named) => {

@@ -35,7 +35,7 @@ import { withTimeout } from '@gwk/core/async/timeout';
 import { MessageSecrets } from './receive/normalise/message-secrets.js';
 import { MissingMessages } from './receive/missing/missing-messages.js';
 import { buildMessage } from './send/build.js';
-import { decodeBuiltMessage, type BuiltMessage } from './send/built-message.js';
+import { decodeBuiltMessage, readPollSecret, type BuiltMessage } from './send/built-message.js';
 import { buildEdit } from './send/build-edit.js';
 import { prepareContext, type ContextFacts } from './send/content/context.js';
 import { RestrictionReporter } from './send/restriction.js';
@@ -247,6 +247,7 @@ export class BaileysDriver implements Driver {
       log,
       getOwnIds: () => this.#getOwnIds(),
       getIdentityKey: () => this.#creds!.signedIdentityKey.private,
+      readPollSecret: (id) => readPollSecret(this.#context, id),
       findOtherId: (jid) => this.#findOtherId(jid),
       storeFile: (envelope) =>
         storeReceivedFile(envelope, {

@@ -19,6 +19,7 @@ const context: DriverContext = {
   countIgnored: () => undefined,
   readFile: () => Promise.reject(new Error('there are no files')),
   readSentMessage: () => Promise.resolve(null),
+  readPoll: () => Promise.resolve({ secret: null, built: null }),
   storeNames: () => Promise.resolve(),
   storeRestriction: () => Promise.resolve(),
   storeFile: () => Promise.reject(new Error('there are no files')),

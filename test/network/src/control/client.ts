@@ -1,3 +1,4 @@
+import type { Vote } from './commands-chat.js';
 import type { CallOptions } from '../calls/calls.js';
 import type { MediaFields, MediaKind } from '../media/messages.js';
 import type { Manners } from '../people/account.js';
@@ -165,8 +166,12 @@ export class Person {
   taps = async (menu: Pick<ReceivedView, 'id'>, option: string): Promise<string> =>
     (await this.network.call('tap', { number: this.number, id: menu.id, option })).id;
 
-  votes = async (poll: Pick<ReceivedView, 'id'>, options: string[]): Promise<string> =>
-    (await this.network.call('vote', { number: this.number, id: poll.id, options })).id;
+  votes = async (
+    poll: Pick<ReceivedView, 'id'>,
+    options: string[],
+    more: Omit<Vote, 'options'> = {},
+  ): Promise<string> =>
+    (await this.network.call('vote', { number: this.number, id: poll.id, options, ...more })).id;
 
   replies = async (quoted: Pick<ReceivedView, 'id'>, text: string): Promise<string> =>
     (await this.network.call('reply', { number: this.number, id: quoted.id, text })).id;

@@ -3,7 +3,7 @@ import type { Account } from '../people/account.js';
 import { sendGroupedReceipt, sendReceipt } from '../people/arriving.js';
 import { messageFromJson } from '../people/contents.js';
 import type { Received } from '../people/inbox.js';
-import { edit, react, reply, revoke, sealedEdit, tap, vote } from '../people/replies.js';
+import { edit, react, reply, revoke, sealedEdit, tap, vote, type VoteForms } from '../people/replies.js';
 import { writeToList } from '../people/lists.js';
 import { write, writeFromPhone, writeToGroup, type WriteOptions } from '../people/writing.js';
 import type { Group } from '../groups/group.js';
@@ -72,6 +72,12 @@ function keyTo(world: World, from: string, { id, to }: { id: string; to?: string
 
 export type About = Writing & { id: string };
 
+export interface Vote extends VoteForms {
+  options: string[];
+  /** Address type of the stanza instead of the account's default. */
+  addressing?: 'lid' | 'pn';
+}
+
 export const chatCommands = {
   /** Writes any message, as JSON of the network's own message type. */
   write: ({ world }: Network, { message, ...writing }: Writing & { message: unknown }) =>
@@ -107,9 +113,13 @@ export const chatCommands = {
     return sendContent(world, answerTo(entry), tap(world, entry, option));
   },
 
-  vote: ({ world }: Network, { number, id, options }: { number: string; id: string; options: string[] }) => {
+  vote: (
+    { world }: Network,
+    { number, id, options, addressing, ...forms }: Vote & { number: string; id: string },
+  ) => {
     const entry = receivedBy(world, number, id);
-    return sendContent(world, answerTo(entry), vote(world, entry, options));
+    const writing = { ...answerTo(entry), ...(addressing && { options: { addressing } }) };
+    return sendContent(world, writing, vote(world, entry, { labels: options, ...forms }));
   },
 
   reply: ({ world }: Network, { number, id, text }: { number: string; id: string; text: string }) => {

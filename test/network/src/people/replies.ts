@@ -127,18 +127,22 @@ function templateAnswer(menu: proto.IMessage, wanted: string): proto.IMessage | 
   return { templateButtonReplyMessage: { selectedId: id, selectedDisplayText: label, selectedIndex: index } };
 }
 
+/** The ids by which the voter's app knows creator and voter. By default those of the chat. */
+export interface VoteForms {
+  creator?: 'lid' | 'pn';
+  voter?: 'lid' | 'pn';
+}
+
 /** A person votes in a poll; no labels withdraw the vote. Only holders of the poll's secret can read it. */
-export function vote(world: World, entry: Received, labels: string[]): proto.IMessage {
-  const poll = entry.message?.pollCreationMessageV3 ?? entry.message?.pollCreationMessage;
-  const secret = entry.message?.messageContextInfo?.messageSecret;
-  if (!poll || !secret) throw new Error(`message ${entry.id} is not a poll`);
-  const names = (poll.options ?? []).map(({ optionName }) => optionName);
-  const unknown = labels.find((label) => !names.includes(label));
-  if (unknown !== undefined) throw new Error(`the poll has no option "${unknown}"`);
-  const creator = world.people.need(entry.from);
-  const voter = world.people.need(entry.to);
+export function vote(
+  world: World,
+  entry: Received,
+  { labels, ...forms }: VoteForms & { labels: string[] },
+): proto.IMessage {
+  const secret = findPollSecret(entry, labels);
   const server = entry.addressed.endsWith('@s.whatsapp.net') ? 'pn' : 'lid';
-  const { creatorJid, voterJid } = { creatorJid: creator.jid(server), voterJid: voter.jid(server) };
+  const creatorJid = world.people.need(entry.from).jid(forms.creator ?? server);
+  const voterJid = world.people.need(entry.to).jid(forms.voter ?? server);
   const selectedOptions = labels.map((label) => createHash('sha256').update(label).digest());
   const plain = proto.Message.PollVoteMessage.encode({ selectedOptions }).finish();
   const hidden = { secret, id: entry.id, creatorJid, voterJid };
@@ -146,11 +150,27 @@ export function vote(world: World, entry: Received, labels: string[]): proto.IMe
   const encPayload = aesEncryptGCM(plain, voteKey(hidden), encIv, Buffer.from(`${entry.id}\0${voterJid}`));
   return {
     pollUpdateMessage: {
-      pollCreationMessageKey: { remoteJid: creatorJid, fromMe: false, id: entry.id },
+      pollCreationMessageKey: {
+        ...{ fromMe: false, id: entry.id },
+        ...(entry.group === undefined
+          ? { remoteJid: creatorJid }
+          : { remoteJid: entry.group, participant: creatorJid }),
+      },
       vote: { encPayload, encIv },
       senderTimestampMs: Date.now(),
     },
   };
+}
+
+/** @throws Error if the message is no poll, or has no such option */
+function findPollSecret({ id, message }: Received, labels: string[]): Uint8Array {
+  const poll = message?.pollCreationMessageV3 ?? message?.pollCreationMessage;
+  const secret = message?.messageContextInfo?.messageSecret;
+  if (!poll || !secret) throw new Error(`message ${id} is not a poll`);
+  const names = (poll.options ?? []).map(({ optionName }) => optionName);
+  const unknown = labels.find((label) => !names.includes(label));
+  if (unknown !== undefined) throw new Error(`the poll has no option "${unknown}"`);
+  return secret;
 }
 
 interface Hidden {

@@ -21,8 +21,10 @@ import {
   decryptEdit,
   decryptVote,
   findEncryptedEditTarget,
+  findOwnPoll,
   listAuthorIds,
 } from './normalise/encrypted-replies.js';
+import { deriveMessageSecret } from '../send/build.js';
 import { isTimerNotice, readTimer } from './normalise/timer.js';
 import type { MessageSecrets } from './normalise/message-secrets.js';
 import { parseResentMessages, type MissingMessages } from './missing/missing-messages.js';
@@ -35,6 +37,8 @@ interface InboxOptions {
   getOwnIds: () => OwnIds;
   /** Private identity key of the device. */
   getIdentityKey: () => Uint8Array;
+  /** Reads the stored secret of a sent poll. */
+  readPollSecret: (waMessageId: string) => Promise<Uint8Array | null>;
   /** Finds the other id of a contact, if it is known. */
   findOtherId: (jid: string) => Promise<string | null>;
   /** Sends the file of a message to the API; undefined when it has none. */
@@ -128,14 +132,14 @@ export class Inbox {
   }
 
   async #normalise(envelope: Envelope): Promise<InboundMessage | null> {
-    const { getOwnIds, getIdentityKey, storeFile } = this.#options;
+    const { getOwnIds } = this.#options;
     const base = describeEnvelope(envelope);
     const { message } = envelope.content;
     if (isTimerNotice(message)) {
       const notice = { type: 'other', text: null, quoted_wa_message_id: null, is_timer_only: true } as const;
       return base.timer ? { ...base, ...notice } : null;
     }
-    const vote = message.pollUpdateMessage && decryptVote(envelope, getOwnIds(), getIdentityKey());
+    const vote = message.pollUpdateMessage && (await this.#decryptVote(envelope));
     if (vote) return { ...base, type: 'poll', text: null, quoted_wa_message_id: null, vote };
     const edit = await this.#decryptEdit(envelope);
     const content = parseContent(edit ? { ...envelope.content, message: edit } : envelope.content, {
@@ -144,10 +148,14 @@ export class Inbox {
     });
     if (!content) return this.#ignore(envelope);
     if (content.change) return { ...base, ...content, change: await this.#judge(envelope, content.change) };
-    const file = await storeFile(envelope);
-    const card = envelope.fromMe ? null : encodeCard(message);
+    return this.#addFile(envelope, { ...base, ...content });
+  }
+
+  async #addFile(envelope: Envelope, message: InboundMessage): Promise<InboundMessage> {
+    const file = await this.#options.storeFile(envelope);
+    const card = envelope.fromMe ? null : encodeCard(envelope.content.message);
     return {
-      ...{ ...base, ...content },
+      ...message,
       ...(file && { media: file }),
       ...(card && { card: card.toString('base64') }),
     };
@@ -169,6 +177,21 @@ export class Inbox {
     const ids = [from, alt].filter((id) => id !== null);
     const isOwn = key?.participant ? ids.includes(jidNormalizedUser(key.participant)) : key?.fromMe;
     return !isOwn && (await this.#options.isAdmin(chat, ids)) ? { ...change, by_admin: true } : change;
+  }
+
+  /**
+   * The secret of a poll derives from the key of the device. That of a poll from before the device was linked again, or
+   * of an earlier release, is stored. Null when neither fits.
+   */
+  async #decryptVote(envelope: Envelope): Promise<InboundMessage['vote'] | null> {
+    const { getOwnIds, getIdentityKey, readPollSecret } = this.#options;
+    const own = getOwnIds();
+    const id = findOwnPoll(envelope, own);
+    if (id === null) return null;
+    const vote = decryptVote(envelope, own, deriveMessageSecret(id, getIdentityKey()));
+    if (vote) return vote;
+    const stored = await readPollSecret(id);
+    return stored && decryptVote(envelope, own, stored);
   }
 
   /** Null when nothing is encrypted or the edit cannot be decrypted. */

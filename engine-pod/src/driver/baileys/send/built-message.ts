@@ -1,4 +1,5 @@
 import { proto, type BinaryNode } from '@whiskeysockets/baileys';
+import type { DriverContext } from '../../driver.js';
 
 /** A message as it is stored before its first stanza, and sent on each attempt. */
 export interface BuiltMessage {
@@ -26,3 +27,15 @@ export function decodeBuiltMessage(bytes: Buffer): BuiltMessage {
   const stanza = JSON.parse(bytes.subarray(LENGTH_BYTES, end).toString()) as Omit<BuiltMessage, 'message'>;
   return { ...stanza, message: proto.Message.decode(bytes.subarray(end)) };
 }
+
+/** The secret of a sent poll: as it was stored with it, else in the message itself. */
+export async function readPollSecret(
+  { readPoll }: Pick<DriverContext, 'readPoll'>,
+  waMessageId: string,
+): Promise<Uint8Array | null> {
+  const { secret, built } = await readPoll(waMessageId.slice(0, MAX_ID));
+  if (secret) return secret;
+  return (built && decodeBuiltMessage(built).message.messageContextInfo?.messageSecret) ?? null;
+}
+
+const MAX_ID = 200;

@@ -1,7 +1,6 @@
 import { createDecipheriv, hkdfSync } from 'node:crypto';
-import { proto } from '@whiskeysockets/baileys';
+import { jidNormalizedUser, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import { deriveMessageSecret } from '../../send/build.js';
 import type { Envelope, OwnIds } from './envelope.js';
 
 type Vote = NonNullable<InboundMessage['vote']>;
@@ -46,17 +45,25 @@ function toPlainEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMess
   return { protocolMessage: { type: MESSAGE_EDIT, key, editedMessage: editedMessage ?? null } };
 }
 
-/**
- * Decrypts a vote in a poll of this instance. Null for a vote in another poll, or from before the device was linked
- * again.
- */
-export function decryptVote(envelope: Envelope, own: OwnIds, identityKey: Uint8Array): Vote | null {
+/** The id of the poll, if it may be one of this instance. Voters write the key of the poll from their own view. */
+export function findOwnPoll({ content, fromMe, isGroup }: Envelope, own: OwnIds): string | null {
+  const key = content.message.pollUpdateMessage?.pollCreationMessageKey;
+  if (!key?.id) return null;
+  const author = jidNormalizedUser(key.participant ?? undefined);
+  const isOther =
+    isGroup && key.fromMe !== true ? author !== '' && !isOwn(author, own) : key.fromMe !== fromMe;
+  return isOther ? null : key.id;
+}
+
+const isOwn = (jid: string, { jid: phone, lid }: OwnIds): boolean => jid === phone || jid === lid;
+
+/** Decrypts a vote in a poll. Null if the poll has another secret. */
+export function decryptVote(envelope: Envelope, own: OwnIds, secret: Uint8Array): Vote | null {
   const { pollUpdateMessage: update } = envelope.content.message;
   const id = update?.pollCreationMessageKey?.id;
   if (!update?.vote || !id) return null;
   const context = {
-    id,
-    secret: deriveMessageSecret(id, identityKey),
+    ...{ id, secret },
     authors: [own.jid, own.lid].filter((name) => name !== null),
     repliers: listAuthorIds(envelope, own),
     use: VOTE,

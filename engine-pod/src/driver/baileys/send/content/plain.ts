@@ -62,7 +62,7 @@ export const renderPoll: Renderer = ({ content, secret }) => {
   return {
     message: { messageContextInfo: { messageSecret: secret }, [kind]: creation },
     nodes: [{ tag: 'meta', attrs: { polltype: 'creation' } }],
-    menu: buildPollMenu(poll),
+    menu: { ...buildPollMenu(poll), secret: Buffer.from(secret).toString('base64') },
   };
 };
 
