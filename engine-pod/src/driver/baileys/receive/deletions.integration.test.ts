@@ -27,6 +27,7 @@ test.each<[string, () => NumberStage['ana'], () => object, true | undefined]>([
     kind: 'delete',
     wa_message_id: '3EB0OLD',
     by_admin,
+    author: expect.objectContaining({ from_me: false }) as object,
   });
 });
 

@@ -15,6 +15,7 @@ import {
   type OwnIds,
 } from './normalise/envelope.js';
 import { parseContent } from './normalise/content.js';
+import { findTargetAuthor } from './normalise/target-author.js';
 import { findUnread } from './normalise/kinds.js';
 import { unwrapMessage } from './normalise/unwrap.js';
 import {
@@ -147,7 +148,11 @@ export class Inbox {
       own: getOwnIds(),
     });
     if (!content) return this.#ignore(envelope);
-    if (content.change) return { ...base, ...content, change: await this.#judge(envelope, content.change) };
+    if (content.change) {
+      const author = findTargetAuthor(edit ?? message, envelope, getOwnIds());
+      const change = await this.#judge(envelope, content.change);
+      return { ...base, ...content, change: author ? { ...change, author } : change };
+    }
     return this.#addFile(envelope, { ...base, ...content });
   }
 

@@ -73,6 +73,7 @@ describe.each(CHATS)('in the chat %s', (_chat, chat) => {
     const to = chat() === group ? { to: group } : { to: stage.phone.number };
     const reaction = await ana.reacts(id, '👍', to);
     expect((await number.gets(reaction)).change).toEqual({
+      author: { from_me: true, participant: null },
       kind: 'reaction',
       wa_message_id: id,
       emoji: '👍',
