@@ -54,7 +54,7 @@ export async function gatherTargets(
 }
 
 /**
- * Undefined if the change does not tell. An edit is of the editor. So is a deletion, unless an admin of the group deletes; then
+ * Undefined if the change does not name the author. An edit is of the editor. So is a deletion, unless an admin of the group deletes; then
  * it names the author, as reactions do.
  */
 function findTargetAuthor(arrival: Arrival, senderPhone: string | null): MessageAuthor | undefined {

@@ -6,7 +6,7 @@ type TargetAuthor = NonNullable<NonNullable<InboundMessage['change']>['author']>
 
 const MAX_JID = 100;
 
-/** Reads who wrote the changed message. Senders write its key from their own view. Undefined if the key does not tell. */
+/** Reads who wrote the changed message. Senders write its key from their own view. Undefined if the key does not name one. */
 export function findTargetAuthor(
   { protocolMessage, reactionMessage }: proto.IMessage,
   { from, fromMe, isGroup }: Pick<Envelope, 'from' | 'fromMe' | 'isGroup'>,
