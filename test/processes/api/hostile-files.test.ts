@@ -211,11 +211,14 @@ const moving = async (): Promise<Buffer> => {
     .webp()
     .toBuffer();
 };
+const webp: ToolPlan = { tool: 'webp', film: false };
 const pictureSticker: ToolPlan = { tool: 'sticker', decoder: 'sharp' };
 test.each<Case>([
   ['truncated', image(), async () => half(await moving()), noPicture],
   ['truncated', pictureSticker, async () => half(await moving()), noPicture],
   ['of 256 megapixels', image(), async () => hostile.resizeWebp(await moving(), 16_000), tooLarge(16_000)],
+  ['truncated', webp, async () => half(await moving()), noPicture],
+  ['of 256 megapixels', webp, async () => hostile.resizeWebp(await moving(), 16_000), tooLarge(16_000)],
   [
     'of three times 49 megapixels',
     pictureSticker,
