@@ -26,6 +26,7 @@ import (
 	"go.mau.fi/whatsmeow/util/keys"
 	waLog "go.mau.fi/whatsmeow/util/log"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // settings are the first line of the input.
@@ -171,7 +172,36 @@ func reportMessage(client *whatsmeow.Client, e *events.Message) {
 	default:
 		f["text"] = e.Message.GetExtendedTextMessage().GetText()
 	}
+	if c := contextOf(e.Message); c != nil {
+		f["context"] = fact{
+			"expiration": c.GetExpiration(), "quotes": c.GetStanzaID(), "author": c.GetParticipant(),
+			"quoted": kindOf(c.GetQuotedMessage()), "mentions": c.GetMentionedJID(),
+		}
+	}
 	say(f)
+}
+
+// contextOf returns the context of the content: quote, mentions, timer.
+func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
+	for _, content := range []interface{ GetContextInfo() *waE2E.ContextInfo }{
+		m.GetExtendedTextMessage(), m.GetImageMessage(), m.GetLocationMessage(), m.GetPollCreationMessageV3(),
+		m.GetInteractiveMessage(),
+	} {
+		if c := content.GetContextInfo(); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// kindOf names the fields of a quoted message.
+func kindOf(m *waE2E.Message) []string {
+	fields := []string{}
+	m.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		fields = append(fields, string(field.Name()))
+		return true
+	})
+	return fields
 }
 
 func follow(client *whatsmeow.Client, o order) error {
