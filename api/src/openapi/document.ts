@@ -97,6 +97,7 @@ const TAGS: Readonly<Record<string, string>> = {
   members: 'Members of the account.',
   messages: 'Send, change, read.',
   'opt-outs': 'Contacts that are not to be written to.',
+  overview: 'The account at a glance.',
   profile: 'The signed-in person.',
   session: 'Sign-in and sign-out.',
   status: 'Which interactive formats work.',

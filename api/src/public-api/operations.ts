@@ -16,6 +16,7 @@ import { acceptanceOperations } from '../console/accept-invitation.js';
 import { invitationOperations } from '../console/invitations.js';
 import { keyOperations } from '../console/keys.js';
 import { memberOperations } from '../console/members.js';
+import { overviewOperations } from '../console/overview.js';
 import { profileOperations } from '../console/profile.js';
 import { totpOperations } from '../console/totp.js';
 import { signInOperations } from '../console/sign-in/operations.js';
@@ -44,6 +45,7 @@ export const OPERATIONS: readonly Operation[] = [
 export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...signInOperations,
   ...accountOperations,
+  ...overviewOperations,
   ...keyOperations,
   ...profileOperations,
   ...totpOperations,

@@ -3,6 +3,7 @@ export * from './availability.js';
 export * from './console-account.js';
 export * from './console-key.js';
 export * from './console-member.js';
+export * from './console-overview.js';
 export * from './console-profile.js';
 export * from './console-session.js';
 export * from './console-totp.js';
