@@ -75,7 +75,9 @@ function EventsTable({ events }: { events: Event[] }) {
                 {event.type}
               </Anchor>
             </Table.Td>
-            <Table.Td visibleFrom="sm">{event.instance_id && nameOf(event.instance_id)}</Table.Td>
+            <Table.Td visibleFrom="sm" className="wrap">
+              {event.instance_id && nameOf(event.instance_id)}
+            </Table.Td>
             <Table.Td>
               <Time value={event.timestamp} />
             </Table.Td>

@@ -102,7 +102,7 @@ function Facts({ message }: { message: Message }) {
         <Table.Tbody>
           <Table.Tr>
             <Table.Th>{t('common.number')}</Table.Th>
-            <Table.Td>
+            <Table.Td className="wrap">
               <Anchor component={Link} to={path(`numbers/${message.instance_id}`)}>
                 {nameOf(message.instance_id)}
               </Anchor>

@@ -141,7 +141,9 @@ function MessagesTable({ messages }: { messages: Message[] }) {
               <StatusBadge status={message.status} />
             </Table.Td>
             <Table.Td visibleFrom="sm">{t(`messages.types.${message.type}`)}</Table.Td>
-            <Table.Td visibleFrom="sm">{nameOf(message.instance_id)}</Table.Td>
+            <Table.Td visibleFrom="sm" className="wrap">
+              {nameOf(message.instance_id)}
+            </Table.Td>
             <Table.Td>
               <Time value={message.created_at} />
             </Table.Td>

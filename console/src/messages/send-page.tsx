@@ -94,7 +94,8 @@ function buildBody({ instance, to, type, content }: Draft): SendBody | null {
   try {
     return {
       instance_id: instance ?? '',
-      to: to.replaceAll(/[\s()+]/g, ''),
+      // An id of a group may have a hyphen.
+      to: to.includes('@') ? to.trim() : to.replaceAll(/[\s()+-]/g, ''),
       type,
       [type]: JSON.parse(content) as unknown,
     };
