@@ -22,6 +22,7 @@ import { ProblemAlert } from '../ui/problem-alert';
 import { QueryView } from '../ui/query-view';
 import { SavedNote } from '../ui/saved-note';
 import { Time } from '../ui/time';
+import { SecondFactor } from './second-factor';
 
 const api = getClient(null);
 
@@ -34,6 +35,9 @@ export default function ProfilePage() {
       <Stack maw={720}>
         <NameForm />
         <PasswordForm />
+        <Section title={t('secondFactor.title')} help={t('secondFactor.help')}>
+          <SecondFactor />
+        </Section>
         <Sessions />
       </Stack>
     </>

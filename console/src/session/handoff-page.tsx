@@ -4,9 +4,10 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useNavigate } from 'react-router';
 import { ProblemAlert } from '../ui/problem-alert';
+import { CodeForm, isProblem } from './code-form';
 import { EntryLayout } from './entry-layout';
 import { useSetSession } from './session';
-import { redeemHandoff } from './session-api';
+import { redeemHandoff, type Session } from './session-api';
 
 /** Signs in with the one-time token in the fragment of the address, which browsers send to no server. */
 export default function HandoffPage() {
@@ -14,12 +15,13 @@ export default function HandoffPage() {
   const navigate = useNavigate();
   const setSession = useSetSession();
   const started = useRef(false);
+  const enter = (session: Session) => {
+    setSession(session);
+    void navigate('/', { replace: true });
+  };
   const { mutate, error } = useMutation({
     mutationFn: redeemHandoff,
-    onSuccess: (session) => {
-      setSession(session);
-      void navigate('/', { replace: true });
-    },
+    onSuccess: enter,
   });
   useEffect(() => {
     // The token is good for one request, and React may run effects twice.
@@ -29,6 +31,16 @@ export default function HandoffPage() {
     history.replaceState(history.state, '', location.pathname);
     mutate(token);
   }, [mutate]);
+  if (isProblem(error, 'mfa-required')) {
+    return (
+      <EntryLayout>
+        <Title order={1} size="h2">
+          {t('signIn.codeTitle')}
+        </Title>
+        <CodeForm done={enter} back={() => void navigate('/', { replace: true })} />
+      </EntryLayout>
+    );
+  }
   return (
     <EntryLayout>
       <Title order={1} size="h2">

@@ -29,6 +29,10 @@ export const signIn = (email: string, password: string): Promise<Session> =>
 export const redeemHandoff = (token: string): Promise<Session> =>
   open(takeData(client.POST('/console/api/session/handoff', { body: { token } })));
 
+/** Completes a sign-in that was answered with `mfa-required`. */
+export const confirmCode = (code: string): Promise<Session> =>
+  open(takeData(client.POST('/console/api/session/code', { body: { code } })));
+
 export async function signOut(): Promise<void> {
   await client.DELETE('/console/api/session');
 }

@@ -3,23 +3,31 @@ import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ProblemAlert } from '../ui/problem-alert';
+import { CodeForm, isProblem } from './code-form';
 import { EntryLayout } from './entry-layout';
 import { useSetSession } from './session';
 import { signIn } from './session-api';
 
+/** Asks for e-mail and password, then for the code if the user has a second factor. */
 export function SignInPage() {
   const { t } = useTranslation();
+  const setSession = useSetSession();
+  const [step, setStep] = useState<'password' | 'code'>('password');
   return (
     <EntryLayout>
       <Title order={1} size="h2">
-        {t('signIn.title')}
+        {t(step === 'password' ? 'signIn.title' : 'signIn.codeTitle')}
       </Title>
-      <PasswordForm />
+      {step === 'password' ? (
+        <PasswordForm askForCode={() => setStep('code')} />
+      ) : (
+        <CodeForm done={setSession} back={() => setStep('password')} />
+      )}
     </EntryLayout>
   );
 }
 
-function PasswordForm() {
+function PasswordForm({ askForCode }: { askForCode: () => void }) {
   const { t } = useTranslation();
   const setSession = useSetSession();
   const [email, setEmail] = useState('');
@@ -27,6 +35,9 @@ function PasswordForm() {
   const attempt = useMutation({
     mutationFn: () => signIn(email.trim(), password),
     onSuccess: setSession,
+    onError: (error) => {
+      if (isProblem(error, 'mfa-required')) askForCode();
+    },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

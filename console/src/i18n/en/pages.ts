@@ -176,6 +176,22 @@ export const profile = {
   endText: 'That browser must sign in again.',
 };
 
+export const secondFactor = {
+  title: 'Second factor',
+  help: 'A code of an app on your phone, in addition to the password.',
+  active: 'The second factor is active. Each sign-in asks for a code.',
+  start: 'Set up the second factor',
+  scan: 'Scan this code with an authenticator app.',
+  qr: 'QR code for the authenticator app',
+  secret: 'Or type this secret into the app:',
+  codeHelp: 'The six digits that the app shows.',
+  done: 'The second factor is active',
+  backupHelp: 'Each backup code replaces one code of the app, for example if you lose the phone.',
+  remove: 'Remove the second factor',
+  removeTitle: 'Remove the second factor?',
+  removeText: 'Sign-ins then need the password only. The backup codes no longer work.',
+};
+
 export const formats = {
   title: 'Format status',
   subtitle: 'Which menu formats the apps show at present.',

@@ -178,6 +178,23 @@ export const profile = {
   endText: 'Aquele navegador precisará entrar de novo.',
 };
 
+export const secondFactor = {
+  title: 'Segundo fator',
+  help: 'Um código de um aplicativo no telefone, além da senha.',
+  active: 'O segundo fator está ativo. Cada entrada pede um código.',
+  start: 'Configurar o segundo fator',
+  scan: 'Leia este código com um aplicativo autenticador.',
+  qr: 'QR code para o aplicativo autenticador',
+  secret: 'Ou digite este segredo no aplicativo:',
+  codeHelp: 'Os seis dígitos que o aplicativo mostra.',
+  done: 'O segundo fator está ativo',
+  backupHelp:
+    'Cada código de reserva substitui um código do aplicativo, por exemplo se você perder o telefone.',
+  remove: 'Remover o segundo fator',
+  removeTitle: 'Remover o segundo fator?',
+  removeText: 'As entradas passam a pedir só a senha. Os códigos de reserva deixam de valer.',
+};
+
 export const formats = {
   title: 'Formatos',
   subtitle: 'Quais formatos de menu os aplicativos mostram no momento.',
