@@ -75,7 +75,7 @@ test: $(INSTALLED) ## Run checks, unit, integration and smoke tests (minutes)
 	@exec node test/run.js default
 
 .PHONY: test-slow
-test-slow: $(INSTALLED) ## Run the other tiers: upgrade, processes, interop, Kubernetes, chart, monitoring, load, chaos, e2e
+test-slow: $(INSTALLED) ## Run the other tiers: upgrade, processes, interop, console, Kubernetes, chart, monitoring, load, chaos, e2e
 	@exec node test/run.js slow
 
 .PHONY: test-tiers

@@ -11,6 +11,7 @@ export const TIERS = {
   upgrade: { workers: 3 },
   processes: { workers: 2 },
   interop: { workers: 2 },
+  console: { workers: 1 },
   kubernetes: { workers: 2 },
   chart: { workers: 2 },
   monitoring: { workers: 2 },

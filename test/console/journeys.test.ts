@@ -1,0 +1,120 @@
+import jsQR from 'jsqr';
+import { PNG } from 'pngjs';
+import type { Locator } from 'playwright-core';
+import { until } from '../support/wait.js';
+import { describeWithChromium } from './chromium.js';
+import { ConsoleStage, findViolations, show, takePicture } from './stage.js';
+
+/** jsQR is a CommonJS module whose types name a default export. */
+const decode = jsQR as unknown as typeof jsQR.default;
+
+describeWithChromium('what people do in the console', () => {
+  let stage: ConsoleStage;
+  beforeAll(async () => {
+    stage = await ConsoleStage.open('journeys');
+  });
+  afterAll(() => stage?.close());
+
+  test('a hand-off link signs in once, and the second use says why not', async () => {
+    const link = await stage.handoff();
+    const page = await stage.newPage();
+    await page.goto(link);
+    await page.waitForURL(stage.at('numbers'));
+    await page.getByRole('heading', { level: 1, name: 'Numbers' }).waitFor();
+    const second = await stage.newPage();
+    await second.goto(link);
+    await second.getByRole('alert').waitFor();
+    expect(await second.getByRole('alert').textContent()).toContain('Request id');
+    // The token does not stay in the history of the browser.
+    expect(new URL(second.url()).hash).toBe('');
+    await second.getByRole('link', { name: 'Sign in with password' }).click();
+    await second.getByLabel('E-mail').waitFor();
+    expect(await findViolations(second)).toEqual([]);
+    await takePicture(second, 'sign-in');
+  });
+
+  test('a password signs in, a wrong one does not, and signing out ends the session', async () => {
+    await stage.createUser('rui@example.com', 'admin');
+    const { password } = await stage.gateway.gwk<{ password: string }>('user', 'reset', 'rui@example.com');
+    const page = await stage.newPage();
+    const enter = async (text: string) => {
+      await page.getByRole('textbox', { name: 'E-mail' }).fill('rui@example.com');
+      await page.getByRole('textbox', { name: 'Password' }).fill(text);
+      await page.keyboard.press('Enter');
+    };
+    await page.goto(stage.at('messages'));
+    await enter('wrong horse battery');
+    await page.getByText('Check e-mail and password.').waitFor();
+    await enter(password);
+    // The address that was asked for opens, not the start page.
+    await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
+    await page.getByRole('button', { name: 'Your user' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  });
+
+  test('a phone that scans the QR code of the page is linked, and the page says so', async () => {
+    const phone = await stage.network.phone('5511955550001', { name: 'Shop' });
+    const page = await stage.signIn();
+    await page.getByRole('button', { name: 'New number' }).click();
+    await page.getByLabel('Name').fill('Main shop');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const picture = page.getByAltText('QR code to scan with the phone');
+    await picture.waitFor();
+    await phone.scan(await readQr(picture));
+    await page.getByRole('heading', { name: 'The phone is linked' }).waitFor();
+    await page.getByRole('link', { name: 'Open the number' }).click();
+    await page.getByText('Connected').first().waitFor();
+  });
+
+  test('the form sends a message, whose page shows that it was read', async () => {
+    const { client } = stage.customer;
+    const sandbox = await client.connectedInstance('Sandbox');
+    const page = await stage.signIn();
+    await show(page, stage.at(`messages/new?number=${sandbox.id}`));
+    await page.getByRole('textbox', { name: 'To' }).fill('55 11 98765-4321');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.waitForURL('**/messages/msg_*');
+    await page.getByText('Read', { exact: true }).first().waitFor();
+  });
+
+  test('a key works from its creation until it is revoked', async () => {
+    const page = await stage.signIn();
+    await show(page, stage.at('keys'));
+    await page.getByRole('button', { name: 'New API key' }).click();
+    await page.getByLabel('Name').fill('shop backend');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = (await page.getByText(/^gwk_live_/).textContent())!;
+    const read = () =>
+      fetch(`${stage.gateway.urls[0]!}/v1/instances`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await read()).status).toBe(200);
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    const row = page.getByRole('row', { name: /shop backend/ });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.getByText('Revoked').waitFor();
+    await until(async () => (await read()).status === 401, { what: 'the key is refused' });
+  });
+
+  test('a viewer is offered nothing that would be refused', async () => {
+    await stage.createUser('eva@example.com', 'viewer');
+    const page = await stage.signIn({}, 'eva@example.com');
+    await show(page, stage.at('numbers'));
+    expect(await page.getByRole('button', { name: 'New number' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
+    await show(page, stage.at('messages'));
+    expect(await page.getByRole('link', { name: 'Send a message' }).count()).toBe(0);
+  });
+});
+
+async function readQr(picture: Locator): Promise<string> {
+  return until(
+    async () => {
+      const { data, width, height } = PNG.sync.read(await picture.screenshot());
+      return decode(new Uint8ClampedArray(data), width, height)?.data;
+    },
+    { what: 'the QR code is readable' },
+  );
+}

@@ -1,0 +1,116 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { NetworkClient } from '@gwk/network/control/client';
+import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import { newCustomer, type Customer } from '../support/gateway/customer.js';
+import { Gateway } from '../support/gateway/gateway.js';
+import { networkEnvironment } from '../support/instance/stage.js';
+import { ROOT } from '../support/program.js';
+import { startChromium } from './chromium.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Git ignores this folder. */
+const SCREENSHOTS = join(ROOT, '.local/screenshots');
+const EMAIL = 'ana@example.com';
+
+/** A gateway on the simulated network, a browser, and a user who owns the account of a customer. */
+export class ConsoleStage {
+  /** Violations of the Content-Security-Policy and uncaught errors of all pages. */
+  readonly faults: string[] = [];
+
+  private constructor(
+    readonly gateway: Gateway,
+    readonly customer: Customer,
+    readonly browser: Browser,
+    readonly running: RunningNetwork,
+  ) {}
+
+  static async open(name: string): Promise<ConsoleStage> {
+    const running = await startNetwork();
+    // All requests of the browser come from one address.
+    const api = { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' };
+    const gateway = await Gateway.start({
+      settings: { api, operator: networkEnvironment(running, 'OPERATOR') },
+    });
+    const customer = await newCustomer(gateway, name);
+    const stage = new ConsoleStage(gateway, customer, await startChromium(), running);
+    await stage.createUser(EMAIL, 'owner');
+    return stage;
+  }
+
+  /** The network of paired numbers. */
+  get network(): NetworkClient {
+    return new NetworkClient(this.running.controlUrl);
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    this.customer.close();
+    await this.gateway.stop();
+    await this.running.close();
+  }
+
+  async createUser(email: string, role: string): Promise<void> {
+    const { name } = this.customer.account;
+    await this.gateway.gwk('user', 'create', email, '--name', 'Ana Souza', '--account', name, '--role', role);
+  }
+
+  /** The address of a new one-time link. */
+  async handoff(email = EMAIL): Promise<string> {
+    const { url } = await this.gateway.gwk<{ url: string }>('user', 'handoff', email);
+    return `${this.gateway.urls[0]!}/console/handoff${new URL(url).hash}`;
+  }
+
+  /** A page in a browser of its own, without a session. */
+  async newPage(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({ locale: 'en-US', ...options });
+    const page = await context.newPage();
+    page.on('pageerror', (error) => this.faults.push(error.message));
+    page.on('console', (line) => {
+      if (line.text().includes('Content Security Policy')) this.faults.push(line.text());
+    });
+    return page;
+  }
+
+  /** A page that is signed in by a one-time link. */
+  async signIn(options: BrowserContextOptions = {}, email = EMAIL): Promise<Page> {
+    const page = await this.newPage(options);
+    await page.goto(await this.handoff(email));
+    await page.waitForURL('**/numbers');
+    return page;
+  }
+
+  /** The address of a page of the account. */
+  at(path: string): string {
+    return `${this.gateway.urls[0]!}/console/${this.customer.account.id}/${path}`;
+  }
+}
+
+/** Opens an address and waits until the page has its data. */
+export async function show(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.locator('.mantine-Loader-root').first().waitFor({ state: 'detached' });
+}
+
+export async function takePicture(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { html: string }[];
+}
+
+/** Serious and critical violations that axe finds on the page. */
+export async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
+}
