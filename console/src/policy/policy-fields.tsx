@@ -143,14 +143,14 @@ function OptOut({ values: { opt_out: words }, disabled, set }: FieldsProps) {
       <TagsInput
         label={t('policy.fields.keywords')}
         maxTags={20}
-        disabled={disabled}
+        readOnly={disabled}
         value={words.keywords}
         onChange={(keywords) => set({ opt_out: { ...words, keywords } })}
       />
       <TagsInput
         label={t('policy.fields.resume')}
         maxTags={20}
-        disabled={disabled}
+        readOnly={disabled}
         value={words.resume_keywords}
         onChange={(keywords) => set({ opt_out: { ...words, resume_keywords: keywords } })}
       />
