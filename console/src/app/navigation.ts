@@ -5,6 +5,7 @@ import {
   IconLayoutList,
   IconMessage,
   IconTimeline,
+  IconUsers,
   IconWebhook,
   type Icon,
 } from '@tabler/icons-react';
@@ -13,7 +14,7 @@ import { allows, type Right } from '../session/session';
 
 interface NavigationItem {
   path: string;
-  label: `shell.nav.${'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'formats'}`;
+  label: `shell.nav.${'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'formats'}`;
   icon: Icon;
   /** The page is offered to members with this right. */
   right: Right;
@@ -34,6 +35,7 @@ const NAVIGATION: readonly NavigationItem[] = [
   { path: 'webhooks', label: 'shell.nav.webhooks', icon: IconWebhook, right: 'webhooks:read' },
   { path: 'events', label: 'shell.nav.events', icon: IconTimeline, right: 'events:read' },
   { path: 'keys', label: 'shell.nav.keys', icon: IconKey, right: 'keys:write' },
+  { path: 'team', label: 'shell.nav.team', icon: IconUsers, right: 'members:read' },
   { path: 'formats', label: 'shell.nav.formats', icon: IconLayoutList, right: 'instances:read' },
 ];
 

@@ -16,6 +16,7 @@ export const router = createBrowserRouter(
       HydrateFallback: () => null,
       children: [
         page('handoff', () => import('../session/handoff-page')),
+        page('invitation', () => import('../session/invitation-page')),
         {
           element: <RequireSession />,
           children: [
@@ -37,6 +38,7 @@ export const router = createBrowserRouter(
                 page('events', () => import('../events/events-page')),
                 page('events/:event', () => import('../events/event-page')),
                 page('keys', () => import('../keys/keys-page')),
+                page('team', () => import('../team/team-page')),
                 page('formats', () => import('../formats/formats-page')),
                 page('profile', () => import('../profile/profile-page')),
                 { path: '*', element: <NotFoundPage /> },

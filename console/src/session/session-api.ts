@@ -33,6 +33,11 @@ export const redeemHandoff = (token: string): Promise<Session> =>
 export const confirmCode = (code: string): Promise<Session> =>
   open(takeData(client.POST('/console/api/session/code', { body: { code } })));
 
+type Acceptance = components['schemas']['InvitationAccept'];
+
+export const acceptInvitation = (body: Acceptance): Promise<Session> =>
+  open(takeData(client.POST('/console/api/invitations/accept', { body })));
+
 export async function signOut(): Promise<void> {
   await client.DELETE('/console/api/session');
 }

@@ -2,6 +2,7 @@ import * as numberPage from './number-page';
 import { numbers } from './numbers';
 import * as pages from './pages';
 import * as shell from './shell';
+import * as teamPages from './team';
 import * as webhookPages from './webhooks';
 
-export default { ...shell, ...numberPage, ...pages, ...webhookPages, numbers };
+export default { ...shell, ...numberPage, ...pages, ...teamPages, ...webhookPages, numbers };

@@ -83,6 +83,7 @@ export const shell = {
     webhooks: 'Webhooks',
     events: 'Events',
     keys: 'API keys',
+    team: 'Team',
     formats: 'Format status',
   },
   profile: 'Profile',

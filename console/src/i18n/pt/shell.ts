@@ -81,6 +81,7 @@ export const shell = {
     webhooks: 'Webhooks',
     events: 'Eventos',
     keys: 'Chaves de API',
+    team: 'Equipe',
     formats: 'Formatos',
   },
   profile: 'Perfil',

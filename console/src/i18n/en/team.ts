@@ -1,0 +1,33 @@
+export const team = {
+  title: 'Team',
+  subtitle: 'People who use this account, with their roles.',
+  invite: 'Invite a person',
+  send: 'Invite',
+  role: 'Role',
+  roleOf: 'Role of {{name}}',
+  secondFactor: 'Second factor',
+  numbersHelp: 'Restricts the person to these numbers.',
+  invitations: 'Open invitations',
+  invited: '{{email}} is invited',
+  link: 'Send this link to the person. It works once, for 7 days, and is shown only now.',
+  remove: 'Remove',
+  removeTitle: 'Remove {{name}} from the account?',
+  removeText: 'The person loses access within 2 seconds. API keys keep working.',
+  withdraw: 'Withdraw',
+  withdrawTitle: 'Withdraw the invitation?',
+  withdrawText: 'Its link no longer works.',
+  roles: {
+    owner: { name: 'Owner', help: 'Everything, and other owners.' },
+    admin: { name: 'Administrator', help: 'Everything but owners.' },
+    developer: { name: 'Developer', help: 'Keys, webhooks, messages and events.' },
+    agent: { name: 'Agent', help: 'Reads numbers, sends and reads messages, opt-outs.' },
+    viewer: { name: 'Viewer', help: 'Reads only.' },
+  },
+};
+
+export const invitation = {
+  title: 'Invitation',
+  help: 'Choose your name and a password to join the account.',
+  signedIn: 'Join the account as {{email}}.',
+  accept: 'Join',
+};

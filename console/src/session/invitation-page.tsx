@@ -1,0 +1,70 @@
+import { Button, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useNavigate } from 'react-router';
+import { ProblemAlert } from '../ui/problem-alert';
+import { EntryLayout } from './entry-layout';
+import { useSessionQuery, useSetSession } from './session';
+import { acceptInvitation } from './session-api';
+
+/** Accepts the invitation in the fragment of the address. A person without a session sets name and password. */
+export default function InvitationPage() {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const setSession = useSetSession();
+  const session = useSessionQuery().data;
+  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const attempt = useMutation({
+    mutationFn: () => acceptInvitation(session ? { token } : { token, name: name.trim(), password }),
+    onSuccess: (opened) => {
+      setSession(opened);
+      void navigate('/', { replace: true });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    attempt.mutate();
+  };
+  return (
+    <EntryLayout>
+      <Title order={1} size="h2">
+        {t('invitation.title')}
+      </Title>
+      <Text size="sm">
+        {session ? t('invitation.signedIn', { email: session.user.email }) : t('invitation.help')}
+      </Text>
+      <form onSubmit={submit}>
+        <Stack>
+          {!session && (
+            <>
+              <TextInput
+                label={t('common.name')}
+                autoComplete="name"
+                required
+                maxLength={80}
+                value={name}
+                onChange={(event) => setName(event.currentTarget.value)}
+              />
+              <PasswordInput
+                label={t('signIn.password')}
+                description={t('profile.nextHelp')}
+                autoComplete="new-password"
+                required
+                minLength={12}
+                value={password}
+                onChange={(event) => setPassword(event.currentTarget.value)}
+              />
+            </>
+          )}
+          <ProblemAlert error={attempt.error} />
+          <Button type="submit" loading={attempt.isPending} fullWidth>
+            {t('invitation.accept')}
+          </Button>
+        </Stack>
+      </form>
+    </EntryLayout>
+  );
+}
