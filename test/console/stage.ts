@@ -12,7 +12,7 @@ import { startChromium } from './chromium.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Git ignores this folder. */
-const SCREENSHOTS = join(ROOT, '.local/screenshots');
+const SCREENSHOTS = join(ROOT, '.images/screenshots');
 const EMAIL = 'ana@example.com';
 
 /** A gateway on the simulated network, a browser, and a user who owns the account of a customer. */
