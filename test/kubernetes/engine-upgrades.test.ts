@@ -1,6 +1,7 @@
 import { objectPath, type KubeObject } from '../support/kubernetes/test-cluster.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { until } from '../support/wait.js';
+import type { KubernetesOptions } from '@gwk/operator/program-kubernetes';
 import type { RawEnginePod } from './fake-node.js';
 import { overlaps, FakeEngine } from './fake-engine.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
@@ -49,7 +50,8 @@ describeOnKubernetes('an upgrade of engines', (cluster) => {
     for (const name of NAMES) await stage.untilIs(name, 'Ready', 'True');
     await stage.end(former);
   }
-  const startUpgrade = (image: string) => stage.operator({ profiles: { default: { image } } });
+  const startUpgrade = (image: string, options?: KubernetesOptions) =>
+    stage.operator({ profiles: { default: { image } }, ...(options && { options }) });
 
   /** With the status that the controller of quotas would write. */
   async function setQuota(hard: Amounts, used: Amounts): Promise<KubeObject> {
@@ -72,7 +74,8 @@ describeOnKubernetes('an upgrade of engines', (cluster) => {
     stage.internalApi.leaseMs = SHORT_LEASE_MS;
     await stage.node(undefined, { 'engine:bad': 'missing' });
     await startFormer();
-    await startUpgrade('engine:bad');
+    // No stall of the machine makes an engine look unresponsive.
+    await startUpgrade('engine:bad', { leaseTimeoutMs: 120_000 });
     const offline = async (name: string) =>
       (await stage.condition(name, 'EngineRunning'))?.reason === 'ImagePullFailed';
     const failed = await until(

@@ -93,7 +93,7 @@ export class Controller {
     this.#backoff = options.backoff ?? RETRY_BACKOFF;
     this.queue = new WorkQueue(this.#backoff);
     this.projections = new Projections(options.api);
-    this.#starter = new EngineStarter(options.cluster, options.api);
+    this.#starter = new EngineStarter(options.cluster, options.api, this.#backoff);
     const { cluster, api, log } = options;
     const publish: Cluster['publishPairing'] = (target, view) => cluster.publishPairing(target, view);
     const remove: Cluster['removePairingRequest'] = (target, request) =>
@@ -267,7 +267,14 @@ export class Controller {
 
   #requestTurn(key: string, observed: Observed): Turn | null {
     if (!needsUpgrade(observed)) return null;
-    if (isPaused(observed)) return PAUSED;
+    const { now, refusal } = observed;
+    const isRefused = refusal !== null && refusal.retryAt > now;
+    if (isPaused(observed) || isRefused) {
+      for (const next of this.rollout.release(key)) this.queue.add(next);
+      return isPaused(observed)
+        ? PAUSED
+        : { granted: false, reason: 'UpgradeRefused', message: refusal!.message };
+    }
     if (this.rollout.request(key, isConnected(observed))) return { granted: true };
     return { granted: false, ...this.rollout.describeWait(key) };
   }

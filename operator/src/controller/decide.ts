@@ -96,7 +96,7 @@ function decideEngine(observed: WithRow): Decision {
     waitingToRestart(observed) ??
     absent(observed) ??
     because('EngineRunning', 'The engine is running and holds the lease');
-  return recheckWithin(decision, untilIdle(observed));
+  return recheckWithin(recheckWithin(decision, untilIdle(observed)), untilRetry(observed));
 }
 
 function because(
@@ -322,11 +322,16 @@ function waitingToRestart({ now, pod, history }: WithRow): Decision | null {
   return because(reason, message, [], wait);
 }
 
-function absent({ pod, known, template, refusal }: WithRow): Decision | null {
+function absent({ now, pod, known, template, refusal }: WithRow): Decision | null {
   if (pod.phase !== 'absent' || !template) return null;
   const create: Action = { do: 'create-pod', instanceId: known.facts.id, template };
-  if (refusal !== null) return because('EngineNotCreated', refusal, [create]);
+  if (refusal) return because('EngineNotCreated', refusal.message, refusal.retryAt > now ? [] : [create]);
   return because('EngineAbsent', 'Starting an engine', [create]);
+}
+
+/** Time until the cluster may be asked again for the pod that it refused. */
+function untilRetry({ now, refusal }: WithRow): number | null {
+  return refusal && refusal.retryAt > now ? refusal.retryAt - now : null;
 }
 
 function stop(pod: Pod): Action[] {

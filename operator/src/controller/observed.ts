@@ -14,8 +14,8 @@ export interface Observed {
   template: PodTemplate | null;
   /** Turn in the rollout; null: no working engine is outdated. */
   turn: Turn | null;
-  /** Why the cluster refused the last pod; null: it did not. */
-  refusal: string | null;
+  /** Null: the cluster did not refuse the last pod. */
+  refusal: Refusal | null;
   projection: ProjectionResult;
   history: History;
   removal: Removal;
@@ -25,7 +25,16 @@ export interface Observed {
 /** Whether a working engine may be replaced now, or why not. */
 export type Turn = { granted: true } | { granted: false; reason: HoldReason; message: string };
 
-export type HoldReason = 'UpgradePaused' | 'WaitingForCanary' | 'WaitingForTurn';
+export type HoldReason = 'UpgradePaused' | 'UpgradeRefused' | 'WaitingForCanary' | 'WaitingForTurn';
+
+/** The cluster refused a pod: a quota, a policy, a signature. */
+export interface Refusal {
+  message: string;
+  /** Consecutive refusals. */
+  count: number;
+  /** When the next pod may be tried. */
+  retryAt: number;
+}
 
 /** The API's answer about the resource. */
 export type ProjectionResult =

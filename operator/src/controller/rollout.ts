@@ -68,6 +68,12 @@ export class Rollout {
     return true;
   }
 
+  /** Gives back a turn, or the place in the queue, whose engine stays as it is. @returns keys that may request again */
+  release(key: string): string[] {
+    this.#waiting.delete(key);
+    return this.#moving.delete(key) ? this.#next() : [];
+  }
+
   /** Why `request` did not grant the key a turn. */
   describeWait(key: string): { reason: HoldReason; message: string } {
     if (this.#limit === 0) return { reason: 'UpgradePaused', message: 'Upgrades of engines are paused' };
@@ -126,7 +132,7 @@ export const isConnected = ({ projection }: Observed): boolean =>
 export const isPaused = ({ resource }: Observed): boolean =>
   resource?.metadata.annotations?.[PAUSE_UPGRADE_ANNOTATION] === 'true';
 
-export const PAUSED: Turn = {
+export const PAUSED: Turn & { granted: false } = {
   granted: false,
   reason: 'UpgradePaused',
   message: `Annotation ${PAUSE_UPGRADE_ANNOTATION} is set`,

@@ -154,7 +154,7 @@ const CASES: Case[] = [
   ],
   [
     'reports that the cluster refuses the new pod',
-    { pod: former, turn: { granted: true }, refusal: 'Pod not created: denied' },
+    { pod: former, turn: { granted: false, reason: 'UpgradeRefused', message: 'Pod not created: denied' } },
     { Ready: 'True Ready', UpToDate: 'False UpgradeRefused' },
   ],
   ['reports no version without an engine', { pod: { phase: 'absent' } }, { UpToDate: 'Unknown NoEngine' }],

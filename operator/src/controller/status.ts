@@ -112,11 +112,10 @@ function connected({ pod, projection }: Observed): Outcome {
 }
 
 /** Whether the engine has the version and the profile of the operator. */
-function upToDate({ pod, template, turn, refusal }: Observed): Outcome {
+function upToDate({ pod, template, turn }: Observed): Outcome {
   if (pod.phase === 'absent' || pod.phase === 'ended') return unknown('NoEngine', 'No engine runs');
   if (template && pod.template.revision === template.revision)
     return yes('UpToDate', 'The engine has the current version and profile');
-  if (refusal !== null) return no('UpgradeRefused', refusal);
   if (turn && !turn.granted) return no(turn.reason, turn.message);
   return no('Upgrading', 'The engine is being replaced');
 }

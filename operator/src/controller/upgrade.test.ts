@@ -69,6 +69,8 @@ test(
     const { conditions } = world.get(refused)!.status!;
     expect(conditions.find(({ type }) => type === 'UpToDate')!.message).toContain('denied by policy no-root');
     expect(world.condition(refused, 'Ready')).toBe('True/Ready');
+    // After 1, 2, 4, 8, 16 and 32 s, for each.
+    expect(world.refused).toBeLessThanOrEqual(7 * NAMES.length);
     world.refuses = null;
     await pass(400_000);
     expect(listOn(world, 'r2')).toEqual(NAMES);
@@ -102,6 +104,21 @@ test(
     await world.annotate('b', {});
     await pass(MOMENT_MS);
     expect(listOn(world, 'r2')).toEqual(NAMES);
+  }),
+);
+
+test(
+  'upgrades the others while the cluster refuses one pod',
+  inWorld(async (world, pass) => {
+    await applyAll(world, pass);
+    [world.refuses, world.refusesOnly] = ['denied in this namespace', 'default/a'];
+    await world.upgrade('r2');
+    await pass(NAMES.length * MOMENT_MS);
+    expect(listOn(world, 'r1')).toEqual(['a']);
+    expect(world.condition('a', 'UpToDate')).toBe('False/UpgradeRefused');
+    await world.annotate('a', { [ANNOTATION]: 'true' });
+    await pass(MOMENT_MS);
+    expect(world.condition('a', 'UpToDate')).toBe('False/UpgradePaused');
   }),
 );
 

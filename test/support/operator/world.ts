@@ -30,6 +30,10 @@ export class World {
   keepsPods = false;
   /** Why the cluster refuses new pods; null: it accepts them. */
   refuses: string | null = null;
+  /** Key of the only resource whose pods it refuses; null: all. */
+  refusesOnly: string | null = null;
+  /** Pods that the cluster refused. */
+  refused = 0;
   /** Actions on engines and resources, in order. */
   readonly done: string[] = [];
   readonly events: InstanceEvent[] = [];
@@ -77,10 +81,10 @@ export class World {
       find: (key) => this.#pods.get(key) ?? { phase: 'absent' },
       templateFor: (shown) => ({ ...readEngineChoice(shown), revision: this.#revision }),
       newName: () => `ins-${++this.#made}`,
-      check: async () => this.#admit(),
+      check: async ({ key }) => this.#admit(key),
       create: async (plan) => {
         const { token, ...identity } = plan;
-        this.#admit();
+        this.#admit(plan.key);
         if (this.#pods.has(plan.key)) throw new PodExists(plan.name);
         this.done.push(`${plan.name} starts`);
         const shared = { shownAs: plan.name, node: null, version: '0.1.0', startedAt: Date.now() };
@@ -152,8 +156,10 @@ export class World {
     return found && `${found.status}/${found.reason}`;
   }
 
-  #admit(): void {
-    if (this.refuses !== null) throw new Error(this.refuses);
+  /** Like an admission webhook, it uses other words each time. */
+  #admit(key: string): void {
+    if (this.refuses !== null && (this.refusesOnly ?? key) === key)
+      throw new Error(`${this.refuses}, attempt ${++this.refused}`);
   }
 
   #put(key: string, change: Partial<InstanceResource>, what = 'resource'): Promise<void> {

@@ -136,16 +136,16 @@ export class EnginePods implements PodStore {
     return `${buildPodName(parseKey(key).name)}-${randomBytes(NAME_BYTES).toString('hex')}`;
   }
 
-  /** Under a name of its own, because the present pod has the name of the new one. */
+  /** The API server asks all admission plugins before it finds that the present pod has the name. */
   async check(plan: Omit<PodPlan, 'token'>): Promise<void> {
     const { namespace } = parseKey(plan.key);
     const profile = this.#profile(plan.template.profile);
     const body = buildPod(plan, profile, this.#options.settings);
-    body.metadata!.name = plan.name;
     const fieldManager = FIELD_MANAGERS.objects;
     try {
       await this.#core.createNamespacedPod({ namespace, body, fieldManager, dryRun: 'All' });
     } catch (error) {
+      if (isCode(error, 409)) return;
       // The present pod may use the part of the quota that the new one needs.
       if (!isCode(error, 403) || !(error as Error).message.includes(QUOTA_EXCEEDED)) throw error;
     }
