@@ -3,7 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import { AccountOut, AccountUpdate } from '@gwk/core/resources/console-account';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import type { Database } from '../database/database.js';
-import { Prisma, type Account } from '../generated/prisma/client.js';
+import type { Account } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 
 const PATH = '/console/api/account';
@@ -28,22 +28,22 @@ const updateAccount = operation({
   method: 'PATCH',
   path: PATH,
   summary: 'Change the account',
-  description: 'Names of accounts are unique; a taken one is a `validation-error` of `name`.',
+  description: 'Its name is fixed: Instance resources name their account by it.',
   scope: null,
   person: 'account:write',
   status: 200,
   body: AccountUpdate,
   result: AccountOut,
   async handle({ caller, session, body, services }) {
-    const { name, requires_mfa: requiresMfa } = body;
+    const { requires_mfa: requiresMfa } = body;
     if (requiresMfa === true) await requireOwnTotp(services.db, session!.userId);
-    const data = { ...(name !== undefined && { name }), ...(requiresMfa !== undefined && { requiresMfa }) };
-    const row = await services.db
-      .$transaction(async (tx) => {
-        await audit(tx, byCaller(caller, 'account.update', caller.accountId, body));
-        return tx.account.update({ where: { id: caller.accountId }, data });
-      })
-      .catch(refuseTakenName);
+    const row = await services.db.$transaction(async (tx) => {
+      await audit(tx, byCaller(caller, 'account.update', caller.accountId, body));
+      return tx.account.update({
+        where: { id: caller.accountId },
+        data: { ...(requiresMfa !== undefined && { requiresMfa }) },
+      });
+    });
     services.sessions.clear();
     return { status: 200, body: view(row) };
   },
@@ -53,11 +53,6 @@ const updateAccount = operation({
 async function requireOwnTotp(db: Database, id: string): Promise<void> {
   const user = await db.user.findUniqueOrThrow({ where: { id } });
   if (user.totpConfirmedAt === null) throw new Problem('mfa-not-verified');
-}
-
-function refuseTakenName(error: unknown): never {
-  if (!(error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')) throw error;
-  throw new Problem('validation-error', { errors: [{ path: 'name', code: 'taken', message: 'is taken' }] });
 }
 
 const view = (row: Account): AccountOut => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { idOut, visibleText } from './common.js';
+import { idOut } from './common.js';
 
 /** The account of a request of the console. */
 export const AccountOut = z.object({
@@ -11,7 +11,4 @@ export const AccountOut = z.object({
 });
 export type AccountOut = z.infer<typeof AccountOut>;
 
-export const AccountUpdate = z.strictObject({
-  name: visibleText(80).optional(),
-  requires_mfa: z.boolean().optional(),
-});
+export const AccountUpdate = z.strictObject({ requires_mfa: z.boolean().optional() });
