@@ -51,6 +51,19 @@ test('creates a user with a role, changes the role and lists it', async () => {
   ]);
 });
 
+test('lists the restriction of a member, and lifts it with a new role', async () => {
+  const made = await gwk('user', 'create', 'lia@example.org', '--account', 'acme', '--role', 'viewer');
+  const userId = fromPublicId('user', (made.json as { id: string }).id)!;
+  await db.member.updateMany({ where: { userId }, data: { restricted: true } });
+  const list = (await gwk('user', 'list')).json as { email: string; accounts: unknown[] }[];
+  expect(list.find(({ email }) => email === 'lia@example.org')!.accounts).toEqual([
+    { account: 'acme', role: 'viewer', instance_ids: [] },
+  ]);
+  expect((await gwk('user', 'role', 'lia@example.org', 'acme', 'owner')).json).toMatchObject({
+    accounts: [{ account: 'acme', role: 'owner', instance_ids: null }],
+  });
+});
+
 test('resets a user: a new password, no second factor, no sessions and no links', async () => {
   const made = await gwk('user', 'create', 'eva@example.org');
   const userId = fromPublicId('user', (made.json as { id: string }).id)!;

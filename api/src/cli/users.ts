@@ -51,7 +51,7 @@ export function registerUsers(program: Command): void {
 
   user
     .command('role <email> <account> <role>')
-    .description(`give a user a role in an account: ${ROLES.join(', ')}; or none`)
+    .description(`give a user a role for all instances of an account: ${ROLES.join(', ')}; or none`)
     .action((email: string, account: string, role: string) =>
       printChange('user role', async (tx) => setRole(tx, await findUser(tx, email), { account, role })),
     );
@@ -77,7 +77,7 @@ export function registerUsers(program: Command): void {
 
 type UserWithRoles = Prisma.UserGetPayload<typeof WITH_ROLES>;
 const WITH_ROLES = {
-  include: { members: { include: { account: { select: { name: true } } } } },
+  include: { members: { include: { account: { select: { name: true } }, instances: true } } },
 } satisfies Prisma.UserDefaultArgs;
 
 const shown = (row: UserWithRoles) => ({
@@ -87,7 +87,11 @@ const shown = (row: UserWithRoles) => ({
   is_platform_admin: row.isPlatformAdmin,
   has_password: row.passwordHash !== null,
   has_totp: row.totpConfirmedAt !== null,
-  accounts: row.members.map(({ account, role }) => ({ account: account.name, role })),
+  accounts: row.members.map(({ account, role, restricted, instances }) => ({
+    account: account.name,
+    role,
+    instance_ids: restricted ? instances.map(({ instanceId }) => toPublicId('instance', instanceId)) : null,
+  })),
   created_at: row.createdAt.toISOString(),
 });
 
@@ -136,10 +140,11 @@ async function setRole(
     throw new CommandError(`unknown role "${role}" (valid roles: ${ROLES.join(', ')}, none)`);
   else {
     const place = { accountId, userId };
+    await tx.memberInstance.deleteMany({ where: place });
     await tx.member.upsert({
       where: { accountId_userId: place },
       create: { ...place, role },
-      update: { role },
+      update: { role, restricted: false },
     });
   }
   await audit(tx, { accountId, action: 'member.role', subject: userId, detail: { email, role } });

@@ -27,3 +27,28 @@ export async function readRestriction(
   if (errors.length > 0) throw new Problem('validation-error', { errors });
   return [...known];
 }
+
+/**
+ * Checks that a restricted person manages only members and invitations within the own instances.
+ * @throws Problem `forbidden`
+ */
+export function checkReach(
+  { instances }: Caller,
+  target: { restricted: boolean; instanceIds: readonly string[] },
+): void {
+  if (instances === null) return;
+  if (!target.restricted || target.instanceIds.some((id) => !instances.has(id)))
+    throw new Problem('forbidden');
+}
+
+/**
+ * An account needs somebody who can manage all of it, so owners have all instances.
+ * @throws Problem `validation-error`
+ */
+export function checkOwnerReach(role: string, restricted: boolean): void {
+  if (role !== 'owner' || !restricted) return;
+  const message = 'must be null for an owner';
+  throw new Problem('validation-error', {
+    errors: [{ path: 'instance_ids', code: 'restricted-owner', message }],
+  });
+}

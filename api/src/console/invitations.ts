@@ -9,7 +9,7 @@ import { hashToken, newToken } from '../accounts/sessions.js';
 import type { Invitation } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
-import { readRestriction } from './instances.js';
+import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
 import { checkOwners } from './members.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
@@ -46,7 +46,7 @@ const createInvitation = operation({
   path: PATH,
   summary: 'Invite a person',
   description:
-    'The link is valid once, for 7 days. Another invitation of the same e-mail replaces the former one. Only owners invite owners.',
+    'The link is valid once, for 7 days. Another invitation of the same e-mail replaces the former one. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
   scope: null,
   person: 'members:write',
   status: 201,
@@ -59,6 +59,9 @@ const createInvitation = operation({
     const token = newToken();
     const row = await db.$transaction(async (tx) => {
       const instances = await readRestriction(tx, caller, instance_ids);
+      checkOwnerReach(role, instances !== null);
+      const former = await tx.invitation.findUnique({ where: { accountId_email: { accountId, email } } });
+      if (former) checkReach(caller, former);
       if ((await tx.member.count({ where: { accountId, user: { email } } })) > 0) {
         throw new Problem('already-member');
       }
@@ -95,6 +98,9 @@ const revokeInvitation = operation({
   async handle({ caller, params, services: { db } }) {
     const id = params['invitation_id']!;
     await db.$transaction(async (tx) => {
+      const found = await tx.invitation.findFirst({ where: { id, accountId: caller.accountId } });
+      if (!found) throw new Problem('not-found');
+      checkReach(caller, found);
       const { count } = await tx.invitation.deleteMany({ where: { id, accountId: caller.accountId } });
       if (count === 0) throw new Problem('not-found');
       await audit(tx, byCaller(caller, 'invitation.revoke', id));

@@ -85,20 +85,71 @@ test('an admin can neither make, change nor remove an owner', async () => {
   expect(outcome(await change(admin, member, { role: 'admin' }))).toBe(200);
 });
 
-test('restricts a member to instances, and a restricted admin gives no more than its own', async () => {
-  const owner = await openBrowser(api, account);
+/** Two sandboxes of the account. */
+async function createInstances(owner: Browser) {
   const create = async (name: string) => {
     await owner.call('POST', '/v1/instances', { body: { name, kind: 'sandbox' } });
     const row = await api.db.instance.findFirstOrThrow({ where: { accountId: account.id, name } });
     return { uuid: row.id, id: toPublicId('instance', row.id) };
   };
-  const [one, other] = [await create('one'), await create('other')];
+  return [await create('one'), await create('other')] as const;
+}
+
+test('restricts a member to instances, and a restricted admin gives no more than its own', async () => {
+  const owner = await openBrowser(api, account);
+  const [one, other] = await createInstances(owner);
   const member = await openBrowser(api, account, 'viewer');
   expect((await change(owner, member, { instance_ids: [one.id] })).body.instance_ids).toEqual([one.id]);
   const seen = await member.call<{ data: { id: string }[] }>('GET', '/v1/instances');
   expect(seen.body.data.map(({ id }) => id)).toEqual([one.id]);
-  const admin = await openBrowser(api, account, 'admin', [other.uuid]);
-  expect((await change(admin, member, { instance_ids: null })).body.instance_ids).toEqual([other.id]);
-  expect(outcome(await change(admin, member, { instance_ids: [one.id] }))).toBe('validation-error');
+  const admin = await openBrowser(api, account, 'admin', [one.uuid]);
+  expect((await change(admin, member, { instance_ids: null })).body.instance_ids).toEqual([one.id]);
+  expect(outcome(await change(admin, member, { instance_ids: [other.id] }))).toBe('validation-error');
   expect((await change(owner, member, { instance_ids: null })).body.instance_ids).toBeNull();
+});
+
+test('a restricted admin manages only members and invitations within its instances', async () => {
+  const owner = await openBrowser(api, account);
+  const [one, other] = await createInstances(owner);
+  const admin = await openBrowser(api, account, 'admin', [one.uuid]);
+  const invite = (browser: Browser, email: string, ids: string[] | null) =>
+    browser.call<{ id: string }>('POST', '/console/api/invitations', {
+      body: { email, role: 'viewer', instance_ids: ids },
+    });
+  const revoke = (id: string) => admin.call('DELETE', `/console/api/invitations/${id}`);
+  for (const instances of [undefined, [other.uuid], [one.uuid, other.uuid]]) {
+    const member = await openBrowser(api, account, 'viewer', instances);
+    for (const body of [{ role: 'agent' }, { instance_ids: [one.id] }, { instance_ids: null }]) {
+      expect(outcome(await change(admin, member, body))).toBe('forbidden');
+    }
+    expect(outcome(await admin.call('DELETE', pathOf(member)))).toBe('forbidden');
+  }
+  const invited = await invite(owner, 'wide@example.org', null);
+  expect(outcome(await invite(admin, 'wide@example.org', [one.id]))).toBe('forbidden');
+  expect(outcome(await revoke(invited.body.id))).toBe('forbidden');
+  const within = await openBrowser(api, account, 'viewer', [one.uuid]);
+  expect(outcome(await change(admin, within, { role: 'agent' }))).toBe(200);
+  expect(outcome(await admin.call('DELETE', pathOf(within)))).toBe(204);
+  const { body } = await invite(admin, 'narrow@example.org', null);
+  expect(outcome(await revoke(body.id))).toBe(204);
+});
+
+test('owners have all instances', async () => {
+  const owner = await openBrowser(api, account);
+  const [one] = await createInstances(owner);
+  const member = await openBrowser(api, account, 'admin', [one.uuid]);
+  for (const [target, body] of [
+    [owner, { instance_ids: [] }],
+    [owner, { instance_ids: [one.id] }],
+    [member, { role: 'owner' }],
+  ] as const) {
+    const { status, body: problem } = await change(owner, target, body);
+    expect([status, (problem as unknown as ProblemBody).errors?.[0]?.path]).toEqual([422, 'instance_ids']);
+  }
+  const invited = await owner.call<ProblemBody>('POST', '/console/api/invitations', {
+    body: { email: 'boss@example.org', role: 'owner', instance_ids: [one.id] },
+  });
+  expect([invited.status, invited.body.errors?.[0]?.path]).toEqual([422, 'instance_ids']);
+  const promoted = await change(owner, member, { role: 'owner', instance_ids: null });
+  expect([promoted.status, promoted.body.instance_ids]).toEqual([200, null]);
 });

@@ -9,7 +9,7 @@ import type { Session } from '../accounts/sessions.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
-import { readRestriction } from './instances.js';
+import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
 
 const PATH = '/console/api/members';
 const WITH_USER = { include: { user: true, instances: true } } as const;
@@ -47,7 +47,8 @@ const updateMember = operation({
   method: 'PATCH',
   path: `${PATH}/{user_id}`,
   summary: 'Change role or instances of a member',
-  description: 'Holds within 2 s on every replica. Only owners make and change owners.',
+  description:
+    'Holds within 2 s on every replica. Only owners make and change owners, who have all instances. A restricted person changes only members within the own instances.',
   scope: null,
   person: 'members:write',
   status: 200,
@@ -59,18 +60,15 @@ const updateMember = operation({
     const row = await services.db.$transaction(async (tx) => {
       const member = await lockMember(tx, place);
       checkOwners(session!, [member.role, body.role]);
+      checkReach(caller, member);
       if (body.role !== undefined && body.role !== 'owner') await requireOtherOwner(tx, member);
+      let { restricted } = member;
       if (body.instance_ids !== undefined) {
         const instances = await readRestriction(tx, caller, body.instance_ids);
-        await tx.memberInstance.deleteMany({ where: place });
-        await tx.member.update({
-          where: { accountId_userId: place },
-          data: {
-            restricted: instances !== null,
-            instances: { create: (instances ?? []).map((instanceId) => ({ instanceId })) },
-          },
-        });
+        await restrict(tx, place, instances);
+        restricted = instances !== null;
       }
+      checkOwnerReach(body.role ?? member.role, restricted);
       await audit(tx, byCaller(caller, 'member.update', place.userId, body));
       return tx.member.update({
         where: { accountId_userId: place },
@@ -88,7 +86,8 @@ const removeMember = operation({
   method: 'DELETE',
   path: `${PATH}/{user_id}`,
   summary: 'Remove a member',
-  description: 'Keys that the member has created stay. Only owners remove owners.',
+  description:
+    'Keys that the member has created stay. Only owners remove owners. A restricted person removes only members within the own instances.',
   scope: null,
   person: 'members:write',
   status: 204,
@@ -98,6 +97,7 @@ const removeMember = operation({
     await services.db.$transaction(async (tx) => {
       const member = await lockMember(tx, place);
       checkOwners(session!, [member.role]);
+      checkReach(caller, member);
       await requireOtherOwner(tx, member);
       await audit(tx, byCaller(caller, 'member.remove', place.userId));
       await tx.member.delete({ where: { accountId_userId: place } });
@@ -112,18 +112,37 @@ interface Place {
   userId: string;
 }
 
+async function restrict(
+  tx: Prisma.TransactionClient,
+  place: Place,
+  instances: readonly string[] | null,
+): Promise<void> {
+  await tx.memberInstance.deleteMany({ where: place });
+  await tx.member.update({
+    where: { accountId_userId: place },
+    data: {
+      restricted: instances !== null,
+      instances: { create: (instances ?? []).map((instanceId) => ({ instanceId })) },
+    },
+  });
+}
+
 /**
- * Locks the owners of the account and reads a member. Two owners who demote each other at once take turns, so that one
- * remains.
+ * Locks a member and the owners of the account, and reads the member. Two owners who demote each other at once take turns,
+ * so that one remains.
  * @throws Problem `not-found`
  */
 async function lockMember(tx: Prisma.TransactionClient, { accountId, userId }: Place) {
   await tx.$queryRaw`
-    SELECT user_id FROM members WHERE account_id = ${accountId}::uuid AND role = 'owner'
+    SELECT user_id FROM members
+    WHERE account_id = ${accountId}::uuid AND (role = 'owner' OR user_id = ${userId}::uuid)
     ORDER BY user_id FOR UPDATE`;
-  const member = await tx.member.findUnique({ where: { accountId_userId: { accountId, userId } } });
+  const member = await tx.member.findUnique({
+    where: { accountId_userId: { accountId, userId } },
+    include: { instances: true },
+  });
   if (!member) throw new Problem('not-found');
-  return member;
+  return { ...member, instanceIds: member.instances.map(({ instanceId }) => instanceId) };
 }
 
 /** @throws Problem `forbidden` if one of the roles is that of an owner, and the person may not change owners */

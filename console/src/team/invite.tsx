@@ -34,7 +34,8 @@ function InviteForm({ close }: { close: () => void }) {
   const [instances, setInstances] = useState<string[]>([]);
   const invitation = useMutation({
     mutationFn: () => {
-      const body = { email: email.trim(), role, instance_ids: instances.length === 0 ? null : instances };
+      const everything = role === 'owner' || instances.length === 0;
+      const body = { email: email.trim(), role, instance_ids: everything ? null : instances };
       return takeData(api.POST('/console/api/invitations', { body }));
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: [id, 'invitations'] }),
@@ -75,7 +76,9 @@ function InviteForm({ close }: { close: () => void }) {
           onChange={(value) => value !== null && setRole(value)}
           allowDeselect={false}
         />
-        <InstancesSelect description={t('team.numbersHelp')} value={instances} onChange={setInstances} />
+        {role !== 'owner' && (
+          <InstancesSelect description={t('team.numbersHelp')} value={instances} onChange={setInstances} />
+        )}
         <ProblemAlert error={invitation.error} />
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>

@@ -84,8 +84,12 @@ function MemberRow({ member }: { member: Member }) {
   const params = { path: { user_id: member.user_id } };
   const renew = () => queries.invalidateQueries({ queryKey: [id, 'members'] });
   const change = useMutation({
+    // Owners have all numbers.
     mutationFn: (role: Member['role']) =>
-      api.PATCH('/console/api/members/{user_id}', { params, body: { role } }),
+      api.PATCH('/console/api/members/{user_id}', {
+        params,
+        body: { role, ...(role === 'owner' && { instance_ids: null }) },
+      }),
     onSettled: renew,
   });
   const remove = async () => {
