@@ -1,4 +1,4 @@
-import { BufferPool } from './buffers.js';
+import { BufferPool, freeBuffer } from './buffers.js';
 
 /** Queues work that keeps its buffer until the test ends it. @returns names of the work that got a buffer, in that order */
 function openPool(count: number) {
@@ -58,4 +58,13 @@ test('frees idle buffers except those that it keeps', async () => {
   expect(seen.map(({ length }) => length).sort()).toEqual([0, 0, 10]);
   await use();
   expect(seen[3]!.length).toBe(10);
+});
+
+test('frees a buffer, but not the memory that Node shares among small buffers', () => {
+  const own = Buffer.allocUnsafeSlow(10);
+  freeBuffer(own);
+  expect(own).toHaveLength(0);
+  const small = Buffer.allocUnsafe(10);
+  freeBuffer(Buffer.from(small.buffer));
+  expect(small).toHaveLength(10);
 });

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { isMarkedAsUntransferable } from 'node:worker_threads';
 
 /** Bytes between two collections. */
 const INTERVAL_BYTES = 4 * 1024 * 1024;
@@ -16,10 +17,12 @@ function loadCollector(): Collect {
 
 /**
  * Frees the memory of a buffer that nobody uses any more. V8 counts buffers of streams as old once they outlive two minor
- * collections, and then frees them only after 64 MB. Keeps a buffer that shares its memory with others.
+ * collections, and then frees them only after 64 MB. Keeps a buffer that shares its memory with others. Node marks the memory
+ * that small buffers share.
  */
 export function freeBuffer({ buffer, length }: Buffer): void {
-  if (length === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
+  if (!isMarkedAsUntransferable(buffer)) buffer.transfer(0);
 }
 
 let streamed = 0;
