@@ -274,6 +274,11 @@ describe('an animated WebP', () => {
     },
   );
 
+  test('of pictures that each last 3 s keeps their times', async () => {
+    const input = await webp('slow.webp', ['#ff0000', '#0000ff'], [3_000, 3_000]);
+    expect(await run(input, false)).toMatchObject({ duration_s: 6 });
+  });
+
   test('that is large shrinks', async () => {
     const input = await webp('large.webp', ['red', 'blue'], [100, 100], 3_000);
     expect(await run(input, false)).toMatchObject({ width: 1_280, height: 1_280 });

@@ -3,7 +3,7 @@ import ffmpeg from 'fluent-ffmpeg';
 import sharp, { type Metadata } from 'sharp';
 import { LIMITED } from './ffmpeg-input.js';
 import { describeFilm, encodeVideo } from './film.js';
-import { encodedSize } from './film-plan.js';
+import { chooseFps, encodedSize } from './film-plan.js';
 import { FileRefused, MAX_PIXELS, type ToolAnswer } from './jobs.js';
 import { openPicture, readImage, refuseErrors, WHITE } from './pictures.js';
 import { checkDuration } from './probe.js';
@@ -14,7 +14,6 @@ const MAX_ALL_PIXELS = 10 * MAX_PIXELS;
 /** Browsers show a picture with a shorter time for 100 ms. */
 const MIN_DELAY_MS = 11;
 const USUAL_DELAY_MS = 100;
-const MAX_FPS = 50;
 
 /** Makes a looping film of an animated WebP. ffmpeg cannot read one. A still one becomes a JPEG, unless a film is asked for. */
 export async function readWebp(input: string, output: string, film: boolean): Promise<ToolAnswer> {
@@ -37,7 +36,7 @@ async function convert(input: string, output: string, metadata: Metadata): Promi
   checkDuration(seconds, 'video');
   const shrink = Math.min(1, Math.sqrt(MAX_PIXELS / pixels));
   const size = encodedSize({ width: width * shrink, height: height * shrink });
-  const fps = Math.min(MAX_FPS, Math.round(1_000 / Math.min(...delays)));
+  const fps = chooseFps(delays);
   const data = await readPictures(input, size);
   const command = ffmpeg({ source: Readable.from(repeat(data, delays, fps)) })
     .inputOptions('-y', '-f', 'rawvideo', '-pix_fmt', 'rgb24', '-framerate', String(fps))

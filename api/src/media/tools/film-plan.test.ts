@@ -1,5 +1,5 @@
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import { chooseKbps, encodedSize, planFilm, thumbnailSize } from './film-plan.js';
+import { chooseFps, chooseKbps, encodedSize, planFilm, thumbnailSize } from './film-plan.js';
 import type { AudioStream, VideoStream } from './probe.js';
 
 const VIDEO: VideoStream = {
@@ -59,4 +59,13 @@ test.each([
   [4_000, 10, 72, 2],
 ])('the thumbnail of %ix%i has %ix%i', (width, height, wide, high) => {
   expect(thumbnailSize({ width, height })).toEqual({ width: wide, height: high });
+});
+
+test.each<[string, number[], number]>([
+  ['the shortest picture', [500, 100, 200], 10],
+  ['at most 50', [11, 100], 50],
+  ['at least 1', [3_000, 5_000], 1],
+  ['200,000 pictures', Array.from({ length: 200_000 }, () => 100), 10],
+])('the frame rate of an animation follows from its times: %s', (_, delays, fps) => {
+  expect(chooseFps(delays)).toBe(fps);
 });

@@ -69,6 +69,14 @@ export function chooseKbps(seconds: number | null): { video: number; audio: numb
   return { video: Math.round(Math.min(MAX_KBPS, Math.max(MIN_KBPS, fitting - audio))), audio };
 }
 
+const MAX_ANIMATION_FPS = 50;
+
+/** Frame rate of a film whose pictures each last for their time. */
+export function chooseFps(delaysMs: readonly number[]): number {
+  const shortest = delaysMs.reduce((least, delay) => Math.min(least, delay));
+  return Math.min(MAX_ANIMATION_FPS, Math.max(1, Math.round(1_000 / shortest)));
+}
+
 const WIDTH = 72;
 const MAX_HEIGHT = 128;
 
