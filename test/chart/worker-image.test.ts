@@ -10,7 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CONTAINERS, DECODERS } from '@gwk/api/media/tools/formats';
+import { rawInput } from '@gwk/api/media/tools/ffmpeg-input';
+import { CONTAINERS, DECODERS, RAW } from '@gwk/api/media/tools/formats';
 import { findFault } from '@gwk/core/ffmpeg';
 import sharp from 'sharp';
 import { Samples } from '../support/api/samples.js';
@@ -57,11 +58,11 @@ test('contains a current ffmpeg', () => {
 const PARTS = ['vp3'];
 
 test('its ffmpeg decodes the formats that the worker accepts, and no others', () => {
-  expect(listNames('-decoders').filter((name) => !PARTS.includes(name))).toEqual([...DECODERS].sort());
+  expect(listNames('-decoders').filter((name) => !PARTS.includes(name))).toEqual([...DECODERS, RAW].sort());
   const demuxers = listNames('-demuxers').map((names) => names.split(',')[0]!);
   expect(Object.values(CONTAINERS).filter((name) => !demuxers.includes(name))).toEqual([]);
   const unused = demuxers.filter((name) => !Object.values(CONTAINERS).includes(name));
-  expect(unused).toEqual(['ac3', 'mpegvideo']);
+  expect(unused).toEqual(['ac3', 'mpegvideo', RAW]);
   expect(ffmpeg('-hide_banner', '-protocols').match(/\w+$/gm)).toEqual(['file', 'pipe', 'file', 'pipe']);
 });
 
@@ -114,6 +115,14 @@ test('its ffmpeg encodes Opus, AAC and H.264', async () => {
   expect(read('a.mp4')).toContain('avc1');
   for (const name of ['a.ogg', 'a.m4a']) ffmpeg('-i', `/tmp/${name}`, '-y', '/tmp/decoded.m4a');
   ffmpeg('-i', '/tmp/a.mp4', '-frames:v', '1', '/tmp/decoded.mjpeg');
+});
+
+test('its ffmpeg makes a film of the pictures of an animated WebP', () => {
+  const input = [...rawInput({ width: 64, height: 64 }, 10), '-i', '/tmp/a.rgb'];
+  writeFileSync(join(root, 'tmp/a.rgb'), Buffer.alloc(2 * 64 * 64 * 3, 200));
+  ffmpeg(...input, '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '/tmp/moves.mp4');
+  expect(readFileSync(join(root, 'tmp/moves.mp4'), 'latin1')).toContain('avc1');
+  ffmpeg('-i', '/tmp/moves.mp4', '-frames:v', '1', '-y', '/tmp/decoded.mjpeg');
 });
 
 test('contains what limits a decoder', () => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import ffmpeg from 'fluent-ffmpeg';
 import sharp, { type Metadata } from 'sharp';
-import { LIMITED } from './ffmpeg-input.js';
+import { LIMITED, rawInput } from './ffmpeg-input.js';
 import { describeFilm, encodeVideo } from './film.js';
 import { chooseFps, encodedSize } from './film-plan.js';
 import { FileRefused, MAX_PIXELS, type ToolAnswer } from './jobs.js';
@@ -39,8 +39,7 @@ async function convert(input: string, output: string, metadata: Metadata): Promi
   const fps = chooseFps(delays);
   const data = await readPictures(input, size);
   const command = ffmpeg({ source: Readable.from(repeat(data, delays, fps)) })
-    .inputOptions('-y', '-f', 'rawvideo', '-pix_fmt', 'rgb24', '-framerate', String(fps))
-    .inputOptions('-video_size', `${size.width}x${size.height}`)
+    .inputOptions(rawInput(size, fps))
     .output(`file:${output}`)
     .outputOptions('-threads', '1', '-movflags', '+faststart')
     .format('mp4');

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { DECODERS } from './formats.js';
+import { DECODERS, RAW } from './formats.js';
 import { MAX_PIXELS } from './jobs.js';
 
 /** Runs ffmpeg with limits of the system. */
@@ -13,4 +13,9 @@ export const ffmpegInput = (container: string): string[] => [
   ...['-f', container, '-y', '-nostdin', '-protocol_whitelist', 'file,pipe', '-threads', '1'],
   ...['-format_whitelist', container, '-codec_whitelist', DECODERS.join(',')],
   ...['-max_pixels', String(MAX_PIXELS)],
+];
+
+/** Options before an input of RGB that gwk decoded itself, one picture after the other. */
+export const rawInput = ({ width, height }: { width: number; height: number }, fps: number): string[] => [
+  ...['-y', '-f', RAW, '-pix_fmt', 'rgb24', '-framerate', String(fps), '-video_size', `${width}x${height}`],
 ];

@@ -1,6 +1,6 @@
 /**
- * Formats that ffmpeg may decode. The ffmpeg of the worker's image contains exactly these (scripts/images/build-ffmpeg);
- * another ffmpeg gets them as its whitelist.
+ * Formats of files that ffmpeg may decode. The ffmpeg of the worker's image contains exactly these and RAW
+ * (scripts/images/build-ffmpeg); another ffmpeg gets them as its whitelist.
  */
 
 /** The only containers, by sniffed type. Names of ffmpeg's demuxers. */
@@ -57,3 +57,6 @@ const AUDIO_DECODERS = [
 
 /** The only decoders: those of phones, cameras, browsers, editors and telephone systems. */
 export const DECODERS: readonly string[] = [...VIDEO_DECODERS, ...AUDIO_DECODERS];
+
+/** Demuxer and decoder of pictures that gwk decoded itself. No file may use them. */
+export const RAW = 'rawvideo';
