@@ -51,7 +51,7 @@ export function findOwnPoll({ content, fromMe, isGroup }: Envelope, own: OwnIds)
   if (!key?.id) return null;
   const author = jidNormalizedUser(key.participant ?? undefined);
   const isOther =
-    isGroup && key.fromMe !== true ? author !== '' && !isOwn(author, own) : key.fromMe !== fromMe;
+    isGroup && key.fromMe !== true ? author !== '' && !isOwn(author, own) : (key.fromMe === true) !== fromMe;
   return isOther ? null : key.id;
 }
 

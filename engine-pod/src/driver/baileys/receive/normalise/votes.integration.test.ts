@@ -24,6 +24,10 @@ const hash = (label: string) => createHash('sha256').update(label).digest('hex')
 const FORMS = ['lid', 'pn'] as const;
 const CHATS = ['a direct chat', 'a group'] as const;
 const chatOf = (kind: string): string => (kind === 'a group' ? group : stage.ana.jid);
+const JUNK = {
+  encPayload: Buffer.alloc(40, 1).toString('base64'),
+  encIv: Buffer.alloc(12, 1).toString('base64'),
+};
 const voteIn = (id: string) =>
   until(`a vote in ${id}`, () =>
     stage.number.rows.inbound.find(({ vote }) => vote?.poll_wa_message_id === id),
@@ -72,14 +76,18 @@ test('in a poll of an earlier engine whose secret is stored', async () => {
   expect((await voteIn(id)).vote!.chosen).toEqual([hash('A')]);
 });
 
+test('in a direct chat whose voter omits whose poll it is', async () => {
+  const { number, ana } = stage;
+  const pollUpdateMessage = { pollCreationMessageKey: { remoteJid: ana.jid, id: '3EB0OMITTED' }, vote: JUNK };
+  await ana.writes({ pollUpdateMessage });
+  await until('the poll is read', () => number.rows.pollsRead.includes('3EB0OMITTED') || undefined);
+});
+
 test('the vote of a member in the poll of another member is not looked up', async () => {
   const { number, ana } = stage;
   const pollUpdateMessage = {
     pollCreationMessageKey: { remoteJid: group, participant: ana.lidJid, fromMe: true, id: '3EB0THEIRS' },
-    vote: {
-      encPayload: Buffer.alloc(40, 1).toString('base64'),
-      encIv: Buffer.alloc(12, 1).toString('base64'),
-    },
+    vote: JUNK,
   };
   await ana.writes({ pollUpdateMessage }, { to: group });
   await ana.writes('after it', { to: group });
