@@ -188,9 +188,10 @@ export class Receiver {
 /** Per batch, the first answer to a menu is decided now; later ones wait until it is written. */
 function mayAnswer({ answer, vote }: Meaning, answered: Set<string>): boolean {
   const menu = answer?.menuId ?? null;
-  const ballot = vote && `${vote.pollId} ${vote.voters[0]}`;
-  if ((answer?.typed && menu && answered.has(menu)) || (ballot && answered.has(ballot))) return false;
-  if (menu) answered.add(menu);
-  if (ballot) answered.add(ballot);
+  // Votes name their voter by phone number, by LID or by both.
+  const ballots = vote ? vote.voters.map((voter) => `${vote.pollId} ${voter}`) : [];
+  if (answer?.typed && menu && answered.has(menu)) return false;
+  if (ballots.some((ballot) => answered.has(ballot))) return false;
+  for (const each of [...(menu ? [menu] : []), ...ballots]) answered.add(each);
   return true;
 }

@@ -161,6 +161,17 @@ describe('a poll vote', () => {
       expect(await voters(messageId)).toEqual([lid]);
     });
 
+    test('a vote by phone and one by LID in the same batch', async () => {
+      const { waMessageId, messageId } = await groupPoll();
+      const lid = stage.someLid();
+      await receive(
+        { ...vote(waMessageId, 'Azul'), chat: group, from: jid(ana) },
+        { ...vote(waMessageId, 'Verde'), chat: group, from: lid, alt: jid(ana) },
+      );
+      expect(await votes()).toEqual(['A', 'V', '-A']);
+      expect(await voters(messageId)).toEqual([lid]);
+    });
+
     test.each<[string, (lid: string) => string]>([
       ['the phone number', () => ana],
       ['the network id of the phone', () => jid(ana)],
