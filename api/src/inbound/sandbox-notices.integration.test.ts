@@ -80,6 +80,7 @@ test.each<[string, object, string]>([
   ['a text and a call', { text: 'oi', call: {} }, 'validation-error'],
   ['a reply without a text', { call: {}, quoted_wa_message_id: 'X' }, 'validation-error'],
   ['a group without a change', { group_update: { chat: GROUP } }, 'validation-error'],
+  ['a group with an absent list', { group_update: { chat: GROUP, joined: null } }, 'validation-error'],
   ['a chat that is no group', { call: { chat: `${ANA}@s.whatsapp.net` } }, 'validation-error'],
   ['a member without a phone', { group_update: { chat: GROUP, left: ['Bia'] } }, 'invalid-phone'],
 ])('refuses %s', async (_, body, code) => {

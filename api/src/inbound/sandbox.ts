@@ -59,6 +59,8 @@ async function describeEvent({ db }: Services, eventId: string) {
   return { event_id: toPublicId('event', eventId), event_type: type as EventType };
 }
 
+type GroupUpdate = NonNullable<SandboxInbound['group_update']>;
+
 const KINDS = ['text', 'call', 'group_update'] as const;
 const LISTS = ['joined', 'left', 'promoted', 'demoted'] as const;
 
@@ -71,8 +73,13 @@ function checkBody(body: SandboxInbound): void {
     throw invalid('text', 'exactly one of text, call and group_update is required');
   if (!body.text && (body.reply || body.quoted_wa_message_id))
     throw invalid('text', 'a reply and a quote need a text');
-  if (change && Object.values(change).filter((value) => value !== undefined).length === 1)
-    throw invalid('group_update', 'at least one change is required');
+  if (change && !hasChange(change)) throw invalid('group_update', 'at least one change is required');
+}
+
+/** A list has members; any other change may be null, for example a removed description. */
+function hasChange({ chat: _, joined, left, promoted, demoted, ...changes }: GroupUpdate): boolean {
+  if ([joined, left, promoted, demoted].some((list) => list?.length)) return true;
+  return Object.values(changes).some((value) => value !== undefined);
 }
 
 const invalid = (path: string, message: string): Problem =>
