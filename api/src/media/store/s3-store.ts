@@ -10,8 +10,8 @@ import {
   UploadPartCommand,
   type CompletedPart,
 } from '@aws-sdk/client-s3';
-import { Agent, request } from 'undici';
-import { BufferPool, freeBuffer } from '../../platform/buffers.js';
+import { BufferPool } from '../../platform/buffers.js';
+import { CONNECT_TIMEOUT_MS, freeAfterUse, IDLE_TIMEOUT_MS, S3Reads } from './s3-reads.js';
 import { openSpool, type Spool } from './spool.js';
 import { FileMissing, type MediaStore, type MediaStoreConfig, type Range } from './store.js';
 
@@ -21,23 +21,13 @@ const PART_BYTES = 5 * 1024 * 1024;
 const MAX_PARTS = 4;
 const MAX_ATTEMPTS = 3;
 const CHECK_MS = 10_000;
-const CONNECT_TIMEOUT_MS = 5_000;
-/** Timeout of a connection without a byte. */
-const IDLE_TIMEOUT_MS = 30_000;
 /** Transfers have their own bounds (transfers/media-transfers.ts). */
 const SOCKETS = { keepAlive: true, maxSockets: Infinity };
 
 /** Stores files in a bucket of S3 or of a compatible server. */
 export class S3Store implements MediaStore {
   readonly #client: S3Client;
-  /** Connections of reads. With HTTP/2, reads would share the buffers that `freeAfterUse` frees. */
-  readonly #connections = new Agent({
-    allowH2: false,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    headersTimeout: IDLE_TIMEOUT_MS,
-    bodyTimeout: IDLE_TIMEOUT_MS,
-  });
-  #signer: Awaited<ReturnType<S3Client['config']['signer']>> | undefined;
+  readonly #reads: S3Reads;
   /** Only reading and sending a part occupies a buffer, so no client decides how long. */
   readonly #buffers = new BufferPool(MAX_PARTS, PART_BYTES);
 
@@ -46,6 +36,7 @@ export class S3Store implements MediaStore {
     private readonly config: MediaStoreConfig,
   ) {
     this.#client = openClient(config);
+    this.#reads = new S3Reads(this.#client, config);
   }
 
   /**
@@ -98,36 +89,8 @@ export class S3Store implements MediaStore {
   /** The SDK repeats a read that fails, because it knows the errors, clock skew and when to try again. */
   async read(key: string, { start, end }: Range): Promise<AsyncIterable<Buffer>> {
     const place = { ...this.#place(key), Range: `bytes=${start}-${end}` };
-    const body = await this.#readDirectly(place).catch(() => null);
+    const body = await this.#reads.read(place).catch(() => null);
     return freeAfterUse(body ?? (await this.#readBySdk(key, place)));
-  }
-
-  /**
-   * Sends a signed request without the SDK's middleware. The SDK allocates 295 kB of objects for each read, this 85 kB, and
-   * garbage was most of the memory of standing downloads (test/load/standing-transfers.test.ts). Node's HTTP client copies
-   * each buffer of the connection, which can then not be freed; undici does not. Null: the answer is not the range.
-   */
-  async #readDirectly({ Bucket, Key, Range }: Place & { Range: string }): Promise<Readable | null> {
-    const { endpointProvider, signer } = this.#client.config;
-    const { mediaS3Region: Region, mediaS3Url, mediaS3PathStyle: ForcePathStyle } = this.config;
-    const Endpoint = mediaS3Url === undefined ? {} : { Endpoint: mediaS3Url };
-    const { url } = endpointProvider({ Bucket, Region, ForcePathStyle, ...Endpoint });
-    const { protocol, hostname, host } = url;
-    const path = `${url.pathname.replace(/\/$/, '')}/${Key}`;
-    this.#signer ??= await signer();
-    const { headers } = await this.#signer.sign({
-      ...{ method: 'GET', protocol, hostname, path },
-      headers: { host, range: Range },
-    });
-    const { statusCode, body } = await request(new URL(path, url), {
-      dispatcher: this.#connections,
-      headers,
-      // A stream joins the buffers that wait in it, which then cannot be freed. With this mark one waits.
-      highWaterMark: 1,
-    });
-    if (statusCode === 206) return body;
-    await body.dump();
-    return null;
   }
 
   async #readBySdk(key: string, place: Place & { Range: string }): Promise<Readable> {
@@ -153,7 +116,7 @@ export class S3Store implements MediaStore {
 
   close(): void {
     this.#client.destroy();
-    void this.#connections.destroy();
+    this.#reads.close();
   }
 
   #place(key: string): Place {
@@ -166,7 +129,7 @@ interface Place {
   Key: string;
 }
 
-function openClient(config: MediaStoreConfig): S3Client {
+export function openClient(config: MediaStoreConfig): S3Client {
   const { mediaS3Url: url, mediaS3AccessKey: accessKey, mediaS3SecretKey: secretKey } = config;
   return new S3Client({
     requestHandler: {
@@ -187,15 +150,4 @@ function openClient(config: MediaStoreConfig): S3Client {
         credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
       }),
   });
-}
-
-/**
- * The HTTP client allocates a buffer for each read of its connection. Frees it after the part that ends it: parts come in
- * order, and nobody else uses them.
- */
-async function* freeAfterUse(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const bytes of body) {
-    yield bytes;
-    if (bytes.byteOffset + bytes.length === bytes.buffer.byteLength) freeBuffer(Buffer.from(bytes.buffer));
-  }
 }
