@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { isMarkedAsUntransferable } from 'node:worker_threads';
 import { openMediaStore } from '@gwk/api/media/media';
 import { loadConfig } from '@gwk/core/config/load';
 import { mediaStoreSettings } from '@gwk/core/config/media';
@@ -24,14 +25,16 @@ if (hasObjectStore) {
 
 const FILE_BYTES = 2_000_000;
 
-/** A stream that joins waiting buffers, or a part of a buffer, would leave memory to the garbage collection. */
+/**
+ * A buffer that is not freed would be left to the garbage collection. Node joins small chunks that wait in the memory that
+ * small buffers share, which stays. test/load/standing-transfers.test.ts measures memory.
+ */
 async function testFreedBuffers(): Promise<void> {
   const store = await open();
   try {
     const key = randomUUID();
     await store.write(key, Readable.from([randomBytes(FILE_BYTES)]));
     const used: ArrayBufferLike[] = [];
-    const before = process.memoryUsage().arrayBuffers;
     let size = 0;
     for (let i = 0; i < 20; i++) {
       for await (const bytes of await store.read(key, { start: 0, end: FILE_BYTES - 1 })) {
@@ -40,8 +43,8 @@ async function testFreedBuffers(): Promise<void> {
       }
     }
     expect(size).toBe(20 * FILE_BYTES);
-    expect(used.filter((buffer) => (buffer as ArrayBuffer).detached)).toHaveLength(used.length);
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(FILE_BYTES);
+    const own = used.filter((buffer) => !isMarkedAsUntransferable(buffer));
+    expect(own.filter((buffer) => !(buffer as ArrayBuffer).detached)).toEqual([]);
   } finally {
     store.close();
   }
