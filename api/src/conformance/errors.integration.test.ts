@@ -70,6 +70,9 @@ async function beginRequest(key: string, body: unknown): Promise<void> {
   });
 }
 
+/** More rounds than any limit of uploads. */
+const MAX_UPLOAD_ROUNDS = 1_000;
+
 /**
  * Uploads one file after another while each of these accounts begins one upload more that does not end. Not a fixed number
  * of them: uploads of an earlier test may still hold their places, and the API would refuse the last ones.
@@ -79,11 +82,12 @@ async function uploadBeside(accounts: readonly TestAccount[]): Refusal {
   const standing = new StandingTransfers();
   const keys = await Promise.all(accounts.map(async (other) => (await api.key(other)).key));
   try {
-    for (;;) {
+    for (let round = 0; round < MAX_UPLOAD_ROUNDS; round++) {
       for (const key of keys) await standing.upload(key, { port: api.port });
       const answer = await upload<ProblemBody>(client, [{ name: 'file', filename: 'a', content: 'a' }]);
       if (answer.status !== 201) return answer;
     }
+    throw new Error(`no upload was refused in ${MAX_UPLOAD_ROUNDS} rounds`);
   } finally {
     standing.leave();
   }
