@@ -13,6 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const NOBODY = { user_sessions: 0, handoffs: 0, invitations: 0 };
+
 const runAfterRestore = () => runGwk(['after-restore'], { DATABASE_URL: world.databaseUrl });
 
 /** Adds keys, also more than one batch of deletions. */
@@ -36,7 +38,7 @@ test('deletes all Signal sessions and keeps the keys that link the account', asy
     data: { id: token, instanceId, pod: 'pod-1', hash: new Uint8Array([1]) },
   });
   const { code, json, error } = await runAfterRestore();
-  expect([code, error, json]).toEqual([0, '', { ratchets: 12_005, engine_tokens: 1 }]);
+  expect([code, error, json]).toEqual([0, '', { ratchets: 12_005, engine_tokens: 1, ...NOBODY }]);
   const left = await db.sessionKey.groupBy({ by: ['type'], _count: true, orderBy: { type: 'asc' } });
   expect(left).toEqual([
     { type: 'creds', _count: 1 },
@@ -44,8 +46,8 @@ test('deletes all Signal sessions and keeps the keys that link the account', asy
   ]);
   expect((await db.engineToken.findUniqueOrThrow({ where: { id: token } })).revokedAt).not.toBeNull();
   const entries = await db.auditEntry.findMany({ where: { action: 'database.restored' } });
-  expect(entries.map(({ detail }) => detail)).toEqual([{ ratchets: 12_005, engine_tokens: 1 }]);
-  expect((await runAfterRestore()).json).toEqual({ ratchets: 0, engine_tokens: 0 });
+  expect(entries.map(({ detail }) => detail)).toEqual([{ ratchets: 12_005, engine_tokens: 1, ...NOBODY }]);
+  expect((await runAfterRestore()).json).toEqual({ ratchets: 0, engine_tokens: 0, ...NOBODY });
 });
 
 test('runs without a statement timeout on a slow database', async () => {
@@ -59,5 +61,22 @@ test('runs without a statement timeout on a slow database', async () => {
   await db.$executeRaw`
     CREATE TRIGGER seen AFTER DELETE ON session_keys FOR EACH STATEMENT EXECUTE FUNCTION seen()`;
   const { code, json, error } = await runAfterRestore();
-  expect([code, error, json]).toEqual([0, '', { ratchets: 1, engine_tokens: 0 }]);
+  expect([code, error, json]).toEqual([0, '', { ratchets: 1, engine_tokens: 0, ...NOBODY }]);
+});
+
+test('ends sessions, links and invitations, which the backup may have revived', async () => {
+  const { accountId } = await db.instance.findUniqueOrThrow({ where: { id: instanceId } });
+  const userId = newUuid();
+  await db.user.create({ data: { id: userId, email: 'ana@example.org', name: 'Ana' } });
+  const row = () => ({
+    id: newUuid(),
+    tokenHash: new Uint8Array(Buffer.from(newUuid())),
+    expiresAt: new Date(Date.now() + 60_000),
+  });
+  await db.userSession.create({ data: { ...row(), userId, address: '', userAgent: '' } });
+  await db.handoff.create({ data: { ...row(), userId } });
+  await db.invitation.create({ data: { ...row(), accountId, email: 'eva@example.org', role: 'viewer' } });
+  expect((await runAfterRestore()).json).toMatchObject({ user_sessions: 1, handoffs: 1, invitations: 1 });
+  const left = [await db.userSession.count(), await db.handoff.count(), await db.invitation.count()];
+  expect([left, await db.user.count()]).toEqual([[0, 0, 0], 1]);
 });

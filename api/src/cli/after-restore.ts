@@ -13,7 +13,7 @@ export function registerAfterRestore(program: Command): void {
   program
     .command('after-restore')
     .description(
-      'run once after restoring a backup, before engines start: resets Signal sessions and revokes old engines',
+      'run once after restoring a backup, before engines start: resets Signal sessions, revokes old engines, and ends the sessions, links and invitations of people',
     )
     .addHelpText(
       'after',
@@ -27,9 +27,15 @@ export function registerAfterRestore(program: Command): void {
  * log records completed runs.
  */
 async function afterRestore(db: Database) {
+  // First, because the backup revives sessions that have ended, and links and invitations that have been used.
+  const people = {
+    user_sessions: (await db.userSession.deleteMany()).count,
+    handoffs: (await db.handoff.deleteMany()).count,
+    invitations: (await db.invitation.deleteMany()).count,
+  };
   const live = { revokedAt: null };
   const tokens = await db.engineToken.updateMany({ where: live, data: { revokedAt: new Date() } });
-  const detail = { ratchets: await forgetRatchets(db), engine_tokens: tokens.count };
+  const detail = { ratchets: await forgetRatchets(db), engine_tokens: tokens.count, ...people };
   await audit(db, { accountId: null, action: 'database.restored', subject: 'database', detail });
   return detail;
 }
