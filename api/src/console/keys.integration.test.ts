@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ProblemBody } from '@gwk/core/problems';
 import type { CreatedKey, KeyOut } from '@gwk/core/resources/console-key';
 import type { Page } from '@gwk/core/resources/common';
-import { toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { ROLE_RIGHTS } from '@gwk/core/roles';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
@@ -123,4 +123,29 @@ test('pages through the keys', async () => {
       .reverse(),
   );
   expect(second.next_cursor).toBeNull();
+});
+
+test('refuses more than 100 live keys, also of two requests at once', async () => {
+  const browser = await openBrowser(api, account);
+  const made = (n: number) => ({
+    id: newUuid(),
+    accountId: account.id,
+    name: `key ${n}`,
+    hash: new Uint8Array(Buffer.from(newUuid())),
+    scopes: ['messages:read'],
+    // Neither of the first two is live.
+    revokedAt: n === 0 ? new Date() : null,
+    expiresAt: n === 1 ? new Date() : null,
+  });
+  await api.db.apiKey.createMany({ data: Array.from({ length: 101 }, (_, n) => made(n)) });
+  const add = () => create(browser, { name: 'more', scopes: ['messages:read'] });
+  const answers = await Promise.all([add(), add()]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
+  const refused = answers.find(({ status }) => status === 422)!.body as unknown as ProblemBody;
+  expect(refused.errors).toEqual([
+    { path: '', code: 'too-many-keys', message: 'the account already has 100 keys; revoke one' },
+  ]);
+  const { id } = answers.find(({ status }) => status === 201)!.body;
+  expect((await browser.call('DELETE', `${PATH}/${id}`)).status).toBe(204);
+  expect((await add()).status).toBe(201);
 });

@@ -10,9 +10,12 @@ import type { Caller } from '../accounts/caller.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
+import { lockAccountByName } from '../instances/projection.js';
 import { readRestriction } from './instances.js';
 
 const PATH = '/console/api/keys';
+/** Requests per minute count per key, so the number of keys bounds the requests of an account. */
+const MAX_KEYS = 100;
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 10 * 366 * 24 * 60 * MINUTE_MS;
 
@@ -54,7 +57,7 @@ const createKey = operation({
   path: PATH,
   summary: 'Create an API key',
   description:
-    'The answer shows its value, once. A key gets no scope and no instance that its creator lacks.',
+    'The answer shows its value, once. A key gets no scope and no instance that its creator lacks. An account has at most 100 keys that are neither revoked nor expired; beyond, the answer is a `validation-error` with the code `too-many-keys`.',
   scope: null,
   person: 'keys:write',
   status: 201,
@@ -66,6 +69,7 @@ const createKey = operation({
     const expiresAt = readExpiration(body.expires_at);
     const { key, hash } = newApiKey();
     const row = await services.db.$transaction(async (tx) => {
+      await checkAmount(tx, caller);
       const instances = await readRestriction(tx, caller, body.instance_ids);
       const id = newUuid();
       const detail = { name: body.name, scopes, ...(instances && { instances }) };
@@ -118,6 +122,15 @@ const revokeKey = operation({
 function visibleTo({ accountId, instances }: Caller): Prisma.ApiKeyWhereInput {
   if (instances === null) return { accountId };
   return { accountId, restricted: true, instances: { every: { instanceId: { in: [...instances] } } } };
+}
+
+/** Locks the account, so that parallel requests cannot pass the limit. @throws Problem `validation-error` */
+async function checkAmount(tx: Prisma.TransactionClient, { accountId, accountName }: Caller): Promise<void> {
+  await lockAccountByName(tx, accountName);
+  const live = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] };
+  if ((await tx.apiKey.count({ where: { accountId, ...live } })) < MAX_KEYS) return;
+  const message = `the account already has ${MAX_KEYS} keys; revoke one`;
+  throw new Problem('validation-error', { errors: [{ path: '', code: 'too-many-keys', message }] });
 }
 
 /** @throws Problem `invalid-scopes` */
