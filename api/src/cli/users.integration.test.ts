@@ -37,7 +37,7 @@ test('creates a user with a role, changes the role and lists it', async () => {
   const changed = await gwk('user', 'role', 'ana@example.org', 'acme', 'viewer');
   expect(changed.json).toMatchObject({ accounts: [{ account: 'acme', role: 'viewer' }] });
   await gwk('user', 'role', 'ana@example.org', 'acme', 'none');
-  const promoted = await gwk('user', 'create', 'ana@example.org', '--platform-admin');
+  const promoted = await gwk('user', 'create', 'ana@example.org', '--existing', '--platform-admin');
   expect(promoted.json).toMatchObject({ is_platform_admin: true, accounts: [] });
   expect((await gwk('user', 'list')).json).toEqual([promoted.json]);
   const actions = await db.auditEntry.findMany({ orderBy: { id: 'asc' } });
@@ -49,6 +49,29 @@ test('creates a user with a role, changes the role and lists it', async () => {
     'member.role',
     'user.create',
   ]);
+});
+
+test('gives rights to a known user only with --existing and a role', async () => {
+  const create = (...args: string[]) => gwk('user', 'create', 'bo@example.org', ...args);
+  expect((await create('--existing', '--account', 'acme', '--role', 'viewer')).error).toContain('not found');
+  await create('--account', 'acme', '--role', 'viewer');
+  for (const args of [['--account', 'acme'], ['--platform-admin']]) {
+    expect((await create(...args)).error).toMatch(/already exists, made 2\S+Z by gwk user create;/);
+  }
+  expect((await create('--existing')).error).toContain('needs --account or --platform-admin');
+  expect((await create('--existing', '--account', 'acme')).error).toContain('needs --role');
+  const given = await create('--existing', '--account', 'acme', '--role', 'agent');
+  expect(given.json).toMatchObject({ is_platform_admin: false, accounts: [{ role: 'agent' }] });
+});
+
+test('names the account whose invitation made a user', async () => {
+  const { id: accountId } = await db.account.findUniqueOrThrow({ where: { name: 'acme' } });
+  const id = newUuid();
+  await db.user.create({ data: { id, email: 'kim@example.org', name: 'Kim' } });
+  const entry = { id: newUuid(), actor: `user:${id}`, action: 'user.create', subject: id };
+  await db.auditEntry.create({ data: { ...entry, accountId } });
+  const { code, error } = await gwk('user', 'create', 'kim@example.org', '--platform-admin');
+  expect([code, error]).toEqual([1, expect.stringContaining('by an invitation of the account "acme"')]);
 });
 
 test('lists the restriction of a member, and lifts it with a new role', async () => {

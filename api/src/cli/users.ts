@@ -15,6 +15,7 @@ interface Creation {
   role?: string;
   platformAdmin?: boolean;
   language?: string;
+  existing?: boolean;
 }
 
 const NOTE =
@@ -30,12 +31,19 @@ export function registerUsers(program: Command): void {
 
   user
     .command('create <email>')
-    .description('create a user without a password, or add the given role to an existing one')
+    .description(
+      'create a user without a password, or (--existing) give a known one an account or all of them',
+    )
     .option('--name <name>', 'name of the person (default: the e-mail)')
     .option('--account <name>', 'account to make the user a member of')
-    .addOption(new Option('--role <role>', 'role in that account').choices([...ROLES]).default('owner'))
+    .addOption(
+      new Option('--role <role>', 'role in that account (default: owner; none with --existing)').choices([
+        ...ROLES,
+      ]),
+    )
     .option('--platform-admin', 'give the user all accounts')
     .addOption(new Option('--language <language>', 'language of the console').choices([...LANGUAGES]))
+    .option('--existing', 'the e-mail belongs to a known user, whom you trust to own it')
     .action((email: string, creation: Creation) =>
       printChange('user create', (tx) => createUser(tx, parse(emailSchema(), email), creation)),
     );
@@ -108,11 +116,10 @@ async function findUser(tx: Prisma.TransactionClient, email: string): Promise<Us
 }
 
 async function createUser(tx: Prisma.TransactionClient, email: string, creation: Creation) {
-  const { name = email, account, role = 'owner', platformAdmin, language } = creation;
+  const { name = email, account, platformAdmin, language, existing = false } = creation;
   const known = await tx.user.findUnique({ where: { email } });
-  if (known && account === undefined && platformAdmin === undefined) {
-    throw new CommandError(`user "${email}" already exists`);
-  }
+  if (known) await checkExisting(tx, known, creation);
+  else if (existing) throw new CommandError(`user "${email}" not found (gwk user list)`);
   const given = {
     ...(platformAdmin && { isPlatformAdmin: true }),
     ...(language !== undefined && { language }),
@@ -122,8 +129,37 @@ async function createUser(tx: Prisma.TransactionClient, email: string, creation:
     : await tx.user.create({ data: { id: newUuid(), email, name: parse(personName(), name), ...given } });
   const detail = { email, ...(platformAdmin && { platform_admin: true }) };
   await audit(tx, { accountId: null, action: 'user.create', subject: row.id, detail });
-  if (account !== undefined) await setRole(tx, row, { account, role });
+  if (account !== undefined) await setRole(tx, row, { account, role: creation.role ?? 'owner' });
   return readShown(tx, row.id);
+}
+
+/**
+ * E-mails are not verified: an administrator of any account can create a person by an invitation, and accept it. So rights
+ * for a known person need `--existing`, and a role that is spelled out.
+ */
+async function checkExisting(
+  tx: Prisma.TransactionClient,
+  { id, email, createdAt }: User,
+  { account, role, platformAdmin, existing }: Creation,
+): Promise<void> {
+  if (!existing) {
+    const [made] = await tx.auditEntry.findMany({
+      where: { subject: id, action: 'user.create' },
+      orderBy: { id: 'asc' },
+      take: 1,
+    });
+    const inviter = made?.accountId && (await tx.account.findUnique({ where: { id: made.accountId } }));
+    const other = made?.accountId === null ? 'gwk user create' : 'an unknown account';
+    const origin = inviter ? `an invitation of the account "${inviter.name}"` : other;
+    throw new CommandError(
+      `user "${email}" already exists, made ${createdAt.toISOString()} by ${origin}; gwk has not verified the e-mail. ` +
+        'If you trust the user, repeat the command with --existing',
+    );
+  }
+  if (account === undefined && platformAdmin === undefined)
+    throw new CommandError('--existing needs --account or --platform-admin');
+  if (account !== undefined && role === undefined)
+    throw new CommandError('--existing needs --role for an account');
 }
 
 const readShown = async (tx: Prisma.TransactionClient, id: string) =>

@@ -69,6 +69,14 @@ async function createUser(services: Services, invitation: Invitation, body: Acce
     const user = await tx.user.findUniqueOrThrow({ where: { email } });
     // Another request has created the person meanwhile.
     if (user.id !== id) throw new Problem('user-exists');
+    // Nobody has verified the e-mail. `gwk user create` names the account whose invitation made the person.
+    await audit(tx, {
+      actor: `user:${id}`,
+      accountId: invitation.accountId,
+      action: 'user.create',
+      subject: id,
+      detail: { email },
+    });
     await join(tx, invitation, { userId: user.id });
     return user;
   });

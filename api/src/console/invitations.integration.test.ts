@@ -58,6 +58,12 @@ test('a new person accepts with name and password, and is signed in as a member'
   expect(await list()).toEqual([]);
   expect(outcome(await accept(new Browser(api), token))).toBe('invitation-invalid');
   expect((await new Browser(api).signIn(email)).status).toBe(200);
+  const { id: subject } = await api.db.user.findUniqueOrThrow({ where: { email } });
+  const entries = await api.db.auditEntry.findMany({ where: { subject }, orderBy: { id: 'asc' } });
+  expect(entries.map(({ action, accountId, actor }) => [action, accountId, actor])).toEqual([
+    ['user.create', account.id, `user:${subject}`],
+    ['member.join', account.id, `user:${subject}`],
+  ]);
 });
 
 test('a known person signs in first', async () => {
