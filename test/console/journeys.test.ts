@@ -19,8 +19,8 @@ describeWithChromium('what people do in the console', () => {
     const link = await stage.handoff();
     const page = await stage.newPage();
     await page.goto(link);
-    await page.waitForURL(stage.at('numbers'));
-    await page.getByRole('heading', { level: 1, name: 'Numbers' }).waitFor();
+    await page.waitForURL(stage.at('overview'));
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     const second = await stage.newPage();
     await second.goto(link);
     await second.getByRole('alert').waitFor();
@@ -55,9 +55,10 @@ describeWithChromium('what people do in the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   });
 
-  test('a phone that scans the QR code of the page is linked, and the page says so', async () => {
+  test('a phone that scans the QR code of the page is linked, and the overview asks for it after an unlink', async () => {
     const phone = await stage.network.phone('5511955550001', { name: 'Shop' });
     const page = await stage.signIn();
+    await page.getByRole('link', { name: 'Numbers', exact: true }).click();
     await page.getByRole('button', { name: 'New number' }).click();
     await page.getByLabel('Name').fill('Main shop');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
@@ -67,6 +68,11 @@ describeWithChromium('what people do in the console', () => {
     await page.getByRole('heading', { name: 'The phone is linked' }).waitFor();
     await page.getByRole('link', { name: 'Open the number' }).click();
     await page.getByText('Connected').first().waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('heading', { level: 2, name: 'All is well' }).waitFor();
+    await phone.unlinks();
+    await page.getByRole('link', { name: 'Main shop' }).click();
+    await page.waitForURL('**/numbers/*/pairing');
   });
 
   test('the form sends a message, whose page shows that it was read', async () => {
@@ -96,6 +102,27 @@ describeWithChromium('what people do in the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('Revoked').waitFor();
     await until(async () => (await read()).status === 401, { what: 'the key is refused' });
+  });
+
+  test('the overview counts messages in a table, for screen readers also beside the chart', async () => {
+    const page = await stage.signIn();
+    const { client } = stage.customer;
+    const instance = await client.connectedInstance('Sandbox');
+    await client.expect(200, 'POST', `/v1/instances/${instance.id}/sandbox/inbound`, {
+      body: { from: '5511912345678', text: 'Bom dia' },
+    });
+    // The chart is shown, the table is for screen readers.
+    await page.locator('.recharts-wrapper').waitFor();
+    const table = page.getByRole('table', { name: 'Messages: 24 hours' });
+    const received = table.getByRole('row').last().getByRole('cell').nth(1);
+    await received.getByText(/^[1-9]/).waitFor();
+    await page.getByRole('radio', { name: 'Chart' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.locator('.recharts-wrapper').waitFor({ state: 'detached' });
+    await page.getByRole('radio', { name: '24 hours' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('table', { name: 'Messages: 30 days' }).waitFor();
+    expect(await findViolations(page)).toEqual([]);
   });
 
   test('a viewer is offered nothing that would be refused', async () => {

@@ -23,6 +23,7 @@ describeWithChromium('the screens of the console', () => {
   afterAll(() => stage?.close());
 
   const NAMES = [
+    'overview',
     'numbers',
     'number',
     'availability',
@@ -109,6 +110,7 @@ async function createContent({ customer: { client } }: ConsoleStage): Promise<Re
   });
   const [event] = await client.events({ instance_id: sandbox.id });
   return {
+    overview: 'overview',
     numbers: 'numbers',
     number: `numbers/${sandbox.id}`,
     availability: `numbers/${sandbox.id}?tab=availability`,

@@ -78,7 +78,7 @@ export class ConsoleStage {
   async signIn(options: BrowserContextOptions = {}, email = EMAIL): Promise<Page> {
     const page = await this.newPage(options);
     await page.goto(await this.handoff(email));
-    await page.waitForURL('**/numbers');
+    await page.waitForURL('**/overview');
     return page;
   }
 

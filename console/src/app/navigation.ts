@@ -1,6 +1,7 @@
 import {
   IconBan,
   IconDeviceMobile,
+  IconHome,
   IconKey,
   IconLayoutList,
   IconMessage,
@@ -14,7 +15,7 @@ import { allows, type Right } from '../session/session';
 
 interface NavigationItem {
   path: string;
-  label: `shell.nav.${'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'formats'}`;
+  label: `shell.nav.${'overview' | 'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'formats'}`;
   icon: Icon;
   /** The page is offered to members with this right. */
   right: Right;
@@ -23,6 +24,7 @@ interface NavigationItem {
 }
 
 const NAVIGATION: readonly NavigationItem[] = [
+  { path: 'overview', label: 'shell.nav.overview', icon: IconHome, right: 'overview:read' },
   { path: 'numbers', label: 'shell.nav.numbers', icon: IconDeviceMobile, right: 'instances:read' },
   { path: 'messages', label: 'shell.nav.messages', icon: IconMessage, right: 'messages:read' },
   {
@@ -45,4 +47,5 @@ export const listPages = (access: AccountAccess): NavigationItem[] =>
     ({ right, wholeAccount }) => allows(access, right) && !(wholeAccount && access.instance_ids !== null),
   );
 
-export const START_PAGE = 'numbers';
+/** The first page of the navigation. Everybody has a profile. */
+export const findStartPage = (access: AccountAccess): string => listPages(access)[0]?.path ?? 'profile';

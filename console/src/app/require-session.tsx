@@ -6,7 +6,7 @@ import { useSession, useSessionQuery, useSetSession } from '../session/session';
 import { signOut } from '../session/session-api';
 import { SignInPage } from '../session/sign-in-page';
 import { ProblemAlert } from '../ui/problem-alert';
-import { START_PAGE } from './navigation';
+import { findStartPage } from './navigation';
 
 /** Shows the page to a signed-in user, and the sign-in in its place to anyone else. */
 export function RequireSession() {
@@ -35,7 +35,7 @@ export function HomePage() {
   const { accounts, user } = useSession();
   const setSession = useSetSession();
   const [first] = accounts;
-  if (first) return <Navigate to={`/${first.id}/${START_PAGE}`} replace />;
+  if (first) return <Navigate to={`/${first.id}/${findStartPage(first)}`} replace />;
   return (
     <EntryLayout>
       <Title order={1} size="h2">

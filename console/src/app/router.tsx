@@ -25,6 +25,7 @@ export const router = createBrowserRouter(
               path: ':account',
               element: <Shell />,
               children: [
+                page('overview', () => import('../overview/overview-page')),
                 page('numbers', () => import('../numbers/numbers-page')),
                 page('numbers/:number', () => import('../numbers/number-page')),
                 page('numbers/:number/pairing', () => import('../numbers/pairing/pairing-page')),

@@ -6,7 +6,7 @@ import icon from '../icon.svg';
 import { useSession } from '../session/session';
 import type { AccountAccess } from '../session/session-api';
 import { AccountProvider, useAccount } from './account';
-import { listPages, START_PAGE } from './navigation';
+import { findStartPage, listPages } from './navigation';
 import { NotFoundPage } from './route-error';
 import { ColorSchemeButton, LanguageMenu } from './preferences';
 import { UserMenu } from './user-menu';
@@ -75,7 +75,10 @@ function AccountSelect({ accounts, current }: { accounts: AccountAccess[]; curre
       aria-label={t('shell.account')}
       data={accounts.map(({ id, name }) => ({ value: id, label: name }))}
       value={current?.id ?? null}
-      onChange={(id) => id !== null && void navigate(`/${id}/${START_PAGE}`)}
+      onChange={(chosen) => {
+        const access = accounts.find(({ id }) => id === chosen);
+        if (access) void navigate(`/${access.id}/${findStartPage(access)}`);
+      }}
       allowDeselect={false}
       searchable={accounts.length > 8}
       maw={220}

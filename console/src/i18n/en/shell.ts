@@ -77,6 +77,7 @@ export const shell = {
   user: 'Your user',
   signOut: 'Sign out',
   nav: {
+    overview: 'Overview',
     numbers: 'Numbers',
     messages: 'Messages',
     optOuts: 'Opt-outs',

@@ -1,8 +1,9 @@
 import * as numberPage from './number-page';
 import { numbers } from './numbers';
+import { overview } from './overview';
 import * as pages from './pages';
 import * as shell from './shell';
 import * as teamPages from './team';
 import * as webhookPages from './webhooks';
 
-export default { ...shell, ...numberPage, ...pages, ...teamPages, ...webhookPages, numbers };
+export default { ...shell, ...numberPage, ...pages, ...teamPages, ...webhookPages, numbers, overview };

@@ -75,6 +75,7 @@ export const shell = {
   user: 'Seu usuário',
   signOut: 'Sair',
   nav: {
+    overview: 'Visão geral',
     numbers: 'Números',
     messages: 'Mensagens',
     optOuts: 'Descadastros',
