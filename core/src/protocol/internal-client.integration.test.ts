@@ -33,6 +33,13 @@ test('throws InternalApiRefusal for a code of the internal API', async () => {
   expect(refused).toMatchObject({ refusal: 'lease-held', retryAfterMs: 300 });
 });
 
+test('keeps when an overloaded API wants the next attempt', async () => {
+  const overloaded = await failure(503, '{"error":"unavailable","retry_after_ms":5000}');
+  expect(overloaded).toBeInstanceOf(InternalApiUnreachable);
+  expect(overloaded).toMatchObject({ retryAfterMs: 5_000 });
+  expect(await failure(503, '{"error":"unavailable"}')).toMatchObject({ retryAfterMs: null });
+});
+
 test.each([
   ['of a proxy with its own codes', 404, '{"error":"not_found"}'],
   ['with the name of an Object property', 404, '{"error":"constructor"}'],

@@ -32,9 +32,16 @@ export class InternalApiRefusal extends Error {
   }
 }
 
-/** There was no response, so whether the call took effect is unknown. */
+/** There was no response, or the API failed, so whether the call took effect is unknown. */
 export class InternalApiUnreachable extends Error {
   override name = 'InternalApiUnreachable';
+  constructor(
+    message: string,
+    /** When an overloaded API wants the next attempt. */
+    readonly retryAfterMs: number | null = null,
+  ) {
+    super(message);
+  }
 }
 
 interface InternalClientOptions {
@@ -132,7 +139,7 @@ function toError(status: number, text: string): InternalApiRefusal | InternalApi
   const answer = parseRefusal(text);
   if (status >= 400 && status < 500 && answer)
     return new InternalApiRefusal(answer.error, answer.retryAfterMs);
-  return new InternalApiUnreachable(`the internal API answered ${status}`);
+  return new InternalApiUnreachable(`the internal API answered ${status}`, answer?.retryAfterMs);
 }
 
 function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | null } | null {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
-import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type {
   EngineRequest,
   EngineResponse,
@@ -11,7 +11,7 @@ import type {
 } from '@gwk/core/protocol/engine';
 import { isNumberedRoute, type NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Refusal } from '@gwk/core/protocol/refusals';
-import { processClock } from '@gwk/core/clock';
+import { processClock, type Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import type { LinkedNames } from '@gwk/core/recipients';
 import { backoffDelay } from '@gwk/core/async/backoff';
@@ -37,6 +37,7 @@ interface ClientOptions {
   lease: LeaseIdentity;
   log: Logger;
   onRefused: (refusal: FinalRefusal) => void;
+  clock?: Clock;
 }
 
 const RETRY = { firstMs: 200, maxMs: 3_000 };
@@ -129,14 +130,16 @@ export class InternalApiClient {
 
   async #untilAnswered<T>(route: string, call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
+      let retryAfterMs: number | null = null;
       try {
         return await call();
       } catch (error) {
         if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
         if (attempt === 1)
           this.#options.log.warn({ route, err: error }, 'internal API unreachable; retrying');
+        if (error instanceof InternalApiUnreachable) retryAfterMs = error.retryAfterMs;
       }
-      await this.#pause(attempt);
+      await this.#pause(attempt, retryAfterMs);
     }
   }
 
@@ -188,8 +191,10 @@ export class InternalApiClient {
     }
   }
 
-  #pause(attempt: number): Promise<void> {
-    return waitOnClock(processClock, backoffDelay(RETRY, attempt), this.#closed.signal);
+  /** Waits until the backoff is over and the API wants the next attempt. */
+  #pause(attempt: number, retryAfterMs: number | null = null): Promise<void> {
+    const ms = Math.max(backoffDelay(RETRY, attempt), retryAfterMs ?? 0);
+    return waitOnClock(this.#options.clock ?? processClock, ms, this.#closed.signal);
   }
 }
 
