@@ -41,18 +41,25 @@ export const deriveCsrfToken = (token: string): string => hash('sha256', `csrf $
 
 /** Looks sessions up by their token. A change of the session, its person or the role holds on every replica within 2 s. */
 export class SessionDirectory {
+  readonly #database: Queryable;
   readonly #cache: CredentialCache<Omit<Session, 'csrfToken'>>;
 
   constructor(database: Queryable, now: () => number) {
+    this.#database = database;
     this.#cache = new CredentialCache((names) => findSessions(database, names), now);
   }
 
   /** @param account public id of the account that the request names */
   async find(token: string, account: string | undefined): Promise<Session | null> {
     if (!TOKEN_FORM.test(token)) return null;
-    const accountId = (account === undefined ? null : fromPublicId('account', account)) ?? NONE;
-    const found = await this.#cache.find(`${hash('sha256', token, 'hex')} ${accountId}`);
+    const found = await this.#cache.find(nameEntry(token, account));
     return found && { ...found, csrfToken: deriveCsrfToken(token) };
+  }
+
+  /** Looks a session up without the cache. */
+  async findFresh(token: string, account: string | undefined): Promise<Session | null> {
+    const [found] = await findSessions(this.#database, [nameEntry(token, account)]);
+    return found ? { ...found, csrfToken: deriveCsrfToken(token) } : null;
   }
 
   /** Forgets what it has read after a change in this process. */
@@ -60,6 +67,9 @@ export class SessionDirectory {
     this.#cache.clear();
   }
 }
+
+const nameEntry = (token: string, account: string | undefined): string =>
+  `${hash('sha256', token, 'hex')} ${(account === undefined ? null : fromPublicId('account', account)) ?? NONE}`;
 
 interface SessionRow {
   name: string;

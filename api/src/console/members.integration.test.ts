@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import type { ProblemBody } from '@gwk/core/problems';
 import type { MemberOut } from '@gwk/core/resources/console-member';
@@ -152,4 +154,27 @@ test('owners have all instances', async () => {
   expect([invited.status, invited.body.errors?.[0]?.path]).toEqual([422, 'instance_ids']);
   const promoted = await change(owner, member, { role: 'owner', instance_ids: null });
   expect([promoted.status, promoted.body.instance_ids]).toEqual([200, null]);
+});
+
+test('rights that end while a body arrives do not count', async () => {
+  const owner = await openBrowser(api, account);
+  const admin = await openBrowser(api, account, 'admin');
+  const member = await openBrowser(api, account, 'viewer');
+  await list(admin);
+  const sending = request({
+    port: api.port,
+    method: 'PATCH',
+    path: pathOf(member),
+    headers: { ...admin.headers, 'content-type': 'application/json', expect: '100-continue' },
+  });
+  const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
+  sending.flushHeaders();
+  await once(sending, 'continue');
+  sending.write('{"role":');
+  await change(owner, admin, { role: 'agent' });
+  sending.end('"admin"}');
+  const [answer] = await answered;
+  answer.resume();
+  expect(answer.statusCode).toBe(403);
+  expect((await list(owner)).data.map(({ role }) => role).sort()).toEqual(['agent', 'owner', 'viewer']);
 });

@@ -10,6 +10,7 @@ import { idKindOf, type Call, type Operation, type Receiver } from './operation.
 import { respond, type Observer } from './respond.js';
 import { authorizePerson, checkSessionRequest } from './session-access.js';
 import type { Services } from './services.js';
+import { SessionCookie } from './session-cookie.js';
 import { respondStream } from './stream.js';
 import { parseQuery, validate } from './validate.js';
 
@@ -27,6 +28,7 @@ export function createHandler(operation: Operation, services: Services, observer
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
       const body = operation.body && (await bodyOf(operation, req, received, services.clock));
+      if (operation.body && req.session) await authorizeAgain(operation, req, services);
       const query = operation.query && parseQuery(operation.query, req.query);
       const call = callOf(operation, req, { query, body, received, services });
       const answer = operation.idempotent
@@ -84,6 +86,14 @@ function authorize(operation: Operation, req: Exchange, { config }: Services): v
     throw new Problem('insufficient-scope', { required_scope: scope });
   }
   if (operation.unrestricted && caller.instances !== null) throw new Problem('forbidden');
+}
+
+/** The body may take long to arrive, and the session or its rights may end meanwhile. */
+async function authorizeAgain(operation: Operation, req: Exchange, services: Services): Promise<void> {
+  const token = new SessionCookie(services.config).read(req.headers.cookie)!;
+  req.session = await services.sessions.findFresh(token, req.headers['x-gwk-account'] as string | undefined);
+  req.caller = req.session?.access?.caller ?? null;
+  authorize(operation, req, services);
 }
 
 async function bodyOf(
