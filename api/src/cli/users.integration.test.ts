@@ -2,6 +2,7 @@ import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers
 import { runGwk } from '@gwk/test/support/api/gwk';
 import { hashToken, newToken } from '../accounts/sessions.js';
 import { Passwords } from '../console/passwords.js';
+import { beginAttempt, codeSubject } from '../console/sign-in/attempts.js';
 import { redeemHandoff } from '../console/sign-in/handoffs.js';
 import { openDatabase, type Database } from '../database/database.js';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
@@ -87,7 +88,7 @@ test('lists the restriction of a member, and lifts it with a new role', async ()
   });
 });
 
-test('resets a user: a new password, no second factor, no sessions and no links', async () => {
+test('resets a user: a new password, no second factor, no sessions, no links and no failures', async () => {
   const made = await gwk('user', 'create', 'eva@example.org');
   const userId = fromPublicId('user', (made.json as { id: string }).id)!;
   const expiresAt = new Date(Date.now() + 60_000);
@@ -98,6 +99,9 @@ test('resets a user: a new password, no second factor, no sessions and no links'
     data: { totpSealed: new Uint8Array(1), totpConfirmedAt: new Date() },
   });
   const { url } = (await gwk('user', 'handoff', 'eva@example.org')).json as { url: string };
+  for (const subject of ['eva@example.org', codeSubject(userId), 'other@example.org']) {
+    await beginAttempt(db, subject, '192.0.2.1');
+  }
   const { json } = await gwk('user', 'reset', 'eva@example.org');
   const { password } = json as { password: string };
   expect(password).toMatch(/^([a-z2-9]{5}-){4}[a-z2-9]{5}$/);
@@ -105,6 +109,7 @@ test('resets a user: a new password, no second factor, no sessions and no links'
   expect(await new Passwords().verify(password, user.passwordHash)).toBe(true);
   expect([user.totpConfirmedAt, await db.userSession.count({ where: { userId } })]).toEqual([null, 0]);
   await expect(redeemHandoff(db, url.split('token=')[1]!)).rejects.toThrow('handoff-invalid');
+  expect(await db.signInFailure.count()).toBe(1);
   expect(JSON.stringify(await db.auditEntry.findMany())).not.toContain(password);
 });
 

@@ -66,7 +66,9 @@ export function registerUsers(program: Command): void {
 
   user
     .command('reset <email>')
-    .description('set a new password, which is printed once; removes the second factor and ends all sessions')
+    .description(
+      'set a new password, which is printed once; removes the second factor, and ends all sessions and a lock',
+    )
     .action((email: string) => printChange('user reset', (tx) => resetUser(tx, email)));
 
   user
@@ -210,6 +212,8 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
   await tx.backupCode.deleteMany({ where: { userId: id } });
   await tx.userSession.deleteMany({ where: { userId: id } });
   await tx.handoff.deleteMany({ where: { userId: id } });
+  const { forgetFailures } = await import('../console/sign-in/attempts.js');
+  await forgetFailures(tx, { id, email: email.toLowerCase() });
   await audit(tx, { accountId: null, action: 'user.reset', subject: id });
   return { id: toPublicId('user', id), email: email.toLowerCase(), password };
 }

@@ -7,14 +7,20 @@ import type { Queryable } from '../../database/database.js';
 const PER_EMAIL = 10;
 const PER_ADDRESS = 50;
 
+const hashSubject = (subject: string) => hash('sha256', subject, 'buffer');
+
+/** Subject of wrong codes. They have their own, so that they lock only the code and not the password. */
+export const codeSubject = (userId: string): string => `code:${userId}`;
+
 /**
  * Counts an attempt as failed before it is verified, so that parallel attempts cannot pass the limit. The caller deletes it
  * when it has succeeded. Attempts with unknown e-mails count too, because a lock must not reveal who is a user.
+ * @param of e-mail, or `codeSubject` for a code
  * @returns the id of the attempt
  * @throws Problem `login-locked`
  */
-export async function beginAttempt(db: Queryable, email: string, client: string): Promise<string> {
-  const subject = hash('sha256', email, 'buffer');
+export async function beginAttempt(db: Queryable, of: string, client: string): Promise<string> {
+  const subject = hashSubject(of);
   const address = getNetwork(client);
   const id = newUuid();
   await db.$executeRaw`
@@ -36,4 +42,13 @@ export async function beginAttempt(db: Queryable, email: string, client: string)
 /** Deletes an attempt that has succeeded. */
 export async function forgetAttempt(db: Queryable, id: string): Promise<void> {
   await db.$executeRaw`DELETE FROM sign_in_failures WHERE id = ${id}::uuid`;
+}
+
+/** Deletes all failures of a user, which ends a lock of the user. */
+export async function forgetFailures(
+  db: Queryable,
+  { id, email }: { id: string; email: string },
+): Promise<void> {
+  const subjects = [email, codeSubject(id)].map(hashSubject);
+  await db.$executeRaw`DELETE FROM sign_in_failures WHERE subject = ANY (${subjects}::bytea[])`;
 }

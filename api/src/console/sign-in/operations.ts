@@ -5,7 +5,7 @@ import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 import type { Passwords } from '../passwords.js';
 import { redeemCode } from '../second-factor.js';
-import { beginAttempt, forgetAttempt } from './attempts.js';
+import { beginAttempt, codeSubject, forgetAttempt } from './attempts.js';
 import { redeemHandoff } from './handoffs.js';
 import { findPending, finishFirstFactor, PRIVATE, startSession, viewSession } from './sessions.js';
 
@@ -59,7 +59,8 @@ const signInByCode = operation({
   method: 'POST',
   path: `${PATH}/code`,
   summary: 'Complete a sign-in by a code of the second factor',
-  description: 'After `mfa-required`, with the cookie of that answer. Wrong codes count as failed sign-ins.',
+  description:
+    'After `mfa-required`, with the cookie of that answer. Wrong codes are limited as failed sign-ins are, with a count of their own.',
   scope: null,
   person: 'anyone',
   status: 200,
@@ -69,7 +70,7 @@ const signInByCode = operation({
   async handle({ body, exchange, services }) {
     const { db } = services;
     const user = await findPending(services, exchange);
-    const attempt = await beginAttempt(db, user.email, exchange.ip ?? '');
+    const attempt = await beginAttempt(db, codeSubject(user.id), exchange.ip ?? '');
     if (!(await redeemCode(services, user, body.code))) throw new Problem('invalid-code');
     await forgetAttempt(db, attempt);
     return startSession(services, exchange, user);
