@@ -2,7 +2,8 @@ import { Problem } from '@gwk/core/problems';
 import { BackupCodes, CodeIn, TotpSetup } from '@gwk/core/resources/console-totp';
 import { audit } from '../accounts/audit-log.js';
 import { operation } from '../http/operation.js';
-import { findStep, newBackupCodes, newTotp, normalizeCode } from './second-factor.js';
+import { findStep, newBackupCodes, newTotp, normalizeCode, redeemCode } from './second-factor.js';
+import { beginAttempt, codeSubject, forgetAttempt } from './sign-in/attempts.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile/totp';
@@ -68,17 +69,26 @@ const confirmTotp = operation({
 
 const removeTotp = operation({
   name: 'removeTotp',
-  method: 'DELETE',
-  path: PATH,
+  method: 'POST',
+  path: `${PATH}/remove`,
   summary: 'Remove the second factor and its backup codes',
+  description: 'With a code of the app or a backup code. Wrong codes are limited as in a sign-in.',
   scope: null,
   person: 'signed-in',
   status: 204,
-  async handle({ session, services }) {
+  problems: ['mfa-setup-not-started', 'invalid-code', 'login-locked'],
+  body: CodeIn,
+  async handle({ session, body, exchange, services }) {
+    const { db } = services;
     const { userId } = session!;
-    await services.db.$transaction(async (tx) => {
+    const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
+    if (user.totpConfirmedAt === null) throw new Problem('mfa-setup-not-started');
+    const attempt = await beginAttempt(db, codeSubject(userId), exchange.ip ?? '');
+    if (!(await redeemCode(services, user, body.code))) throw new Problem('invalid-code');
+    await forgetAttempt(db, attempt);
+    await db.$transaction(async (tx) => {
       const { count } = await tx.user.updateMany({
-        where: { id: userId, totpSealed: { not: null } },
+        where: { id: userId, totpSealed: user.totpSealed },
         data: { totpSealed: null, totpConfirmedAt: null },
       });
       if (count === 0) return;

@@ -18,8 +18,8 @@ export function SecondFactor() {
   const queries = useQueryClient();
   const [backupCodes, setBackupCodes] = useState<string[] | null>(null);
   const renew = () => queries.invalidateQueries({ queryKey: ['session'] });
-  const remove = async () => {
-    await api.DELETE('/console/api/profile/totp');
+  const remove = async (code: string) => {
+    await api.POST('/console/api/profile/totp/remove', { body: { code } });
     setBackupCodes(null);
     await renew();
   };
@@ -41,6 +41,7 @@ export function SecondFactor() {
         label={t('secondFactor.remove')}
         title={t('secondFactor.removeTitle')}
         text={t('secondFactor.removeText')}
+        needsCode
         action={remove}
       />
     </Stack>

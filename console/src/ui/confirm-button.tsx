@@ -11,7 +11,9 @@ interface ConfirmButtonProps extends Pick<ButtonProps, 'size' | 'variant'> {
   text: string;
   /** The user must type this name first. */
   name?: string;
-  action: () => Promise<unknown>;
+  /** The user must type a code of the second factor, which the action receives. */
+  needsCode?: boolean;
+  action: (typed: string) => Promise<unknown>;
 }
 
 /** A button for a change that cannot be undone: it asks before it acts. */
@@ -35,12 +37,14 @@ export function ConfirmButton({ label, size, variant = 'outline', ...question }:
   );
 }
 
-type QuestionProps = Pick<ConfirmButtonProps, 'label' | 'text' | 'name' | 'action'> & { close: () => void };
+type QuestionProps = Pick<ConfirmButtonProps, 'label' | 'text' | 'name' | 'needsCode' | 'action'> & {
+  close: () => void;
+};
 
-function Question({ label, text, name, action, close }: QuestionProps) {
+function Question({ label, text, name, needsCode = false, action, close }: QuestionProps) {
   const { t } = useTranslation();
   const [typed, setTyped] = useState('');
-  const attempt = useMutation({ mutationFn: action, onSuccess: close });
+  const attempt = useMutation({ mutationFn: () => action(typed), onSuccess: close });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     attempt.mutate();
@@ -49,10 +53,12 @@ function Question({ label, text, name, action, close }: QuestionProps) {
     <form onSubmit={submit}>
       <Stack>
         <Text>{text}</Text>
-        {name !== undefined && (
+        {(needsCode || name !== undefined) && (
           <TextInput
-            label={t('common.typeName', { name })}
-            autoComplete="off"
+            label={needsCode ? t('signIn.code') : t('common.typeName', { name })}
+            description={needsCode && t('signIn.codeHelp')}
+            required={needsCode}
+            autoComplete={needsCode ? 'one-time-code' : 'off'}
             data-autofocus
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
