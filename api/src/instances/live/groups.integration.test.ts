@@ -23,7 +23,9 @@ beforeAll(async () => {
 beforeEach(async () => {
   account = await api.account();
   client = await api.clientOf(account);
-  id = (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } })).body.id;
+  const made = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } });
+  expect(made).toMatchObject({ status: 201 });
+  id = made.body.id;
 });
 afterAll(() => api.stop());
 
