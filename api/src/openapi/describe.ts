@@ -1,3 +1,4 @@
+import { PERMISSIONS, ROLE_RIGHTS, ROLES } from '@gwk/core/roles';
 import { STATUS_CODES } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { ID_PREFIXES } from '@gwk/core/ids';
@@ -175,6 +176,12 @@ const needsSession = ({ person = 'anyone' }: Operation): boolean => person !== '
 const isOfAccount = (operation: Operation): boolean =>
   needsSession(operation) && operation.person !== 'signed-in';
 
+/** Some role may not call it. */
+const isRefusedToRole = ({ person }: Operation): boolean =>
+  ROLES.some((role) =>
+    PERMISSIONS.some((it) => it === person && !ROLE_RIGHTS[role].permissions.includes(it)),
+  );
+
 /** Properties of an operation and the problems that they imply. */
 const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readonly ProblemCode[] }[] = [
   { when: () => true, codes: ['rate-limited', 'internal-error'] },
@@ -182,7 +189,8 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
   { when: (operation) => isConsole(operation) && isChange(operation), codes: ['origin-not-allowed'] },
   { when: (operation) => needsSession(operation) && isChange(operation), codes: ['csrf-failed'] },
   { when: needsSession, codes: ['unauthorized'] },
-  { when: isOfAccount, codes: ['no-account', 'mfa-not-verified', 'forbidden'] },
+  { when: isOfAccount, codes: ['no-account', 'mfa-not-verified'] },
+  { when: isRefusedToRole, codes: ['forbidden'] },
   { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },
   { when: ({ path }) => path.includes('{'), codes: ['not-found'] },
   { when: ({ query, body }) => query !== undefined || body !== undefined, codes: ['validation-error'] },
