@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { idOut } from './common.js';
 
+const amount = () => z.number().int().min(0);
+
+const Stored = {
+  instances: amount().meta({ description: 'Without sandboxes.' }),
+  media_bytes: amount(),
+  media_files: amount(),
+  event_bytes: amount(),
+};
+
 /** The account of a request of the console. */
 export const AccountOut = z.object({
   id: idOut('account'),
@@ -8,6 +17,13 @@ export const AccountOut = z.object({
   requires_mfa: z.boolean(),
   suspended: z.boolean(),
   created_at: z.iso.datetime(),
+  limits: z.object({
+    ...Stored,
+    requests_per_minute: amount().meta({ description: 'For each API key.' }),
+  }),
+  usage: z.object(Stored).nullable().meta({
+    description: 'The worker counts events once an hour; null: the member is restricted to some instances.',
+  }),
 });
 export type AccountOut = z.infer<typeof AccountOut>;
 
