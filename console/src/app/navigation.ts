@@ -1,5 +1,6 @@
 import {
   IconBan,
+  IconBuilding,
   IconDeviceMobile,
   IconHome,
   IconKey,
@@ -15,7 +16,7 @@ import { allows, type Right } from '../session/session';
 
 interface NavigationItem {
   path: string;
-  label: `shell.nav.${'overview' | 'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'formats'}`;
+  label: `shell.nav.${'overview' | 'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'account' | 'formats'}`;
   icon: Icon;
   /** The page is offered to members with this right. */
   right: Right;
@@ -38,6 +39,7 @@ const NAVIGATION: readonly NavigationItem[] = [
   { path: 'events', label: 'shell.nav.events', icon: IconTimeline, right: 'events:read' },
   { path: 'keys', label: 'shell.nav.keys', icon: IconKey, right: 'keys:write' },
   { path: 'team', label: 'shell.nav.team', icon: IconUsers, right: 'members:read' },
+  { path: 'account', label: 'shell.nav.account', icon: IconBuilding, right: 'account:read' },
   { path: 'formats', label: 'shell.nav.formats', icon: IconLayoutList, right: 'instances:read' },
 ];
 

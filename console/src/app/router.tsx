@@ -40,6 +40,7 @@ export const router = createBrowserRouter(
                 page('events/:event', () => import('../events/event-page')),
                 page('keys', () => import('../keys/keys-page')),
                 page('team', () => import('../team/team-page')),
+                page('account', () => import('../account/account-page')),
                 page('formats', () => import('../formats/formats-page')),
                 page('profile', () => import('../profile/profile-page')),
                 { path: '*', element: <NotFoundPage /> },

@@ -85,6 +85,7 @@ export const shell = {
     events: 'Events',
     keys: 'API keys',
     team: 'Team',
+    account: 'Account',
     formats: 'Format status',
   },
   profile: 'Profile',

@@ -1,3 +1,4 @@
+import { account } from './account';
 import * as numberPage from './number-page';
 import { numbers } from './numbers';
 import { overview } from './overview';
@@ -6,4 +7,13 @@ import * as shell from './shell';
 import * as teamPages from './team';
 import * as webhookPages from './webhooks';
 
-export default { ...shell, ...numberPage, ...pages, ...teamPages, ...webhookPages, numbers, overview };
+export default {
+  account,
+  ...shell,
+  ...numberPage,
+  ...pages,
+  ...teamPages,
+  ...webhookPages,
+  numbers,
+  overview,
+};

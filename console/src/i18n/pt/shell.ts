@@ -83,6 +83,7 @@ export const shell = {
     events: 'Eventos',
     keys: 'Chaves de API',
     team: 'Equipe',
+    account: 'Conta',
     formats: 'Formatos',
   },
   profile: 'Perfil',

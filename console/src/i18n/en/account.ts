@@ -1,0 +1,21 @@
+export const account = {
+  title: 'Account',
+  subtitle: 'Limits, use and security of this account.',
+  suspended: 'The account is suspended. It can read, but not send.',
+  limits: 'Limits and use',
+  limitsHelp: 'The operator of this gateway sets the limits.',
+  limit: 'Limited',
+  allowed: 'Limit',
+  used: 'Used',
+  kinds: {
+    instances: 'Numbers, without sandboxes',
+    media_bytes: 'Stored files',
+    media_files: 'Number of stored files',
+    event_bytes: 'Kept events, counted once an hour',
+    requests_per_minute: 'Requests per minute of each API key',
+  },
+  security: 'Security',
+  requiresMfa: 'Require a second factor of all members',
+  requiresMfaHelp: 'Members without one reach only their profile until they set it up.',
+  ownFirst: 'Set up your own second factor first',
+};

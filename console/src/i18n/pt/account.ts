@@ -1,0 +1,21 @@
+export const account = {
+  title: 'Conta',
+  subtitle: 'Limites, uso e segurança desta conta.',
+  suspended: 'A conta está suspensa. Ela pode ler, mas não enviar.',
+  limits: 'Limites e uso',
+  limitsHelp: 'O operador deste gateway define os limites.',
+  limit: 'Limitado',
+  allowed: 'Limite',
+  used: 'Em uso',
+  kinds: {
+    instances: 'Números, sem sandboxes',
+    media_bytes: 'Arquivos guardados',
+    media_files: 'Quantidade de arquivos guardados',
+    event_bytes: 'Eventos guardados, contados uma vez por hora',
+    requests_per_minute: 'Requisições por minuto de cada chave de API',
+  },
+  security: 'Segurança',
+  requiresMfa: 'Exigir segundo fator de todos os membros',
+  requiresMfaHelp: 'Membros sem segundo fator só acessam o próprio perfil até configurá-lo.',
+  ownFirst: 'Configure primeiro o seu segundo fator',
+};
