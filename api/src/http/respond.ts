@@ -53,6 +53,7 @@ export function respond(req: Exchange, res: Reply, answer: Answer, observer: Obs
   const unread = hasUnreadBody(req);
   const headers = commonHeaders(req);
   if (answer.headers) headers.push(...answer.headers);
+  if (req.session) forbidStoring(headers);
   if (observer.closing || unread) headers.push('Connection', 'close');
   let content: string | Uint8Array | undefined;
   if (answer.body !== undefined) {
@@ -66,6 +67,11 @@ export function respond(req: Exchange, res: Reply, answer: Answer, observer: Obs
   if (unread) endAfterDraining(req, res, content, observer.clock);
   else res.end(content);
   observer.answered(req, answer.status);
+}
+
+/** Browsers and proxies must not keep the answers to a signed-in person. */
+function forbidStoring(headers: string[]): void {
+  if (!headers.includes('Cache-Control')) headers.push('Cache-Control', 'no-store');
 }
 
 const contentOf = (body: unknown): string | Uint8Array =>

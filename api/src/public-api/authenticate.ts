@@ -5,6 +5,8 @@ import type { Exchange } from '../http/exchange.js';
 import type { Services } from '../http/services.js';
 import { SessionCookie } from '../http/session-cookie.js';
 
+/** Other schemes belong to a proxy in front, for example one that asks for a password (Basic). */
+const KEY_SCHEME = /^Bearer(?: |$)/i;
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 /**
@@ -16,7 +18,7 @@ export function authenticate({ apiKeys, sessions, config }: Services): RequestHa
   return (request, _res, next: NextFunction) => {
     const req = request as Exchange;
     const { authorization, cookie } = req.headers;
-    if (authorization === undefined && cookie !== undefined && config.console) {
+    if (!KEY_SCHEME.test(authorization ?? '') && cookie !== undefined && config.console) {
       const token = sessionCookie.read(cookie);
       if (token === null) return next();
       sessions

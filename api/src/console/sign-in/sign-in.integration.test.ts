@@ -224,6 +224,19 @@ describe('requests by session to the HTTP interface', () => {
     expect(outcome(await client.call('GET', SESSION))).toEqual([401, 'unauthorized']);
   });
 
+  test('the credentials of a proxy do not hide the cookie', async () => {
+    const browser = await openBrowser(api, await api.account());
+    const headers = { authorization: 'Basic YW5hOmFuYQ==' };
+    expect((await browser.call('GET', '/v1/instances', { headers })).status).toBe(200);
+  });
+
+  test('answers to a session are stored nowhere', async () => {
+    const browser = await openBrowser(api, await api.account());
+    for (const path of ['/v1/instances', '/console/api/members', '/v1/messages/absent']) {
+      expect((await browser.call('GET', path)).headers['cache-control']).toBe('no-store');
+    }
+  });
+
   test('a wrong key is not replaced by a cookie', async () => {
     const browser = await openBrowser(api, await api.account());
     const headers = { authorization: 'Bearer gwk_live_x' };
