@@ -106,7 +106,11 @@ function Security({ account }: { account: AccountView }) {
   const change = useMutation({
     mutationFn: (required: boolean) =>
       takeData(api.PATCH('/console/api/account', { body: { requires_mfa: required } })),
-    onSuccess: (changed) => queries.setQueryData([id, 'account'], changed),
+    onSuccess: async (changed) => {
+      // A read that began before the change would show the former value again.
+      await queries.cancelQueries({ queryKey: [id, 'account'] });
+      queries.setQueryData([id, 'account'], changed);
+    },
   });
   // The API refuses it to people who would lock themselves out.
   const lacksOwn = !account.requires_mfa && !user.has_totp;
