@@ -1,6 +1,7 @@
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
 import type { Locator } from 'playwright-core';
+import { Authenticator } from '../support/api/authenticator.js';
 import { until } from '../support/wait.js';
 import { describeWithChromium } from './chromium.js';
 import { ConsoleStage, findViolations, show, takePicture } from './stage.js';
@@ -123,6 +124,25 @@ describeWithChromium('what people do in the console', () => {
     await page.keyboard.press('ArrowRight');
     await page.getByRole('table', { name: 'Messages: 30 days' }).waitFor();
     expect(await findViolations(page)).toEqual([]);
+  });
+
+  test('an administrator with a second factor requires it of all members, and undoes it', async () => {
+    await stage.createUser('mia@example.com', 'admin');
+    const page = await stage.signIn({}, 'mia@example.com');
+    await page.getByRole('link', { name: 'Account', exact: true }).click();
+    await page.getByRole('link', { name: 'Set up your own second factor first' }).click();
+    await page.getByRole('button', { name: 'Set up the second factor' }).click();
+    const secret = await page.locator('form code').textContent();
+    await page.getByRole('textbox', { name: 'Code' }).fill(new Authenticator(secret!).code());
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByText('The second factor is active').first().waitFor();
+    await page.getByRole('link', { name: 'Account', exact: true }).click();
+    const required = page.getByRole('switch', { name: 'Require a second factor of all members' });
+    await required.press('Space');
+    await page.getByText('Saved.').waitFor();
+    expect(await required.isChecked()).toBe(true);
+    await required.press('Space');
+    await until(async () => !(await required.isChecked()), { what: 'the account no longer requires it' });
   });
 
   test('a viewer is offered nothing that would be refused', async () => {
