@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ProblemBody } from '@gwk/core/problems';
 import type { CreatedInvitation, InvitationOut } from '@gwk/core/resources/console-member';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { Answer } from '@gwk/test/support/api/client';
@@ -64,6 +64,26 @@ test('a new person accepts with name and password, and is signed in as a member'
     ['user.create', account.id, `user:${subject}`],
     ['member.join', account.id, `user:${subject}`],
   ]);
+});
+
+test.each([
+  ['is removed', (path: string) => owner.call('DELETE', path)],
+  ['is demoted', (path: string) => owner.call('PATCH', path, { body: { role: 'developer' } })],
+  ['is restricted', (path: string) => owner.call('PATCH', path, { body: { instance_ids: [] } })],
+])('open invitations end when an admin %s', async (_, change) => {
+  const admin = await openBrowser(api, account, 'admin');
+  const { token } = await invite(newEmail());
+  const path = `/console/api/members/${toPublicId('user', admin.user.id)}`;
+  expect((await change(path)).status).toBeLessThan(300);
+  expect(outcome(await accept(new Browser(api), token))).toBe('invitation-invalid');
+  expect(await list()).toEqual([]);
+});
+
+test('open invitations stay when somebody who cannot invite is removed', async () => {
+  const agent = await openBrowser(api, account, 'agent');
+  const { id } = await invite(newEmail());
+  await owner.call('DELETE', `/console/api/members/${toPublicId('user', agent.user.id)}`);
+  expect((await list()).map((row) => row.id)).toEqual([id]);
 });
 
 test('a known person signs in first', async () => {

@@ -2,7 +2,7 @@ import { toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { PageQuery } from '@gwk/core/resources/common';
 import { MemberOut, MemberUpdate } from '@gwk/core/resources/console-member';
-import type { Role } from '@gwk/core/roles';
+import { isRole, ROLE_RIGHTS, type Role } from '@gwk/core/roles';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import type { Session } from '../accounts/sessions.js';
@@ -69,6 +69,7 @@ const updateMember = operation({
         restricted = instances !== null;
       }
       checkOwnerReach(body.role ?? member.role, restricted);
+      if (!mayInvite(body.role ?? member.role) || restricted) await endInvitations(tx, member);
       await audit(tx, byCaller(caller, 'member.update', place.userId, body));
       return tx.member.update({
         where: { accountId_userId: place },
@@ -99,6 +100,7 @@ const removeMember = operation({
       checkOwners(session!, [member.role]);
       checkReach(caller, member);
       await requireOtherOwner(tx, member);
+      await endInvitations(tx, member);
       await audit(tx, byCaller(caller, 'member.remove', place.userId));
       await tx.member.delete({ where: { accountId_userId: place } });
     });
@@ -143,6 +145,17 @@ async function lockMember(tx: Prisma.TransactionClient, { accountId, userId }: P
   });
   if (!member) throw new Problem('not-found');
   return { ...member, instanceIds: member.instances.map(({ instanceId }) => instanceId) };
+}
+
+const mayInvite = (role: string): boolean =>
+  isRole(role) && ROLE_RIGHTS[role].permissions.includes('members:write');
+
+/** Ends the invitations of an account that a member could have made for a second address of the same person. */
+async function endInvitations(
+  tx: Prisma.TransactionClient,
+  { accountId, role }: Pick<Place, 'accountId'> & { role: string },
+): Promise<void> {
+  if (mayInvite(role)) await tx.invitation.deleteMany({ where: { accountId } });
 }
 
 /** @throws Problem `forbidden` if one of the roles is that of an owner, and the person may not change owners */
