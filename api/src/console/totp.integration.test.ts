@@ -126,6 +126,15 @@ describe('the set-up', () => {
     expect(Buffer.from(row.totpSealed!).includes(body.secret)).toBe(false);
   });
 
+  test('is locked against removal after 10 wrong codes, also with a right one', async () => {
+    const browser = await browserOf(api, await createUser(api));
+    const theirs = await setUpTotp(browser);
+    const remove = (code: string) => browser.call('POST', `${PROFILE}/remove`, { body: { code } });
+    for (let n = 0; n < 10; n++) expect(outcome(await remove(theirs.app.wrongCode()))).toBe('invalid-code');
+    const answer = await remove(theirs.backupCodes[0]!);
+    expect([answer.status, codeOf(answer)]).toEqual([429, 'login-locked']);
+  });
+
   test('ends other sessions, and is refused while a second factor is in force', async () => {
     const other = await createUser(api);
     const [browser, elsewhere] = [await browserOf(api, other), await browserOf(api, other)];
