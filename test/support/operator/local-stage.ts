@@ -27,6 +27,11 @@ export async function applySpec(
   return changed?.after ?? state.create({ metadata, spec });
 }
 
+interface StageTimes {
+  relistMs?: number;
+  lockWaitMs?: number;
+}
+
 /** A local cluster that serves its desired state, without a controller. */
 export class LocalStage {
   readonly changed: string[] = [];
@@ -37,7 +42,7 @@ export class LocalStage {
   now = Date.now();
   #listening!: Listener;
 
-  constructor(folder: string, relistMs: number) {
+  constructor(folder: string, { relistMs = 5_000, lockWaitMs = 0 }: StageTimes = {}) {
     this.cluster = new LocalCluster({
       folder,
       launch: { command: FAKE_ENGINE, isolation: null, settings: {}, print: () => undefined },
@@ -46,11 +51,12 @@ export class LocalStage {
       maxConcurrentStarts: 4,
       graceMs: 1000,
       syncTimes: { relistMs, now: () => this.now },
+      lockWaitMs,
     });
   }
 
-  static async start(folder: string, relistMs = 5_000): Promise<LocalStage> {
-    const stage = new LocalStage(folder, relistMs);
+  static async start(folder: string, times?: StageTimes): Promise<LocalStage> {
+    const stage = new LocalStage(folder, times);
     await stage.cluster
       .start((key) => stage.changed.push(key))
       .catch(async (error: unknown) => {

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function restart(relistMs?: number): Promise<void> {
   await stage.stop();
-  stage = await LocalStage.start(folder.path, relistMs);
+  stage = await LocalStage.start(folder.path, { relistMs });
 }
 
 const path = (file: string) => join(folder.path, file);
@@ -350,4 +350,10 @@ describe('a crash between two writes', () => {
 
 test('refuses a second operator on the same folder', async () => {
   await expect(LocalStage.start(folder.path)).rejects.toThrow(`another operator (pid ${process.pid}) uses`);
+});
+
+test('waits for an operator that is stopping', async () => {
+  const next = LocalStage.start(folder.path, { lockWaitMs: 60_000 });
+  await stage.stop();
+  stage = await next;
 });

@@ -5,8 +5,9 @@ import {
   type PairingRequest,
   type PairingView,
 } from '@gwk/core/resources/pairing-request';
-import { acquireProcessLock } from '@gwk/core/process-lock';
+import { acquireProcessLock, LockHeldError } from '@gwk/core/process-lock';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';
 import { removeTemporaryFiles } from './disk.js';
 import { Pods, type PodsOptions } from './pods.js';
@@ -16,16 +17,23 @@ import { FolderSync, type SyncTimes } from './folder-sync.js';
 interface LocalClusterOptions extends Omit<PodsOptions, 'stateFolder'> {
   folder: string;
   syncTimes?: Partial<SyncTimes>;
+  /** Time for an operator before this one to stop its engines. */
+  lockWaitMs?: number;
 }
+
+const LOCK_WAIT_MS = 20_000;
+const LOCK_RETRY_MS = 50;
 
 /** The cluster on one machine: Instances are manifest files in a folder, engines are child processes. */
 export class LocalCluster implements Cluster {
   readonly store: ManifestStore;
   readonly pods: Pods;
   readonly sync: FolderSync;
+  readonly #lockWaitMs: number;
   #unlock: () => void = () => undefined;
 
-  constructor({ folder, syncTimes, ...options }: LocalClusterOptions) {
+  constructor({ folder, syncTimes, lockWaitMs = LOCK_WAIT_MS, ...options }: LocalClusterOptions) {
+    this.#lockWaitMs = lockWaitMs;
     this.store = new ManifestStore(folder, options.log);
     this.sync = new FolderSync(this.store, options.log, syncTimes);
     this.pods = new Pods({ ...options, stateFolder: this.store.stateFolder });
@@ -33,13 +41,7 @@ export class LocalCluster implements Cluster {
 
   async start(onChange: (key: string) => void): Promise<void> {
     await this.store.prepare();
-    const { stateFolder } = this.store;
-    // Two operators would start two engines per instance.
-    this.#unlock = acquireProcessLock(
-      join(stateFolder, 'lock'),
-      (pid) =>
-        `another operator (pid ${pid}) uses ${stateFolder}; stop it first, or give this one its own folder`,
-    ).release;
+    this.#unlock = await this.#lock();
     await removeTemporaryFiles(this.store.folder.path);
     await this.store.load((key) => {
       onChange(key);
@@ -48,6 +50,27 @@ export class LocalCluster implements Cluster {
     });
     await this.pods.load(onChange);
     await this.sync.start();
+  }
+
+  /**
+   * Two operators would start two engines per instance. The operator of a killed parent closes its port first, and then waits
+   * for its engines.
+   */
+  async #lock(): Promise<() => void> {
+    const { stateFolder } = this.store;
+    const end = performance.now() + this.#lockWaitMs;
+    for (;;) {
+      try {
+        return acquireProcessLock(
+          join(stateFolder, 'lock'),
+          (pid) =>
+            `another operator (pid ${pid}) uses ${stateFolder}; stop it first, or give this one its own folder`,
+        ).release;
+      } catch (error) {
+        if (!(error instanceof LockHeldError) || performance.now() > end) throw error;
+        await sleep(LOCK_RETRY_MS);
+      }
+    }
   }
 
   endPods(): Promise<void> {
