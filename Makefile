@@ -155,6 +155,10 @@ e2e: build ## Test the chart on a two-node Kubernetes, as root: outages under tr
 crowd: build ## Test sends beside 10,000 connections of each kind: idle, slow or silent (CONNECTIONS=n)
 	@ulimit -n $$(ulimit -Hn); CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects load crowd
 
+.PHONY: transfers
+transfers: build ## Measure the memory of 1,000 downloads and uploads that are held at once
+	@HOLD_ALL=true $(JEST) --selectProjects load standing-transfers
+
 .PHONY: chaos
 chaos: build ## Test an instance while its dependencies fail (SECONDS=3600 SEEDS=7,8 PER_SECOND=5)
 	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) CHAOS_PER_SECOND=$(or $(PER_SECOND),5) $(JEST) --selectProjects chaos number

@@ -13,9 +13,17 @@ import { pause, realTime, until } from '../support/wait.js';
 
 const MB = 1024 * 1024;
 const TRANSFERS = 1_000;
-/** An account may use a quarter of this bound, an address a tenth and a file a twentieth, so the API holds all transfers. */
-const MAX_TRANSFERS = '1200';
-const ACCOUNTS = 10;
+/**
+ * `make transfers` raises the bound so that the API holds all. By default a process holds at most 400 of each kind, an account
+ * a quarter of them, and the API refuses the others.
+ */
+const HOLD_ALL = process.env['HOLD_ALL'] === 'true';
+const BOUNDS: Record<string, string> = HOLD_ALL
+  ? { GWK_API_MAX_DOWNLOADS: '1200', GWK_API_MAX_UPLOADS: '1200' }
+  : {};
+const ACCOUNTS = HOLD_ALL ? 10 : 3;
+const HELD_OF_ACCOUNT = 100;
+const HELD = ACCOUNTS * HELD_OF_ACCOUNT;
 const FILES = 5;
 const ADDRESSES = 10;
 /** More than the kernel buffers for a client that does not read. */
@@ -39,7 +47,7 @@ function testStandingTransfers(store: string): void {
   beforeAll(async () => {
     if (store === 'a bucket') objects = await ObjectStore.start();
     const worker = objects?.environment ?? {};
-    const api = { ...worker, GWK_API_MAX_DOWNLOADS: MAX_TRANSFERS, GWK_API_MAX_UPLOADS: MAX_TRANSFERS };
+    const api = { ...worker, ...BOUNDS };
     stage = await openStage('transfers', { settings: { api, worker } });
     for (let i = 0; i < ACCOUNTS; i++) others.push(await newCustomer(stage.gateway, `standing-${i}`));
   });
@@ -109,7 +117,7 @@ function testStandingTransfers(store: string): void {
   async function standUploads(): Promise<() => void> {
     const sockets: Socket[] = [];
     for (const { key } of others) {
-      for (let i = 0; i < TRANSFERS / ACCOUNTS; i++) {
+      for (let i = 0; i < Math.floor(TRANSFERS / ACCOUNTS); i++) {
         sockets.push(await standing.upload(key.api_key, { port: port(), bytes: SENT_BYTES }));
       }
     }
@@ -130,7 +138,7 @@ function testStandingTransfers(store: string): void {
       const before = megabytes();
       const stop = await stand(links);
       try {
-        await until(async () => (await inTransfer(kind)) === TRANSFERS, { what: 'all are held' });
+        await until(async () => (await inTransfer(kind)) === HELD, { what: 'as many as possible are held' });
         await pause(5_000);
         expect(await metric(`gwk_media_transfers_limited_total{kind="${kind}",limit="process"}`)).toBe(0);
         const growth = megabytes() - before;
