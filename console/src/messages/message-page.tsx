@@ -63,7 +63,7 @@ function Content({ message }: { message: Message }) {
 
 const STEPS = ['created_at', 'scheduled_for', 'sent_at', 'delivered_at', 'read_at', 'failed_at'] as const;
 
-/** What happened to the message, in the order of time. */
+/** Steps of the message, the oldest first. */
 function Steps({ message }: { message: Message }) {
   const { t, i18n } = useTranslation();
   const isInbound = message.direction === 'inbound';

@@ -80,7 +80,7 @@ function Content({ instance }: { instance: Instance }) {
 
 const PAIRABLE: ReadonlySet<string> = new Set(['pending_pair', 'logged_out']);
 
-/** What to do in a state that needs a person. */
+/** Advice for the states that need a person. */
 function StateHelp({ instance: { state } }: { instance: Instance }) {
   const { t } = useTranslation();
   if (state === 'connected' || state === 'connecting') return null;
