@@ -5,7 +5,7 @@ const API_LAYERS = [
   ['messages', 'inbound', 'instances', 'webhooks', 'media', 'contacts', 'events', 'engines', 'console'],
   ['http'],
   ['accounts'],
-  ['platform'],
+  ['platform', 'mail'],
   ['database'],
 ];
 const FEATURES = API_LAYERS[2];

@@ -206,6 +206,22 @@ describeChart('NetworkPolicies', () => {
     ]);
   });
 
+  test('smtp.host opens its port for API and worker only', () => {
+    const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'strange' } } }];
+    const smtp = { host: 'mail.strange', port: 8083, from: 'gwk@example.com' };
+    const networkPolicy = { smtp: peer };
+    const before = allowedConnections({ ...MINIMAL_VALUES, networkPolicy });
+    const added = allowedConnections({ ...MINIMAL_VALUES, smtp, networkPolicy }).filter(
+      (line) => !before.includes(line),
+    );
+    expect(added.map((line) => line.replace(/ (5432|6379|443|6443)/g, ''))).toEqual(
+      ['api', 'worker'].flatMap((from) => [
+        `${from} -> engine of a stranger: 8083`,
+        `${from} -> stranger: 8083`,
+      ]),
+    );
+  });
+
   test('PROMETHEUS_URL in worker.extraEnv opens the same egress', () => {
     const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     const secret = { secretKeyRef: { name: 'prometheus', key: 'url' } };

@@ -107,6 +107,12 @@ describeChart('the chart', () => {
       },
       /Set one of/,
     ],
+    ['an SMTP server without a sender', { ...MINIMAL_VALUES, smtp: { host: 'mail' } }, /needs smtp.from/],
+    [
+      'an SMTP user without a password',
+      { ...MINIMAL_VALUES, smtp: { host: 'mail', from: 'gwk@example.com', user: 'gwk' } },
+      /needs smtp.existingSecret/,
+    ],
   ])('%s fails with a message', (_case, values, message) => {
     expect(() => templateText(values)).toThrow(message);
   });

@@ -78,6 +78,16 @@ export const INSTALLATIONS: Record<string, object> = {
       s3: { bucket: 'files', url: 'https://s3.example.com', pathStyle: true, existingSecret: 'bucket' },
     },
   },
+  'an SMTP server': {
+    ...MINIMAL_VALUES,
+    smtp: {
+      host: 'mail.example.com',
+      tls: { caConfigMap: 'mail-ca' },
+      user: 'gwk',
+      existingSecret: 'mail',
+      from: 'gwk@example.com',
+    },
+  },
   'media in an existing claim': { ...MINIMAL_VALUES, media: { folder: { existingClaim: 'own' } } },
   'Ingress and autoscaling': {
     ...MINIMAL_VALUES,

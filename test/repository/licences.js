@@ -11,6 +11,7 @@ const PERMITTED = new Set([
   'CC0-1.0',
   'ISC',
   'MIT',
+  'MIT-0',
   'PSF-2.0',
   'Unlicense',
 ]);

@@ -11,6 +11,7 @@ import type { RateLimiter } from '../accounts/rate-limiter.js';
 import type { SessionDirectory } from '../accounts/sessions.js';
 import type { Database } from '../database/database.js';
 import type { IdempotencyStore } from './idempotency/store.js';
+import type { Mailer } from '../mail/mailer.js';
 import type { Redis } from '../platform/redis.js';
 import type { Cursors } from './cursor.js';
 
@@ -36,6 +37,8 @@ export interface Services {
   limiter: RateLimiter;
   idempotency: IdempotencyStore;
   cursors: Cursors;
+  /** Null: no SMTP server is configured. */
+  mailer: Mailer | null;
   /** Registry of the metrics of both listeners. */
   registry: Registry;
 }

@@ -16,6 +16,7 @@ import { Receiver } from '../inbound/receiver.js';
 import { createClusterCallLimit } from '../instances/cluster-call-limit.js';
 import { startInternalListener } from '../internal-api/listener.js';
 import { LiveCommands } from '../instances/live/commands.js';
+import { openMailer } from '../mail/mailer.js';
 import { openMedia } from '../media/media.js';
 import { openTransfers } from '../media/transfers/media-transfers.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
@@ -51,7 +52,7 @@ export function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
 
 export type RunningApi = Awaited<ReturnType<typeof startApi>>;
 
-/** @throws WrongEncryptionKey, TooFewConnections, and errors of the listeners */
+/** @throws ConfigError, WrongEncryptionKey, TooFewConnections, and errors of the listeners */
 export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, clock: Clock = processClock) =>
   startOnStores({ name: 'api', config, log, signal }, async (stores) => {
     const { db, sealer, redis, closers } = stores;
@@ -105,6 +106,7 @@ async function makeServices(
     limiter: new RateLimiter(redis, redisKeys),
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
+    mailer: openMailer(config),
     resources: await openResources(config),
     limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl, redisCa, keys: redisKeys, sealer, log, clock }),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { apiSettings } from '@gwk/core/config/api';
-import type { ConfigOf } from '@gwk/core/config/load';
+import { ConfigError, type ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
@@ -16,7 +16,7 @@ import { closeRedis, openRedis, watchEviction, type Redis } from '../platform/re
 
 export const EXIT_CONFIGURATION = 2;
 const DATABASE_TIMEOUT_MS = 60_000;
-const WRONG_SETTINGS = [WrongEncryptionKey, TooFewConnections, UnusablePooler];
+const WRONG_SETTINGS = [ConfigError, WrongEncryptionKey, TooFewConnections, UnusablePooler];
 const LISTEN_ERRORS = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'];
 
 interface Program<C, R> {

@@ -29,7 +29,7 @@
     {{- end }}
 {{- end }}
 
-{{- /* Peers of "postgres", "redis", "prometheus" or "collector", as a list. Without peers in the values they are the namespaces
+{{- /* Peers of "postgres", "redis", "prometheus", "collector" or "smtp", as a list. Without peers in the values they are the namespaces
        of Services in the connection URLs. Empty if an address is outside the cluster or in a Secret: then they are any. */ -}}
 {{- define "gwk.peers" -}}
 {{- $v := .root.Values -}}
@@ -43,6 +43,8 @@
 {{- $urls = list ($v.redis.existingSecret | empty | ternary $v.redis.url "") (default $v.redis.url $v.redis.engineUrl) -}}
 {{- else if eq .of "prometheus" -}}
 {{- $urls = list (include "gwk.prometheusAddress" .root | trim) -}}
+{{- else if eq .of "smtp" -}}
+{{- $urls = list $v.smtp.host -}}
 {{- else -}}
 {{- $urls = list $v.monitoring.tracing.endpoint -}}
 {{- end -}}
@@ -68,6 +70,9 @@
 {{- if and $used (empty (include "gwk.peers" (dict "root" $ "of" $of) | fromJsonArray)) -}}
 {{- $open = append $open (printf "networkPolicy.%s (port %v)" $of (get $v (printf "%sPort" $of))) -}}
 {{- end -}}
+{{- end -}}
+{{- if and .Values.smtp.host (empty (include "gwk.peers" (dict "root" $ "of" "smtp") | fromJsonArray)) -}}
+{{- $open = append $open (printf "networkPolicy.smtp (port %v)" .Values.smtp.port) -}}
 {{- end -}}
 {{- if not $v.kubernetesApi -}}
 {{- $open = append $open (printf "networkPolicy.kubernetesApi (ports %s)" (join ", " $v.kubernetesApiPorts)) -}}
@@ -114,6 +119,13 @@ to:
 {{- $v := .root.Values.networkPolicy }}
 - ports: [{ port: {{ get $v (printf "%sPort" .of) }}, protocol: TCP }]
   {{- include "gwk.toPeers" . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "gwk.smtpRule" -}}
+{{- if .Values.smtp.host }}
+- ports: [{ port: {{ .Values.smtp.port }}, protocol: TCP }]
+  {{- include "gwk.toPeers" (dict "root" . "of" "smtp") | nindent 2 }}
 {{- end }}
 {{- end }}
 

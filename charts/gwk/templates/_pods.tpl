@@ -178,7 +178,7 @@ livenessProbe:
 {{- $_ := set $s "GWK_REDIS_PREFIX" $v.redis.prefix -}}
 {{- $_ := set $s "GWK_MEDIA_URL" (include "gwk.mediaUrl" .) -}}
 {{- if include "gwk.hasCa" .Values.redis -}}{{- $_ := set $s "GWK_REDIS_CA_FILE" "/var/run/gwk/secrets/redis-ca.crt" -}}{{- end -}}
-{{- $s = merge $s (include "gwk.tracingSettings" . | fromJson) -}}
+{{- $s = merge $s (include "gwk.tracingSettings" . | fromJson) (include "gwk.smtpSettings" . | fromJson) -}}
 {{- include "gwk.databaseSettings" . | fromJson | merge $s | toJson -}}
 {{- end -}}
 
@@ -193,6 +193,19 @@ livenessProbe:
 {{- $pairs := list -}}
 {{- range $name, $value := .resourceAttributes -}}{{- $pairs = append $pairs (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) -}}{{- end -}}
 {{- $_ := set $s "OTEL_RESOURCE_ATTRIBUTES" (join "," $pairs) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $s -}}
+{{- end -}}
+
+{{- /* SMTP settings of API and worker. Empty without a server. */ -}}
+{{- define "gwk.smtpSettings" -}}
+{{- $s := dict -}}
+{{- with .Values.smtp -}}
+{{- if .host -}}
+{{- $s = dict "GWK_SMTP_HOST" .host "GWK_SMTP_PORT" .port "GWK_SMTP_TLS" .tls.mode "GWK_SMTP_USER" .user "GWK_SMTP_FROM" .from "GWK_SMTP_SENDER_NAME" .senderName -}}
+{{- if .existingSecret -}}{{- $_ := set $s "GWK_SMTP_PASSWORD_FILE" "/var/run/gwk/secrets/smtp-password" -}}{{- end -}}
+{{- if include "gwk.hasCa" . -}}{{- $_ := set $s "GWK_SMTP_CA_FILE" "/var/run/gwk/secrets/smtp-ca.crt" -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $s -}}
@@ -241,6 +254,12 @@ livenessProbe:
       {{- $url := include "gwk.urlSecret" (dict "root" .root "of" "redis") | fromJson }}
       - secret: { name: {{ $url.name }}, items: [{ key: {{ $url.key }}, path: redis-url }] }
       {{- include "gwk.caSource" (dict "tls" $v.redis.tls "path" "redis-ca.crt") | nindent 6 }}
+      {{- end }}
+      {{- if and (has "smtp" .with) $v.smtp.host }}
+      {{- if $v.smtp.existingSecret }}
+      - secret: { name: {{ $v.smtp.existingSecret }}, items: [{ key: {{ $v.smtp.passwordKey }}, path: smtp-password }] }
+      {{- end }}
+      {{- include "gwk.caSource" (dict "tls" $v.smtp.tls "path" "smtp-ca.crt") | nindent 6 }}
       {{- end }}
       {{- if has "encryption" .with }}
       - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.encryptionKeysKey }}, path: encryption-keys }] }

@@ -1,5 +1,6 @@
 import { accountLimitSettings } from './account-limits.js';
 import { rotatingSetting, setting, types } from './load.js';
+import { mailSettings } from './mail.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
 import * as shared from './shared.js';
@@ -198,5 +199,6 @@ export const apiSettings = {
     types.integer(0, 10).default(0),
     'Number of trusted proxies in front of the API that set the client address (X-Forwarded-For).',
   ),
+  ...mailSettings,
   ...tracingSettings,
 };

@@ -1,5 +1,6 @@
 import { accountLimitSettings } from './account-limits.js';
 import { secretSetting, setting, types } from './load.js';
+import { mailSettings } from './mail.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
 import * as shared from './shared.js';
@@ -157,5 +158,6 @@ export const workerSettings = {
     types.integer(1, 1440).default(60),
     'Interval between two checks of a format (minutes).',
   ),
+  ...mailSettings,
   ...tracingSettings,
 };
