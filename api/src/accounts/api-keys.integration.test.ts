@@ -86,3 +86,38 @@ test('an unused key is queried again after two seconds', async () => {
   expect(found).toBeInstanceOf(Promise);
   await found;
 });
+
+test('notes the last use of a key at most once a minute, in the statement that looks it up', async () => {
+  const { key, hash } = newApiKey();
+  const id = newUuid();
+  await db.apiKey.create({ data: { id, accountId, name: '', hash: new Uint8Array(hash), scopes: [] } });
+  const readUse = async () => (await db.apiKey.findUniqueOrThrow({ where: { id } })).lastUsedAt;
+  const lookUp = () => {
+    directory.clear();
+    return directory.find(key);
+  };
+  expect(await readUse()).toBeNull();
+  await lookUp();
+  const first = await readUse();
+  expect(first).toBeInstanceOf(Date);
+  await lookUp();
+  expect(await readUse()).toEqual(first);
+  const longAgo = new Date(Date.now() - 61_000);
+  await db.apiKey.update({ where: { id }, data: { lastUsedAt: longAgo } });
+  await lookUp();
+  expect((await readUse())!.getTime()).toBeGreaterThan(longAgo.getTime());
+  expect(queries).toBe(3);
+  await db.apiKey.update({ where: { id }, data: { lastUsedAt: longAgo, revokedAt: new Date() } });
+  expect(await lookUp()).toBeNull();
+  expect(await readUse()).toEqual(longAgo);
+});
+
+test('a lookup waits for no lock on the row of its key', async () => {
+  const { key, hash } = newApiKey();
+  const id = newUuid();
+  await db.apiKey.create({ data: { id, accountId, name: '', hash: new Uint8Array(hash), scopes: [] } });
+  await db.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`;
+    expect(await directory.find(key)).not.toBeNull();
+  });
+});

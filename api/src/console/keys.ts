@@ -159,6 +159,7 @@ const view = (row: KeyRow): z.output<typeof KeyOut> => ({
   created_at: row.createdAt.toISOString(),
   expires_at: row.expiresAt?.toISOString() ?? null,
   revoked_at: row.revokedAt?.toISOString() ?? null,
+  last_used_at: row.lastUsedAt?.toISOString() ?? null,
 });
 
 export const keyOperations = [listKeys, createKey, revokeKey];

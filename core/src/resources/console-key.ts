@@ -32,6 +32,7 @@ export const KeyOut = z.object({
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
+  last_used_at: z.iso.datetime().nullable().meta({ description: 'Exact to a minute; null: never used.' }),
 });
 export type KeyOut = z.infer<typeof KeyOut>;
 

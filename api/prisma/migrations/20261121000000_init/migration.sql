@@ -48,7 +48,8 @@ CREATE TABLE "api_keys" (
     "restricted" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "expires_at" TIMESTAMPTZ(3),
-    "revoked_at" TIMESTAMPTZ(3)
+    "revoked_at" TIMESTAMPTZ(3),
+    "last_used_at" TIMESTAMPTZ(3)
 );
 
 CREATE TABLE "audit_entries" (
@@ -562,7 +563,9 @@ CREATE TABLE "device_checks" (
     "device" TEXT NOT NULL,
     "status" TEXT NOT NULL,
     "note" TEXT,
+    "app_version" TEXT,
     "checked_at" TIMESTAMPTZ(3) NOT NULL,
+    "checked_by" TEXT,
     PRIMARY KEY ("format", "device")
 );
 
