@@ -1,27 +1,31 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { text } from '@gwk/core/resources/common';
+import { toPublicId } from '@gwk/core/ids';
+import {
+  accountName,
+  LIMIT_RANGES,
+  namespaceName,
+  type AccountLimit,
+} from '@gwk/core/resources/console-platform';
 import type { Command } from 'commander';
+import {
+  changeAccount,
+  createAccount,
+  readOwnLimits,
+  type AccountChange,
+  type LimitChange,
+} from '../accounts/account-changes.js';
 import type { Account, AccountUsage, Prisma } from '../generated/prisma/client.js';
 import { readAuditLog } from './audit.js';
-import { findAccount, audit, CommandError, parseInteger, printChange, printResult } from './run.js';
+import { findAccount, CommandError, parseInteger, printChange, printResult, readActor } from './run.js';
 
 /** `gwk account ...` */
-interface Limits {
-  maxInstances?: string;
-  requestsPerMinute?: string;
-  maxMediaBytes?: string;
-  maxMediaFiles?: string;
-  maxEventBytes?: string;
-}
-
-/** Fields of the row with their smallest and largest value. */
-const RANGES = {
-  maxInstances: [0, 1_000_000],
-  requestsPerMinute: [1, 100_000_000],
-  maxMediaBytes: [0, 1_000_000_000_000_000],
-  maxMediaFiles: [0, 100_000_000],
-  maxEventBytes: [0, 1_000_000_000_000_000],
-} as const satisfies Record<keyof Limits, [number, number]>;
+const OPTIONS = {
+  maxInstances: 'instances',
+  requestsPerMinute: 'requests_per_minute',
+  maxMediaBytes: 'media_bytes',
+  maxMediaFiles: 'media_files',
+  maxEventBytes: 'event_bytes',
+} as const satisfies Record<string, AccountLimit>;
+type Limits = Partial<Record<keyof typeof OPTIONS, string>>;
 
 const NOTE = '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s.\n';
 
@@ -34,15 +38,42 @@ export function registerAccounts(program: Command): void {
   withLimits(account.command('create <name>'))
     .description('create an account')
     .action((name: string, limits: Limits) =>
-      printChange('account create', (tx) => createAccount(tx, name, limits)),
+      printChange('account create', async (tx) => {
+        const row = await createAccount(tx, readActor(), {
+          name: readName(name),
+          limits: readLimits(limits),
+        });
+        return { id: toPublicId('account', row.id), name: row.name };
+      }),
     );
 
+  registerChanges(account);
+
+  account
+    .command('list')
+    .description('list all accounts, with their limits and what they store')
+    .action(() =>
+      printResult('account list', async (db) =>
+        (await db.account.findMany({ ...WITH_USAGE, orderBy: { name: 'asc' } })).map(shown),
+      ),
+    );
+  registerLog(account);
+}
+
+function registerChanges(account: Command): void {
   withLimits(account.command('limits <name>'))
     .description(
       'show what an account stores, and show or change its limits; "default" restores the configured limit',
     )
     .action((name: string, limits: Limits) =>
-      printChange('account limits', async (tx) => readShown(tx, await changeLimits(tx, name, limits))),
+      printChange('account limits', (tx) => change(tx, name, () => ({ limits: readLimits(limits) }))),
+    );
+
+  account
+    .command('rename <name> <new_name>')
+    .description('rename an account without instances, whose resources would name it')
+    .action((name: string, newName: string) =>
+      printChange('account rename', (tx) => change(tx, name, () => ({ name: readName(newName) }))),
     );
 
   for (const [verb, suspended] of [
@@ -53,7 +84,7 @@ export function registerAccounts(program: Command): void {
       .command(`${verb} <name>`)
       .description(suspended ? 'refuse new sends; queued ones wait' : 'allow sends again')
       .action((name: string) =>
-        printChange(`account ${verb}`, async (tx) => readShown(tx, await setSuspended(tx, name, suspended))),
+        printChange(`account ${verb}`, (tx) => change(tx, name, () => ({ suspended }))),
       );
   }
 
@@ -65,21 +96,9 @@ export function registerAccounts(program: Command): void {
       .command(`${verb} <name> <namespace>`)
       .description(`${allowed ? 'allow' : 'forbid'} Instances of a Kubernetes namespace to use the account`)
       .action((name: string, namespace: string) =>
-        printChange(`account ${verb}`, async (tx) =>
-          readShown(tx, await setNamespace(tx, name, { namespace, allowed })),
-        ),
+        printChange(`account ${verb}`, (tx) => change(tx, name, toNamespaces(namespace, allowed))),
       );
   }
-
-  account
-    .command('list')
-    .description('list all accounts, with their limits and what they store')
-    .action(() =>
-      printResult('account list', async (db) =>
-        (await db.account.findMany({ ...WITH_USAGE, orderBy: { name: 'asc' } })).map(shown),
-      ),
-    );
-  registerLog(account);
 }
 
 function registerLog(account: Command): void {
@@ -110,14 +129,15 @@ const WITH_USAGE = { include: { usage: true } } as const;
 
 function shown(row: AccountWithUsage) {
   const { usage } = row;
+  const limits = readOwnLimits(row);
   return {
     id: toPublicId('account', row.id),
     name: row.name,
-    max_instances: row.maxInstances,
-    requests_per_minute: row.requestsPerMinute,
-    max_media_bytes: numberOrNull(row.maxMediaBytes),
-    max_media_files: row.maxMediaFiles,
-    max_event_bytes: numberOrNull(row.maxEventBytes),
+    max_instances: limits.instances,
+    requests_per_minute: limits.requests_per_minute,
+    max_media_bytes: limits.media_bytes,
+    max_media_files: limits.media_files,
+    max_event_bytes: limits.event_bytes,
     usage: {
       media_bytes: Number(usage?.mediaBytes ?? 0),
       media_files: usage?.mediaFiles ?? 0,
@@ -130,68 +150,40 @@ function shown(row: AccountWithUsage) {
   };
 }
 
-const readShown = async (tx: Prisma.TransactionClient, { id }: Account) =>
-  shown(await tx.account.findUniqueOrThrow({ where: { id }, ...WITH_USAGE }));
-
-const numberOrNull = (value: bigint | null): number | null => (value === null ? null : Number(value));
+async function change(
+  tx: Prisma.TransactionClient,
+  name: string,
+  wanted: (row: Account) => AccountChange,
+): Promise<ReturnType<typeof shown>> {
+  const { id } = await findAccount(tx, name);
+  await changeAccount(tx, readActor(), { id, change: wanted });
+  return shown(await tx.account.findUniqueOrThrow({ where: { id }, ...WITH_USAGE }));
+}
 
 /** The given limits; null: the configured default. */
-function readLimits(limits: Limits): Partial<Record<keyof Limits, number | null>> {
-  const given = Object.entries(RANGES).flatMap(([name, [min, max]]) => {
-    const value = limits[name as keyof Limits];
+function readLimits(limits: Limits): LimitChange {
+  const given = Object.entries(OPTIONS).flatMap(([option, limit]) => {
+    const value = limits[option as keyof Limits];
     if (value === undefined) return [];
-    return [[name, value === 'default' ? null : parseInteger(min, max)(value)] as const];
+    const [min, max] = LIMIT_RANGES[limit];
+    return [[limit, value === 'default' ? null : parseInteger(min, max)(value)] as const];
   });
   return Object.fromEntries(given);
 }
 
-async function createAccount(tx: Prisma.TransactionClient, name: string, limits: Limits) {
-  const fault = text(1, 80).safeParse(name).error?.issues[0]?.message;
+/** @throws CommandError */
+function readName(name: string): string {
+  const fault = accountName().safeParse(name).error?.issues[0]?.message;
   if (fault !== undefined) throw new CommandError(`invalid account name: ${fault}`);
-  if (await tx.account.findUnique({ where: { name } })) {
-    throw new CommandError(`account "${name}" already exists`);
-  }
-  const data = readLimits(limits);
-  const row = await tx.account.create({ data: { id: newUuid(), name, ...data } });
-  await audit(tx, { accountId: row.id, action: 'account.create', subject: row.id, detail: data });
-  return { id: toPublicId('account', row.id), name: row.name };
+  return name;
 }
 
-async function changeLimits(tx: Prisma.TransactionClient, name: string, limits: Limits): Promise<Account> {
-  const row = await findAccount(tx, name);
-  const data = readLimits(limits);
-  if (Object.keys(data).length === 0) return row;
-  await audit(tx, { accountId: row.id, action: 'account.limits', subject: row.id, detail: data });
-  return tx.account.update({ where: { id: row.id }, data });
-}
-
-async function setSuspended(
-  tx: Prisma.TransactionClient,
-  name: string,
-  suspended: boolean,
-): Promise<Account> {
-  const row = await findAccount(tx, name);
-  if ((row.suspendedAt !== null) === suspended) return row;
-  const action = suspended ? 'account.suspend' : 'account.resume';
-  await audit(tx, { accountId: row.id, action, subject: row.id });
-  return tx.account.update({ where: { id: row.id }, data: { suspendedAt: suspended ? new Date() : null } });
-}
-
-async function setNamespace(
-  tx: Prisma.TransactionClient,
-  name: string,
-  change: { namespace: string; allowed: boolean },
-): Promise<Account> {
-  const row = await findAccount(tx, name);
-  const { namespace, allowed } = change;
-  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace)) {
+/** @throws CommandError */
+function toNamespaces(namespace: string, allowed: boolean): (row: Account) => AccountChange {
+  if (!namespaceName().safeParse(namespace).success)
     throw new CommandError(`"${namespace}" is not a valid namespace name`);
-  }
-  const others = row.namespaces.filter((item) => item !== namespace);
-  const action = allowed ? 'account.allow-namespace' : 'account.forbid-namespace';
-  await audit(tx, { accountId: row.id, action, subject: row.id, detail: { namespace } });
-  return tx.account.update({
-    where: { id: row.id },
-    data: { namespaces: allowed ? [...others, namespace].sort() : others },
-  });
+  return ({ namespaces }) => {
+    const others = namespaces.filter((item) => item !== namespace);
+    return { namespaces: allowed ? [...others, namespace] : others };
+  };
 }

@@ -194,3 +194,11 @@ test.each([
   const { code, json } = await gwk([...command.split(' '), '--help'], {});
   expect([code, json]).toEqual([0, expect.stringContaining('Usage: gwk ' + command)]);
 });
+
+test('renames an account while it has no instances', async () => {
+  await gwk(['account', 'create', 'before']);
+  const renamed = await gwk(['account', 'rename', 'before', 'after']);
+  expect(renamed).toMatchObject({ code: 0, json: { name: 'after' } });
+  const taken = await gwk(['account', 'rename', 'after', 'acme']);
+  expect([taken.code, taken.error]).toEqual([1, 'gwk account rename: account "acme" already exists\n']);
+});

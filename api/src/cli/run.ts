@@ -5,6 +5,7 @@ import { encryptionKeys } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import { Sealer, SealError } from '@gwk/core/encryption';
+import { AccountChangeRefused } from '../accounts/account-changes.js';
 import { audit as writeAudit, type AuditedChange } from '../accounts/audit-log.js';
 import type { Database, DatabaseOptions } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
@@ -75,7 +76,14 @@ export function printChange(
 }
 
 /** Errors whose messages are written for users. */
-const USER_ERRORS = [CommandError, ConfigError, SealError, WrongEncryptionKey, UnusablePooler];
+const USER_ERRORS = [
+  CommandError,
+  AccountChangeRefused,
+  ConfigError,
+  SealError,
+  WrongEncryptionKey,
+  UnusablePooler,
+];
 
 function explain(error: unknown): string {
   if (USER_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;
@@ -91,11 +99,12 @@ function explain(error: unknown): string {
 
 /** Writes an audit log entry for a change by a command. */
 export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
-  return writeAudit(tx, {
-    actor: `cli:${loadCommandConfig(commandSettings, process.env).actor ?? userName()}`,
-    ...change,
-  });
+  return writeAudit(tx, { actor: readActor(), ...change });
 }
+
+/** The author of changes by commands, for the audit log. */
+export const readActor = (): string =>
+  `cli:${loadCommandConfig(commandSettings, process.env).actor ?? userName()}`;
 
 /** Returns the user name, or the user id in a container without a name for it. */
 function userName(): string {

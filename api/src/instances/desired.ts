@@ -146,7 +146,10 @@ async function writeResource(
   { draft, write }: { draft: InstanceResource; write: () => Promise<InstanceResource> },
 ): Promise<Instance> {
   const { kind } = draft.spec;
-  const { verdict } = await decideProjection(tx, draft, services.config);
+  const { verdict, seen } = await decideProjection(tx, draft, services.config);
+  // The cached session or key of the caller may have a former name of the account, which another account can have by now.
+  if (seen.account?.id !== caller.accountId)
+    throw new Problem('engine-unavailable', { retryAfter: RETRY_AFTER_SECONDS });
   if (verdict.do === 'reject') throw toProblem(verdict, kind);
   const result = await projectResource(tx, services, await write(), caller);
   if (result.do === 'reject') throw toProblem(result, kind);

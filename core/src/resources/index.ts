@@ -4,6 +4,7 @@ export * from './console-account.js';
 export * from './console-key.js';
 export * from './console-member.js';
 export * from './console-overview.js';
+export * from './console-platform.js';
 export * from './console-profile.js';
 export * from './console-session.js';
 export * from './console-totp.js';

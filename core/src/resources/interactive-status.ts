@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RENDERINGS } from '../states.js';
+import { text } from './common.js';
 
 /** Public status of interactive message formats. */
 export const DEVICES = ['android', 'iphone', 'web'] as const;
@@ -9,6 +10,9 @@ export const DEVICE_STATUSES = ['works', 'partial', 'broken', 'unknown'] as cons
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
 export const MAX_DEVICE_NOTE = 500;
+
+/** Version of the app on a device. */
+export const appVersion = () => text(1, 40).meta({ examples: ['2.26.41.75'] });
 
 export const MonitorStatus = z.object({
   result: z.enum(['ok', 'failed', 'pending']),
@@ -21,6 +25,7 @@ export const MonitorStatus = z.object({
 export const DeviceStatusOut = z.object({
   status: z.enum(DEVICE_STATUSES),
   note: z.string().nullable(),
+  app_version: z.string().nullable(),
   checked_at: z.iso.datetime(),
 });
 

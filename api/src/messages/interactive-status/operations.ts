@@ -6,6 +6,7 @@ import {
 } from '@gwk/core/resources/interactive-status';
 import { RENDERINGS, type Rendering } from '@gwk/core/states';
 import type { Database } from '../../database/database.js';
+import type { DeviceCheck } from '../../generated/prisma/client.js';
 import { operation } from '../../http/operation.js';
 import { LABELS } from './formats.js';
 
@@ -43,10 +44,15 @@ async function interactiveStatus(db: Database): Promise<InteractiveStatusOut> {
   };
 }
 
-function deviceStatus(check: { status: string; note: string | null; checkedAt: Date } | undefined) {
+function deviceStatus(check: DeviceCheck | undefined) {
   if (!check) return null;
-  const { status, note, checkedAt } = check;
-  return { status: status as DeviceStatus, note, checked_at: checkedAt.toISOString() };
+  const { status, note, appVersion, checkedAt } = check;
+  return {
+    status: status as DeviceStatus,
+    note,
+    app_version: appVersion,
+    checked_at: checkedAt.toISOString(),
+  };
 }
 
 type MonitorStatus = NonNullable<InteractiveStatusOut['formats'][number]['monitor']>;

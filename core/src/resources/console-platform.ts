@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { INSTANCE_STATES, RENDERINGS } from '../states.js';
+import { AccountOut } from './console-account.js';
+import { idOut, idText, PageQuery, text, visibleText } from './common.js';
+import { appVersion, DEVICE_STATUSES, DEVICES, MAX_DEVICE_NOTE } from './interactive-status.js';
+
+/** The gateway as administrators of the platform see it: all accounts, numbers and programs. */
+
+/** Limits of an account with their smallest and largest value. */
+export const LIMIT_RANGES = {
+  instances: [0, 1_000_000],
+  requests_per_minute: [1, 100_000_000],
+  media_bytes: [0, 1_000_000_000_000_000],
+  media_files: [0, 100_000_000],
+  event_bytes: [0, 1_000_000_000_000_000],
+} as const;
+export type AccountLimit = keyof typeof LIMIT_RANGES;
+
+const mapLimits = <T>(make: (range: (typeof LIMIT_RANGES)[AccountLimit]) => T): Record<AccountLimit, T> =>
+  Object.fromEntries(Object.entries(LIMIT_RANGES).map(([name, range]) => [name, make(range)])) as Record<
+    AccountLimit,
+    T
+  >;
+
+const limits = () =>
+  z.strictObject(mapLimits(([min, max]) => z.number().int().min(min).max(max).nullable().optional())).meta({
+    description: 'null: the configured default.',
+    examples: [{ instances: 10 }],
+  });
+
+export const accountName = () => visibleText(80).meta({ examples: ['Loja Centro'] });
+
+export const namespaceName = () =>
+  z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'is not a valid namespace name');
+
+const namespaces = () =>
+  z
+    .array(namespaceName())
+    .max(100)
+    .meta({
+      description: 'Kubernetes namespaces whose Instances may use the account.',
+      examples: [['shop']],
+    });
+
+export const PlatformAccountOut = AccountOut.omit({ suspended: true }).extend({
+  suspended_at: z.iso.datetime().nullable(),
+  namespaces: z.array(z.string()),
+  own_limits: z
+    .object(mapLimits(() => z.number().int().min(0).nullable()))
+    .meta({ description: 'Limits of the plan; null: the configured default. `limits` has those in effect.' }),
+});
+export type PlatformAccountOut = z.infer<typeof PlatformAccountOut>;
+
+export const PlatformAccountQuery = PageQuery.extend({
+  search: text(1, 80)
+    .optional()
+    .meta({ description: 'A part of the name in any case, or the id of an account.' }),
+});
+
+export const PlatformAccountCreate = z.strictObject({
+  name: accountName(),
+  limits: limits().default({}),
+  namespaces: namespaces().default([]),
+});
+
+export const PlatformAccountUpdate = z.strictObject({
+  name: accountName().optional(),
+  limits: limits().optional(),
+  suspended: z.boolean().optional(),
+  namespaces: namespaces().optional(),
+});
+
+const count = () => z.number().int().min(0);
+const engineVersion = () =>
+  z.string().nullable().meta({ description: 'Version of the running engine; null: none runs.' });
+
+export const PlatformInstanceQuery = PageQuery.extend({
+  state: z.enum(INSTANCE_STATES).optional(),
+  version: text(1, 100).optional().meta({ description: 'Version of the running engine.' }),
+  account_id: idText().optional(),
+});
+
+export const PlatformInstanceOut = z.object({
+  id: idOut('instance'),
+  name: z.string(),
+  kind: z.string(),
+  account_id: idOut('account'),
+  account_name: z.string(),
+  state: z.enum(INSTANCE_STATES),
+  state_changed_at: z.iso.datetime(),
+  engine_version: engineVersion(),
+  engine_pod: z.string().nullable(),
+});
+
+/** Programs that show their version. */
+export const PROGRAMS = ['api', 'worker', 'operator'] as const;
+
+export const PlatformOverviewOut = z.object({
+  accounts: z.object({ total: count(), suspended: count() }),
+  instances: z.array(
+    z.object({ state: z.enum(INSTANCE_STATES), engine_version: engineVersion(), count: count() }),
+  ),
+  programs: z
+    .array(
+      z.object({
+        program: z.enum(PROGRAMS),
+        version: z.string(),
+        host: z.string(),
+        seen_at: z.iso.datetime(),
+      }),
+    )
+    .meta({ description: 'API, worker and operator processes of the last minutes.' }),
+});
+
+export const DeviceCheckIn = z.strictObject({
+  format: z.enum(RENDERINGS),
+  device: z.enum(DEVICES),
+  status: z.enum(DEVICE_STATUSES),
+  app_version: appVersion().nullable().default(null),
+  note: text(1, MAX_DEVICE_NOTE).nullable().default(null),
+});
+
+export const DeviceCheckList = z.object({
+  data: z.array(
+    z.object({
+      format: z.enum(RENDERINGS),
+      device: z.enum(DEVICES),
+      status: z.enum(DEVICE_STATUSES),
+      app_version: z.string().nullable(),
+      note: z.string().nullable(),
+      checked_at: z.iso.datetime(),
+      checked_by: z
+        .string()
+        .nullable()
+        .meta({ description: 'E-mail of the person, or `cli:<name>`.', examples: ['ana@example.com'] }),
+    }),
+  ),
+});
