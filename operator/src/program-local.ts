@@ -1,5 +1,4 @@
 import type { Logger } from '@gwk/core/log';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,11 +11,7 @@ import { createDesiredStateHandler } from './http/desired-state.js';
 import { createHealthHandler, listen } from './http/server.js';
 import { createOperatorMetrics } from './metrics.js';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
-
-/** Version of this build, and so of the engines that this operator starts. */
-const VERSION = (
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
+import { VERSION } from './version.js';
 
 const NO_TOKEN = 'GWK_OPERATOR_LOCAL_TOKEN is not set: instances can only be changed in the folder';
 

@@ -25,6 +25,8 @@ export interface InternalDeps {
   log: Logger;
   /** Registry of the call metrics. */
   registry?: Registry;
+  /** Notes the operator by the `User-Agent` of its calls. */
+  noteOperator?: (userAgent: string | undefined) => void;
   /** Time without a byte during a request (default: 60 s). */
   silenceMs?: number;
   /** Clock of the token cache (default: that of the process). */

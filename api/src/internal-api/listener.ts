@@ -164,6 +164,7 @@ function makeHandlers(deps: InternalDeps): ReadonlyMap<string, Handler> {
     const handle = operator[name as OperatorRoute];
     add(`/operator/${name}`, request, (call) => {
       authentication.operator(call.headers.authorization);
+      deps.noteOperator?.(call.headers['user-agent']);
       return { caller: 'operator', handle };
     });
   }

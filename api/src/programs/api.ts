@@ -20,6 +20,7 @@ import { openMailer } from '../mail/mailer.js';
 import { openMedia } from '../media/media.js';
 import { openTransfers } from '../media/transfers/media-transfers.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
+import { createOperatorNote } from '../platform/presence.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { Acceptor } from '../messages/send/acceptor.js';
 import { SendNotifier } from '../messages/send-notifier.js';
@@ -55,7 +56,7 @@ export type RunningApi = Awaited<ReturnType<typeof startApi>>;
 /** @throws ConfigError, WrongEncryptionKey, TooFewConnections, and errors of the listeners */
 export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, clock: Clock = processClock) =>
   startOnStores({ name: 'api', config, log, signal }, async (stores) => {
-    const { db, sealer, redis, closers } = stores;
+    const { db, sealer, redis, redisKeys, closers } = stores;
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
     const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
     closers.defer(() => media.store.close());
@@ -72,6 +73,7 @@ export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, cl
       acceptor,
       transfers,
       live,
+      noteOperator: createOperatorNote(redis, redisKeys),
       log,
       registry,
     });

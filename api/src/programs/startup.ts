@@ -12,6 +12,7 @@ import { checkEncryptionKeys, WrongEncryptionKey } from '../database/key-check.j
 import { UnusablePooler } from '../database/connection.js';
 import { detectPooling } from '../database/pooler.js';
 import { checkConnectionBudget, TooFewConnections } from '../database/connection-budget.js';
+import { notePresence } from '../platform/presence.js';
 import { closeRedis, openRedis, watchEviction, type Redis } from '../platform/redis.js';
 
 export const EXIT_CONFIGURATION = 2;
@@ -104,6 +105,7 @@ export async function startOnStores<R>(
     closers.defer(() => closeRedis(redis));
     watchEviction(redis, log);
     const redisKeys = new RedisKeys(config.redisPrefix);
+    closers.defer(notePresence(redis, redisKeys, name));
     return { ...(await start({ db, sealer, redis, redisKeys, closers })), stop };
   } catch (error) {
     await stop();

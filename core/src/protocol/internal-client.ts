@@ -50,6 +50,7 @@ interface InternalClientOptions {
   /** PEM of the only trusted certificate authority, if the API uses TLS. */
   ca?: string | undefined;
   timeoutMs: number;
+  userAgent?: string;
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -80,10 +81,14 @@ class InternalClient {
     { agent, headers }: { agent: HttpAgent; headers: OutgoingHttpHeaders },
     send: (call: ClientRequest) => void,
   ): Promise<IncomingMessage> {
-    const { baseUrl, ca, token } = this.#options;
+    const { baseUrl, ca, token, userAgent } = this.#options;
     const url = new URL(path, baseUrl);
     const open = url.protocol === 'https:' ? httpsRequest : http.request;
-    const authorized = { authorization: `Bearer ${token}`, ...headers };
+    const authorized = {
+      authorization: `Bearer ${token}`,
+      ...(userAgent !== undefined && { 'user-agent': userAgent }),
+      ...headers,
+    };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const call = open(url, { method: 'POST', agent, ca, headers: authorized }, resolve);
       call.on('timeout', () => call.destroy(new Error('idle timeout')));

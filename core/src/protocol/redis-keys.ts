@@ -54,6 +54,10 @@ export class RedisKeys {
   rateLimit(subject: string, minute: number): string {
     return `${this.#prefix}rate:${subject}:${minute}`;
   }
+  /** Sorted set of the running programs, scored by the time in ms since 1970 at which they were seen. */
+  get programs(): string {
+    return `${this.#prefix}programs`;
+  }
   /** Written at times to check that Redis accepts writes. */
   get probe(): string {
     return `${this.#prefix}probe`;

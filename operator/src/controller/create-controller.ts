@@ -1,6 +1,8 @@
+import { hostname } from 'node:os';
 import { parseTokens } from '@gwk/core/config/shared';
 import type { Logger } from '@gwk/core/log';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
+import { VERSION } from '../version.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { OperatorConfig, OperatorOptions } from '../options.js';
 import { Controller } from './controller.js';
@@ -26,6 +28,7 @@ export function createController(
     token: parseTokens(config.operatorToken)[0],
     ca: config.internalCa,
     timeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
+    userAgent: `gwk-operator/${VERSION} (${hostname()})`,
   });
   const { leaseTimeoutMs = LEASE_TIMEOUT_MS, stuckMs = STUCK_MS, backoff } = options;
   const controller = new Controller({
