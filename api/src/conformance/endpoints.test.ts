@@ -57,6 +57,7 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
 
 const S = '/console/api/session';
 const P = '/console/api/profile';
+const PLATFORM = '/console/api/platform';
 
 /** Endpoints of the console, with the persons who may call them. */
 const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
@@ -81,6 +82,15 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['GET', '/console/api/keys', 'keys:write', 200],
   ['POST', '/console/api/keys', 'keys:write', 201],
   ['DELETE', '/console/api/keys/{key_id}', 'keys:write', 204],
+  ['GET', `${S}/accounts`, 'signed-in', 200],
+  ['GET', `${PLATFORM}/accounts`, 'platform-admin', 200],
+  ['POST', `${PLATFORM}/accounts`, 'platform-admin', 201],
+  ['GET', `${PLATFORM}/accounts/{account_id}`, 'platform-admin', 200],
+  ['PATCH', `${PLATFORM}/accounts/{account_id}`, 'platform-admin', 200],
+  ['GET', `${PLATFORM}/overview`, 'platform-admin', 200],
+  ['GET', `${PLATFORM}/instances`, 'platform-admin', 200],
+  ['GET', `${PLATFORM}/device-checks`, 'platform-admin', 200],
+  ['POST', `${PLATFORM}/device-checks`, 'platform-admin', 200],
   ['PATCH', P, 'signed-in', 200],
   ['POST', `${P}/password`, 'signed-in', 204],
   ['GET', `${P}/sessions`, 'signed-in', 200],

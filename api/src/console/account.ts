@@ -1,4 +1,3 @@
-import { toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { AccountOut, AccountUpdate } from '@gwk/core/resources/console-account';
 import { audit, byCaller } from '../accounts/audit-log.js';
@@ -6,7 +5,8 @@ import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import type { Account } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
-import type { ApiConfig, Services } from '../http/services.js';
+import type { Services } from '../http/services.js';
+import { readUsage, viewAccount } from './account-view.js';
 
 const PATH = '/console/api/account';
 
@@ -59,31 +59,9 @@ async function requireOwnTotp(db: Database, id: string): Promise<void> {
 
 async function view(row: Account, caller: Caller, { db, config }: Services): Promise<AccountOut> {
   return {
-    id: toPublicId('account', row.id),
-    name: row.name,
-    requires_mfa: row.requiresMfa,
+    ...viewAccount(row, config),
     suspended: row.suspendedAt !== null,
-    created_at: row.createdAt.toISOString(),
-    limits: decideLimits(row, config),
-    usage: caller.instances === null ? await readUsage(db, row.id) : null,
-  };
-}
-
-const decideLimits = (row: Account, config: ApiConfig): AccountOut['limits'] => ({
-  instances: row.maxInstances ?? config.maxInstances,
-  media_bytes: Number(row.maxMediaBytes ?? config.accountMediaBytes),
-  media_files: row.maxMediaFiles ?? config.accountMediaFiles,
-  event_bytes: Number(row.maxEventBytes ?? config.accountEventBytes),
-  requests_per_minute: row.requestsPerMinute ?? config.requestsPerMinute,
-});
-
-async function readUsage(db: Database, accountId: string): Promise<AccountOut['usage']> {
-  const stored = await db.accountUsage.findUnique({ where: { accountId } });
-  return {
-    instances: await db.instance.count({ where: { accountId, kind: 'web', deletedAt: null } }),
-    media_bytes: Number(stored?.mediaBytes ?? 0),
-    media_files: stored?.mediaFiles ?? 0,
-    event_bytes: Number(stored?.eventBytes ?? 0),
+    usage: caller.instances === null ? (await readUsage(db, [row.id]))(row.id) : null,
   };
 }
 

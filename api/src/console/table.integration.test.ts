@@ -27,7 +27,11 @@ const rows = CONSOLE_OPERATIONS.map((operation) => ({
 const only = (which: (operation: Operation) => boolean) => rows.filter(({ operation }) => which(operation));
 const isChange = ({ method }: Operation) => method !== 'GET';
 const needsSession = ({ person }: Operation) => person !== 'anyone';
-const isOfAccount = (operation: Operation) => needsSession(operation) && operation.person !== 'signed-in';
+const isOfPlatform = ({ person }: Operation) => person === 'platform-admin';
+const isOfAccount = (operation: Operation) =>
+  needsSession(operation) && operation.person !== 'signed-in' && !isOfPlatform(operation);
+/** The browser of a person who may call the operation. */
+const allowedBrowser = (operation: Operation) => (isOfPlatform(operation) ? world.admin : world.browser);
 
 const send = (browser: Browser, request: SampleRequest, headers: Record<string, string> = {}) =>
   browser.call<ProblemBody>(request.method, request.path, { body: request.body, headers });
@@ -65,6 +69,23 @@ describe('a session', () => {
     const allowed = ROLE_RIGHTS[role].permissions.includes(operation.person as Permission);
     expect(answer.status === 403).toBe(!allowed);
     if (!allowed) expectProblem(answer, 'forbidden');
+  });
+});
+
+describe('administrators of the platform', () => {
+  test.each(only(isOfPlatform))('$title refuses owners of an account: forbidden', async ({ operation }) => {
+    expectProblem(await send(world.browser, sampleOf(operation, world.ids)), 'forbidden');
+  });
+
+  test.each(only(isOfPlatform))('$title refuses a former administrator: forbidden', async ({ operation }) => {
+    const { user, headers } = await browserOf(api, await createUser(api, { isPlatformAdmin: true }));
+    await api.db.user.update({ where: { id: user.id }, data: { isPlatformAdmin: false } });
+    const browser = Object.assign(new Browser(api), { headers });
+    expectProblem(await send(browser, sampleOf(operation, world.ids)), 'forbidden');
+  });
+
+  test.each(only(isOfPlatform))('$title answers one: not forbidden', async ({ operation }) => {
+    expect((await send(world.admin, sampleOf(operation))).status).not.toBe(403);
   });
 });
 
@@ -130,7 +151,7 @@ describe('the form of a request', () => {
   const withBody = only(({ body }) => body !== undefined);
 
   test.each(withBody)('$title with a malformed body: validation-error', async ({ operation }) => {
-    const { browser } = world;
+    const browser = allowedBrowser(operation);
     for (const body of ['{"a":', '[]', '{"nonsense":1}', '{"a":"\\u0000"}']) {
       expectProblem(await send(browser, { ...sampleOf(operation), body }), 'validation-error');
     }
@@ -138,27 +159,27 @@ describe('the form of a request', () => {
 
   test.each(withBody)('$title with a body over 1 MB: file-too-large', async ({ operation }) => {
     const body = JSON.stringify({ nonsense: 'x'.repeat(1_000_000) });
-    expectProblem(await send(world.browser, { ...sampleOf(operation), body }), 'file-too-large');
+    const request = { ...sampleOf(operation), body };
+    expectProblem(await send(allowedBrowser(operation), request), 'file-too-large');
   });
 
   test.each(only(hasCursor))('$title validates limit and cursor', async ({ operation }) => {
     const { method, path } = sampleOf(operation);
     for (const query of ['limit=0', 'limit=ten', 'limit=1&limit=2', 'cursor=1%00']) {
-      const answer = await send(world.browser, { method, path: `${path}?${query}` });
+      const answer = await send(allowedBrowser(operation), { method, path: `${path}?${query}` });
       expectProblem(answer, 'validation-error');
     }
     for (const cursor of ['', 'x', 'A'.repeat(51)]) {
-      expectProblem(
-        await send(world.browser, { method, path: `${path}?cursor=${cursor}` }),
-        'invalid-cursor',
-      );
+      const request = { method, path: `${path}?cursor=${cursor}` };
+      expectProblem(await send(allowedBrowser(operation), request), 'invalid-cursor');
     }
   });
 
   test.each(only(({ path }) => path.includes('{')))('$title with an absent id: not-found', async (row) => {
-    expectProblem(await send(world.browser, sampleOf(row.operation)), 'not-found');
+    const browser = allowedBrowser(row.operation);
+    expectProblem(await send(browser, sampleOf(row.operation)), 'not-found');
     const malformed = { ...sampleOf(row.operation), path: row.operation.path.replaceAll(/\{\w+\}/g, 'x') };
-    expectProblem(await send(world.browser, malformed), 'not-found');
+    expectProblem(await send(browser, malformed), 'not-found');
   });
 
   test.each([...Map.groupBy(CONSOLE_OPERATIONS, ({ path }) => path)])(

@@ -50,7 +50,10 @@ const readState = async () => {
   );
 };
 
-const named = CONSOLE_OPERATIONS.filter(({ path }) => /\{\w+_id\}/.test(path));
+/** Operations of the platform refuse owners before they look at an id (table.integration.test.ts). */
+const isOfAccounts = ({ person }: Operation) => person !== 'platform-admin';
+const withIds = CONSOLE_OPERATIONS.filter(({ path }) => /\{\w+_id\}/.test(path));
+const named = withIds.filter(isOfAccounts);
 
 test.each(named)('$method $path answers like an id that never existed', async (operation) => {
   const before = await readState();
@@ -61,7 +64,7 @@ test.each(named)('$method $path answers like an id that never existed', async (o
 });
 
 test('every parameter of a path is an id of the world', () => {
-  const parameters = named.flatMap(({ path }) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!));
+  const parameters = withIds.flatMap(({ path }) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!));
   expect([...new Set(parameters)].sort()).toEqual(Object.keys(foreign.ids).sort());
 });
 

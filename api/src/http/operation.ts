@@ -26,10 +26,10 @@ export interface Operation {
   /** An alternative scope. */
   orScope?: Scope;
   /**
-   * For operations of the console, which accept sessions only: everybody, each signed-in person, or the permission that the
-   * person's role must include in the account.
+   * For operations of the console, which accept sessions only: everybody, each signed-in person, administrators of the
+   * platform, or the permission that the person's role must include in the account.
    */
-  person?: 'anyone' | 'signed-in' | Permission;
+  person?: 'anyone' | 'signed-in' | 'platform-admin' | Permission;
   /** HTTP status of success. */
   status: number;
   /** Other HTTP statuses of success and their meanings. */

@@ -27,6 +27,10 @@ export function authorizePerson(
   if (!session) throw new Problem('unauthorized', { detail: 'A sessão está ausente ou expirou.' });
   checkChange(req, session, settings);
   if (person === 'signed-in') return;
+  if (person === 'platform-admin') {
+    if (!session.isPlatformAdmin) throw new Problem('forbidden');
+    return;
+  }
   const { permissions } = requireAccount(session);
   if (!permissions.has(person)) throw new Problem('forbidden');
 }

@@ -174,7 +174,9 @@ const isChange = ({ method }: Operation): boolean => method !== 'GET';
 const needsSession = ({ person = 'anyone' }: Operation): boolean => person !== 'anyone';
 /** Whether the operation belongs to an account of the person. */
 const isOfAccount = (operation: Operation): boolean =>
-  needsSession(operation) && operation.person !== 'signed-in';
+  needsSession(operation) && operation.person !== 'signed-in' && !isOfPlatform(operation);
+/** Only administrators of the platform may call it. */
+const isOfPlatform = ({ person }: Operation): boolean => person === 'platform-admin';
 
 /** Some role may not call it. */
 const isRefusedToRole = ({ person }: Operation): boolean =>
@@ -190,7 +192,7 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
   { when: (operation) => needsSession(operation) && isChange(operation), codes: ['csrf-failed'] },
   { when: needsSession, codes: ['unauthorized'] },
   { when: isOfAccount, codes: ['no-account', 'mfa-not-verified'] },
-  { when: isRefusedToRole, codes: ['forbidden'] },
+  { when: (operation) => isRefusedToRole(operation) || isOfPlatform(operation), codes: ['forbidden'] },
   { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },
   { when: ({ path }) => path.includes('{'), codes: ['not-found'] },
   { when: ({ query, body }) => query !== undefined || body !== undefined, codes: ['validation-error'] },

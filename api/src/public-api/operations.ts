@@ -17,6 +17,9 @@ import { invitationOperations } from '../console/invitations.js';
 import { keyOperations } from '../console/keys.js';
 import { memberOperations } from '../console/members.js';
 import { overviewOperations } from '../console/overview.js';
+import { platformAccountOperations } from '../console/platform/accounts.js';
+import { deviceCheckOperations } from '../console/platform/device-checks.js';
+import { platformInstanceOperations } from '../console/platform/instances.js';
 import { profileOperations } from '../console/profile.js';
 import { totpOperations } from '../console/totp.js';
 import { signInOperations } from '../console/sign-in/operations.js';
@@ -53,4 +56,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   // Before the invitations, whose ids its path would match.
   ...acceptanceOperations,
   ...invitationOperations,
+  ...platformAccountOperations,
+  ...platformInstanceOperations,
+  ...deviceCheckOperations,
 ];

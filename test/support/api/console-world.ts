@@ -2,7 +2,7 @@ import { toPublicId } from '@gwk/core/ids';
 import { CONSOLE_OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import type { Operation } from '@gwk/api/http/operation';
-import { browserOf, openBrowser, type Browser, type TestUser } from './console.js';
+import { browserOf, createUser, openBrowser, type Browser, type TestUser } from './console.js';
 import { buildSample, type SampleRequest } from './contract/requests.js';
 import type { TestAccount, TestApi } from './test-api.js';
 
@@ -10,6 +10,8 @@ import type { TestAccount, TestApi } from './test-api.js';
 export interface ConsoleWorld {
   account: TestAccount;
   browser: Browser & { user: TestUser };
+  /** Browser of an administrator of the platform. */
+  admin: Browser & { user: TestUser };
   ids: Readonly<Record<string, string>>;
 }
 
@@ -19,6 +21,7 @@ export const ABSENT_CONSOLE_IDS: Readonly<Record<string, string>> = {
   user_id: `usr_${'0'.repeat(32)}`,
   session_id: `ses_${'0'.repeat(32)}`,
   invitation_id: `inv_${'0'.repeat(32)}`,
+  account_id: `acc_${'0'.repeat(32)}`,
 };
 
 const ANYWHERE = 'https://example.org';
@@ -46,8 +49,10 @@ export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Pro
     invitation_id: invitation.body.id,
     key_id: toPublicId('apiKey', key.id),
     session_id: toPublicId('session', session.id),
+    account_id: toPublicId('account', own.id),
   };
-  return { account: own, browser, ids };
+  const admin = await browserOf(api, await createUser(api, { isPlatformAdmin: true }));
+  return { account: own, browser, admin, ids };
 }
 
 export const sampleOf = (operation: Operation, ids = ABSENT_CONSOLE_IDS): SampleRequest =>

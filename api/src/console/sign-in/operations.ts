@@ -1,5 +1,11 @@
 import { Problem } from '@gwk/core/problems';
-import { HandoffSignIn, SessionOut, SignIn } from '@gwk/core/resources/console-session';
+import {
+  AccountSearch,
+  AccountSearchOut,
+  HandoffSignIn,
+  SessionOut,
+  SignIn,
+} from '@gwk/core/resources/console-session';
 import { CodeIn } from '@gwk/core/resources/console-totp';
 import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
@@ -7,7 +13,14 @@ import type { Passwords } from '../passwords.js';
 import { redeemCode } from '../second-factor.js';
 import { beginAttempt, codeSubject, forgetAttempt } from './attempts.js';
 import { redeemHandoff } from './handoffs.js';
-import { findPending, finishFirstFactor, PRIVATE, startSession, viewSession } from './sessions.js';
+import {
+  findPending,
+  finishFirstFactor,
+  listAccounts,
+  PRIVATE,
+  startSession,
+  viewSession,
+} from './sessions.js';
 
 const PATH = '/console/api/session';
 
@@ -93,6 +106,23 @@ const getSession = operation({
   },
 });
 
+const searchAccounts = operation({
+  name: 'searchAccounts',
+  method: 'GET',
+  path: `${PATH}/accounts`,
+  summary: 'Find an account that the person may use',
+  description: 'At most 50, by name. The session lists no more of them.',
+  scope: null,
+  person: 'signed-in',
+  status: 200,
+  query: AccountSearch,
+  result: AccountSearchOut,
+  async handle({ session, query: { search }, services: { db } }) {
+    const user = await db.user.findUniqueOrThrow({ where: { id: session!.userId } });
+    return { status: 200, body: { data: await listAccounts(db, user, search) }, headers: PRIVATE };
+  },
+});
+
 const signOut = operation({
   name: 'signOut',
   method: 'DELETE',
@@ -109,7 +139,7 @@ const signOut = operation({
   },
 });
 
-export const signInOperations = [getSession, signIn, signInByCode, signInByHandoff, signOut];
+export const signInOperations = [getSession, signIn, signInByCode, signInByHandoff, searchAccounts, signOut];
 
 declare module '../../http/services.js' {
   interface Services {

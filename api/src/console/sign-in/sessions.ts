@@ -8,13 +8,15 @@ import type { User } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Answer } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
+import { matchAccounts } from '../account-view.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Sessions of one user; the oldest ends. */
 const MAX_SESSIONS = 50;
-const MAX_ACCOUNTS = 200;
+/** Further accounts are found by their names. */
+const MAX_ACCOUNTS = 50;
 /** How long a sign-in waits for the code of the second factor. */
 const PENDING_SECONDS = 600;
 const MAX_USER_AGENT = 300;
@@ -126,9 +128,15 @@ export function viewUser(user: User): SessionOut['user'] {
   };
 }
 
-async function listAccounts(db: Database, { id, isPlatformAdmin }: User): Promise<SessionOut['accounts']> {
+/** Accounts that a person may use, with the rights there. */
+export async function listAccounts(
+  db: Database,
+  { id, isPlatformAdmin }: User,
+  search?: string,
+): Promise<SessionOut['accounts']> {
+  const usable = isPlatformAdmin ? {} : { members: { some: { userId: id } } };
   const rows = await db.account.findMany({
-    where: isPlatformAdmin ? {} : { members: { some: { userId: id } } },
+    where: { AND: [usable, matchAccounts(search)] },
     include: { members: { where: { userId: id }, include: { instances: true } } },
     orderBy: { name: 'asc' },
     take: MAX_ACCOUNTS,

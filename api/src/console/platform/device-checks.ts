@@ -1,0 +1,68 @@
+import { DeviceCheckIn, DeviceCheckList } from '@gwk/core/resources/console-platform';
+import type { Device, DeviceStatus } from '@gwk/core/resources/interactive-status';
+import type { Rendering } from '@gwk/core/states';
+import type { z } from 'zod';
+import type { Database } from '../../database/database.js';
+import type { DeviceCheck } from '../../generated/prisma/client.js';
+import { operation } from '../../http/operation.js';
+import { recordDeviceCheck } from '../../messages/device-checks.js';
+
+const PATH = '/console/api/platform/device-checks';
+
+const listDeviceChecks = operation({
+  name: 'listDeviceChecks',
+  method: 'GET',
+  path: PATH,
+  summary: 'List the checks of interactive formats on devices, with their authors',
+  scope: null,
+  person: 'platform-admin',
+  status: 200,
+  result: DeviceCheckList,
+  async handle({ services: { db } }) {
+    const rows = await db.deviceCheck.findMany({ orderBy: [{ format: 'asc' }, { device: 'asc' }] });
+    return { status: 200, body: { data: await view(db, rows) } };
+  },
+});
+
+const setDeviceCheck = operation({
+  name: 'setDeviceCheck',
+  method: 'POST',
+  path: PATH,
+  summary: 'Record how an app shows an interactive format',
+  description: 'Replaces the former result. `GET /v1/status/interactive` shows it without its author.',
+  scope: null,
+  person: 'platform-admin',
+  status: 200,
+  body: DeviceCheckIn,
+  result: DeviceCheckList.shape.data.element,
+  async handle({ session, body: { app_version: appVersion, ...check }, services: { db } }) {
+    const row = await db.$transaction((tx) =>
+      recordDeviceCheck(tx, `user:${session!.userId}`, { ...check, appVersion }),
+    );
+    const [shown] = await view(db, [row]);
+    return { status: 200, body: shown };
+  },
+});
+
+async function view(
+  db: Database,
+  rows: readonly DeviceCheck[],
+): Promise<z.output<typeof DeviceCheckList>['data']> {
+  const ids = rows.flatMap(({ checkedBy }) => findUserId(checkedBy) ?? []);
+  const users = await db.user.findMany({ where: { id: { in: ids } } });
+  const emails = new Map(users.map(({ id, email }) => [id, email]));
+  return rows.map(({ checkedBy, ...row }) => ({
+    format: row.format as Rendering,
+    device: row.device as Device,
+    status: row.status as DeviceStatus,
+    app_version: row.appVersion,
+    note: row.note,
+    checked_at: row.checkedAt.toISOString(),
+    checked_by: emails.get(findUserId(checkedBy) ?? '') ?? (checkedBy?.startsWith('cli:') ? checkedBy : null),
+  }));
+}
+
+const findUserId = (actor: string | null): string | null =>
+  actor?.startsWith('user:') ? actor.slice('user:'.length) : null;
+
+export const deviceCheckOperations = [listDeviceChecks, setDeviceCheck];
