@@ -1,5 +1,109 @@
 -- SQL functions of gwk 0.1.0 (snapshot.js).
 
+CREATE OR REPLACE FUNCTION gwk_id_hour(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 3600000)::integer
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_deliveries_by_hour(account uuid, low uuid)
+RETURNS TABLE (hour integer, webhooks_succeeded integer, webhooks_failed integer)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT gwk_id_hour(d.id), (count(*) FILTER (WHERE d.status = 'succeeded'))::integer,
+    (count(*) FILTER (WHERE d.status = 'failed'))::integer
+  FROM webhook_endpoints e JOIN webhook_deliveries d ON d.endpoint_id = e.id
+  WHERE e.account_id = account AND d.id >= low
+  GROUP BY 1;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_messages_by_hour(account uuid, low uuid)
+RETURNS TABLE (hour integer, sent integer, failed integer, received integer, delivered integer, read integer)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT gwk_id_hour(m.id),
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.sent_at IS NOT NULL))::integer,
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.failed_at IS NOT NULL))::integer,
+    (count(*) FILTER (WHERE m.direction = 'inbound'))::integer,
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.delivered_at IS NOT NULL))::integer,
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.read_at IS NOT NULL))::integer
+  FROM messages m
+  WHERE m.account_id = account AND gwk_id_bucket_256ms(m.id) >= gwk_id_bucket_256ms(low) AND m.id >= low
+  GROUP BY 1;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_messages_of_instances_by_hour(instances uuid[], low uuid)
+RETURNS TABLE (hour integer, sent integer, failed integer, received integer, delivered integer, read integer)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT gwk_id_hour(m.id),
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.sent_at IS NOT NULL))::integer,
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.failed_at IS NOT NULL))::integer,
+    (count(*) FILTER (WHERE m.direction = 'inbound'))::integer,
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.delivered_at IS NOT NULL))::integer,
+    (count(*) FILTER (WHERE m.direction = 'outbound' AND m.read_at IS NOT NULL))::integer
+  FROM messages m
+  WHERE m.instance_id = ANY (instances) AND gwk_id_bucket_256ms(m.id) >= gwk_id_bucket_256ms(low) AND m.id >= low
+  GROUP BY 1;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_troubled_instances(
+  account uuid, visible uuid[], waiting_since timestamptz, max_rows integer
+)
+RETURNS TABLE (id uuid, name text, reason text) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT * FROM (
+    SELECT i.id, i.name,
+      CASE
+        WHEN i.state IN ('logged_out', 'banned') THEN i.state
+        WHEN i.restricted_until > now() THEN 'restricted'
+        WHEN (SELECT o.head_since FROM outbox o WHERE o.instance_id = i.id AND o.head
+          ORDER BY o.head_since LIMIT 1) < waiting_since THEN 'queue_growing'
+      END AS trouble
+    FROM instances i
+    WHERE i.account_id = account AND i.deleted_at IS NULL AND (visible IS NULL OR i.id = ANY (visible))
+  ) AS judged
+  WHERE judged.trouble IS NOT NULL ORDER BY judged.id LIMIT max_rows;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_lowest_id(at timestamptz) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
+$$;
+
+CREATE OR REPLACE FUNCTION gwk_work_of_instances(instances uuid[], max_queue integer)
+RETURNS TABLE (id uuid, queue integer, last_message_id uuid) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  recent CONSTANT uuid := gwk_lowest_id(now() - interval '2 days');
+BEGIN
+  FOREACH id IN ARRAY instances LOOP
+    SELECT count(*) INTO queue FROM (
+      SELECT FROM outbox h JOIN outbox o ON o.conversation_id = h.conversation_id AND o.seq >> 4 IS NOT NULL
+      WHERE h.instance_id = gwk_work_of_instances.id AND h.head LIMIT max_queue) AS waiting;
+    SELECT m.id INTO last_message_id FROM messages m
+    WHERE m.instance_id = gwk_work_of_instances.id AND m.id >= recent
+    ORDER BY m.instance_id DESC, gwk_id_bucket_256ms(m.id) DESC, m.id DESC LIMIT 1;
+    IF last_message_id IS NULL THEN
+      SELECT m.id INTO last_message_id FROM messages m
+      WHERE m.instance_id = gwk_work_of_instances.id AND m.id < recent
+      ORDER BY m.instance_id DESC, gwk_id_bucket_256ms(m.id) DESC, m.id DESC LIMIT 1;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+END $$;
+
 CREATE OR REPLACE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT COALESCE(n.phone, n.name) FROM contact_names n WHERE n.contact_id = contact
   ORDER BY position('@' IN n.name) > 0, n.linked_at DESC NULLS LAST, n.name LIMIT 1
@@ -366,10 +470,6 @@ $$;
 CREATE OR REPLACE FUNCTION gwk_equals_by_hash(value text, wanted text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT gwk_hash_high(value) >= gwk_hash_high(wanted) AND gwk_hash_high(value) <= gwk_hash_high(wanted)
     AND gwk_hash_low(value) = gwk_hash_low(wanted) AND value = wanted
-$$;
-
-CREATE OR REPLACE FUNCTION gwk_lowest_id(at timestamptz) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
 $$;
 
 CREATE OR REPLACE FUNCTION gwk_new_id() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
@@ -1151,6 +1251,36 @@ BEGIN
   FROM entries e WHERE d.id = e.delivery_id;
   GET DIAGNOSTICS abandoned = ROW_COUNT;
   RETURN abandoned;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_count_traffic(low uuid, high uuid) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  counted integer;
+BEGIN
+  INSERT INTO account_traffic_hours
+    (account_id, start, sent, failed, received, delivered, read, webhooks_succeeded, webhooks_failed)
+  SELECT t.account_id, to_timestamp(t.hour * 3600.0), sum(t.sent), sum(t.failed), sum(t.received), sum(t.delivered),
+    sum(t.read), sum(t.webhooks_succeeded), sum(t.webhooks_failed)
+  FROM (
+    SELECT m.account_id, gwk_id_hour(m.id) AS hour,
+      count(*) FILTER (WHERE m.direction = 'outbound' AND m.sent_at IS NOT NULL) AS sent,
+      count(*) FILTER (WHERE m.direction = 'outbound' AND m.failed_at IS NOT NULL) AS failed,
+      count(*) FILTER (WHERE m.direction = 'inbound') AS received,
+      count(*) FILTER (WHERE m.direction = 'outbound' AND m.delivered_at IS NOT NULL) AS delivered,
+      count(*) FILTER (WHERE m.direction = 'outbound' AND m.read_at IS NOT NULL) AS read,
+      0 AS webhooks_succeeded, 0 AS webhooks_failed
+    FROM messages m WHERE m.id >= low AND m.id < high GROUP BY 1, 2
+    UNION ALL
+    SELECT d.account_id, gwk_id_hour(d.id), 0, 0, 0, 0, 0,
+      count(*) FILTER (WHERE d.status = 'succeeded'), count(*) FILTER (WHERE d.status = 'failed')
+    FROM webhook_deliveries d WHERE d.id >= low AND d.id < high GROUP BY 1, 2
+  ) AS t JOIN accounts a ON a.id = t.account_id
+  GROUP BY t.account_id, t.hour
+  ON CONFLICT (account_id, start) DO UPDATE
+  SET sent = excluded.sent, failed = excluded.failed, received = excluded.received, delivered = excluded.delivered,
+    read = excluded.read, webhooks_succeeded = excluded.webhooks_succeeded, webhooks_failed = excluded.webhooks_failed;
+  GET DIAGNOSTICS counted = ROW_COUNT;
+  RETURN counted;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text

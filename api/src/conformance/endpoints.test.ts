@@ -72,6 +72,7 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['GET', '/console/api/account', 'account:read', 200],
   ['PATCH', '/console/api/account', 'account:write', 200],
   ['GET', '/console/api/overview', 'overview:read', 200],
+  ['GET', '/console/api/instances', 'overview:read', 200],
   ['GET', '/console/api/members', 'members:read', 200],
   ['PATCH', '/console/api/members/{user_id}', 'members:write', 200],
   ['DELETE', '/console/api/members/{user_id}', 'members:write', 204],

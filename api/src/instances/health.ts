@@ -20,18 +20,19 @@ export const healthOperations = [
     result: HealthOut,
     async handle({ caller, params, services }) {
       const instance = await findInstance(services.db, caller, params['instance_id']!);
-      const facts = await gatherHealthFacts(services, instance);
-      return {
-        status: 200,
-        body: {
-          instance_id: toPublicId('instance', instance.id),
-          computed_at: facts.now.toISOString(),
-          ...computeHealthScore(facts),
-        },
-      };
+      return { status: 200, body: await readHealth(services, instance) };
     },
   }),
 ];
+
+export async function readHealth(services: Services, instance: Instance): Promise<HealthOut> {
+  const facts = await gatherHealthFacts(services, instance);
+  return {
+    instance_id: toPublicId('instance', instance.id),
+    computed_at: facts.now.toISOString(),
+    ...computeHealthScore(facts),
+  };
+}
 
 const DAY_MS = 86_400_000;
 /** Only the latest messages count, so that the cost does not depend on the volume. */

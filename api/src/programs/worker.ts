@@ -29,6 +29,7 @@ import { pairingJob } from '../jobs/pairing.js';
 import { partitionsJob } from '../jobs/partitions.js';
 import { releaseScheduledJob } from '../jobs/release-scheduled.js';
 import { retentionJob } from '../jobs/retention.js';
+import { trafficJob } from '../jobs/traffic.js';
 import { cacheQuery } from '../jobs/cached-query.js';
 import { readFullAccounts, usageJob } from '../jobs/usage.js';
 import {
@@ -164,6 +165,7 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: L
     partitionsJob(deps, config),
     retentionJob(deps, config),
     usageJob(deps, config),
+    trafficJob(deps),
     ...createInteractiveStatusJobs(deps, config),
   ];
 }

@@ -13,6 +13,7 @@ import { pairingOperations } from '../instances/pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import { accountOperations } from '../console/account.js';
 import { acceptanceOperations } from '../console/accept-invitation.js';
+import { instanceListOperations } from '../console/list-instances.js';
 import { invitationOperations } from '../console/invitations.js';
 import { keyOperations } from '../console/keys.js';
 import { memberOperations } from '../console/members.js';
@@ -49,6 +50,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...signInOperations,
   ...accountOperations,
   ...overviewOperations,
+  ...instanceListOperations,
   ...keyOperations,
   ...profileOperations,
   ...totpOperations,

@@ -7,6 +7,7 @@ export const ATTENTION_REASONS = [
   'logged_out',
   'banned',
   'restricted',
+  'queue_growing',
   'webhook_disabled',
   'webhook_failing',
 ] as const;

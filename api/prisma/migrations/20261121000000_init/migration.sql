@@ -39,6 +39,19 @@ CREATE TABLE "account_event_days" (
     PRIMARY KEY ("account_id", "day")
 );
 
+CREATE TABLE "account_traffic_hours" (
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "start" TIMESTAMPTZ(3) NOT NULL,
+    "sent" INTEGER NOT NULL DEFAULT 0,
+    "failed" INTEGER NOT NULL DEFAULT 0,
+    "received" INTEGER NOT NULL DEFAULT 0,
+    "delivered" INTEGER NOT NULL DEFAULT 0,
+    "read" INTEGER NOT NULL DEFAULT 0,
+    "webhooks_succeeded" INTEGER NOT NULL DEFAULT 0,
+    "webhooks_failed" INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY ("account_id", "start")
+);
+
 CREATE TABLE "api_keys" (
     "id" UUID PRIMARY KEY,
     "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
@@ -620,6 +633,7 @@ CREATE INDEX "menus_delete_at_idx" ON "menus"("delete_at");
 CREATE UNIQUE INDEX "decoded_files_account_id_sha256_plan_key" ON "decoded_files"("account_id", "sha256", "plan");
 CREATE INDEX "decoded_files_expires_at_idx" ON "decoded_files"("expires_at");
 CREATE INDEX "account_event_days_day_idx" ON "account_event_days"("day");
+CREATE INDEX "account_traffic_hours_start_idx" ON "account_traffic_hours"("start");
 CREATE INDEX "media_account_id_idx" ON "media"("account_id");
 CREATE INDEX "media_expires_at_idx" ON "media"("expires_at");
 CREATE INDEX "store_removals_due_at_idx" ON "store_removals"("due_at");
