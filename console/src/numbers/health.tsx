@@ -1,4 +1,15 @@
-import { Badge, Group, List, Paper, Progress, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import {
+  Badge,
+  Group,
+  List,
+  Paper,
+  Progress,
+  SimpleGrid,
+  Stack,
+  Text,
+  Title,
+  type MantineSize,
+} from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { takeData } from '../api/client';
@@ -7,9 +18,9 @@ import type { components } from '../generated/api';
 import { QueryView } from '../ui/query-view';
 import { LIVE_MS } from '../ui/live';
 import { Time } from '../ui/time';
+import { adviseFactor, explainFactor, nameFactor, type HealthFactor } from './health-texts';
 
 type HealthReport = components['schemas']['HealthOut'];
-type Factor = HealthReport['factors'][number];
 
 const RISK_COLORS = { low: 'teal', medium: 'orange', high: 'red' } as const;
 const FACTOR_COLORS = { ok: 'teal', attention: 'orange', bad: 'red', info: 'gray' } as const;
@@ -30,6 +41,7 @@ export function Health({ instanceId }: { instanceId: string }) {
 function Report({ report }: { report: HealthReport }) {
   const { t } = useTranslation();
   const color = RISK_COLORS[report.risk];
+  const advice = report.factors.flatMap((factor) => adviseFactor(factor, t) ?? []);
   return (
     <Stack>
       <Paper withBorder p="lg">
@@ -40,9 +52,7 @@ function Report({ report }: { report: HealthReport }) {
             </Text>
             <Text c="dimmed">{t('health.of')}</Text>
           </Group>
-          <Badge color={color} variant="light" size="lg" tt="none">
-            {t(`health.risk.${report.risk}`)}
-          </Badge>
+          <RiskBadge risk={report.risk} size="lg" />
         </Group>
         <Progress value={report.score} color={color} aria-label={t('health.score')} />
         <Text size="sm" c="dimmed" mt="xs">
@@ -54,13 +64,13 @@ function Report({ report }: { report: HealthReport }) {
           </Text>
         )}
       </Paper>
-      {report.recommendations.length > 0 && (
+      {advice.length > 0 && (
         <Paper withBorder p="lg">
           <Title order={2} size="h4" mb="xs">
             {t('health.recommendations')}
           </Title>
           <List>
-            {report.recommendations.map((text) => (
+            {advice.map((text) => (
               <List.Item key={text}>{text}</List.Item>
             ))}
           </List>
@@ -75,17 +85,26 @@ function Report({ report }: { report: HealthReport }) {
   );
 }
 
-function FactorCard({ factor }: { factor: Factor }) {
+export function RiskBadge({ risk, size = 'md' }: { risk: HealthReport['risk']; size?: MantineSize }) {
   const { t } = useTranslation();
+  return (
+    <Badge color={RISK_COLORS[risk]} variant="light" size={size} tt="none">
+      {t(`health.risk.${risk}`)}
+    </Badge>
+  );
+}
+
+function FactorCard({ factor }: { factor: HealthFactor }) {
+  const { t, i18n } = useTranslation();
   return (
     <Paper withBorder p="md">
       <Group justify="space-between" wrap="nowrap" mb={4}>
-        <Text fw={600}>{factor.label}</Text>
+        <Text fw={600}>{nameFactor(factor, t)}</Text>
         <Badge color={FACTOR_COLORS[factor.status]} variant="light" tt="none" flex="none">
           {t(`health.status.${factor.status}`)}
         </Badge>
       </Group>
-      <Text size="sm">{factor.detail}</Text>
+      <Text size="sm">{explainFactor(factor, t, i18n.language)}</Text>
       {factor.penalty > 0 && (
         <Text size="sm" c="dimmed">
           {t('health.penalty', { points: factor.penalty })}

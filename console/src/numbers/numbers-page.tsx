@@ -1,22 +1,37 @@
-import { Anchor, Button, Pagination, Table, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Anchor, Button, Group, Select, Table, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { EmptyState } from '../ui/empty-state';
+import { useFilter } from '../ui/filters';
 import { PageHeader } from '../ui/page-header';
-import { QueryView } from '../ui/query-view';
+import { PagesView, usePages } from '../ui/pages';
 import { Time } from '../ui/time';
 import { CreateNumber } from './create-number';
-import { readPhone, useInstances, type Instance } from './queries';
-import { StateBadge } from './state-badge';
+import { RiskBadge } from './health';
+import { readPhone, type Instance, type ListedInstance } from './queries';
+import { INSTANCE_STATES, StateBadge } from './state-badge';
+
+const PAGE_SIZE = 50;
+const TYPING_MS = 400;
 
 export default function NumbersPage() {
   const { t } = useTranslation();
-  const { access, can } = useAccount();
-  const instances = useInstances();
+  const { id, api, access, can } = useAccount();
+  const [state, setState] = useFilter('state');
+  const [search, setSearch] = useFilter('search');
+  const filters = {
+    ...(state !== null && { state: state as Instance['state'] }),
+    ...(search !== null && { search }),
+  };
+  const pages = usePages([id, 'instances', 'list', filters], (cursor) => {
+    const query = { ...filters, limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
+    return takeData(api.GET('/console/api/instances', { params: { query } }));
+  });
   const [isCreating, { open, close }] = useDisclosure();
   // A member who is restricted to some numbers cannot create others.
   const mayCreate = can('instances:write') && access.instance_ids === null;
@@ -25,101 +40,129 @@ export default function NumbersPage() {
       {t('numbers.new')}
     </Button>
   );
+  const isFiltered = Object.keys(filters).length > 0;
+  const isEmpty = !isFiltered && pages.data?.length === 0;
   return (
     <>
       <PageHeader title={t('numbers.title')} subtitle={t('numbers.subtitle')}>
-        {instances.data?.length !== 0 && button}
+        {!isEmpty && button}
       </PageHeader>
-      <QueryView query={instances}>
-        {(list) =>
-          list.length === 0 ? (
+      {!isEmpty && (
+        <Group mb="md" align="flex-end">
+          <Search value={search} set={setSearch} />
+          <Select
+            label={t('common.state')}
+            placeholder={t('common.all')}
+            data={INSTANCE_STATES.map((value) => ({ value, label: t(`numbers.states.${value}`) }))}
+            value={state}
+            onChange={setState}
+            clearable
+          />
+        </Group>
+      )}
+      <PagesView
+        pages={pages}
+        empty={
+          isFiltered ? (
+            <EmptyState title={t('numbers.noneFound')} help={t('numbers.noneFoundHelp')} />
+          ) : (
             <EmptyState
               title={t('numbers.empty')}
               help={t(mayCreate ? 'numbers.emptyHelp' : 'numbers.emptyReader')}
             >
               {button}
             </EmptyState>
-          ) : (
-            <NumbersTable instances={list} />
           )
         }
-      </QueryView>
+      >
+        {(rows) => <NumbersTable instances={rows} />}
+      </PagesView>
       <CreateNumber opened={isCreating} close={close} />
     </>
   );
 }
 
-const PAGE_SIZE = 50;
-
-function NumbersTable({ instances }: { instances: Instance[] }) {
+function Search({ value, set }: { value: string | null; set: (value: string | null) => void }) {
   const { t } = useTranslation();
-  const [wanted, setWanted] = useState('');
-  const [page, setPage] = useState(1);
-  const found = instances.filter((instance) => matches(instance, wanted.trim().toLowerCase()));
-  const pages = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
-  const shown = found.slice((Math.min(page, pages) - 1) * PAGE_SIZE).slice(0, PAGE_SIZE);
+  const [text, setText] = useState(value ?? '');
+  const apply = useDebouncedCallback((typed: string) => set(typed.trim()), TYPING_MS);
   return (
-    <>
-      {instances.length > 10 && (
-        <TextInput
-          aria-label={t('numbers.search')}
-          placeholder={t('numbers.search')}
-          leftSection={<IconSearch size={16} />}
-          maw={320}
-          value={wanted}
-          onChange={(event) => setWanted(event.currentTarget.value)}
-        />
-      )}
-      <Table highlightOnHover verticalSpacing="sm">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('common.name')}</Table.Th>
-            <Table.Th>{t('common.state')}</Table.Th>
-            <Table.Th visibleFrom="sm">{t('common.phone')}</Table.Th>
-            <Table.Th visibleFrom="sm">{t('common.kind')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {shown.map((instance) => (
-            <NumberRow key={instance.id} instance={instance} />
-          ))}
-        </Table.Tbody>
-      </Table>
-      {pages > 1 && <Pagination total={pages} value={Math.min(page, pages)} onChange={setPage} />}
-    </>
+    <TextInput
+      label={t('numbers.search')}
+      leftSection={<IconSearch size={16} />}
+      maxLength={80}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        apply(event.currentTarget.value);
+      }}
+    />
   );
 }
 
-const matches = (instance: Instance, wanted: string): boolean =>
-  [instance.name, readPhone(instance) ?? '', instance.id].some((text) => text.toLowerCase().includes(wanted));
-
-function NumberRow({ instance }: { instance: Instance }) {
+function NumbersTable({ instances }: { instances: ListedInstance[] }) {
   const { t } = useTranslation();
+  return (
+    <Table highlightOnHover verticalSpacing="sm">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{t('common.name')}</Table.Th>
+          <Table.Th>{t('common.state')}</Table.Th>
+          <Table.Th visibleFrom="sm">{t('common.phone')}</Table.Th>
+          <Table.Th visibleFrom="sm">{t('number.tabs.health')}</Table.Th>
+          <Table.Th ta="right">{t('numbers.queue')}</Table.Th>
+          <Table.Th visibleFrom="md">{t('numbers.lastMessage')}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {instances.map((instance) => (
+          <NumberRow key={instance.id} instance={instance} />
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+/** The API counts no further. */
+const MAX_QUEUE = 1_000;
+
+function NumberRow({ instance }: { instance: ListedInstance }) {
+  const { t, i18n } = useTranslation();
   const { path } = useAccount();
   const phone = readPhone(instance);
+  const queue = instance.queue.toLocaleString(i18n.language);
   return (
     <Table.Tr>
       <Table.Td>
-        <Anchor component={Link} to={path(`numbers/${instance.id}`)} fw={600}>
+        <Anchor component={Link} to={path(`numbers/${instance.id}`)} fw={600} className="wrap">
           {instance.name}
         </Anchor>
         <Text size="sm" c="dimmed" hiddenFrom="sm">
           {phone ?? t('numbers.notPaired')}
         </Text>
-        {instance.business_name !== null && (
-          <Text size="sm" c="dimmed">
-            {instance.business_name}
-          </Text>
-        )}
+        <Text size="sm" c="dimmed" className="wrap">
+          {instance.business_name ?? (instance.kind === 'sandbox' && t('numbers.kinds.sandbox'))}
+        </Text>
       </Table.Td>
       <Table.Td>
         <StateBadge state={instance.state} />
         <Text size="xs" c="dimmed" mt={4}>
           <Time value={instance.state_changed_at} />
         </Text>
+        {instance.restricted_until !== null && new Date(instance.restricted_until) > new Date() && (
+          <Text size="xs" c="orange">
+            {t('overview.reasons.restricted.name')}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td visibleFrom="sm">{phone ?? <Text c="dimmed">{t('numbers.notPaired')}</Text>}</Table.Td>
-      <Table.Td visibleFrom="sm">{t(`numbers.kinds.${instance.kind}`)}</Table.Td>
+      <Table.Td visibleFrom="sm">
+        <RiskBadge risk={instance.health.risk} />
+      </Table.Td>
+      <Table.Td ta="right">{instance.queue >= MAX_QUEUE ? `${queue}+` : queue}</Table.Td>
+      <Table.Td visibleFrom="md">
+        {instance.last_message_at === null ? '–' : <Time value={instance.last_message_at} />}
+      </Table.Td>
     </Table.Tr>
   );
 }

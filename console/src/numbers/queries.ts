@@ -6,13 +6,17 @@ import { LIVE_MS } from '../ui/live';
 
 export type Instance = components['schemas']['InstanceOut'];
 
-const PAGE_SIZE = 200;
+export type ListedInstance = components['schemas']['ConsoleInstanceOut'];
 
-/** All instances of the account that the user may see. */
+const PAGE_SIZE = 200;
+/** Names rarely change, and a change in this browser reads them again at once. */
+const NAMES_MS = 60_000;
+
+/** Names of all instances that the user may see, for filters and for other lists. */
 export function useInstances() {
   const { id, api } = useAccount();
   return useQuery({
-    queryKey: [id, 'instances'],
+    queryKey: [id, 'instances', 'names'],
     queryFn: async () => {
       const all: Instance[] = [];
       let cursor: string | undefined;
@@ -24,7 +28,8 @@ export function useInstances() {
       } while (cursor !== undefined);
       return all;
     },
-    refetchInterval: LIVE_MS,
+    staleTime: NAMES_MS,
+    refetchInterval: NAMES_MS,
   });
 }
 

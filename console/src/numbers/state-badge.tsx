@@ -11,6 +11,8 @@ const COLORS: Record<Instance['state'], string> = {
   banned: 'red',
 };
 
+export const INSTANCE_STATES = Object.keys(COLORS) as Instance['state'][];
+
 export function StateBadge({ state }: { state: Instance['state'] }) {
   const { t } = useTranslation();
   return (

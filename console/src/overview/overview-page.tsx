@@ -76,10 +76,16 @@ function NeedsAttention({ overview: { attention, instances } }: { overview: Over
   );
 }
 
+const WARNINGS: ReadonlySet<Attention['reason']> = new Set([
+  'restricted',
+  'queue_growing',
+  'webhook_failing',
+]);
+
 function AttentionItem({ item }: { item: Attention }) {
   const { t } = useTranslation();
   const { can, path } = useAccount();
-  const isWarning = item.reason === 'restricted' || item.reason === 'webhook_failing';
+  const isWarning = WARNINGS.has(item.reason);
   return (
     <Paper withBorder p="md">
       <Group justify="space-between" gap="xs">

@@ -5,7 +5,11 @@ export const numbers = {
   empty: 'No numbers yet',
   emptyHelp: 'Create a sandbox to try everything without a phone, or a number for your own phone.',
   emptyReader: 'A member who may create numbers can add the first one.',
-  search: 'Search name, phone or id',
+  search: 'Name, phone or id',
+  queue: 'Queue',
+  lastMessage: 'Last message',
+  noneFound: 'No numbers found',
+  noneFoundHelp: 'Change or remove the filters.',
   since: 'since {{time}}',
   notPaired: 'not linked',
   states: {

@@ -9,6 +9,7 @@ export const overview = {
     logged_out: { name: 'Logged out', help: 'Link the phone again.' },
     banned: { name: 'Banned', help: 'WhatsApp banned the number. Ask for a review in the app on the phone.' },
     restricted: { name: 'Restricted', help: 'WhatsApp restricts the number for now. Its page shows more.' },
+    queue_growing: { name: 'Queue growing', help: 'Messages have waited for more than 10 minutes.' },
     webhook_disabled: { name: 'Webhook disabled', help: 'Fix the receiver, then resume the webhook.' },
     webhook_failing: {
       name: 'Webhook failing',

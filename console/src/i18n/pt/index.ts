@@ -1,4 +1,5 @@
 import { account } from './account';
+import { health } from './health';
 import * as numberPage from './number-page';
 import { numbers } from './numbers';
 import { overview } from './overview';
@@ -9,6 +10,7 @@ import * as webhookPages from './webhooks';
 
 export default {
   account,
+  health,
   ...shell,
   ...numberPage,
   ...pages,

@@ -5,7 +5,11 @@ export const numbers = {
   empty: 'Nenhum número ainda',
   emptyHelp: 'Crie um sandbox para testar tudo sem telefone, ou um número para o seu telefone.',
   emptyReader: 'Um membro que pode criar números pode adicionar o primeiro.',
-  search: 'Buscar nome, telefone ou id',
+  search: 'Nome, telefone ou id',
+  queue: 'Fila',
+  lastMessage: 'Última mensagem',
+  noneFound: 'Nenhum número encontrado',
+  noneFoundHelp: 'Mude ou remova os filtros.',
   since: 'desde {{time}}',
   notPaired: 'não vinculado',
   states: {

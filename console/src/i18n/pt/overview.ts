@@ -12,6 +12,7 @@ export const overview = {
       name: 'Restrito',
       help: 'O WhatsApp restringe o número por enquanto. A página dele mostra mais.',
     },
+    queue_growing: { name: 'Fila crescendo', help: 'Há mensagens esperando há mais de 10 minutos.' },
     webhook_disabled: { name: 'Webhook desativado', help: 'Conserte o receptor e depois retome o webhook.' },
     webhook_failing: {
       name: 'Webhook com falhas',
