@@ -200,6 +200,10 @@ bench-fleet: build ## Measure the recovery of a fleet, killed and cut off (NUMBE
 bench-engine: build ## Measure memory, start and throughput of an engine and bare Baileys (GROWTH=100000 the long form)
 	@exec node test/dist/bench/engine.js
 
+.PHONY: bench-console
+bench-console: build ## Measure the console with 1,000 numbers and a million messages (NUMBERS=n MESSAGES=n)
+	@exec node test/dist/bench/console.js
+
 .PHONY: bench-retention
 bench-retention: build ## Measure sends while a million events expire
 	@exec node test/dist/bench/retention.js

@@ -19,10 +19,10 @@ interface Installed {
 const installed: Installed | null = findInstalled() ?? findUnpacked();
 
 /** The name of the tests says why they are skipped. With CI=true they fail instead. */
-export const describeWithChromium =
-  installed || process.env['CI'] === 'true'
-    ? describe
-    : (name: string, tests: () => void) => describe.skip(`${name} (no Chromium, and apt has none)`, tests);
+export function describeWithChromium(name: string, tests: () => void): void {
+  if (installed || process.env['CI'] === 'true') describe(name, tests);
+  else describe.skip(`${name} (no Chromium, and apt has none)`, tests);
+}
 
 export function startChromium(): Promise<Browser> {
   if (!installed) throw new Error('Chromium is not installed, and apt cannot download it');
