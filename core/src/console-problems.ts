@@ -119,6 +119,27 @@ export const CONSOLE_PROBLEMS = {
     when: 'The last owner of an account would be removed or get another role.',
     then: 'Make another member an owner first.',
   },
+  'contact-exists': {
+    status: 409,
+    title: 'Alert contact exists already',
+    detail: 'Este contato de alerta já existe na conta.',
+    when: 'The account has an alert contact with this e-mail or phone number.',
+    then: 'Use the existing one, or remove it first.',
+  },
+  'too-many-contacts': {
+    status: 409,
+    title: 'Too many alert contacts',
+    detail: 'A conta já tem 10 contatos de alerta.',
+    when: 'The account has 10 alert contacts.',
+    then: 'Remove one first.',
+  },
+  'invalid-contact': {
+    status: 422,
+    title: 'Alert contact cannot be reached',
+    detail: 'Não é possível enviar alertas a este contato.',
+    when: 'The address is malformed or the server refuses it. Or the channel is not available: e-mails need an SMTP server, WhatsApp needs a connected number of the account.',
+    then: 'Correct the address, or use the other channel.',
+  },
   'handoff-invalid': {
     status: 401,
     title: 'Sign-in link not valid',

@@ -14,6 +14,7 @@ export const ID_PREFIXES = {
   user: 'usr_',
   session: 'ses_',
   invitation: 'inv_',
+  contact: 'alc_',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -13,6 +13,7 @@ export const PERMISSIONS = [
   'owners:write',
   'account:read',
   'account:write',
+  'alerts:write',
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 

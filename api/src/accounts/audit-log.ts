@@ -52,6 +52,7 @@ const KINDS: Record<string, IdKind> = {
   user: 'user',
   member: 'user',
   invitation: 'invitation',
+  contact: 'contact',
 };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Actors that have an id. */

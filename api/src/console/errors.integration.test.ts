@@ -1,5 +1,5 @@
 import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/problems';
-import { toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
@@ -27,6 +27,19 @@ async function withTotp() {
   const user = await createUser(api);
   return { user, ...(await setUpTotp(await browserOf(api, user))) };
 }
+
+async function withContacts(amount: number) {
+  const account = await api.account();
+  const contact = { accountId: account.id, name: 'Ana', channel: 'email', language: 'en' };
+  const ids = Array.from({ length: amount }, () => newUuid());
+  const data = ids.map((id) => ({ id, ...contact, address: `${id}@example.org` }));
+  await api.db.alertContact.createMany({ data });
+  return { account, browser: await openBrowser(api, account) };
+}
+const addContact = (browser: Browser, address: string) =>
+  browser.call('POST', '/console/api/alert-contacts', {
+    body: { name: 'Ana', channel: 'email', address, language: 'en' },
+  });
 
 /** A code without a row does not compile. */
 const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }> = {
@@ -151,6 +164,22 @@ const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }
       const browser = await openBrowser(api, await api.account());
       return browser.call('DELETE', `/console/api/members/${toPublicId('user', browser.user.id)}`);
     },
+  },
+  'contact-exists': {
+    when: 'the e-mail is an alert contact already',
+    provoke: async () => {
+      const { browser, account } = await withContacts(1);
+      const { address } = await api.db.alertContact.findFirstOrThrow({ where: { accountId: account.id } });
+      return addContact(browser, address);
+    },
+  },
+  'too-many-contacts': {
+    when: 'the account has 10 alert contacts',
+    provoke: async () => addContact((await withContacts(10)).browser, 'one-more@example.org'),
+  },
+  'invalid-contact': {
+    when: 'there is no SMTP server',
+    provoke: async () => addContact((await withContacts(0)).browser, 'ana@example.org'),
   },
   'handoff-invalid': {
     when: 'the link never existed',

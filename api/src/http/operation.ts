@@ -54,7 +54,7 @@ export interface Operation {
   ifMatch?: boolean;
   /** Time limit in milliseconds, for operations that wait for an engine longer than the default limit. */
   maxWorkMs?: number;
-  /** Refuses keys that are restricted to some instances (403 `forbidden`). */
+  /** Refuses keys and members that are restricted to some instances (403 `forbidden`). */
   unrestricted?: boolean;
   /** Supports `Idempotency-Key` (idempotency/handle-idempotently.ts). */
   idempotent?: boolean;

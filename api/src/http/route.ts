@@ -75,7 +75,12 @@ function release(receiver: Receiver, received: unknown, services: Services): voi
 }
 
 function authorize(operation: Operation, req: Exchange, { config }: Services): void {
-  if (operation.person !== undefined) return authorizePerson(operation.person, req, config);
+  if (operation.person === undefined) authorizeScope(operation, req, config);
+  else authorizePerson(operation.person, req, config);
+  if (operation.unrestricted && req.caller && req.caller.instances !== null) throw new Problem('forbidden');
+}
+
+function authorizeScope(operation: Operation, req: Exchange, config: Services['config']): void {
   if (operation.scope === null) return;
   if (req.session) checkSessionRequest(req, req.session, config);
   const { caller } = req;
@@ -85,7 +90,6 @@ function authorize(operation: Operation, req: Exchange, { config }: Services): v
     if (req.session) throw new Problem('forbidden');
     throw new Problem('insufficient-scope', { required_scope: scope });
   }
-  if (operation.unrestricted && caller.instances !== null) throw new Problem('forbidden');
 }
 
 /** The body may take long to arrive, and the session or its rights may end meanwhile. */

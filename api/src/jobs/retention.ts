@@ -21,6 +21,8 @@ const CONTENT_HOURS_WRITTEN = 24;
 const MASS_SENDS_HOURS = 24;
 /** The public status covers 30 days. */
 const FORMAT_CHECK_DAYS = 90;
+/** Longer than a notice is repeated. */
+const INCIDENT_DAYS = 90;
 /** As long as messages are kept by default. */
 const CARD_DAYS = 90;
 /** Longer than the retry schedule of webhooks. */
@@ -60,6 +62,7 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
   ['sign_in_failures', 'id', `at <= now() - interval '15 minutes'`],
   ['handoffs', 'id', 'expires_at <= now()'],
   ['invitations', 'id', 'expires_at <= now()'],
+  ['alert_incidents', 'id', `ended_at <= now() - interval '${INCIDENT_DAYS} days'`],
   ['format_checks', 'id', `started_at <= now() - interval '${FORMAT_CHECK_DAYS} days'`],
 ];
 

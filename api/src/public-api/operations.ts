@@ -14,6 +14,7 @@ import { webhookOperations } from '../webhooks/operations.js';
 import { accountOperations } from '../console/account.js';
 import { acceptanceOperations } from '../console/accept-invitation.js';
 import { instanceListOperations } from '../console/list-instances.js';
+import { alertContactOperations } from '../console/alert-contacts/operations.js';
 import { invitationOperations } from '../console/invitations.js';
 import { keyOperations } from '../console/keys.js';
 import { memberOperations } from '../console/members.js';
@@ -61,4 +62,5 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...platformAccountOperations,
   ...platformInstanceOperations,
   ...deviceCheckOperations,
+  ...alertContactOperations,
 ];

@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { CONSOLE_OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import type { Operation } from '@gwk/api/http/operation';
@@ -22,6 +22,7 @@ export const ABSENT_CONSOLE_IDS: Readonly<Record<string, string>> = {
   session_id: `ses_${'0'.repeat(32)}`,
   invitation_id: `inv_${'0'.repeat(32)}`,
   account_id: `acc_${'0'.repeat(32)}`,
+  contact_id: `alc_${'0'.repeat(32)}`,
 };
 
 const ANYWHERE = 'https://example.org';
@@ -44,7 +45,10 @@ export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Pro
   const invitation = await browser.call<{ id: string }>('POST', '/console/api/invitations', {
     body: { email: `invited-${member.user.email}`, role: 'viewer' },
   });
+  const contact = { id: newUuid(), accountId: own.id, channel: 'email', language: 'en', name: 'Ana' };
+  await api.db.alertContact.create({ data: { ...contact, address: `${contact.id}@example.org` } });
   const ids = {
+    contact_id: toPublicId('contact', contact.id),
     user_id: toPublicId('user', member.user.id),
     invitation_id: invitation.body.id,
     key_id: toPublicId('apiKey', key.id),

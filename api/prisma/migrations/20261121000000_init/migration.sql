@@ -190,6 +190,43 @@ CREATE TABLE "backup_codes" (
     PRIMARY KEY ("user_id", "hash")
 );
 
+CREATE TABLE "alert_contacts" (
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "name" TEXT NOT NULL,
+    "channel" TEXT NOT NULL CHECK (channel IN ('email', 'whatsapp')),
+    "address" TEXT NOT NULL CHECK (address = lower(address)),
+    "language" TEXT NOT NULL CHECK (language IN ('pt-BR', 'en')),
+    "code_hash" BYTEA,
+    "code_expires_at" TIMESTAMPTZ(3),
+    "code_attempts" INTEGER NOT NULL DEFAULT 0,
+    "verified_at" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+
+CREATE TABLE "alert_incidents" (
+    "id" UUID PRIMARY KEY,
+    "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "kind" TEXT NOT NULL CHECK (kind IN ('logged_out', 'banned', 'down', 'webhook_disabled')),
+    "subject" UUID NOT NULL,
+    "since" TIMESTAMPTZ(3) NOT NULL,
+    "ended_at" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+
+CREATE TABLE "alert_notices" (
+    "id" UUID PRIMARY KEY,
+    "incident_id" UUID NOT NULL REFERENCES "alert_incidents" ON DELETE CASCADE ON UPDATE CASCADE,
+    "contact_id" UUID NOT NULL REFERENCES "alert_contacts" ON DELETE CASCADE ON UPDATE CASCADE,
+    "phase" TEXT NOT NULL CHECK (phase IN ('begin', 'end')),
+    "status" TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'sent', 'failed')),
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+    "locked_until" TIMESTAMPTZ(3),
+    "sender_id" UUID,
+    "finished_at" TIMESTAMPTZ(3)
+);
+
 CREATE TABLE "instance_leases" (
     "instance_id" UUID PRIMARY KEY REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "epoch" INTEGER NOT NULL DEFAULT 0,
@@ -607,6 +644,13 @@ CREATE INDEX "handoffs_user_id_idx" ON "handoffs"("user_id");
 CREATE INDEX "handoffs_expires_at_idx" ON "handoffs"("expires_at");
 CREATE UNIQUE INDEX "invitations_account_id_email_key" ON "invitations"("account_id", "email");
 CREATE INDEX "invitations_expires_at_idx" ON "invitations"("expires_at");
+CREATE UNIQUE INDEX "alert_contacts_account_id_channel_address_key" ON "alert_contacts"("account_id", "channel", "address");
+CREATE INDEX "alert_incidents_account_id_idx" ON "alert_incidents"("account_id");
+CREATE INDEX "alert_incidents_ended_at_idx" ON "alert_incidents"("ended_at");
+CREATE UNIQUE INDEX "alert_incidents_open" ON "alert_incidents"("subject") WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX "alert_notices_incident_id_contact_id_phase_key" ON "alert_notices"("incident_id", "contact_id", "phase");
+CREATE INDEX "alert_notices_contact_id_idx" ON "alert_notices"("contact_id");
+CREATE INDEX "alert_notices_due" ON "alert_notices"("due_at") WHERE status = 'pending';
 CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", "id");
 CREATE INDEX "audit_entries_subject_id_idx" ON "audit_entries"("subject", "id");
 CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");
