@@ -9,13 +9,18 @@ const EMAIL = 'local@localhost';
 const SECONDS = '600';
 
 /** Returns a link that signs in to the console once, within 10 minutes. Creates the user if there is none. */
-export async function makeConsoleLink(wiring: CommandWiring, account: string): Promise<string> {
+export function makeConsoleLink(wiring: CommandWiring, account: string): Promise<string> {
   const env = commandEnvironment(wiring, process.env);
+  return makeLinkBy((args) => runGwk(args, env), account);
+}
+
+/** @param run runs a `gwk` command and returns its output */
+export async function makeLinkBy(run: (args: string[]) => Promise<string>, account: string): Promise<string> {
   const handoff = ['user', 'handoff', EMAIL, '--seconds', SECONDS];
-  const output = await runGwk(handoff, env).catch(async (error: unknown) => {
-    if (!(error instanceof GwkFailed)) throw error;
-    await runGwk(['user', 'create', EMAIL, '--name', 'Local', '--account', account, '--platform-admin'], env);
-    return runGwk(handoff, env);
+  const output = await run(handoff).catch(async (error: unknown) => {
+    if (!(error instanceof GwkFailed) || !error.message.includes(`user "${EMAIL}" not found`)) throw error;
+    await run(['user', 'create', EMAIL, '--name', 'Local', '--account', account, '--platform-admin']);
+    return run(handoff);
   });
   return (JSON.parse(output) as { url: string }).url;
 }
