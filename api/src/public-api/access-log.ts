@@ -1,6 +1,5 @@
 import { writeSync } from 'node:fs';
 import { toPublicId } from '@gwk/core/ids';
-import type { Credential } from '../accounts/caller.js';
 import type { Exchange } from '../http/exchange.js';
 
 const STDOUT = 1;
@@ -14,17 +13,22 @@ const STDOUT = 1;
 export class AccessLog {
   #lines = '';
 
+  constructor(readonly write: (lines: string) => void = (lines) => writeSync(STDOUT, lines)) {}
+
   add(req: Exchange, status: number, milliseconds: number): void {
     if (this.#lines === '') setImmediate(() => this.flush());
-    const { operation, caller, refusal, subject } = req;
+    const { operation, caller, session, refusal, subject } = req;
     // Only these need escaping: clients choose request ids, and operators choose account names.
     this.#lines +=
       `{"level":"info","time":"${new Date().toISOString()}","program":"api","msg":"answered",` +
       `"request_id":${JSON.stringify(req.requestId)},"operation":"${operation?.name ?? 'none'}","status":${status},` +
       `"ms":${milliseconds.toFixed(1)}` +
-      (caller
-        ? `,"account_name":${JSON.stringify(caller.accountName)},${formatCredential(caller.credential)}`
-        : '') +
+      (caller ? `,"account_name":${JSON.stringify(caller.accountName)}` : '') +
+      (caller?.credential.kind === 'key'
+        ? `,"key_id":"${toPublicId('apiKey', caller.credential.id)}"`
+        : session === null
+          ? ''
+          : `,"user_id":"${toPublicId('user', session.userId)}"`) +
       (subject === null ? '' : `,"subject":"${subject}"`) +
       (refusal === null ? '' : `,"problem":"${refusal}"`) +
       '}\n';
@@ -36,15 +40,9 @@ export class AccessLog {
     this.#lines = '';
     if (lines === '') return;
     try {
-      writeSync(STDOUT, lines);
+      this.write(lines);
     } catch {
       // A slow or closed reader of the log (EAGAIN, EPIPE) must not stop requests.
     }
   }
-}
-
-function formatCredential(credential: Credential): string {
-  return credential.kind === 'key'
-    ? `"key_id":"${toPublicId('apiKey', credential.id)}"`
-    : `"user_id":"${toPublicId('user', credential.userId)}"`;
 }
