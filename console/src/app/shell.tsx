@@ -1,9 +1,10 @@
-import { AppShell, Box, Burger, Group, NavLink, ScrollArea, Select, Text } from '@mantine/core';
+import { Alert, AppShell, Box, Burger, Group, NavLink, ScrollArea, Select, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { IconShieldLock } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { Link, Outlet, useLocation, useNavigate, useParams } from 'react-router';
+import { Link, Navigate, Outlet, useLocation, useNavigate, useParams } from 'react-router';
 import icon from '../icon.svg';
-import { useSession } from '../session/session';
+import { lacksSecondFactor, useSession } from '../session/session';
 import type { AccountAccess } from '../session/session-api';
 import { AccountProvider, useAccount } from './account';
 import { findStartPage, listPages } from './navigation';
@@ -14,7 +15,8 @@ import { UserMenu } from './user-menu';
 /** Header, navigation and the page of the address. */
 export function Shell() {
   const { t } = useTranslation();
-  const { accounts } = useSession();
+  const session = useSession();
+  const { accounts } = session;
   const { account } = useParams();
   const [opened, { toggle, close }] = useDisclosure();
   const access = accounts.find(({ id }) => id === account);
@@ -53,7 +55,7 @@ export function Shell() {
           <Navigation close={close} />
           <AppShell.Main>
             <Box maw={1200} mx="auto">
-              <Outlet />
+              {lacksSecondFactor(session, access) ? <ProfileFirst /> : <Outlet />}
             </Box>
           </AppShell.Main>
         </AccountProvider>
@@ -63,6 +65,22 @@ export function Shell() {
         </AppShell.Main>
       )}
     </AppShell>
+  );
+}
+
+/** The profile in place of any page, until the user has the second factor that the account requires. */
+function ProfileFirst() {
+  const { t } = useTranslation();
+  const { path } = useAccount();
+  const { pathname } = useLocation();
+  if (pathname !== path('profile')) return <Navigate to={path('profile')} replace />;
+  return (
+    <Stack>
+      <Alert color="yellow" icon={<IconShieldLock />} title={t('shell.mfaTitle')} role="status">
+        {t('shell.mfaText')}
+      </Alert>
+      <Outlet />
+    </Stack>
   );
 }
 

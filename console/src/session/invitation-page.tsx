@@ -4,9 +4,11 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { ProblemAlert } from '../ui/problem-alert';
+import { isProblem } from './code-form';
 import { EntryLayout } from './entry-layout';
 import { useSessionQuery, useSetSession } from './session';
 import { acceptInvitation } from './session-api';
+import { SignInPage } from './sign-in-page';
 
 /** Accepts the invitation in the fragment of the address. A person without a session sets name and password. */
 export default function InvitationPage() {
@@ -28,6 +30,8 @@ export default function InvitationPage() {
     event.preventDefault();
     attempt.mutate();
   };
+  const [signsIn, setSignsIn] = useState(false);
+  if (signsIn && !session) return <SignInPage />;
   return (
     <EntryLayout>
       <Title order={1} size="h2">
@@ -60,6 +64,17 @@ export default function InvitationPage() {
             </>
           )}
           <ProblemAlert error={attempt.error} />
+          {isProblem(attempt.error, 'user-exists') && (
+            <Button
+              variant="default"
+              onClick={() => {
+                attempt.reset();
+                setSignsIn(true);
+              }}
+            >
+              {t('signIn.submit')}
+            </Button>
+          )}
           <Button type="submit" loading={attempt.isPending} fullWidth>
             {t('invitation.accept')}
           </Button>

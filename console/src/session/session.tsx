@@ -36,3 +36,7 @@ export type Right = AccountAccess['scopes'][number] | AccountAccess['permissions
 
 export const allows = ({ scopes, permissions }: AccountAccess, right: Right): boolean =>
   [...scopes, ...permissions].includes(right);
+
+/** Whether the account requires a second factor that the user does not have: only the profile is open. */
+export const lacksSecondFactor = ({ user }: Session, { requires_mfa }: AccountAccess): boolean =>
+  requires_mfa && !user.has_totp;

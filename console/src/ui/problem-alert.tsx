@@ -1,11 +1,13 @@
 import { Alert, Anchor, Code, List, Stack, Text } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { Link, useParams } from 'react-router';
 import { ApiError } from '../api/problem';
 
 /** Shows an error: its title, the advice, the invalid fields and the request id. Nothing without an error. */
 export function ProblemAlert({ error }: { error: Error | null | undefined }) {
   const { t, i18n } = useTranslation();
+  const { account } = useParams();
   if (!error) return null;
   if (!(error instanceof ApiError)) {
     return <Alert color="red" icon={<IconAlertCircle />} title={t('problems.unexpected')} role="alert" />;
@@ -23,6 +25,11 @@ export function ProblemAlert({ error }: { error: Error | null | undefined }) {
     >
       <Stack gap={6}>
         <Text size="sm">{t(adviceOf(error), { seconds: error.retryAfterSeconds ?? 0 })}</Text>
+        {error.code === 'mfa-not-verified' && account !== undefined && (
+          <Anchor size="sm" component={Link} to={`/${account}/profile`}>
+            {t('shell.profile')}
+          </Anchor>
+        )}
         {error.requiredScope !== null && <Code>{error.requiredScope}</Code>}
         {error.fields.length > 0 && (
           <List size="sm">
@@ -58,6 +65,8 @@ const ADVICE = {
   'policy-new-contacts-limit': 'problems.advice.wait',
   'invalid-credentials': 'problems.advice.credentials',
   'invalid-code': 'problems.advice.code',
+  'mfa-not-verified': 'problems.advice.secondFactor',
+  'user-exists': 'problems.advice.userExists',
   'mfa-not-pending': 'problems.advice.signInAgain',
   'handoff-invalid': 'problems.advice.handoff',
   'invitation-invalid': 'problems.advice.invitation',

@@ -88,6 +88,8 @@ export const shell = {
     account: 'Account',
     formats: 'Format status',
   },
+  mfaTitle: 'Set up a second factor',
+  mfaText: 'This account requires a second factor. All pages open once you have set it up here.',
   profile: 'Profile',
 };
 
@@ -105,6 +107,8 @@ export const problems = {
     credentials: 'Check e-mail and password.',
     code: 'Check the code and the clock of your phone. Each code works once.',
     signInAgain: 'The sign-in took too long. Enter e-mail and password again.',
+    secondFactor: 'Set up a second factor in your profile first.',
+    userExists: 'This e-mail has a user already. Sign in with it, then join.',
     handoff: 'The link was used already or is too old. Request another one.',
     invitation: 'The invitation was used, withdrawn, or is older than 7 days. Ask for another one.',
     password: 'Use at least 12 characters, not your e-mail, and few repetitions.',

@@ -86,6 +86,8 @@ export const shell = {
     account: 'Conta',
     formats: 'Formatos',
   },
+  mfaTitle: 'Configure um segundo fator',
+  mfaText: 'Esta conta exige um segundo fator. Todas as páginas se abrem quando você o configurar aqui.',
   profile: 'Perfil',
 };
 
@@ -103,6 +105,8 @@ export const problems = {
     credentials: 'Confira o e-mail e a senha.',
     code: 'Confira o código e o relógio do telefone. Cada código vale uma vez.',
     signInAgain: 'A entrada demorou demais. Digite e-mail e senha de novo.',
+    secondFactor: 'Primeiro configure um segundo fator no seu perfil.',
+    userExists: 'Este e-mail já tem um usuário. Entre com ele e depois participe da conta.',
     handoff: 'O link já foi usado ou é antigo demais. Peça outro.',
     invitation: 'O convite foi usado, cancelado ou tem mais de 7 dias. Peça outro.',
     password: 'Use pelo menos 12 caracteres, diferentes do seu e-mail e com poucas repetições.',
