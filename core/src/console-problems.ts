@@ -10,8 +10,8 @@ export const CONSOLE_PROBLEMS = {
   'login-locked': {
     status: 429,
     title: 'Too many failed sign-ins',
-    detail: 'Tentativas de acesso demais; aguarde alguns minutos.',
-    when: 'In the last 15 minutes 10 sign-ins with this e-mail or 50 from this address failed. A right password does not end the lock.',
+    detail: 'Tentativas de acesso demais; aguarde o tempo indicado.',
+    when: 'In the last 15 minutes 10 sign-ins with this e-mail or 50 from this address failed, or in the last 24 hours 20 codes of the app. A right password or code does not end the lock.',
     then: 'Retry after `Retry-After` seconds.',
   },
   'mfa-required': {

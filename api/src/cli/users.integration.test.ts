@@ -2,7 +2,7 @@ import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers
 import { runGwk } from '@gwk/test/support/api/gwk';
 import { hashToken, newToken } from '../accounts/sessions.js';
 import { Passwords } from '../console/passwords.js';
-import { beginAttempt, codeSubject } from '../console/sign-in/attempts.js';
+import { codeSubject, verifyWithinLimits } from '../console/sign-in/attempts.js';
 import { redeemHandoff } from '../console/sign-in/handoffs.js';
 import { openDatabase, type Database } from '../database/database.js';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
@@ -100,7 +100,8 @@ test('resets a user: a new password, no second factor, no sessions, no links and
   });
   const { url } = (await gwk('user', 'handoff', 'eva@example.org')).json as { url: string };
   for (const subject of ['eva@example.org', codeSubject(userId), 'other@example.org']) {
-    await beginAttempt(db, subject, '192.0.2.1');
+    const attempt = { subject, userId, client: '192.0.2.1', step: 'password' } as const;
+    await verifyWithinLimits(db, attempt, () => Promise.resolve(false));
   }
   const { json } = await gwk('user', 'reset', 'eva@example.org');
   const { password } = json as { password: string };
@@ -120,7 +121,7 @@ test('prints a link that is valid once, and deletes a user', async () => {
   expect(url).toMatch(/^https:\/\/gwk\.example\.com\/console\/handoff#token=[\w-]{43}$/);
   expect(Date.parse(expires_at)).toBeGreaterThan(Date.now() + 60_000);
   const user = await db.user.findUniqueOrThrow({ where: { email: 'rui@example.org' } });
-  expect(await redeemHandoff(db, url.split('token=')[1]!)).toBe(user.id);
+  expect((await redeemHandoff(db, url.split('token=')[1]!)).id).toBe(user.id);
   expect((await gwk('user', 'handoff', 'nobody@example.org')).error).toContain('not found');
   expect((await gwk('user', 'handoff', 'rui@example.org', '--seconds', '3601')).code).toBe(1);
   expect((await gwk('user', 'delete', 'rui@example.org')).json).toMatchObject({ deleted: true });

@@ -31,11 +31,12 @@ const acceptInvitation = operation({
     const { db, config } = services;
     const invitation = await findInvitation(services, body.token);
     const known = await db.user.findUnique({ where: { email: invitation.email } });
-    if (!known) {
-      const user = await createUser(services, invitation, body);
-      return startSession(services, exchange, user);
+    if (!known || session?.userId !== known.id) {
+      const given = requireGiven(body);
+      if (known) throw new Problem('user-exists');
+      const user = await createUser(services, invitation, given);
+      return startSession(services, exchange, { user, by: 'invitation', stale: 'invitation-invalid' });
     }
-    if (session?.userId !== known.id) throw new Problem('user-exists');
     await db.$transaction((tx) => join(tx, invitation, session));
     services.sessions.clear();
     const token = new SessionCookie(config).read(exchange.headers.cookie)!;
@@ -52,15 +53,30 @@ async function findInvitation({ db }: Services, token: string): Promise<Invitati
   return found;
 }
 
-async function createUser(services: Services, invitation: Invitation, body: Acceptance): Promise<User> {
+interface Given {
+  name: string;
+  password: string;
+}
+
+/**
+ * Name and password are checked before `user-exists`: an inviter who wants to know whether an e-mail has a user must accept
+ * the invitation, which the audit log shows.
+ * @throws Problem `validation-error`
+ */
+function requireGiven({ name, password }: Acceptance): Given {
+  if (name !== undefined && password !== undefined) return { name, password };
+  const missing = [name === undefined && 'name', password === undefined && 'password'].filter(Boolean);
+  throw new Problem('validation-error', {
+    errors: missing.map((path) => ({ path: String(path), code: 'required', message: 'is required' })),
+  });
+}
+
+async function createUser(
+  services: Services,
+  invitation: Invitation,
+  { name, password }: Given,
+): Promise<User> {
   const { email } = invitation;
-  const { name, password } = body;
-  if (name === undefined || password === undefined) {
-    const missing = [name === undefined && 'name', password === undefined && 'password'].filter(Boolean);
-    throw new Problem('validation-error', {
-      errors: missing.map((path) => ({ path: String(path), code: 'required', message: 'is required' })),
-    });
-  }
   if (isWeak(password, email)) throw new Problem('weak-password');
   const passwordHash = await services.passwords.hash(password);
   return services.db.$transaction(async (tx) => {

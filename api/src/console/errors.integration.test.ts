@@ -19,7 +19,9 @@ type Refusal = Promise<Answer<unknown>>;
 const SESSION = '/console/api/session';
 
 const accept = (token: string) =>
-  new Browser(api).call('POST', '/console/api/invitations/accept', { body: { token } });
+  new Browser(api).call('POST', '/console/api/invitations/accept', {
+    body: { token, name: 'Eva', password: PASSWORD },
+  });
 const invite = (browser: Browser, email: string) =>
   browser.call('POST', '/console/api/invitations', { body: { email, role: 'viewer' } });
 

@@ -63,6 +63,8 @@ test('a new person accepts with name and password, and is signed in as a member'
   expect(entries.map(({ action, accountId, actor }) => [action, accountId, actor])).toEqual([
     ['user.create', account.id, `user:${subject}`],
     ['member.join', account.id, `user:${subject}`],
+    ['user.sign-in', null, `user:${subject}`],
+    ['user.sign-in', null, `user:${subject}`],
   ]);
 });
 

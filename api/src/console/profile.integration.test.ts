@@ -79,3 +79,12 @@ test('lists the own sessions, and ends one of them', async () => {
   expect((await browser.call('DELETE', `${PATH}/sessions/${first!.id}`)).status).toBe(204);
   expect([await isOpen(browser), await isOpen(other), await isOpen(stranger)]).toEqual([true, false, true]);
 });
+
+test('lists no session that ended because nobody used it', async () => {
+  await browserOf(api, user);
+  const lastSeenAt = new Date(Date.now() - 13 * 3_600_000);
+  await api.db.userSession.updateMany({ where: { userId: user.id }, data: { lastSeenAt } });
+  const current = await browserOf(api, user);
+  const { body } = await current.call<z.output<typeof ProfileSessionList>>('GET', `${PATH}/sessions`);
+  expect(body.data.map(({ is_current }) => is_current)).toEqual([true]);
+});

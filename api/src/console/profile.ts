@@ -3,12 +3,14 @@ import { Problem } from '@gwk/core/problems';
 import { PasswordChange, ProfileSessionList, ProfileUpdate } from '@gwk/core/resources/console-profile';
 import { SessionUser } from '@gwk/core/resources/console-session';
 import { audit } from '../accounts/audit-log.js';
+import { IDLE_HOURS } from '../accounts/sessions.js';
 import { operation } from '../http/operation.js';
 import { isWeak } from './passwords.js';
-import { beginAttempt, forgetAttempt } from './sign-in/attempts.js';
+import { verifyWithinLimits } from './sign-in/attempts.js';
 import { viewUser } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile';
+const HOUR_MS = 3_600_000;
 
 const updateProfile = operation({
   name: 'updateProfile',
@@ -43,11 +45,16 @@ const changePassword = operation({
     const { userId, id: sessionId } = session!;
     const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
     if (user.passwordHash !== null) {
-      const attempt = await beginAttempt(db, user.email, exchange.ip ?? '');
-      if (!(await passwords.verify(body.current ?? '', user.passwordHash))) {
-        throw new Problem('invalid-credentials');
-      }
-      await forgetAttempt(db, attempt);
+      const attempt = {
+        subject: user.email,
+        userId,
+        client: exchange.ip ?? '',
+        step: 'password-change',
+      } as const;
+      const isRight = await verifyWithinLimits(db, attempt, () =>
+        passwords.verify(body.current ?? '', user.passwordHash),
+      );
+      if (!isRight) throw new Problem('invalid-credentials');
     }
     if (isWeak(body.password, user.email)) throw new Problem('weak-password');
     const passwordHash = await passwords.hash(body.password);
@@ -73,7 +80,12 @@ const listSessions = operation({
   result: ProfileSessionList,
   async handle({ session, services }) {
     const rows = await services.db.userSession.findMany({
-      where: { userId: session!.userId, pending: false, expiresAt: { gt: new Date() } },
+      where: {
+        userId: session!.userId,
+        pending: false,
+        expiresAt: { gt: new Date() },
+        lastSeenAt: { gt: new Date(Date.now() - IDLE_HOURS * HOUR_MS) },
+      },
       orderBy: { id: 'desc' },
     });
     const data = rows.map((row) => ({

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Sealer } from '@gwk/core/encryption';
+import { Problem } from '@gwk/core/problems';
 import type { Queryable } from '../database/database.js';
 import type { User } from '../generated/prisma/client.js';
+import { codeSubject, verifyWithinLimits, type Attempt } from './sign-in/attempts.js';
 
 const COLUMN = 'users.totp_sealed';
 const ISSUER = 'gwk';
@@ -40,7 +42,7 @@ export function findStep(sealer: Sealer, user: TotpUser, code: string, now = Dat
  * Uses up a code of the app or a backup code. The update and the deletion are one statement each, so that of two uses at
  * once only one succeeds. A code of the app is refused from the step of the last accepted code on backwards.
  */
-export async function redeemCode(
+async function redeemCode(
   { db, sealer }: { db: Queryable; sealer: Sealer },
   user: TotpUser,
   given: string,
@@ -56,6 +58,20 @@ export async function redeemCode(
   const accepted = await db.$executeRaw`
     UPDATE users SET totp_step = ${step} WHERE id = ${user.id}::uuid AND totp_step < ${step}`;
   return accepted > 0;
+}
+
+/**
+ * Redeems a code within the limits of attempts.
+ * @throws Problem `invalid-code`, `login-locked`
+ */
+export async function checkCode(
+  services: { db: Queryable; sealer: Sealer },
+  { user, code, ...attempt }: { user: TotpUser; code: string } & Pick<Attempt, 'client' | 'step'>,
+): Promise<void> {
+  const isGuessable = TOTP_FORM.test(normalizeCode(code));
+  const of = { ...attempt, subject: codeSubject(user.id), userId: user.id, isGuessable };
+  const isRight = await verifyWithinLimits(services.db, of, () => redeemCode(services, user, code));
+  if (!isRight) throw new Problem('invalid-code');
 }
 
 export const normalizeCode = (given: string): string => given.replaceAll(/[\s-]/g, '').toUpperCase();

@@ -73,6 +73,32 @@ test('guessing codes locks the code after 10 failures, also a right one, but not
   expect(outcome(await new Browser(api).signIn(user.email))).toBe('mfa-required');
 });
 
+test('guessing codes for hours locks codes of the app for a day, but not backup codes', async () => {
+  const age = (minutes: number) =>
+    api.db.$executeRaw`UPDATE sign_in_failures SET at = at - make_interval(mins => ${minutes}::int)`;
+  const browser = await afterPassword();
+  for (let n = 0; n < 20; n++) {
+    if (n === 10) await age(16);
+    expect(outcome(await send(browser, app.wrongCode()))).toBe('invalid-code');
+  }
+  await age(16);
+  const answer = await send(browser, app.code(1));
+  expect([answer.status, codeOf(answer)]).toEqual([429, 'login-locked']);
+  const seconds = Number(answer.headers['retry-after']);
+  expect(seconds).toBeGreaterThan(23 * 3_600);
+  expect(seconds).toBeLessThan(24 * 3_600);
+  expect(outcome(await send(await afterPassword(), backupCodes[0]!))).toBe(200);
+  await age(24 * 60);
+  expect(outcome(await send(browser, app.code(1)))).toBe(200);
+});
+
+test('a person without the password cannot lock the code', async () => {
+  for (let n = 0; n < 30; n++) {
+    expect(outcome(await send(new Browser(api), app.wrongCode()))).toBe('mfa-not-pending');
+  }
+  expect(outcome(await send(await afterPassword(), app.code(1)))).toBe(200);
+});
+
 test('each of ten backup codes replaces one code', async () => {
   expect(new Set(backupCodes).size).toBe(10);
   const [first, second] = backupCodes as [string, string];

@@ -2,8 +2,7 @@ import { Problem } from '@gwk/core/problems';
 import { BackupCodes, CodeIn, TotpSetup } from '@gwk/core/resources/console-totp';
 import { audit } from '../accounts/audit-log.js';
 import { operation } from '../http/operation.js';
-import { findStep, newBackupCodes, newTotp, normalizeCode, redeemCode } from './second-factor.js';
-import { beginAttempt, codeSubject, forgetAttempt } from './sign-in/attempts.js';
+import { checkCode, findStep, newBackupCodes, newTotp, normalizeCode } from './second-factor.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile/totp';
@@ -83,9 +82,7 @@ const removeTotp = operation({
     const { userId } = session!;
     const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
     if (user.totpConfirmedAt === null) throw new Problem('mfa-setup-not-started');
-    const attempt = await beginAttempt(db, codeSubject(userId), exchange.ip ?? '');
-    if (!(await redeemCode(services, user, body.code))) throw new Problem('invalid-code');
-    await forgetAttempt(db, attempt);
+    await checkCode(services, { user, code: body.code, client: exchange.ip ?? '', step: 'totp-removal' });
     await db.$transaction(async (tx) => {
       const { count } = await tx.user.updateMany({
         where: { id: userId, totpSealed: user.totpSealed },
@@ -93,6 +90,7 @@ const removeTotp = operation({
       });
       if (count === 0) return;
       await tx.backupCode.deleteMany({ where: { userId } });
+      await tx.userSession.deleteMany({ where: { userId, pending: true } });
       await audit(tx, {
         actor: `user:${userId}`,
         accountId: null,

@@ -59,7 +59,7 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
     `id < gwk_lowest_id(now() - interval '${options.auditMonths} months') AND reported_at IS NOT NULL`,
   ],
   ['user_sessions', 'id', 'expires_at <= now()'],
-  ['sign_in_failures', 'id', `at <= now() - interval '15 minutes'`],
+  ['sign_in_failures', 'id', 'expires_at <= now()'],
   ['handoffs', 'id', 'expires_at <= now()'],
   ['invitations', 'id', 'expires_at <= now()'],
   ['alert_incidents', 'id', `ended_at <= now() - interval '${INCIDENT_DAYS} days'`],

@@ -162,7 +162,8 @@ CREATE TABLE "sign_in_failures" (
     "id" UUID PRIMARY KEY,
     "subject" BYTEA NOT NULL,
     "address" TEXT NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
+    "at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
 );
 
 CREATE TABLE "handoffs" (
@@ -639,7 +640,7 @@ CREATE INDEX "user_sessions_user_id_idx" ON "user_sessions"("user_id");
 CREATE INDEX "user_sessions_expires_at_idx" ON "user_sessions"("expires_at");
 CREATE INDEX "sign_in_failures_subject_at_idx" ON "sign_in_failures"("subject", "at");
 CREATE INDEX "sign_in_failures_address_at_idx" ON "sign_in_failures"("address", "at");
-CREATE INDEX "sign_in_failures_at_idx" ON "sign_in_failures"("at");
+CREATE INDEX "sign_in_failures_expires_at_idx" ON "sign_in_failures"("expires_at");
 CREATE INDEX "handoffs_user_id_idx" ON "handoffs"("user_id");
 CREATE INDEX "handoffs_expires_at_idx" ON "handoffs"("expires_at");
 CREATE UNIQUE INDEX "invitations_account_id_email_key" ON "invitations"("account_id", "email");

@@ -2,46 +2,122 @@ import { hash } from 'node:crypto';
 import { getNetwork } from '@gwk/core/client-network';
 import { newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
+import type { AuditedChange } from '../../accounts/audit-log.js';
 import type { Queryable } from '../../database/database.js';
+import { Prisma } from '../../generated/prisma/client.js';
 
-const PER_EMAIL = 10;
-const PER_ADDRESS = 50;
+/** Failures within minutes. */
+interface Limit {
+  name: 'subject' | 'address' | 'day';
+  failures: number;
+  minutes: number;
+}
+
+const PER_SUBJECT: Limit = { name: 'subject', failures: 10, minutes: 15 };
+const PER_ADDRESS: Limit = { name: 'address', failures: 50, minutes: 15 };
+/** Ten failures in 15 minutes are 960 a day, which finds a code of six digits within a year. */
+const PER_DAY: Limit = { name: 'day', failures: 20, minutes: 1_440 };
 
 const hashSubject = (subject: string) => hash('sha256', subject, 'buffer');
 
 /** Subject of wrong codes. They have their own, so that they lock only the code and not the password. */
 export const codeSubject = (userId: string): string => `code:${userId}`;
 
-/**
- * Counts an attempt as failed before it is verified, so that parallel attempts cannot pass the limit. The caller deletes it
- * when it has succeeded. Attempts with unknown e-mails count too, because a lock must not reveal who is a user.
- * @param of e-mail, or `codeSubject` for a code
- * @returns the id of the attempt
- * @throws Problem `login-locked`
- */
-export async function beginAttempt(db: Queryable, of: string, client: string): Promise<string> {
-  const subject = hashSubject(of);
-  const address = getNetwork(client);
-  const id = newUuid();
-  await db.$executeRaw`
-    INSERT INTO sign_in_failures (id, subject, address) VALUES (${id}::uuid, ${subject}, ${address})`;
-  const [found] = await db.$queryRaw<{ seconds: number | null }[]>`
-    SELECT extract(epoch FROM max(locked.at) + interval '15 minutes' - now())::float8 AS seconds FROM (
-      (SELECT at FROM sign_in_failures WHERE subject = ${subject} AND at > now() - interval '15 minutes'
-       ORDER BY at DESC OFFSET ${PER_EMAIL} LIMIT 1)
-      UNION ALL
-      (SELECT at FROM sign_in_failures WHERE address = ${address} AND at > now() - interval '15 minutes'
-       ORDER BY at DESC OFFSET ${PER_ADDRESS} LIMIT 1)) locked`;
-  const { seconds } = found!;
-  if (seconds === null) return id;
-  // Attempts during a lock do not extend it.
-  await forgetAttempt(db, id);
-  throw new Problem('login-locked', { retryAfter: seconds });
+export interface Attempt {
+  /** E-mail, or `codeSubject` for a code. */
+  subject: string;
+  /** Null: no user has the e-mail. */
+  userId: string | null;
+  client: string;
+  step: 'password' | 'code' | 'password-change' | 'totp-removal';
+  /**
+   * A code of six digits, of which a person who knows the password may try 20 a day. Nobody without the password reaches
+   * this step, and backup codes still work.
+   */
+  isGuessable?: boolean;
 }
 
+/**
+ * Verifies a password or a code within the limits. An attempt counts as failed before it is verified, so that parallel
+ * attempts cannot pass a limit. Attempts with unknown e-mails count too, because a lock must not reveal who is a user.
+ * @throws Problem `login-locked`
+ */
+export async function verifyWithinLimits(
+  db: Queryable,
+  attempt: Attempt,
+  verify: () => Promise<boolean>,
+): Promise<boolean> {
+  const { id, reached } = await beginAttempt(db, attempt);
+  const isRight = await verify();
+  await (isRight ? forgetAttempt(db, id) : recordFailure(db, { ...attempt, id, reached }));
+  return isRight;
+}
+
+interface Begun {
+  id: string;
+  /** The limits that this attempt reaches if it fails. */
+  reached: Limit['name'][];
+}
+
+async function beginAttempt(db: Queryable, { client, ...attempt }: Attempt): Promise<Begun> {
+  const subject = hashSubject(attempt.subject);
+  const address = getNetwork(client);
+  const id = newUuid();
+  const keptFor = attempt.step === 'code' || attempt.step === 'totp-removal' ? PER_DAY : PER_SUBJECT;
+  await db.$executeRaw`
+    INSERT INTO sign_in_failures (id, subject, address, expires_at)
+    VALUES (${id}::uuid, ${subject}, ${address}, now() + make_interval(mins => ${keptFor.minutes}::int))`;
+  const bySubject = Prisma.sql`subject = ${subject}`;
+  const parts = [
+    selectReached(PER_SUBJECT, bySubject),
+    selectReached(PER_ADDRESS, Prisma.sql`address = ${address}`),
+    ...(attempt.isGuessable ? [selectReached(PER_DAY, bySubject)] : []),
+  ];
+  const rows = await db.$queryRaw<{ name: Limit['name']; isBeyond: boolean; seconds: number }[]>(
+    Prisma.join(parts, ' UNION ALL '),
+  );
+  const beyond = rows.filter(({ isBeyond }) => isBeyond);
+  if (beyond.length === 0) return { id, reached: rows.map(({ name }) => name) };
+  // Attempts during a lock do not extend it.
+  await forgetAttempt(db, id);
+  throw new Problem('login-locked', { retryAfter: Math.max(...beyond.map(({ seconds }) => seconds)) });
+}
+
+/** The failure that reaches the limit, and the one beyond it, until whose end all are refused. */
+const selectReached = ({ name, failures, minutes }: Limit, condition: Prisma.Sql) => Prisma.sql`
+  (SELECT ${name} AS name, row_number() OVER (ORDER BY at DESC) > ${failures} AS "isBeyond",
+     extract(epoch FROM at + make_interval(mins => ${minutes}::int) - now())::float8 AS seconds
+   FROM sign_in_failures WHERE ${condition} AND at > now() - make_interval(mins => ${minutes}::int)
+   ORDER BY at DESC OFFSET ${failures - 1} LIMIT 2)`;
+
 /** Deletes an attempt that has succeeded. */
-export async function forgetAttempt(db: Queryable, id: string): Promise<void> {
+async function forgetAttempt(db: Queryable, id: string): Promise<void> {
   await db.$executeRaw`DELETE FROM sign_in_failures WHERE id = ${id}::uuid`;
+}
+
+/**
+ * Writes a failure of a user to the audit log. One statement that writes for unknown e-mails too, so that its time does not
+ * reveal who is a user.
+ */
+async function recordFailure(
+  db: Queryable,
+  { id, userId, client, step, reached }: Attempt & Begun,
+): Promise<void> {
+  const detail = { step, address: client };
+  const ofUser = (action: string): AuditedChange[] =>
+    userId === null ? [] : [{ actor: 'anyone', accountId: null, action, subject: userId, detail }];
+  const entries: AuditedChange[] = [
+    ...ofUser('user.sign-in-failed'),
+    ...(reached.some((name) => name !== 'address') ? ofUser('user.sign-in-locked') : []),
+    ...(reached.includes('address')
+      ? [{ actor: 'anyone', accountId: null, action: 'address.sign-in-locked', subject: getNetwork(client) }]
+      : []),
+  ];
+  const rows = JSON.stringify(entries.map((entry) => ({ id: newUuid(), detail: {}, ...entry })));
+  await db.$executeRaw`
+    WITH written AS (UPDATE sign_in_failures SET at = at WHERE id = ${id}::uuid)
+    INSERT INTO audit_entries (id, actor, action, subject, detail)
+    SELECT * FROM jsonb_to_recordset(${rows}::jsonb) AS e (id uuid, actor text, action text, subject text, detail jsonb)`;
 }
 
 /** Deletes all failures of a user, which ends a lock of the user. */

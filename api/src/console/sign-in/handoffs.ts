@@ -2,9 +2,11 @@ import { newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { hashToken, newToken } from '../../accounts/sessions.js';
 import type { Queryable } from '../../database/database.js';
-import type { Prisma } from '../../generated/prisma/client.js';
+import { toFields } from '../../database/model-columns.js';
+import type { Prisma, User } from '../../generated/prisma/client.js';
+import { makeLink } from '../links.js';
 
-/** Creates a one-time link that signs a user in. The token is in the fragment, which browsers do not send. */
+/** Creates a one-time link that signs a user in. */
 export async function createHandoff(
   db: Pick<Prisma.TransactionClient, 'handoff'>,
   userId: string,
@@ -13,19 +15,20 @@ export async function createHandoff(
   const token = newToken();
   const expiresAt = new Date(Date.now() + seconds * 1000);
   await db.handoff.create({ data: { id: newUuid(), userId, tokenHash: hashToken(token), expiresAt } });
-  return {
-    url: `${baseUrl.replace(/\/$/, '')}/console/handoff#token=${token}`,
-    expires_at: expiresAt.toISOString(),
-  };
+  return { url: makeLink(baseUrl, 'handoff', { token }), expires_at: expiresAt.toISOString() };
 }
 
 /**
- * Uses up a token and returns its user. One statement, so that of two uses at once only one succeeds.
+ * Uses up a token and returns its user. One statement, so that of two uses at once only one succeeds, and so that a change of
+ * the password, which deletes the token, comes before both or after both.
  * @throws Problem `handoff-invalid`
  */
-export async function redeemHandoff(db: Queryable, token: string): Promise<string> {
-  const [found] = await db.$queryRaw<{ userId: string }[]>`
-    DELETE FROM handoffs WHERE token_hash = ${hashToken(token)} AND expires_at > now() RETURNING user_id AS "userId"`;
-  if (!found) throw new Problem('handoff-invalid');
-  return found.userId;
+export async function redeemHandoff(db: Queryable, token: string): Promise<User> {
+  const [user] = toFields<User>(
+    await db.$queryRaw`
+    DELETE FROM handoffs h USING users u
+    WHERE h.token_hash = ${hashToken(token)} AND h.expires_at > now() AND u.id = h.user_id RETURNING u.*`,
+  );
+  if (!user) throw new Problem('handoff-invalid');
+  return user;
 }

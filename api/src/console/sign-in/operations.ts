@@ -10,8 +10,8 @@ import { CodeIn } from '@gwk/core/resources/console-totp';
 import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 import type { Passwords } from '../passwords.js';
-import { redeemCode } from '../second-factor.js';
-import { beginAttempt, codeSubject, forgetAttempt } from './attempts.js';
+import { checkCode } from '../second-factor.js';
+import { verifyWithinLimits } from './attempts.js';
 import { redeemHandoff } from './handoffs.js';
 import {
   findPending,
@@ -38,12 +38,19 @@ const signIn = operation({
   result: SessionOut,
   async handle({ body, exchange, services }) {
     const { db, passwords } = services;
-    const attempt = await beginAttempt(db, body.email, exchange.ip ?? '');
-    const user = await db.user.findUnique({ where: { email: body.email } });
-    const isRight = await passwords.verify(body.password, user?.passwordHash ?? null);
+    const { email: subject } = body;
+    const user = await db.user.findUnique({ where: { email: subject } });
+    const attempt = {
+      subject,
+      userId: user?.id ?? null,
+      client: exchange.ip ?? '',
+      step: 'password',
+    } as const;
+    const isRight = await verifyWithinLimits(db, attempt, () =>
+      passwords.verify(body.password, user?.passwordHash ?? null),
+    );
     if (!user || !isRight) throw new Problem('invalid-credentials');
-    await forgetAttempt(db, attempt);
-    return finishFirstFactor(services, exchange, user);
+    return finishFirstFactor(services, exchange, { user, by: 'password', stale: 'invalid-credentials' });
   },
 });
 
@@ -61,9 +68,8 @@ const signInByHandoff = operation({
   body: HandoffSignIn,
   result: SessionOut,
   async handle({ body, exchange, services }) {
-    const id = await redeemHandoff(services.db, body.token);
-    const user = await services.db.user.findUniqueOrThrow({ where: { id } });
-    return finishFirstFactor(services, exchange, user);
+    const user = await redeemHandoff(services.db, body.token);
+    return finishFirstFactor(services, exchange, { user, by: 'link', stale: 'handoff-invalid' });
   },
 });
 
@@ -73,7 +79,7 @@ const signInByCode = operation({
   path: `${PATH}/code`,
   summary: 'Complete a sign-in by a code of the second factor',
   description:
-    'After `mfa-required`, with the cookie of that answer. Wrong codes are limited as failed sign-ins are, with a count of their own.',
+    'After `mfa-required`, with the cookie of that answer. Wrong codes are limited as failed sign-ins are, with a count of their own: 10 in 15 minutes, and for codes of the app 20 a day.',
   scope: null,
   person: 'anyone',
   status: 200,
@@ -81,12 +87,10 @@ const signInByCode = operation({
   body: CodeIn,
   result: SessionOut,
   async handle({ body, exchange, services }) {
-    const { db } = services;
     const user = await findPending(services, exchange);
-    const attempt = await beginAttempt(db, codeSubject(user.id), exchange.ip ?? '');
-    if (!(await redeemCode(services, user, body.code))) throw new Problem('invalid-code');
-    await forgetAttempt(db, attempt);
-    return startSession(services, exchange, user);
+    await checkCode(services, { user, code: body.code, client: exchange.ip ?? '', step: 'code' });
+    const proof = { user, by: 'code', stale: 'mfa-not-pending', completes: true } as const;
+    return startSession(services, exchange, proof);
   },
 });
 

@@ -1,10 +1,11 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { Problem, type ProblemCode } from '@gwk/core/problems';
 import { isRole, ROLE_RIGHTS, type Role } from '@gwk/core/roles';
 import type { Language, SessionOut } from '@gwk/core/resources/console-session';
+import { audit } from '../../accounts/audit-log.js';
 import { deriveCsrfToken, hashToken, IDLE_HOURS, MAX_DAYS, newToken } from '../../accounts/sessions.js';
-import type { Database } from '../../database/database.js';
-import type { User } from '../../generated/prisma/client.js';
+import type { Database, Queryable } from '../../database/database.js';
+import type { Prisma, User } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Answer } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
@@ -13,7 +14,7 @@ import { SessionCookie } from '../../http/session-cookie.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Sessions of one user; the oldest ends. */
+/** Sessions of one user, and sign-ins that wait for a code; the oldest ends. */
 const MAX_SESSIONS = 50;
 /** Further accounts are found by their names. */
 const MAX_ACCOUNTS = 50;
@@ -21,13 +22,23 @@ const MAX_ACCOUNTS = 50;
 const PENDING_SECONDS = 600;
 const MAX_USER_AGENT = 300;
 
+/** A person who has proved to be the user, as the sign-in has read the user. */
+export interface Proof {
+  user: User;
+  by: 'password' | 'link' | 'code' | 'invitation';
+  /** The problem if password or second factor change before the session exists: the proof is then worth nothing. */
+  stale: ProblemCode;
+  /** The proof is the code for the pending session of the cookie, which must still exist. */
+  completes?: boolean;
+}
+
 /** Ends the session of the cookie, starts another one and answers with it. Its token is new, against fixation. */
-export async function startSession(services: Services, req: Exchange, user: User): Promise<Answer> {
+export async function startSession(services: Services, req: Exchange, proof: Proof): Promise<Answer> {
   const { db, config } = services;
   const cookie = new SessionCookie(config);
   const token = newToken();
   const expiresAt = new Date(Date.now() + MAX_DAYS * DAY_MS);
-  await replaceSession(db, { before: cookie.read(req.headers.cookie), token, user, req, expiresAt });
+  await replaceSession(db, { before: cookie.read(req.headers.cookie), token, proof, req, expiresAt });
   services.sessions.clear();
   const body = await viewSession(db, token);
   const headers = ['Set-Cookie', cookie.set(token, (MAX_DAYS * DAY_MS) / 1000), ...PRIVATE];
@@ -38,18 +49,19 @@ export async function startSession(services: Services, req: Exchange, user: User
  * Keeps the sign-in of a person with a second factor until the code arrives.
  * @throws Problem `mfa-required`, always, with the cookie of the pending session
  */
-async function awaitCode({ db, config }: Services, req: Exchange, user: User): Promise<never> {
+async function awaitCode({ db, config }: Services, req: Exchange, proof: Proof): Promise<never> {
   const cookie = new SessionCookie(config);
   const token = newToken();
   const before = cookie.read(req.headers.cookie);
   const expiresAt = new Date(Date.now() + PENDING_SECONDS * 1000);
-  await replaceSession(db, { before, token, user, req, expiresAt, pending: true });
+  await replaceSession(db, { before, token, proof, req, expiresAt, pending: true });
   throw new Problem('mfa-required', { setCookie: cookie.set(token, PENDING_SECONDS) });
 }
 
 /** Starts a session, or waits for the code of the second factor. @throws Problem `mfa-required` */
-export function finishFirstFactor(services: Services, req: Exchange, user: User): Promise<Answer> {
-  return user.totpConfirmedAt === null ? startSession(services, req, user) : awaitCode(services, req, user);
+export function finishFirstFactor(services: Services, req: Exchange, proof: Proof): Promise<Answer> {
+  const { totpConfirmedAt } = proof.user;
+  return totpConfirmedAt === null ? startSession(services, req, proof) : awaitCode(services, req, proof);
 }
 
 /** Returns the person of a sign-in that waits for a code. @throws Problem `mfa-not-pending` */
@@ -69,20 +81,24 @@ interface NewSession {
   /** Token of the session that ends. */
   before: string | null;
   token: string;
-  user: User;
+  proof: Proof;
   req: Exchange;
   expiresAt: Date;
   pending?: boolean;
 }
 
 async function replaceSession(db: Database, given: NewSession): Promise<void> {
-  const { before, token, user, req, expiresAt, pending = false } = given;
+  const { before, token, proof, req, expiresAt, pending = false } = given;
+  const userId = proof.user.id;
   await db.$transaction(async (tx) => {
-    if (before !== null) await tx.userSession.deleteMany({ where: { tokenHash: hashToken(before) } });
+    await checkProof(tx, proof);
+    const ended =
+      before === null ? null : await tx.userSession.deleteMany({ where: { tokenHash: hashToken(before) } });
+    if (proof.completes && ended?.count !== 1) throw new Problem(proof.stale);
     await tx.userSession.create({
       data: {
         id: newUuid(),
-        userId: user.id,
+        userId,
         tokenHash: hashToken(token),
         pending,
         address: req.ip ?? '',
@@ -90,14 +106,38 @@ async function replaceSession(db: Database, given: NewSession): Promise<void> {
         expiresAt,
       },
     });
+    // Sign-ins that wait for a code end no session: who knows the password only could end all of them.
     const old = await tx.userSession.findMany({
-      where: { userId: user.id },
+      where: { userId, pending },
       select: { id: true },
       orderBy: { id: 'desc' },
       skip: MAX_SESSIONS,
     });
     if (old.length > 0) await tx.userSession.deleteMany({ where: { id: { in: old.map(({ id }) => id) } } });
+    if (!pending) await auditSignIn(tx, proof, req);
   });
+  if (!pending) req.subject = toPublicId('user', userId);
+}
+
+const auditSignIn = (tx: Prisma.TransactionClient, { user, by }: Proof, req: Exchange): Promise<void> =>
+  audit(tx, {
+    actor: `user:${user.id}`,
+    accountId: null,
+    action: 'user.sign-in',
+    subject: user.id,
+    detail: { by, address: req.ip ?? '' },
+  });
+
+/**
+ * A change of password or second factor updates the user and ends the sessions in one transaction. The lock orders it: the
+ * session exists before the change and ends with it, or the sign-in sees the change.
+ * @throws Problem
+ */
+async function checkProof(tx: Queryable, { user, stale }: Proof): Promise<void> {
+  const same = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM users WHERE id = ${user.id}::uuid AND password_hash IS NOT DISTINCT FROM ${user.passwordHash}
+      AND totp_confirmed_at IS NOT DISTINCT FROM ${user.totpConfirmedAt} FOR NO KEY UPDATE`;
+  if (same.length === 0) throw new Problem(stale);
 }
 
 /** @throws Problem `unauthorized` if the session has ended */
