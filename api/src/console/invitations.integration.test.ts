@@ -98,6 +98,37 @@ test('a known person signs in first', async () => {
   expect((await browser.use(account).call('GET', '/v1/instances')).status).toBe(200);
 });
 
+test('only an acceptance shows whether an e-mail has a user', async () => {
+  for (const email of [newEmail(), (await createUser(api)).email]) {
+    const { token } = await invite(email);
+    expect(outcome(await accept(new Browser(api), token, {}))).toBe('validation-error');
+    expect(outcome(await accept(new Browser(api), token, { name: 'Eva', password: 'short' }))).not.toBe(200);
+  }
+});
+
+test('an account invites at most 100 persons a day', async () => {
+  const entry = { accountId: account.id, actor: 'user:x', action: 'invitation.create', subject: 'x' };
+  const rows = Array.from({ length: 99 }, () => ({ ...entry, id: newUuid() }));
+  await api.db.auditEntry.createMany({ data: rows });
+  const last = await invite(newEmail());
+  const answer = await owner.call('POST', PATH, { body: { email: newEmail(), role: 'agent' } });
+  expect([answer.status, outcome(answer)]).toEqual([429, 'rate-limited']);
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(23 * 3_600);
+  expect((await list()).map(({ id }) => id)).toEqual([last.id]);
+});
+
+test('an admin can neither revoke nor replace nor end the invitation of an owner', async () => {
+  const [admin, other] = [await openBrowser(api, account, 'admin'), await openBrowser(api, account, 'admin')];
+  const email = newEmail();
+  const { id } = await invite(email, { role: 'owner' });
+  expect(outcome(await admin.call('DELETE', `${PATH}/${id}`))).toBe('forbidden');
+  expect(outcome(await admin.call('POST', PATH, { body: { email, role: 'viewer' } }))).toBe('forbidden');
+  const path = `/console/api/members/${toPublicId('user', other.user.id)}`;
+  expect(outcome(await admin.call('DELETE', path))).toBe(204);
+  expect((await list()).map((row) => [row.id, row.role])).toEqual([[id, 'owner']]);
+  expect(outcome(await owner.call('DELETE', `${PATH}/${id}`))).toBe(204);
+});
+
 test('a link is accepted once, also by two requests at once', async () => {
   const { token } = await invite(newEmail());
   const answers = await Promise.all([1, 2, 3].map(() => accept(new Browser(api), token)));

@@ -5,16 +5,19 @@ import { CreatedInvitation, InvitationCreate, InvitationOut } from '@gwk/core/re
 import type { Role } from '@gwk/core/roles';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
-import { hashToken, newToken } from '../accounts/sessions.js';
-import type { Invitation } from '../generated/prisma/client.js';
+import type { Caller } from '../accounts/caller.js';
+import { hashToken, newToken, type Session } from '../accounts/sessions.js';
+import type { Invitation, Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
 import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
+import { makeLink } from './links.js';
 import { checkOwners } from './members.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
 const PATH = '/console/api/invitations';
 const VALID_MS = 7 * 86_400_000;
+const PER_DAY = 100;
 
 const listInvitations = operation({
   name: 'listInvitations',
@@ -46,7 +49,7 @@ const createInvitation = operation({
   path: PATH,
   summary: 'Invite a person',
   description:
-    'The link is valid once, for 7 days. Another invitation of the same e-mail replaces the former one. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
+    'The link is valid once, for 7 days. Another invitation of the same e-mail replaces the former one. An account invites at most 100 persons in 24 hours. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
   scope: null,
   person: 'members:write',
   status: 201,
@@ -60,8 +63,9 @@ const createInvitation = operation({
     const row = await db.$transaction(async (tx) => {
       const instances = await readRestriction(tx, caller, instance_ids);
       checkOwnerReach(role, instances !== null);
+      await checkDailyLimit(tx, accountId);
       const former = await tx.invitation.findUnique({ where: { accountId_email: { accountId, email } } });
-      if (former) checkReach(caller, former);
+      if (former) checkChange(caller, session!, former);
       if ((await tx.member.count({ where: { accountId, user: { email } } })) > 0) {
         throw new Problem('already-member');
       }
@@ -82,7 +86,7 @@ const createInvitation = operation({
         update: given,
       });
     });
-    const url = `${config.baseUrl.replace(/\/$/, '')}/console/invitation#token=${token}`;
+    const url = makeLink(config.baseUrl, 'invitation', { token });
     return { status: 201, body: { ...view(row), url }, headers: PRIVATE };
   },
 });
@@ -92,15 +96,16 @@ const revokeInvitation = operation({
   method: 'DELETE',
   path: `${PATH}/{invitation_id}`,
   summary: 'Revoke an invitation',
+  description: 'Only owners revoke invitations of owners.',
   scope: null,
   person: 'members:write',
   status: 204,
-  async handle({ caller, params, services: { db } }) {
+  async handle({ caller, session, params, services: { db } }) {
     const id = params['invitation_id']!;
     await db.$transaction(async (tx) => {
       const found = await tx.invitation.findFirst({ where: { id, accountId: caller.accountId } });
       if (!found) throw new Problem('not-found');
-      checkReach(caller, found);
+      checkChange(caller, session!, found);
       const { count } = await tx.invitation.deleteMany({ where: { id, accountId: caller.accountId } });
       if (count === 0) throw new Problem('not-found');
       await audit(tx, byCaller(caller, 'invitation.revoke', id));
@@ -108,6 +113,29 @@ const revokeInvitation = operation({
     return { status: 204 };
   },
 });
+
+/** @throws Problem `forbidden` */
+function checkChange(caller: Caller, session: Session, invitation: Invitation): void {
+  checkOwners(session, [invitation.role]);
+  checkReach(caller, invitation);
+}
+
+/**
+ * Accepting an invitation shows whether its e-mail has a user (`user-exists`), so the number of invitations bounds how many
+ * e-mails the members of an account can try. The lock makes the limit exact.
+ * @throws Problem `rate-limited`
+ */
+async function checkDailyLimit(tx: Prisma.TransactionClient, accountId: string): Promise<void> {
+  await tx.$executeRaw`SELECT 1 FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`;
+  const [limiting] = await tx.$queryRaw<{ seconds: number }[]>`
+    SELECT extract(epoch FROM created_at + interval '1 day' - now())::float8 AS seconds FROM audit_entries
+    WHERE account_id = ${accountId}::uuid AND id >= gwk_lowest_id(now() - interval '1 day')
+      AND action = 'invitation.create' AND created_at > now() - interval '1 day'
+    ORDER BY id DESC OFFSET ${PER_DAY - 1} LIMIT 1`;
+  if (!limiting) return;
+  const detail = `A conta já convidou ${PER_DAY} pessoas nas últimas 24 horas.`;
+  throw new Problem('rate-limited', { retryAfter: limiting.seconds, detail });
+}
 
 const view = (row: Invitation): z.output<typeof InvitationOut> => ({
   id: toPublicId('invitation', row.id),

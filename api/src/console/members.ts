@@ -150,12 +150,17 @@ async function lockMember(tx: Prisma.TransactionClient, { accountId, userId }: P
 const mayInvite = (role: string): boolean =>
   isRole(role) && ROLE_RIGHTS[role].permissions.includes('members:write');
 
-/** Ends the invitations of an account that a member could have made for a second address of the same person. */
+/**
+ * Ends the invitations of an account that a member could have made for a second address of the same person. Only owners
+ * invite owners.
+ */
 async function endInvitations(
   tx: Prisma.TransactionClient,
   { accountId, role }: Pick<Place, 'accountId'> & { role: string },
 ): Promise<void> {
-  if (mayInvite(role)) await tx.invitation.deleteMany({ where: { accountId } });
+  if (!mayInvite(role)) return;
+  const ofOthers = role === 'owner' ? {} : { role: { not: 'owner' } };
+  await tx.invitation.deleteMany({ where: { accountId, ...ofOthers } });
 }
 
 /** @throws Problem `forbidden` if one of the roles is that of an owner, and the person may not change owners */
