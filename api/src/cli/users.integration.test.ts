@@ -52,6 +52,20 @@ test('creates a user with a role, changes the role and lists it', async () => {
   ]);
 });
 
+test('takes all accounts away from an administrator of the platform, and gives them back', async () => {
+  await gwk('user', 'create', 'leo@example.org', '--platform-admin', '--account', 'acme', '--role', 'viewer');
+  const admin = (...args: string[]) => gwk('user', 'admin', 'leo@example.org', ...args);
+  expect((await admin('--off')).json).toMatchObject({
+    is_platform_admin: false,
+    accounts: [{ account: 'acme', role: 'viewer' }],
+  });
+  expect((await admin('--on')).json).toMatchObject({ is_platform_admin: true });
+  expect((await admin()).error).toContain('--on or --off');
+  expect((await admin('--on', '--off')).code).not.toBe(0);
+  const entries = await db.auditEntry.findMany({ where: { action: 'user.admin' }, orderBy: { id: 'asc' } });
+  expect(entries.map(({ detail }) => detail)).toEqual([{ platform_admin: false }, { platform_admin: true }]);
+});
+
 test('gives rights to a known user only with --existing and a role', async () => {
   const create = (...args: string[]) => gwk('user', 'create', 'bo@example.org', ...args);
   expect((await create('--existing', '--account', 'acme', '--role', 'viewer')).error).toContain('not found');

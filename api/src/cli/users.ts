@@ -57,12 +57,7 @@ export function registerUsers(program: Command): void {
       ),
     );
 
-  user
-    .command('role <email> <account> <role>')
-    .description(`give a user a role for all instances of an account: ${ROLES.join(', ')}; or none`)
-    .action((email: string, account: string, role: string) =>
-      printChange('user role', async (tx) => setRole(tx, await findUser(tx, email), { account, role })),
-    );
+  registerRights(user);
 
   user
     .command('reset <email>')
@@ -83,6 +78,24 @@ export function registerUsers(program: Command): void {
     .command('delete <email>')
     .description('delete a user and end all sessions')
     .action((email: string) => printChange('user delete', (tx) => deleteUser(tx, email)));
+}
+
+function registerRights(user: Command): void {
+  user
+    .command('role <email> <account> <role>')
+    .description(`give a user a role for all instances of an account: ${ROLES.join(', ')}; or none`)
+    .action((email: string, account: string, role: string) =>
+      printChange('user role', async (tx) => setRole(tx, await findUser(tx, email), { account, role })),
+    );
+
+  user
+    .command('admin <email>')
+    .description('give a user all accounts (--on), or only its own (--off)')
+    .addOption(new Option('--on', 'make the user an administrator of the platform').conflicts('off'))
+    .option('--off', 'leave the user only the accounts of which it is a member')
+    .action((email: string, { on, off }: { on?: boolean; off?: boolean }) =>
+      printChange('user admin', (tx) => setAdmin(tx, email, { on, off })),
+    );
 }
 
 type UserWithRoles = Prisma.UserGetPayload<typeof WITH_ROLES>;
@@ -187,6 +200,18 @@ async function setRole(
   }
   await audit(tx, { accountId, action: 'member.role', subject: userId, detail: { email, role } });
   return readShown(tx, userId);
+}
+
+async function setAdmin(
+  tx: Prisma.TransactionClient,
+  email: string,
+  { on = false, off = false }: { on?: boolean | undefined; off?: boolean | undefined },
+) {
+  if (on === off) throw new CommandError('give --on or --off');
+  const { id } = await findUser(tx, email);
+  await tx.user.update({ where: { id }, data: { isPlatformAdmin: on } });
+  await audit(tx, { accountId: null, action: 'user.admin', subject: id, detail: { platform_admin: on } });
+  return readShown(tx, id);
 }
 
 /** Easy to type: no letters that look like others. */
