@@ -145,6 +145,6 @@ export const CONSOLE_PROBLEMS = {
     title: 'Sign-in link not valid',
     detail: 'O link de acesso já foi usado, expirou ou não existe.',
     when: 'The sign-in link was used, is too old or never existed.',
-    then: 'Ask for another link: `gwk user handoff`, or `gwk console` on one machine.',
+    then: 'Ask for another link: in the portal that made it, by `gwk user handoff`, or by `gwk console` on one machine.',
   },
 } as const;

@@ -299,6 +299,7 @@ const SAMPLES: Record<string, string> = {
   DATABASE_URL_FILE: 'postgresql://a:b@c/d',
   REDIS_URL_FILE: 'redis://a',
   GWK_OPERATOR_TOKEN_FILE: 'x'.repeat(32),
+  GWK_API_CONSOLE_PLATFORM_TOKEN_FILE: 'x'.repeat(32),
   GWK_ENCRYPTION_KEYS_FILE: Buffer.alloc(32).toString('base64'),
 };
 

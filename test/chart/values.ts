@@ -88,6 +88,7 @@ export const INSTALLATIONS: Record<string, object> = {
       from: 'gwk@example.com',
     },
   },
+  'a portal that opens the console': { ...MINIMAL_VALUES, api: { portals: { existingSecret: 'portal' } } },
   'media in an existing claim': { ...MINIMAL_VALUES, media: { folder: { existingClaim: 'own' } } },
   'Ingress and autoscaling': {
     ...MINIMAL_VALUES,

@@ -65,6 +65,7 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['POST', S, 'anyone', 200],
   ['POST', `${S}/handoff`, 'anyone', 200],
   ['POST', `${S}/code`, 'anyone', 200],
+  ['POST', '/console/api/handoffs', 'portal', 201],
   ['POST', `${P}/totp`, 'signed-in', 200],
   ['POST', `${P}/totp/confirm`, 'signed-in', 200],
   ['POST', `${P}/totp/remove`, 'signed-in', 204],

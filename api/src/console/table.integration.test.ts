@@ -3,7 +3,7 @@ import { ROLE_RIGHTS, ROLES, type Permission } from '@gwk/core/roles';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, openBrowser } from '@gwk/test/support/api/console';
 import { makeConsoleWorld, sampleOf, type ConsoleWorld } from '@gwk/test/support/api/console-world';
-import { openApi, sharedApi } from '@gwk/test/support/api/open-api';
+import { openApi, PLATFORM_TOKEN, sharedApi } from '@gwk/test/support/api/open-api';
 import type { SampleRequest } from '@gwk/test/support/api/contract/requests';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { Operation } from '../http/operation.js';
@@ -26,12 +26,19 @@ const rows = CONSOLE_OPERATIONS.map((operation) => ({
 }));
 const only = (which: (operation: Operation) => boolean) => rows.filter(({ operation }) => which(operation));
 const isChange = ({ method }: Operation) => method !== 'GET';
-const needsSession = ({ person }: Operation) => person !== 'anyone';
+const isOfPortal = ({ person }: Operation) => person === 'portal';
+const needsSession = (operation: Operation) => operation.person !== 'anyone' && !isOfPortal(operation);
 const isOfPlatform = ({ person }: Operation) => person === 'platform-admin';
 const isOfAccount = (operation: Operation) =>
   needsSession(operation) && operation.person !== 'signed-in' && !isOfPlatform(operation);
-/** The browser of a person who may call the operation. */
-const allowedBrowser = (operation: Operation) => (isOfPlatform(operation) ? world.admin : world.browser);
+
+/** The browser of a person who may call the operation, or a portal. */
+function allowedBrowser(operation: Operation): Browser {
+  if (!isOfPortal(operation)) return isOfPlatform(operation) ? world.admin : world.browser;
+  const portal = new Browser(api);
+  portal.headers['authorization'] = `Bearer ${PLATFORM_TOKEN}`;
+  return portal;
+}
 
 const send = (browser: Browser, request: SampleRequest, headers: Record<string, string> = {}) =>
   browser.call<ProblemBody>(request.method, request.path, { body: request.body, headers });
@@ -103,7 +110,7 @@ test.each(refused)('$title by session as $role: forbidden', async ({ role, opera
 
 /** Operations that change something: those of the console, and those of the HTTP interface by session. */
 const changes = [
-  ...only(isChange),
+  ...only((operation) => isChange(operation) && !isOfPortal(operation)),
   ...OPERATIONS.filter(isChange).map((operation) => ({
     operation: { ...operation, person: undefined },
     title: `${operation.method} ${operation.path}`,

@@ -1,4 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
+import { parseTokens } from '@gwk/core/config/shared';
 import { Problem } from '@gwk/core/problems';
 import type { Session } from '../accounts/sessions.js';
 import type { Exchange } from './exchange.js';
@@ -6,6 +7,7 @@ import type { Operation } from './operation.js';
 import type { ApiConfig } from './services.js';
 
 type OriginSettings = Pick<ApiConfig, 'baseUrl' | 'consoleOrigins'>;
+type Settings = OriginSettings & Pick<ApiConfig, 'platformToken'>;
 
 /** Methods that change nothing. */
 const SAFE = new Set(['GET', 'HEAD']);
@@ -17,9 +19,10 @@ const SAFE = new Set(['GET', 'HEAD']);
 export function authorizePerson(
   person: NonNullable<Operation['person']>,
   req: Exchange,
-  settings: OriginSettings,
+  settings: Settings,
 ): void {
   const { session } = req;
+  if (person === 'portal') return checkPlatformToken(req, settings);
   if (person === 'anyone') {
     if (!SAFE.has(req.method)) checkOrigin(req, settings);
     return;
@@ -33,6 +36,21 @@ export function authorizePerson(
   }
   const { permissions } = requireAccount(session);
   if (!permissions.has(person)) throw new Problem('forbidden');
+}
+
+const BEARER = /^Bearer +([^\s]+) *$/i;
+
+/**
+ * Digests have one length, and all tokens are compared, so the time reveals neither the length nor which one fits.
+ * @throws Problem `unauthorized`
+ */
+function checkPlatformToken({ headers }: Exchange, { platformToken }: Settings): void {
+  const digest = (token: string): Buffer => hash('sha256', token, 'buffer');
+  const given = digest(BEARER.exec(headers.authorization ?? '')?.[1] ?? '');
+  const tokens = parseTokens(platformToken() ?? '').filter((token) => token !== '');
+  const fitting = tokens.filter((token) => timingSafeEqual(given, digest(token)));
+  if (fitting.length === 0)
+    throw new Problem('unauthorized', { detail: 'O token da plataforma é inválido.' });
 }
 
 /**

@@ -27,6 +27,7 @@ export function describeOperation(operation: Operation, book: SchemaBook): JsonS
 }
 
 function securityOf({ scope, orScope, person = 'anyone' }: Operation): JsonSchema[] {
+  if (person === 'portal') return [{ platform: [] }];
   if (person !== 'anyone') return [{ session: [] }];
   return [scope, orScope].flatMap((one) => (one ? [{ apiKey: [one] }] : []));
 }
@@ -171,7 +172,9 @@ export const heedsIdempotencyKey = (operation: Operation): boolean =>
 
 const isConsole = ({ person }: Operation): boolean => person !== undefined;
 const isChange = ({ method }: Operation): boolean => method !== 'GET';
-const needsSession = ({ person = 'anyone' }: Operation): boolean => person !== 'anyone';
+const isOfPortal = ({ person }: Operation): boolean => person === 'portal';
+const needsSession = (operation: Operation): boolean =>
+  isConsole(operation) && operation.person !== 'anyone' && !isOfPortal(operation);
 /** Whether the operation belongs to an account of the person. */
 const isOfAccount = (operation: Operation): boolean =>
   needsSession(operation) && operation.person !== 'signed-in' && !isOfPlatform(operation);
@@ -188,9 +191,12 @@ const isRefusedToRole = ({ person }: Operation): boolean =>
 const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readonly ProblemCode[] }[] = [
   { when: () => true, codes: ['rate-limited', 'internal-error'] },
   { when: ({ scope }) => scope !== null, codes: ['unauthorized', 'insufficient-scope'] },
-  { when: (operation) => isConsole(operation) && isChange(operation), codes: ['origin-not-allowed'] },
+  {
+    when: (operation) => isConsole(operation) && isChange(operation) && !isOfPortal(operation),
+    codes: ['origin-not-allowed'],
+  },
   { when: (operation) => needsSession(operation) && isChange(operation), codes: ['csrf-failed'] },
-  { when: needsSession, codes: ['unauthorized'] },
+  { when: (operation) => needsSession(operation) || isOfPortal(operation), codes: ['unauthorized'] },
   { when: isOfAccount, codes: ['no-account', 'mfa-not-verified'] },
   { when: (operation) => isRefusedToRole(operation) || isOfPlatform(operation), codes: ['forbidden'] },
   { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },

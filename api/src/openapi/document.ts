@@ -46,7 +46,7 @@ export function openApiDocument({ operations, baseUrl, docsUrl, of }: DocumentOp
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     components: {
-      securitySchemes: of === 'console' ? { session: SESSION } : { apiKey: API_KEY },
+      securitySchemes: of === 'console' ? { session: SESSION, platform: PLATFORM } : { apiKey: API_KEY },
       parameters: pickUsed('parameters', PARAMETERS, paths),
       headers: pickUsed('headers', HEADERS, paths),
       examples: problemExamples(docsUrl, operations),
@@ -90,6 +90,7 @@ const INTERFACE = {
 const TAGS: Readonly<Record<string, string>> = {
   account: 'The account of the request.',
   events: 'What happened in the last 90 days.',
+  handoffs: 'Sign-in links for portals.',
   instances: 'Numbers: create, pair, observe.',
   invitations: 'Invitations to the account.',
   keys: 'API keys.',
@@ -118,6 +119,12 @@ const SESSION: JsonSchema = {
   in: 'cookie',
   name: 'gwk_session',
   description: 'The cookie of a sign-in; over HTTPS its name is `__Host-gwk_session`.',
+};
+
+const PLATFORM: JsonSchema = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'GWK_API_CONSOLE_PLATFORM_TOKEN, for portals.',
 };
 
 const PARAMETERS: Record<string, JsonSchema> = {

@@ -22,6 +22,7 @@ import { overviewOperations } from '../console/overview.js';
 import { platformAccountOperations } from '../console/platform/accounts.js';
 import { deviceCheckOperations } from '../console/platform/device-checks.js';
 import { platformInstanceOperations } from '../console/platform/instances.js';
+import { portalHandoffOperations } from '../console/portal-handoffs.js';
 import { profileOperations } from '../console/profile.js';
 import { totpOperations } from '../console/totp.js';
 import { signInOperations } from '../console/sign-in/operations.js';
@@ -49,6 +50,7 @@ export const OPERATIONS: readonly Operation[] = [
 /** The table of operations of the console, which accept sessions instead of keys. */
 export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...signInOperations,
+  ...portalHandoffOperations,
   ...accountOperations,
   ...overviewOperations,
   ...instanceListOperations,

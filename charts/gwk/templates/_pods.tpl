@@ -261,6 +261,9 @@ livenessProbe:
       {{- end }}
       {{- include "gwk.caSource" (dict "tls" $v.smtp.tls "path" "smtp-ca.crt") | nindent 6 }}
       {{- end }}
+      {{- if and (has "portals" .with) $v.api.portals.existingSecret }}
+      - secret: { name: {{ $v.api.portals.existingSecret }}, items: [{ key: {{ $v.api.portals.tokenKey }}, path: platform-token }] }
+      {{- end }}
       {{- if has "encryption" .with }}
       - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.encryptionKeysKey }}, path: encryption-keys }] }
       {{- end }}

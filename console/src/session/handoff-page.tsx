@@ -1,8 +1,9 @@
 import { Button, Loader, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useNavigate } from 'react-router';
+import { findStartPage } from '../app/navigation';
 import { ProblemAlert } from '../ui/problem-alert';
 import { CodeForm, isProblem } from './code-form';
 import { EntryLayout } from './entry-layout';
@@ -15,9 +16,12 @@ export default function HandoffPage() {
   const navigate = useNavigate();
   const setSession = useSetSession();
   const started = useRef(false);
+  const [fragment] = useState(() => new URLSearchParams(location.hash.slice(1)));
   const enter = (session: Session) => {
     setSession(session);
-    void navigate('/', { replace: true });
+    // Only an account of the person, so that a link leads nowhere else.
+    const access = session.accounts.find(({ id }) => id === fragment.get('account'));
+    void navigate(access ? `/${access.id}/${findStartPage(access)}` : '/', { replace: true });
   };
   const { mutate, error } = useMutation({
     mutationFn: redeemHandoff,
@@ -27,10 +31,9 @@ export default function HandoffPage() {
     // The token is good for one request, and React may run effects twice.
     if (started.current) return;
     started.current = true;
-    const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
     history.replaceState(history.state, '', location.pathname);
-    mutate(token);
-  }, [mutate]);
+    mutate(fragment.get('token') ?? '');
+  }, [mutate, fragment]);
   if (isProblem(error, 'mfa-required')) {
     return (
       <EntryLayout>

@@ -92,6 +92,11 @@ export const apiSettings = {
     types.origins().default([]),
     'Origins (separated by commas) from which the console may send requests, in addition to that of GWK_API_BASE_URL. For a console at a host of its own.',
   ),
+  platformToken: rotatingSetting(
+    'GWK_API_CONSOLE_PLATFORM_TOKEN',
+    types.matching(shared.TOKENS, shared.TOKENS_MEANING).optional(),
+    'Bearer token of a portal that opens the console for its users (`POST /console/api/handoffs`). To rotate it, list several tokens, separated by commas. Without it no portal can. It signs in as every person, so keep it in a Secret.',
+  ),
   mediaUrl: setting(
     'GWK_MEDIA_URL',
     types.url('http', 'https').optional(),

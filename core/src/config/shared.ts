@@ -44,12 +44,13 @@ export const logLevel = setting(
   'Minimum severity of log lines.',
 );
 
+/** Bearer tokens of a program, in a list that rotates. */
+export const TOKENS = /^[\x21-\x2b\x2d-\x7e]{32,}(,[\x21-\x2b\x2d-\x7e]{32,})*$/;
+export const TOKENS_MEANING = 'a token of at least 32 characters, or several separated by commas';
+
 export const operatorToken = secretSetting(
   'GWK_OPERATOR_TOKEN',
-  types.matching(
-    /^[\x21-\x2b\x2d-\x7e]{32,}(,[\x21-\x2b\x2d-\x7e]{32,})*$/,
-    'a token of at least 32 characters, or several separated by commas',
-  ),
+  types.matching(TOKENS, TOKENS_MEANING),
   'Bearer token that the operator uses to call the internal API. To rotate it, list several tokens, separated by commas: the operator sends the first, the API accepts all.',
 );
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PERMISSIONS, ROLES } from '../roles.js';
 import { SCOPES } from '../scopes.js';
-import { idOut, text, visibleText } from './common.js';
+import { idOut, idText, text, visibleText } from './common.js';
 
 /** Sessions of the console. */
 export const LANGUAGES = ['pt-BR', 'en'] as const;
@@ -28,6 +28,25 @@ export const personName = () => visibleText(80).meta({ examples: ['Ana Souza'] }
 export const token = () => text(1, 100).meta({ examples: ['pM3mU0mJvXo3y0iF4yJc7pZ0b1wq7rJ8k2l9m0n1o2p'] });
 
 export const SignIn = z.strictObject({ email: email(), password: password() });
+
+export const HandoffCreate = z.strictObject({
+  email: email(),
+  account: idText()
+    .nullable()
+    .default(null)
+    .meta({
+      description: 'Account whose start page the link opens; null: the first of the person.',
+      examples: ['acc_0198c0de000070008000000000000001'],
+    }),
+});
+
+export const HandoffOut = z.object({
+  url: z.url().meta({
+    description: 'Link that signs the person in once. Open it as a page; browsers refuse it in a frame.',
+    examples: ['https://gwk.example.com/console/handoff#token=...'],
+  }),
+  expires_at: z.iso.datetime(),
+});
 
 export const HandoffSignIn = z.strictObject({ token: token() });
 

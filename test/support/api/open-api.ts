@@ -12,11 +12,15 @@ const SLOW_CLOCK: Clock = { ...processClock, now: () => processClock.now() / 100
 
 let shared: Promise<TestApi> | undefined;
 
+/** Of a portal that opens the console. */
+export const PLATFORM_TOKEN = 'platform-token-of-a-test-with-32-characters';
+
 /** Few transfers, so that tests reach the bounds with few connections. All sign-ins come from one address. */
 const SHARED_SETTINGS = {
   GWK_API_MAX_DOWNLOADS: '100',
   GWK_API_MAX_UPLOADS: '100',
   GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000',
+  GWK_API_CONSOLE_PLATFORM_TOKEN: PLATFORM_TOKEN,
 };
 
 /**

@@ -6,16 +6,22 @@ import { toFields } from '../../database/model-columns.js';
 import type { Prisma, User } from '../../generated/prisma/client.js';
 import { makeLink } from '../links.js';
 
-/** Creates a one-time link that signs a user in. */
+/**
+ * Creates a one-time link that signs a user in.
+ * @param account public id of the account to open
+ */
 export async function createHandoff(
   db: Pick<Prisma.TransactionClient, 'handoff'>,
   userId: string,
-  { baseUrl, seconds }: { baseUrl: string; seconds: number },
+  { baseUrl, seconds, account }: { baseUrl: string; seconds: number; account?: string },
 ): Promise<{ url: string; expires_at: string }> {
   const token = newToken();
   const expiresAt = new Date(Date.now() + seconds * 1000);
   await db.handoff.create({ data: { id: newUuid(), userId, tokenHash: hashToken(token), expiresAt } });
-  return { url: makeLink(baseUrl, 'handoff', { token }), expires_at: expiresAt.toISOString() };
+  return {
+    url: makeLink(baseUrl, 'handoff', { token, ...(account && { account }) }),
+    expires_at: expiresAt.toISOString(),
+  };
 }
 
 /**
