@@ -7,6 +7,7 @@ import { KubernetesCluster } from './cluster/kubernetes/kubernetes.js';
 import { LeaderElector, type LeaderTimes } from './cluster/kubernetes/leader-election.js';
 import { createKubernetesMetrics } from './cluster/kubernetes/metrics.js';
 import { readProfiles } from './cluster/kubernetes/profiles.js';
+import { StorageMigration, type MigrationTimes } from './cluster/kubernetes/storage-migration.js';
 import type { WatchTimes } from './cluster/kubernetes/informer.js';
 import { checkApi, createController } from './controller/create-controller.js';
 import { createHealthHandler, listen } from './http/server.js';
@@ -16,6 +17,7 @@ import type { OperatorConfig, OperatorOptions, RunningOperator } from './options
 export interface KubernetesOptions extends OperatorOptions {
   leaderTimes?: LeaderTimes;
   watchTimes?: Partial<WatchTimes>;
+  migrationTimes?: Partial<MigrationTimes>;
   /** Access to the cluster; by default from the environment. */
   kube?: KubeConfig;
   /** Called when the operator loses its leadership: it must stop working at once. */
@@ -42,6 +44,7 @@ export async function startOnKubernetes(
   });
   const metrics = createOperatorMetrics(cluster, controller);
   calls.register(metrics, { cluster, leader });
+  const migration = new StorageMigration(client, log, options.migrationTimes);
   let work: 'none' | 'starting' | 'started' = 'none';
   const ready = () => {
     if (!leader.leading) return {};
@@ -54,6 +57,7 @@ export async function startOnKubernetes(
     () => {
       log.info('operator is the leader');
       work = 'starting';
+      migration.start();
       void controller.start().then(() => {
         work = 'started';
         log.info('initial list complete');
@@ -67,6 +71,7 @@ export async function startOnKubernetes(
   log.info({ port: server.port }, 'operator listening; waiting for leadership');
   const stop = async (): Promise<void> => {
     await server.close();
+    await migration.stop();
     if (work !== 'none') await controller.stop();
     // Release the lease last, so that the next leader finds no work of this operator in progress.
     await leader.stop();

@@ -36,7 +36,7 @@ export async function install({ stage }: Context): Promise<string> {
 
 async function apply(stage: E2eStage, name: string, kind: string): Promise<void> {
   await stage.cluster.admin.applied({
-    apiVersion: 'gwk.dev/v1alpha1',
+    apiVersion: 'gwk.dev/v1',
     kind: 'Instance',
     metadata: { name, namespace: NAMESPACE },
     spec: { account: 'main', kind },

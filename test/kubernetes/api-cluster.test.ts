@@ -55,7 +55,7 @@ describeOnKubernetes('Instance resources through the Kubernetes API', (cluster) 
   const place = () => ({ namespace, name: 'ins-1' });
   const create = (spec: object = {}, metadata: object = {}) =>
     client().create({ metadata: { ...place(), ...metadata }, spec: { account: 'main', ...spec } });
-  const path = () => `/apis/gwk.dev/v1alpha1/namespaces/${namespace}/instances/ins-1`;
+  const path = () => `/apis/gwk.dev/v1/namespaces/${namespace}/instances/ins-1`;
 
   test('creates, reads, changes and deletes with the rights of its service account', async () => {
     const made = await create({}, { labels: { 'gwk.dev/instance-id': 'ins_1' } });

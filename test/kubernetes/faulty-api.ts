@@ -31,13 +31,15 @@ export interface RecordedCall {
   code: number;
 }
 
+type Replacement = { code: number; body: string } | undefined;
+
 const LATE_MS = 400;
 const LAG_MS = 700;
 
 export class FaultyApi {
   faults: ApiFaults = NO_API_FAULTS;
   /** Replaces the server's answer; undefined: the server answers. */
-  instead: (seen: RecordedCall) => { code: number; body: string } | undefined = () => undefined;
+  instead: (seen: RecordedCall) => Replacement | Promise<Replacement> = () => undefined;
   /** Watches deliver nothing, and stay open. */
   mute = false;
   readonly seen: RecordedCall[] = [];
@@ -97,7 +99,7 @@ export class FaultyApi {
       code: 0,
     };
     this.seen.push(seen);
-    const instead = this.instead(seen);
+    const instead = await this.instead(seen);
     if (instead) return void response.writeHead(instead.code).end(instead.body);
     const body = Buffer.concat(chunks);
     if (url.searchParams.get('watch') === 'true') await this.#watch(incoming, response);

@@ -7,7 +7,7 @@ import { ROOT } from '../support/program.js';
 
 /** Tests the definition in crds/ with a real API server. */
 const instance = (spec: object, name = 'shop'): KubeObject => ({
-  apiVersion: 'gwk.dev/v1alpha1',
+  apiVersion: 'gwk.dev/v1',
   kind: 'Instance',
   metadata: { name },
   spec,

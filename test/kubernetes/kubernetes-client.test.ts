@@ -170,7 +170,7 @@ describeOnKubernetes('the Kubernetes client', (cluster) => {
     await list(one);
     await read(one, 'nothing').catch(() => undefined);
     await core(one).listNode();
-    const instance = { group: 'gwk.dev', version: 'v1alpha1', plural: 'instances', namespace, name: 'x' };
+    const instance = { group: 'gwk.dev', version: 'v1', plural: 'instances', namespace, name: 'x' };
     await one
       .makeApiClient(CustomObjectsApi)
       .getNamespacedCustomObjectStatus(instance)

@@ -20,7 +20,7 @@ describeOnKubernetes('unusual Instances', (cluster) => {
   const made = async (name: string, spec: object, metadata: object = {}) => {
     const body = { metadata: { name, ...metadata }, spec: { account: 'main', kind: 'sandbox', ...spec } };
     const { status, body: answer } = await cluster().post(instancePath(stage.namespace), {
-      apiVersion: 'gwk.dev/v1alpha1',
+      apiVersion: 'gwk.dev/v1',
       kind: 'Instance',
       ...body,
     });
@@ -160,7 +160,7 @@ describeOnKubernetes(
 );
 
 const instance = (namespace: string, name: string): KubeObject => ({
-  apiVersion: 'gwk.dev/v1alpha1',
+  apiVersion: 'gwk.dev/v1',
   kind: 'Instance',
   metadata: { namespace, name },
   spec: { account: 'main', kind: 'sandbox' },

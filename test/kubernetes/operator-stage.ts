@@ -95,12 +95,12 @@ export class OperatorStage {
   }
 
   /** Access through the faulty proxy. */
-  kube(token = this.cluster.plane.token): KubeConfig {
+  kube(token = this.cluster.plane.token, namespace = this.namespace): KubeConfig {
     const kube = new KubeConfig();
     kube.loadFromOptions({
       clusters: [{ name: 'test', server: this.#kubernetesUrl, skipTLSVerify: true }],
       users: [{ name: 'admin', token }],
-      contexts: [{ name: 'test', cluster: 'test', user: 'admin', namespace: this.namespace }],
+      contexts: [{ name: 'test', cluster: 'test', user: 'admin', namespace }],
       currentContext: 'test',
     });
     return kube;
@@ -119,7 +119,7 @@ export class OperatorStage {
 
   async create(name: string, spec: object = {}): Promise<KubeObject> {
     return this.cluster.applied({
-      apiVersion: 'gwk.dev/v1alpha1',
+      apiVersion: 'gwk.dev/v1',
       kind: 'Instance',
       metadata: { name, namespace: this.namespace },
       spec: { account: 'main', kind: 'sandbox', ...spec },

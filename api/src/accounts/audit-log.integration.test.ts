@@ -74,7 +74,7 @@ describe('the audit log of an instance changed with kubectl', () => {
     generation: number,
     uid: string,
   ): InstanceResource => ({
-    apiVersion: 'gwk.dev/v1alpha1',
+    apiVersion: 'gwk.dev/v1',
     kind: 'Instance',
     metadata: {
       name: `loja-${uid.slice(-12)}`,

@@ -5,7 +5,7 @@ import {
   type NewResource,
   type Place,
 } from '@gwk/core/desired-state/desired-state';
-import { INSTANCES, isCode, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
+import { INSTANCES, isCode, isNotFound, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
 import { InstanceResource, MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
 
@@ -44,7 +44,7 @@ export class KubernetesDesiredState implements InstanceResources {
     try {
       return await read(this.#objects.getNamespacedCustomObject({ ...TARGET, ...pick(place) }));
     } catch (error) {
-      if (isCode((error as Error).cause, 404)) return null;
+      if (isNotFound((error as Error).cause)) return null;
       throw error;
     }
   }
@@ -63,7 +63,7 @@ export class KubernetesDesiredState implements InstanceResources {
     ];
     const patch = { ...TARGET, ...pick(metadata), body };
     return read(this.#objects.patchNamespacedCustomObject(patch, PATCH.json)).catch((error: unknown) => {
-      if (isCode((error as Error).cause, 404)) throw new ResourceConflict('the resource was deleted');
+      if (isNotFound((error as Error).cause)) throw new ResourceConflict('the resource was deleted');
       throw error;
     });
   }
@@ -72,7 +72,7 @@ export class KubernetesDesiredState implements InstanceResources {
     try {
       await this.#objects.deleteNamespacedCustomObject({ ...INSTANCES, ...pick(place) });
     } catch (error) {
-      if (!isCode(error, 404)) throw new DesiredStateUnavailable((error as Error).message, { cause: error });
+      if (!isNotFound(error)) throw new DesiredStateUnavailable((error as Error).message, { cause: error });
     }
   }
 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => internalApi.close());
 
 const resource = (name: string, given: { generation?: number; uid?: string } = {}): InstanceResource => ({
-  apiVersion: 'gwk.dev/v1alpha1',
+  apiVersion: 'gwk.dev/v1',
   kind: 'Instance',
   metadata: {
     name,

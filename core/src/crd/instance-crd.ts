@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { PolicyOverrides } from '../policy/policy.js';
-import { API_GROUP, API_VERSION, InstanceResourceStatus, InstanceSpec } from '../resources/manifest.js';
+import {
+  API_GROUP,
+  API_VERSION,
+  InstanceResourceStatus,
+  InstanceSpec,
+  SERVED_VERSIONS,
+} from '../resources/manifest.js';
 
 interface Rule {
   rule: string;
@@ -52,19 +58,32 @@ export function instanceCrd(): object {
         categories: ['gwk'],
       },
       scope: 'Namespaced',
-      versions: [
-        {
-          name: API_VERSION,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: COLUMNS,
-          schema: { openAPIV3Schema: schema() },
-        },
-      ],
+      // The versions differ in their names alone, so the API server converts by renaming.
+      conversion: { strategy: 'None' },
+      versions: SERVED_VERSIONS.map(version),
     },
   };
 }
+
+function version(name: string): object {
+  const newest = `${API_GROUP}/${API_VERSION}`;
+  return {
+    name,
+    served: true,
+    storage: name === API_VERSION,
+    ...(name !== API_VERSION && {
+      deprecated: true,
+      deprecationWarning: `${API_GROUP}/${name} Instance is deprecated; use ${newest}`,
+    }),
+    subresources: { status: {} },
+    additionalPrinterColumns: COLUMNS,
+    selectableFields: SELECTABLE.map((jsonPath) => ({ jsonPath })),
+    schema: { openAPIV3Schema: schema() },
+  };
+}
+
+/** Field selectors of lists and watches. Kubernetes 1.30 ignores them, 1.31 and later serve them. */
+const SELECTABLE = ['.spec.account', '.spec.kind', '.spec.interactiveMode', '.spec.suspended'];
 
 const column = (name: string, jsonPath: string, more: { type?: string; priority?: number } = {}) => ({
   name,
@@ -116,6 +135,8 @@ const FIELD_KEYWORDS: Readonly<Record<string, object>> = {
   account: { pattern: NO_NUL },
   displayName: { pattern: NO_NUL },
   active_hours: HOURS_RULES,
+  // Not an enum: after a rollback, an older operator must be able to write beside conditions of a newer one.
+  type: { enum: undefined, minLength: 1, maxLength: 316 },
   // A map by type, so that several writers can own different conditions.
   conditions: {
     default: undefined,

@@ -154,6 +154,13 @@ export class KubeError extends Error {
 export const isCode = (error: unknown, ...codes: number[]): boolean =>
   error instanceof KubeError && codes.includes(error.code);
 
+/**
+ * Whether the server says that the object does not exist. A server that does not serve the version answers with the
+ * same code, but without a reason.
+ */
+export const isNotFound = (error: unknown): boolean =>
+  isCode(error, 404) && (error as KubeError).reason === 'NotFound';
+
 /** Null: the object does not exist. */
 export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
@@ -175,7 +182,7 @@ function parseError(code: number, text: string): KubeError {
 }
 
 /**
- * `instances/status` of /apis/gwk.dev/v1alpha1/namespaces/shops/instances/first/status, so that metrics contain no
+ * `instances/status` of /apis/gwk.dev/v1/namespaces/shops/instances/first/status, so that metrics contain no
  * names.
  */
 function parseResource(path: string): string {

@@ -7,8 +7,10 @@ import { text } from './common.js';
  * that a cluster stores. The CRD is generated from this schema; `kubectl explain` shows the descriptions.
  */
 export const API_GROUP = 'gwk.dev';
-export const API_VERSION = 'v1alpha1';
-export const MANIFEST_API_VERSION = `${API_GROUP}/${API_VERSION}`;
+export const API_VERSION = 'v1';
+/** Versions that the cluster serves, the newest first. Their schemas are equal, so they need no conversion. */
+export const SERVED_VERSIONS = [API_VERSION, 'v1alpha1'] as const;
+export const MANIFEST_API_VERSION = `${API_GROUP}/${API_VERSION}` as const;
 export const FINALIZER = 'gwk.dev/engine';
 /** Annotation of an Instance: `true` keeps its engine at its version. */
 export const PAUSE_UPGRADE_ANNOTATION = 'gwk.dev/pause-upgrade';
@@ -56,6 +58,9 @@ export const InstanceSpec = z
   .describe('Desired state of the instance.');
 export type InstanceSpec = z.infer<typeof InstanceSpec>;
 
+/** The operator reads times of older versions leniently; the API server checks new ones. */
+const TIME = z.string().meta({ format: 'date-time' });
+
 const CONDITION_TYPES = ['Ready', 'Accepted', 'EngineRunning', 'Paired', 'Connected', 'UpToDate'] as const;
 
 export const Condition = z.object({
@@ -64,7 +69,7 @@ export const Condition = z.object({
   reason: z.string().describe('Machine-readable reason, in CamelCase.'),
   message: z.string().describe('Reason in one sentence.'),
   observedGeneration: z.number().int().describe('Generation of the resource to which the condition refers.'),
-  lastTransitionTime: z.string().describe('When the status last changed.'),
+  lastTransitionTime: TIME.describe('When the status last changed.'),
 });
 export type Condition = z.infer<typeof Condition>;
 
@@ -72,7 +77,7 @@ const EngineStatus = z.object({
   pod: z.string().describe('Name of the pod.'),
   node: z.string().describe('Name of the node of the pod.').nullish(),
   version: z.string().describe('Version of the engine.'),
-  startedAt: z.string().describe('When the engine started.'),
+  startedAt: TIME.describe('When the engine started.'),
 });
 
 /** Has no phone number: the cluster's role `view` can read it. */
@@ -92,7 +97,7 @@ export const InstanceResourceStatus = z
       )
       .default([]),
     engine: EngineStatus.describe('The running engine.').nullish(),
-    since: z.string().describe('When the state began.').optional(),
+    since: TIME.describe('When the state began.').optional(),
     lastError: z.string().describe('Why the last engine exited, while none is running.').nullish(),
   })
   .describe('Current state, as observed by the operator.');
@@ -113,9 +118,16 @@ const ObjectMeta = z.object({
   deletionTimestamp: z.string().optional(),
 });
 
+const ApiVersion = z
+  .enum(SERVED_VERSIONS.map((version) => `${API_GROUP}/${version}` as const))
+  .transform(() => MANIFEST_API_VERSION);
+
+/** Whether gwk reads manifests of this version. */
+export const isManifestVersion = (value: unknown): boolean => ApiVersion.safeParse(value).success;
+
 /** The manifest that users apply. */
 export const InstanceManifest = z.strictObject({
-  apiVersion: z.literal(MANIFEST_API_VERSION),
+  apiVersion: ApiVersion,
   kind: z.literal('Instance'),
   metadata: ObjectMeta,
   spec: InstanceSpec,
@@ -124,7 +136,7 @@ export const InstanceManifest = z.strictObject({
 
 /** The resource as a cluster stores it, with identity and generation. */
 export const InstanceResource = z.object({
-  apiVersion: z.literal(MANIFEST_API_VERSION),
+  apiVersion: ApiVersion,
   kind: z.literal('Instance'),
   metadata: ObjectMeta.required({
     uid: true,

@@ -34,7 +34,7 @@ const file = (name: string, text: string): string => {
   return path;
 };
 const yaml = (name: string, spec = 'account: main') =>
-  `apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: ${name}}\nspec: {${spec}}\n`;
+  `apiVersion: gwk.dev/v1\nkind: Instance\nmetadata: {name: ${name}}\nspec: {${spec}}\n`;
 
 describe('apply', () => {
   test('prints the result of each document', async () => {

@@ -29,7 +29,7 @@ describe('create', () => {
   test('creates a resource with defaults, uid and manifest', async () => {
     const resource = await stage.create('shop', { account: 'main' }, { labels: { team: 'a' } });
     expect(resource).toMatchObject({
-      apiVersion: 'gwk.dev/v1alpha1',
+      apiVersion: 'gwk.dev/v1',
       kind: 'Instance',
       metadata: { name: 'shop', namespace: 'default', generation: 1, labels: { team: 'a' } },
       spec: { account: 'main', kind: 'web', interactiveMode: 'native+text', suspended: false },

@@ -64,7 +64,7 @@ export class OperatorBench {
 
   async create(name: string): Promise<void> {
     const body = {
-      apiVersion: 'gwk.dev/v1alpha1',
+      apiVersion: 'gwk.dev/v1',
       kind: 'Instance',
       metadata: { name },
       spec: { account: 'main', kind: 'sandbox' },

@@ -13,6 +13,7 @@ import { call } from './rest.js';
  */
 export interface ControlPlane {
   url: string;
+  etcdUrl: string;
   /** Certificate authority of the API server (PEM). */
   ca: string;
   token: string;
@@ -53,7 +54,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     const kubeconfig = join(options.folder, 'kubeconfig');
     writeKubeconfig(kubeconfig, { url: api.url, ca, token });
     if (options.controllers) started.push(startControllers(options, kubeconfig));
-    return { url: api.url, ca, token, kubeconfig, folder: options.folder, stop };
+    return { url: api.url, etcdUrl: etcd.url, ca, token, kubeconfig, folder: options.folder, stop };
   } catch (error) {
     await stop();
     throw error;

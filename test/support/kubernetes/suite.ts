@@ -8,6 +8,8 @@ const CONTROLLERS = 'kube-controller-manager';
 export interface SuiteOptions {
   /** Runs kube-controller-manager. The file then has its own control plane. */
   controllers?: boolean;
+  /** Starts a control plane for this file alone, because it changes the CRD. */
+  own?: boolean;
   /** Renders the chart, which needs helm. */
   chart?: boolean;
   /** Installs CRDs of third-party kinds (support/chart/definitions.ts). */
@@ -38,8 +40,8 @@ export function describeOnKubernetes(
   }
   describe(title, () => {
     beforeAll(async () => {
-      const { controllers = false } = options;
-      cluster = await TestCluster.start({ controllers, own: controllers });
+      const { controllers = false, own = controllers } = options;
+      cluster = await TestCluster.start({ controllers, own });
     });
     tests(given);
     // afterAll hooks run in reverse order, so cleanups of the tests still have the server.

@@ -86,7 +86,7 @@ export class TestCluster {
   /** Installs the CRD of Instance. */
   async prepare(): Promise<void> {
     await this.applied(parse(readFileSync(CRD, 'utf8')) as KubeObject);
-    await until(async () => (await this.get('/apis/gwk.dev/v1alpha1/instances')).status === 200, {
+    await until(async () => (await this.get('/apis/gwk.dev/v1/instances')).status === 200, {
       what: 'instances are served',
     });
   }
@@ -181,4 +181,4 @@ export function objectPath({ apiVersion = 'v1', kind = '', metadata }: KubeObjec
 }
 
 export const instancePath = (namespace: string, name = ''): string =>
-  `/apis/gwk.dev/v1alpha1/namespaces/${namespace}/instances${name === '' ? '' : `/${name}`}`;
+  `/apis/gwk.dev/v1/namespaces/${namespace}/instances${name === '' ? '' : `/${name}`}`;

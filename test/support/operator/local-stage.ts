@@ -132,5 +132,5 @@ export class LocalStage {
 }
 
 export function manifest(name: string, spec: object = { account: 'main' }, metadata: object = {}): object {
-  return { apiVersion: 'gwk.dev/v1alpha1', kind: 'Instance', metadata: { name, ...metadata }, spec };
+  return { apiVersion: 'gwk.dev/v1', kind: 'Instance', metadata: { name, ...metadata }, spec };
 }

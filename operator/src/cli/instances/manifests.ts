@@ -1,4 +1,4 @@
-import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
+import { isManifestVersion, MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -61,7 +61,7 @@ function parseDocument(origin: string, item: unknown): ManifestDocument {
   if (kind !== 'Instance') throw new CliError(`${origin}: ${JSON.stringify(kind)} is not of kind Instance`);
   const { name, namespace, labels, annotations } = (metadata ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string') throw new CliError(`${origin}: metadata.name is missing`);
-  if (apiVersion !== MANIFEST_API_VERSION)
+  if (!isManifestVersion(apiVersion))
     throw new CliError(`${origin}: apiVersion is not ${MANIFEST_API_VERSION}`);
   return {
     origin,

@@ -25,7 +25,7 @@ async function restart(relistMs?: number): Promise<void> {
 
 const path = (file: string) => join(folder.path, file);
 const text = (name: string, spec = 'account: main') =>
-  `apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;
+  `apiVersion: gwk.dev/v1\nkind: Instance\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;
 let written = 0;
 /** Dates the file back, because a file written within 100 ms is read a little later. */
 function write(file: string, content: string): void {

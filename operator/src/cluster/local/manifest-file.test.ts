@@ -1,7 +1,7 @@
 import { replaceDocument, renderManifest, readManifests, removeDocument } from './manifest-file.js';
 
 const two = `# our numbers
-apiVersion: gwk.dev/v1alpha1
+apiVersion: gwk.dev/v1
 kind: Instance
 metadata:
   name: shop # the first
@@ -10,14 +10,14 @@ spec:
   account: main
   kind: sandbox
 ---
-apiVersion: gwk.dev/v1alpha1
+apiVersion: gwk.dev/v1
 kind: Instance
 metadata: { name: help, namespace: support }
 spec: { account: main }
 `;
 
 const shop = (spec: object, metadata: object = {}) => ({
-  apiVersion: 'gwk.dev/v1alpha1',
+  apiVersion: 'gwk.dev/v1',
   kind: 'Instance',
   metadata: { name: 'shop', ...metadata },
   spec,
@@ -46,12 +46,12 @@ test.each([
   ['another kind of resource', 'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n', 'kind'],
   [
     'a misspelt field',
-    'apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: x}\nspec: {account: main, knd: web}\n',
+    'apiVersion: gwk.dev/v1\nkind: Instance\nmetadata: {name: x}\nspec: {account: main, knd: web}\n',
     'spec.knd: unknown field',
   ],
   [
     'an invalid name',
-    'apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: Big_Name}\nspec: {account: main}\n',
+    'apiVersion: gwk.dev/v1\nkind: Instance\nmetadata: {name: Big_Name}\nspec: {account: main}\n',
     'metadata.name',
   ],
   ['a list at the top', '- 1\n', 'expected object'],
@@ -67,7 +67,7 @@ test('keeps comments, order and other documents on a change', () => {
     shop({ account: 'main', kind: 'sandbox', displayName: 'Loja' }, { labels: { a: 'b' } }),
   );
   expect(text).toBe(`# our numbers
-apiVersion: gwk.dev/v1alpha1
+apiVersion: gwk.dev/v1
 kind: Instance
 metadata:
   name: shop # the first
@@ -79,7 +79,7 @@ spec:
   kind: sandbox
   displayName: Loja
 ---
-apiVersion: gwk.dev/v1alpha1
+apiVersion: gwk.dev/v1
 kind: Instance
 metadata: { name: help, namespace: support }
 spec: { account: main }
