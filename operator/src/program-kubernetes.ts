@@ -103,6 +103,7 @@ function createCluster(
       networks: config,
     },
     watchTimes,
+    roleName: config.leaseName,
   });
 }
 

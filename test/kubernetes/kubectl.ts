@@ -17,13 +17,18 @@ export function kubectl({ plane }: TestCluster, args: string[], input?: string):
 }
 
 /** Runs a command of the documentation as printed, with kubectl on the path. @throws Error with its output */
-export function shell({ plane }: TestCluster, command: string): string {
+export function shell({ plane }: TestCluster, command: string, more: NodeJS.ProcessEnv = {}): string {
   const found = findBinaries();
   if ('missing' in found) throw new Error(found.missing);
   const { folder } = found.binaries;
   const done = spawnSync('bash', ['-euo', 'pipefail', '-c', command], {
     encoding: 'utf8',
-    env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: plane.kubeconfig, HOME: plane.folder },
+    env: {
+      ...more,
+      PATH: `${folder}:${more['PATH'] ?? process.env['PATH']}`,
+      KUBECONFIG: plane.kubeconfig,
+      HOME: plane.folder,
+    },
   });
   if (done.status !== 0) throw new Error(`${command}: ${done.stderr || done.stdout}`);
   return done.stdout;

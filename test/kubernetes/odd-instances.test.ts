@@ -1,13 +1,9 @@
 import { MINIMAL_VALUES, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
-import { shell } from './kubectl.js';
 import { OperatorStage } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
-import { ROOT } from '../support/program.js';
 import { pause, until } from '../support/wait.js';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 
 /** Unusual changes of Instances by users, tools and tenants. */
 describeOnKubernetes('unusual Instances', (cluster) => {
@@ -26,9 +22,6 @@ describeOnKubernetes('unusual Instances', (cluster) => {
     });
     return { status, message: answer.message };
   };
-
-  const left = async () =>
-    (await cluster().list(instancePath(stage.namespace))).map(({ metadata }) => metadata.name).sort();
 
   test('handles and deletes everything that the definition accepts', async () => {
     const odd: [string, object, object?][] = [
@@ -65,26 +58,6 @@ describeOnKubernetes('unusual Instances', (cluster) => {
     await stage.change('shop', { suspended: true });
     await until(async () => (await stage.pod('shop')) === undefined, { what: 'its engine is stopped' });
     await stage.untilIs('shop', 'EngineRunning', 'False/Suspended');
-  });
-
-  test('deletes Instances without an operator by the commands of uninstall.md', async () => {
-    const first = await stage.operator();
-    const names = ['shop', 'second', 'third'];
-    for (const name of names) await stage.create(name);
-    for (const name of names) await stage.untilIs(name, 'Accepted', 'True');
-    await stage.end(first);
-    for (const name of names) await stage.delete(name);
-    const page = readFileSync(join(ROOT, 'docs/uninstall.md'), 'utf8');
-    const [one = '', ...all] = /## Remove an Instance without an operator[^]*?```sh\n([^]*?)\n```/
-      .exec(page)![1]!
-      .replaceAll('-n messages', `-n ${stage.namespace}`)
-      // Other tests share this cluster.
-      .replace('get gwi -A', `get gwi -n ${stage.namespace}`)
-      .split('\n');
-    shell(cluster(), one);
-    expect(await left()).toEqual(['second', 'third']);
-    shell(cluster(), all.join('\n'));
-    expect(await left()).toEqual([]);
   });
 
   test('removes the code and asks for no other when deleted during pairing', async () => {
