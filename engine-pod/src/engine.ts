@@ -84,6 +84,7 @@ export class Engine {
     const driver = createDriver(acquired.instance.kind, this.#driverContext(), {
       sandbox: config.sandboxNetwork,
       web: { url: config.networkUrl, root: config.networkRoot, ca: config.networkCa },
+      proxy: config,
     });
     this.#connection = this.#createConnection(driver);
     this.#lease = this.#createLease();

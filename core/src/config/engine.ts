@@ -1,4 +1,5 @@
 import { secretSetting, setting, types } from './load.js';
+import { proxySettings } from './proxy.js';
 import * as shared from './shared.js';
 import { tracingSettings } from './tracing.js';
 
@@ -14,6 +15,7 @@ export const engineSettings = {
   pod: setting('GWK_ENGINE_POD', types.text(), 'Name of the pod in which the engine runs.'),
   ...shared.healthListener('GWK_ENGINE', 8084),
   ...shared.simulatedNetworks('GWK_ENGINE'),
+  ...proxySettings('GWK_ENGINE', 'the connection to the network and its media files'),
   metricsInstance: setting(
     'GWK_ENGINE_METRICS_INSTANCE',
     types.flag().default(true),

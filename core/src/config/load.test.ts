@@ -75,7 +75,9 @@ test.each(Object.entries(programs))(
     const all = Object.values(program);
     expect(new Set(all.map((one) => one.env)).size).toBe(all.length);
     for (const one of all) {
-      expect(one.env).toMatch(/^(GWK_[A-Z0-9_]+|DATABASE_URL|REDIS_URL|PROMETHEUS_URL|OTEL_[A-Z_]+)$/);
+      expect(one.env).toMatch(
+        /^(GWK_[A-Z0-9_]+|DATABASE_URL|REDIS_URL|PROMETHEUS_URL|HTTPS_PROXY|NO_PROXY|OTEL_[A-Z_]+)$/,
+      );
       expect(one.doc).toMatch(/^[A-Z].*[.]$/s);
     }
   },

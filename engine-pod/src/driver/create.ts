@@ -1,5 +1,7 @@
 import type { Logger } from '@gwk/core/log';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
+import type { ProxyAgents } from '@gwk/core/proxy/agents';
+import type { ProxyConfig } from '@gwk/core/proxy/proxy';
 import type { InstanceKind } from '@gwk/core/states';
 import type { NetworkSettings } from './baileys/patches/network-trust.js';
 import type { ConnectionEvent, Driver, DriverContext } from './driver.js';
@@ -8,7 +10,8 @@ import { SandboxDriver } from './sandbox/driver.js';
 export interface NetworkOptions {
   /** Address of a program that simulates the network for sandboxes. */
   sandbox: string | undefined;
-  web: NetworkSettings;
+  web: Omit<NetworkSettings, 'agents'>;
+  proxy: ProxyConfig;
 }
 
 /**
@@ -20,8 +23,14 @@ export function createDriver(kind: InstanceKind, context: DriverContext, network
     // Must run before anything loads Baileys.
     await import('./baileys/patches/install.js');
     const { BaileysDriver } = await import('./baileys/driver.js');
-    return new BaileysDriver(context, networks.web);
+    return new BaileysDriver(context, { ...networks.web, agents: await loadAgents(networks.proxy) });
   });
+}
+
+/** The code for proxies takes 1 to 3 MB of memory, so engines without a proxy do not load it. */
+async function loadAgents(config: ProxyConfig): Promise<ProxyAgents | null> {
+  if ((config.proxyUrl() ?? config.standardProxyUrl) === undefined) return null;
+  return (await import('@gwk/core/proxy/agents')).openAgents(config);
 }
 
 /** Loads the driver on first use. Calls reach it in order. */

@@ -26,6 +26,8 @@ export interface NetworkOptions extends Partial<WorldSettings> {
   host?: string;
   certificates?: Certificates;
   mediaPort?: number;
+  /** Name of the media hosts that clients learn. Defaults to `host`. */
+  mediaName?: string;
   /** File that stores the state of the network for the next start. */
   stateFile?: string;
   /** Clock of slow lines. Defaults to the clock of the process. */
@@ -71,7 +73,8 @@ export class Network {
   }
 
   async listen(): Promise<this> {
-    this.world.media = await new MediaStore().listen(this.options.host, this.options.mediaPort);
+    const { host, mediaPort, mediaName } = this.options;
+    this.world.media = await new MediaStore().listen(host, mediaPort, mediaName);
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(this.options.port ?? 0, this.options.host ?? '127.0.0.1', resolve);

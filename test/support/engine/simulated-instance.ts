@@ -4,6 +4,7 @@ import type { ClaimedMessage, SessionEntry } from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import type { ProxyAgents } from '@gwk/core/proxy/agents';
 import type { LinkedNames } from '@gwk/core/recipients';
 import { createLogger } from '@gwk/core/log';
 import type { OutboundContent } from '@gwk/core/resources/message';
@@ -147,7 +148,7 @@ export class SimulatedInstance {
   driver: Driver;
 
   constructor(
-    readonly network: Pick<RunningNetwork, 'url' | 'root'>,
+    readonly network: Pick<RunningNetwork, 'url' | 'root'> & { agents?: ProxyAgents | null },
     readonly times: ConnectionTimings = {},
   ) {
     this.driver = this.#newDriver();
@@ -158,6 +159,7 @@ export class SimulatedInstance {
       url: this.network.url,
       root: this.network.root.toString('hex'),
       ca: MEDIA_CERTIFICATE.cert,
+      agents: this.network.agents ?? null,
     };
     return new BaileysDriver(this.rows.context(), network, { clock: this.clock, ...this.times });
   }

@@ -23,6 +23,7 @@ import {
   type Stanza,
 } from '../driver.js';
 import { NetworkConnection, type ConnectionTimings } from './connection/network-connection.js';
+import { NetworkRoute } from './connection/network-route.js';
 import { viewDetails } from './groups/view.js';
 import { getOwnIds, type OwnIds } from './receive/normalise/envelope.js';
 import { isAdmin } from './receive/group-admins.js';
@@ -59,6 +60,7 @@ const SENT_EDITS = { max: 200, ttlMs: 10 * 60_000 };
 export class BaileysDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: NetworkSettings;
+  readonly #route: NetworkRoute;
   readonly #times: ConnectionTimings;
   readonly #recipients = new Recipients();
   /** LIDs that the API knows, by phone number. */
@@ -80,6 +82,7 @@ export class BaileysDriver implements Driver {
   constructor(context: DriverContext, network: NetworkSettings, times: ConnectionTimings = {}) {
     this.#context = context;
     this.#network = network;
+    this.#route = new NetworkRoute(network.agents);
     this.#times = times;
     this.#restrictions = new RestrictionReporter(context);
     trustNetwork(network);
@@ -253,6 +256,7 @@ export class BaileysDriver implements Driver {
         storeReceivedFile(envelope, {
           findConnection: () => this.#findOpen(),
           storeFile: keep,
+          route: this.#route,
           signal: leaving.signal,
           ...this.#times,
         }),
@@ -289,6 +293,7 @@ export class BaileysDriver implements Driver {
       store: this.#store,
       journal: this.#journal,
       url: this.#network.url,
+      route: this.#route,
       log: this.#context.log,
       isLeased: this.#context.isLeased,
       isOwn: (jid) => this.#isOwn(jid),

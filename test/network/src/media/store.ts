@@ -26,9 +26,10 @@ export class MediaStore {
   /** Status codes of the next uploads and downloads. A transfer with 0 breaks off halfway. */
   readonly failures: { upload: number[]; download: number[] } = { upload: [], download: [] };
 
-  async listen(name = '127.0.0.1', port = 0): Promise<this> {
+  /** @param name the name of the hosts that clients learn */
+  async listen(host = '127.0.0.1', port = 0, name = host): Promise<this> {
     this.#name = name;
-    await new Promise<void>((resolve) => this.#server.listen(port, name, resolve));
+    await new Promise<void>((resolve) => this.#server.listen(port, host, resolve));
     return this;
   }
 
@@ -37,7 +38,7 @@ export class MediaStore {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** `127.0.0.1:port`, as sent to clients. */
+  /** `name:port`, as sent to clients. */
   get host(): string {
     return `${this.#name}:${(this.#server.address() as AddressInfo).port}`;
   }

@@ -1,3 +1,4 @@
+import { isProxyFailure } from '@gwk/core/proxy/proxy-error';
 import type { Disconnect } from '../../driver.js';
 
 /** The parts of Baileys' error at the end of a connection. */
@@ -20,9 +21,15 @@ export interface DisconnectError {
  * | 440                | another connection uses these credentials           | replaced: never reconnect                 |
  * | 405, 409           | this client version is rejected                     | dropped, reconnect slowly                 |
  * | 400                | handshake: the certificate is not the network's     | dropped, reconnect slowly                 |
+ * | a ProxyError       | the proxy opened no connection to the network       | dropped, with the proxy's fault           |
  * | 408, 428, 500, 503 | lost, closed, unavailable, and every unknown code   | dropped: credentials are never discarded  |
  */
 export function classifyDisconnect(error: DisconnectError, now: number): Disconnect {
+  const { code = '' } = error.attrs;
+  return isProxyFailure(code) ? { kind: 'dropped', reason: code } : classifyCode(error, now);
+}
+
+function classifyCode(error: DisconnectError, now: number): Disconnect {
   switch (error.code) {
     case 515:
       return { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' };

@@ -30,6 +30,7 @@ import {
 import { MediaHosts } from '../patches/media-hosts.js';
 import { handleCalls } from '../notices/calls.js';
 import { storeGroupChanges } from '../notices/group-changes.js';
+import type { NetworkRoute } from './network-route.js';
 import { NoticeReporter, type NoticeServices } from '../notices/reporter.js';
 import { useConversationTransactions } from '../patches/conversation-transactions.js';
 import { ignoreBrokenFrames, ignoreUnsolicitedStanzas } from '../patches/ignored-stanzas.js';
@@ -44,6 +45,7 @@ interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFra
   pairing: OpenPairing | null;
   /** Address of the network; undefined: the real network. */
   url: string | undefined;
+  route: NetworkRoute;
   isLeased: () => boolean;
   notices: NoticeServices;
   emit: (event: ConnectionEvent) => void;
@@ -110,7 +112,7 @@ export class NetworkConnection {
     ignoreUnsolicitedStanzas(this.socket);
     this.#reportNotices();
     this.#guard = new WriteGuard(this.socket, options.isLeased);
-    this.media = new MediaHosts(this.socket, options.log);
+    this.media = new MediaHosts(this.socket, options.log, options.route.uploadAgent);
     this.typing = new Typing(this.socket, this.#clock);
     // A new connection announces the name itself.
     preventUntypedPresence(this.socket, () => this.open && this.typing.announceName());
@@ -261,12 +263,14 @@ function openSocket(
   pipeline: ReceivePipeline,
   findGroup: (jid: string) => GroupMetadata | undefined,
 ): WASocket {
-  const { creds, store, journal, url, log, timings } = options;
+  const { creds, store, journal, url, log, timings, route } = options;
+  const agent = route.findSocketAgent(url);
   return makeWASocket({
     ...SOCKET_TIMINGS,
     ...pipeline.socketConfig,
     ...(timings?.connectTimeoutMs !== undefined && { connectTimeoutMs: timings.connectTimeoutMs }),
     ...(url !== undefined && { waWebSocketUrl: url }),
+    ...(agent && { agent }),
     auth: { creds, keys: { get: (type, ids) => store.get(type, ids), set: (data) => store.write(data) } },
     cachedGroupMetadata: async (jid) => findGroup(jid),
     retryRequestDelayMs: 0,

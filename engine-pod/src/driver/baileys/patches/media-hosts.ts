@@ -5,6 +5,7 @@ import {
   type BinaryNode,
   type WASocket,
 } from '@whiskeysockets/baileys';
+import type { Agent } from 'node:https';
 import type { Logger } from '@gwk/core/log';
 import { createBaileysLogger } from '../connection/baileys-logger.js';
 
@@ -28,11 +29,12 @@ export class MediaHosts {
   /** Uploads a file that is already encrypted. */
   readonly upload: Upload;
 
-  constructor(socket: Pick<WASocket, 'query'>, log: Logger) {
+  /** @param agent of uploads; undefined: no proxy */
+  constructor(socket: Pick<WASocket, 'query'>, log: Logger, agent?: Agent) {
     this.#socket = socket;
     const config = {
       customUploadHosts: [],
-      fetchAgent: undefined,
+      fetchAgent: agent,
       logger: createBaileysLogger(log),
       options: {},
     };

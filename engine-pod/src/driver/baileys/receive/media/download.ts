@@ -1,5 +1,5 @@
 import { createDecipheriv, createHash, type Decipheriv } from 'node:crypto';
-import { Readable, Transform, type TransformCallback } from 'node:stream';
+import { Transform, type TransformCallback } from 'node:stream';
 import {
   DEFAULT_ORIGIN,
   getMediaKeys,
@@ -11,6 +11,7 @@ import { shortenFilename } from '@gwk/core/filenames';
 import { isMachineFault } from '@gwk/core/machine-fault';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../../driver.js';
+import { IDLE_TIMEOUT_MS, type NetworkRoute } from '../../connection/network-route.js';
 
 /** Description of a received file in its message. */
 export type FileDescription = Pick<
@@ -33,8 +34,6 @@ export type AttemptFailure =
   | 'refused';
 
 export const MAX_BYTES = 67_108_864;
-/** A host that sends no byte for 30 s has failed. */
-const IDLE_TIMEOUT_MS = 30_000;
 
 interface FileDownload {
   file: FileDescription;
@@ -42,6 +41,7 @@ interface FileDownload {
   /** Finds the host that the network named. The sender could choose the one in the message. */
   findHost: (() => Promise<string>) | undefined;
   storeFile: DriverContext['storeFile'];
+  route: Pick<NetworkRoute, 'get'>;
 }
 
 /**
@@ -53,6 +53,7 @@ export async function downloadFile({
   type,
   findHost,
   storeFile,
+  route,
 }: FileDownload): Promise<{ media_id: string } | AttemptFailure> {
   // The path is appended to the host name. Without a leading slash it would change the host.
   if (!file.directPath?.startsWith('/')) return 'refused';
@@ -63,12 +64,9 @@ export async function downloadFile({
   const request = new AbortController();
   const idleTimer = setTimeout(() => request.abort(), IDLE_TIMEOUT_MS);
   try {
-    const { ok, status, body } = await fetch(getUrlFromDirectPath(file.directPath, host), {
-      headers: { Origin: DEFAULT_ORIGIN },
-      signal: request.signal,
-    });
-    if (!ok || !body) return classifyStatus(status);
-    const bytes = Readable.fromWeb(body);
+    const url = getUrlFromDirectPath(file.directPath, host);
+    const { ok, status, body: bytes } = await route.get(url, { Origin: DEFAULT_ORIGIN }, request.signal);
+    if (!ok) return classifyStatus(status);
     bytes.on('data', () => idleTimer.refresh());
     bytes.on('error', (error) => decryption.fail(classifyError(error)));
     const { media_id } = await storeFile(bytes.pipe(decryption), {

@@ -5,6 +5,7 @@ import type { Clock } from '@gwk/core/clock';
 import { waitOnClock, unrefClock } from '../../../../clock.js';
 import type { DriverContext } from '../../../driver.js';
 import type { NetworkConnection } from '../../connection/network-connection.js';
+import type { NetworkRoute } from '../../connection/network-route.js';
 import type { Envelope } from '../normalise/envelope.js';
 import { downloadFile, MAX_BYTES, type FileDescription, type AttemptFailure } from './download.js';
 
@@ -33,6 +34,7 @@ interface FileSource {
   /** Null while not connected. */
   findConnection: () => NetworkConnection | null;
   storeFile: DriverContext['storeFile'];
+  route: NetworkRoute;
   /** Aborted when nobody waits any longer; a file that is not stored by then is lost. */
   signal: AbortSignal;
   clock?: Clock;
@@ -89,6 +91,7 @@ async function downloadWithRetries(
       type,
       findHost: connection ? () => connection.media.findDownloadHost() : undefined,
       storeFile: source.storeFile,
+      route: source.route,
     });
     if (typeof result !== 'string') return result;
     const failure = result === 'expired' ? await requestReupload(envelope, connection, clock) : result;
