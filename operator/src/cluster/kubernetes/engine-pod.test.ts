@@ -198,6 +198,33 @@ test('takes fields of security contexts from the profile, and leaves out those t
   });
 });
 
+test('mounts the address of a proxy from its Secret, and does not contain it', () => {
+  const proxy = { secretName: 'way-out', caKey: 'ca', noProxy: ['10.0.0.0/8', '.corp.example.com'] };
+  const { volumes, containers } = buildPod(plan, profile({ proxy }), settings).spec!;
+  expect(volumes!.find(({ name }) => name === 'proxy')).toEqual({
+    name: 'proxy',
+    secret: {
+      secretName: 'way-out',
+      items: [
+        { key: 'proxy-url', path: 'url' },
+        { key: 'ca', path: 'ca.crt' },
+      ],
+      defaultMode: 0o440,
+    },
+  });
+  expect(containers[0]!.volumeMounts).toContainEqual({
+    name: 'proxy',
+    mountPath: '/var/run/gwk-proxy',
+    readOnly: true,
+  });
+  const env = Object.fromEntries(containers[0]!.env!.map(({ name, value }) => [name, value]));
+  expect(env).toMatchObject({
+    GWK_ENGINE_PROXY_URL_FILE: '/var/run/gwk-proxy/url',
+    GWK_ENGINE_PROXY_CA_FILE: '/var/run/gwk-proxy/ca.crt',
+    GWK_ENGINE_NO_PROXY: '10.0.0.0/8,.corp.example.com',
+  });
+});
+
 test('changes the revision with every input, and only then', () => {
   const first = computeRevision(profile(), settings);
   expect(computeRevision(profile(), { ...settings })).toBe(first);

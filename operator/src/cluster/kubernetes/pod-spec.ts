@@ -19,6 +19,7 @@ export interface EngineSettings {
 }
 
 const SECRETS = '/var/run/gwk';
+const PROXY = '/var/run/gwk-proxy';
 const PORT = 8084;
 /** User of the images. */
 const USER = 65532;
@@ -75,6 +76,7 @@ export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, setting
       volumes: [
         { name: 'credentials', secret: { secretName: plan.name, defaultMode: 0o440 } },
         { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
+        ...buildProxyVolumes(profile),
       ],
     },
   };
@@ -136,14 +138,32 @@ function buildContainer(
     volumeMounts: [
       { name: 'credentials', mountPath: SECRETS, readOnly: true },
       { name: 'tmp', mountPath: '/tmp' },
+      ...(profile.proxy ? [{ name: 'proxy', mountPath: PROXY, readOnly: true }] : []),
     ],
+  };
+}
+
+/** The address of the proxy contains a password, so it is in no pod. The kubelet updates the file. */
+function buildProxyVolumes({ proxy }: Profile): NonNullable<NonNullable<V1Pod['spec']>['volumes']> {
+  if (!proxy) return [];
+  const items = [{ key: proxy.urlKey, path: 'url' }];
+  if (proxy.caKey !== undefined) items.push({ key: proxy.caKey, path: 'ca.crt' });
+  return [{ name: 'proxy', secret: { secretName: proxy.secretName, items, defaultMode: 0o440 } }];
+}
+
+function buildProxySettings({ proxy }: Profile): Record<string, string> {
+  if (!proxy) return {};
+  return {
+    GWK_ENGINE_PROXY_URL_FILE: `${PROXY}/url`,
+    ...(proxy.caKey !== undefined && { GWK_ENGINE_PROXY_CA_FILE: `${PROXY}/ca.crt` }),
+    ...(proxy.noProxy.length > 0 && { GWK_ENGINE_NO_PROXY: proxy.noProxy.join(',') }),
   };
 }
 
 function buildEnvironment(
   name: string,
   logLevel: string | null,
-  { env }: Profile,
+  profile: Profile,
   settings: EngineSettings,
 ): { name: string; value: string }[] {
   const values = {
@@ -154,7 +174,9 @@ function buildEnvironment(
     GWK_ENGINE_TOKEN_FILE: `${SECRETS}/token`,
     ...(settings.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA_FILE: `${SECRETS}/ca.crt` }),
     ...buildNetworkSettings(settings.networks),
+    ...buildProxySettings(profile),
   };
+  const { env } = profile;
   const named = (settings: Record<string, string>) =>
     Object.entries(settings).map(([key, value]) => ({ name: key, value }));
   const process = named(ENGINE_ENVIRONMENT).filter(({ name }) => !env.some((own) => own.name === name));

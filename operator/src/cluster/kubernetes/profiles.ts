@@ -32,7 +32,17 @@ const Profile = z.strictObject({
   terminationGracePeriodSeconds: z.int().min(1).max(600).default(30),
   labels: z.record(z.string(), z.string()).default({}),
   annotations: z.record(z.string(), z.string()).default({}),
-  /** Additional environment variables, for proxies and time zones. */
+  /** Proxy of the connection to the network. Its Secret must exist in the namespaces of the Instances. */
+  proxy: z
+    .strictObject({
+      secretName: z.string().min(1),
+      urlKey: z.string().min(1).default('proxy-url'),
+      /** Certificate authority of an https proxy. */
+      caKey: z.string().min(1).optional(),
+      noProxy: z.array(z.string().min(1)).default([]),
+    })
+    .optional(),
+  /** Additional environment variables, for example for time zones. */
   env: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).default([]),
 });
 export type Profile = z.infer<typeof Profile>;
