@@ -4,7 +4,10 @@ import { isMarkedAsUntransferable } from 'node:worker_threads';
 import { openMediaStore } from '@gwk/api/media/media';
 import { loadConfig } from '@gwk/core/config/load';
 import { mediaStoreSettings } from '@gwk/core/config/media';
+import { proxySettings } from '@gwk/core/config/proxy';
+import { Proxy } from '@gwk/core/proxy/proxy';
 import { testMediaStore } from '../support/api/media-store.js';
+import { PROXY_CA, startProxy, type ProxyKind } from '../support/servers/proxies.js';
 import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object-store.js';
 
 /** Runs against a real S3 server: versitygw, or the one named by the environment (docs/media.md). */
@@ -16,9 +19,42 @@ async function open() {
   return openMediaStore(loadConfig(mediaStoreSettings, objects.environment));
 }
 
+/** The name of the bucket's server is known to the proxy alone. */
+async function openThrough(kind: ProxyKind) {
+  objects ??= await ObjectStore.start();
+  const proxy = await startProxy(kind);
+  const { port } = new URL(objects.environment['GWK_MEDIA_S3_URL']!);
+  const media = { ...objects.environment, GWK_MEDIA_S3_URL: `http://s3.test:${port}` };
+  const route = { HTTPS_PROXY: proxy.url, GWK_API_PROXY_CA: PROXY_CA };
+  const config = loadConfig(mediaStoreSettings, media);
+  const store = await openMediaStore(
+    config,
+    Proxy.fromConfig(loadConfig(proxySettings('GWK_API', 'tests'), route)),
+  );
+  return { store, proxy };
+}
+
+function testProxies(): void {
+  test.each<ProxyKind>(['http', 'https', 'socks5'])('is reached through a proxy (%s)', async (kind) => {
+    const { store, proxy } = await openThrough(kind);
+    const key = randomUUID();
+    const bytes = randomBytes(FILE_BYTES);
+    await store.write(key, Readable.from([bytes]));
+    const read: Buffer[] = [];
+    for await (const part of await store.read(key, { start: 0, end: FILE_BYTES - 1 }))
+      read.push(Buffer.from(part));
+    expect(Buffer.concat(read).equals(bytes)).toBe(true);
+    await store.remove(key);
+    expect(proxy.opened.length).toBeGreaterThanOrEqual(2);
+    store.close();
+    await proxy.stop();
+  });
+}
+
 if (hasObjectStore) {
   describe('a bucket', () => {
     testMediaStore(open);
+    testProxies();
     test('frees every buffer of a read after its use', testFreedBuffers);
   });
 } else describe.skip(LEFT_OUT, () => testMediaStore(open));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
 import type { Logger } from '@gwk/core/log';
-import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
+import { AddressGuard, guardedAgent, readGuardedProxy } from '../platform/address-guard/guard.js';
 import type { JobDependencies } from './dependencies.js';
 import { openMedia } from '../media/media.js';
 import { Fetcher } from '../media/prepare/fetcher.js';
@@ -39,7 +39,7 @@ export async function openWorkerMedia(config: Config, deps: Deps) {
     forbiddenRanges: config.forbiddenRanges,
     plainHttp: true,
   });
-  const dispatcher = guardedAgent(guard, { connectTimeoutMs: CONNECT_MS });
+  const dispatcher = guardedAgent(guard, { connectTimeoutMs: CONNECT_MS, proxy: readGuardedProxy(config) });
   await removeLeftBehind(PREFIX);
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   // Jobs of another user reach their folder, and cannot list the others.

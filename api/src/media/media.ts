@@ -1,4 +1,5 @@
 import type { Logger } from '@gwk/core/log';
+import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
 import type { Sealer } from '@gwk/core/encryption';
 import type { AccountLimits } from '../accounts/usage.js';
 import type { Queryable } from '../database/database.js';
@@ -18,10 +19,10 @@ export type Media = Awaited<ReturnType<typeof openMedia>>;
 
 /** Opens the media services of a process. */
 export async function openMedia(
-  config: MediaStoreConfig & AccountLimits & { mediaUrl: string },
+  config: MediaStoreConfig & AccountLimits & ProxyConfig & { mediaUrl: string },
   { db, sealer, log }: { db: Queryable; sealer: Sealer; log: Logger },
 ) {
-  const store = await openMediaStore(config);
+  const store = await openMediaStore(config, Proxy.fromConfig(config));
   return {
     store,
     files: new MediaFiles({ db, sealer, store, limits: config }),
@@ -31,10 +32,13 @@ export async function openMedia(
 }
 
 /** Opens the configured bucket, or the folder if no bucket is configured. */
-export async function openMediaStore(config: MediaStoreConfig): Promise<MediaStore> {
+export async function openMediaStore(
+  config: MediaStoreConfig,
+  proxy: Proxy | null = null,
+): Promise<MediaStore> {
   const { mediaS3Bucket: bucket } = config;
   if (bucket === undefined) return new FolderStore(config.mediaFolder);
   // The SDK needs about 20 MB of memory, so it is loaded only for a bucket.
   const { S3Store } = await import('./store/s3-store.js');
-  return new S3Store(bucket, config);
+  return new S3Store(bucket, config, proxy);
 }

@@ -11,7 +11,7 @@ import { openWorkerMedia } from '../jobs/media.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { SendNotifier } from '../messages/send-notifier.js';
-import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
+import { AddressGuard, guardedAgent, readGuardedProxy } from '../platform/address-guard/guard.js';
 import { EXIT_CONFIGURATION, runProgram, startOnStores } from './startup.js';
 import { postgresReaders } from '../jobs/backlog.js';
 import { Deliveries, type DeliveryDeps, type DeliveryOptions } from '../webhooks/delivery/deliveries.js';
@@ -136,7 +136,8 @@ function makeDeliveries(
     loopback: config.loopbackWebhooks,
     forbiddenRanges: config.forbiddenRanges,
   });
-  const dispatcher = guardedAgent(guard, { connectTimeoutMs: config.webhookTimeoutMs });
+  const proxy = readGuardedProxy(config);
+  const dispatcher = guardedAgent(guard, { connectTimeoutMs: config.webhookTimeoutMs, proxy });
   closers.defer(() => dispatcher.destroy());
   const options = {
     timeoutMs: clock.timeoutMs ?? config.webhookTimeoutMs,

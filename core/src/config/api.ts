@@ -3,6 +3,7 @@ import { rotatingSetting, setting, types } from './load.js';
 import { mailSettings } from './mail.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
+import { proxySettings } from './proxy.js';
 import * as shared from './shared.js';
 import { tracingSettings } from './tracing.js';
 
@@ -103,6 +104,7 @@ export const apiSettings = {
     'Public base URL of media links. It may have its own host. Default: GWK_API_BASE_URL.',
   ),
   ...mediaStoreSettings,
+  ...proxySettings('GWK_API', 'the bucket'),
   ...accountLimitSettings,
   environment: setting(
     'GWK_API_ENVIRONMENT',

@@ -3,6 +3,7 @@ import { secretSetting, setting, types } from './load.js';
 import { mailSettings } from './mail.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
+import { proxySettings } from './proxy.js';
 import * as shared from './shared.js';
 import { tracingSettings } from './tracing.js';
 
@@ -30,6 +31,12 @@ export const workerSettings = {
     'GWK_WORKER_FORBIDDEN_RANGES',
     types.ranges().default([]),
     'Address ranges (CIDR, separated by commas) that webhook calls and media fetches must not reach, in addition to private ranges. Add the ranges of your cluster.',
+  ),
+  ...proxySettings('GWK_WORKER', 'webhook calls, media fetches and the bucket'),
+  proxyNames: setting(
+    'GWK_WORKER_PROXY_NAMES',
+    types.oneOf('resolve', 'trust').default('resolve'),
+    'Names in webhook and media URLs that the worker, behind a proxy, cannot resolve. `resolve`: the worker refuses them. `trust`: it passes them to the proxy, which must refuse private addresses. In both cases the worker refuses private addresses, and names that it resolves to private ones.',
   ),
   webhookTimeoutMs: setting(
     'GWK_WORKER_WEBHOOK_TIMEOUT_MS',

@@ -3,6 +3,7 @@ import { pipeline, type Duplex, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { cleanFilename } from '@gwk/core/filenames';
 import { isMachineFault } from '@gwk/core/machine-fault';
+import { ProxyError } from '@gwk/core/proxy/proxy-error';
 import { parse } from 'content-disposition';
 import { request, type Dispatcher } from 'undici';
 import { readErrorCode, type AddressGuard } from '../../platform/address-guard/guard.js';
@@ -158,7 +159,8 @@ function decodePercent(text: string): string {
 function toMediaUnavailable(error: unknown): MediaUnavailable {
   if (readErrorCode(error) === 'GWK_FORBIDDEN_ADDRESS')
     return new MediaUnavailable('the URL is not allowed (address-not-public)');
-  return new MediaUnavailable('the file could not be fetched (no answer)', { temporary: true, cause: error });
+  const fault = error instanceof ProxyError ? error.message : 'no answer';
+  return new MediaUnavailable(`the file could not be fetched (${fault})`, { temporary: true, cause: error });
 }
 
 function firstValue(header: string | string[] | undefined): string | null {

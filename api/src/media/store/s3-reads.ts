@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { processClock, type Clock } from '@gwk/core/clock';
-import { Agent, request } from 'undici';
+import type { Proxy } from '@gwk/core/proxy/proxy';
+import { Agent, buildConnector, request } from 'undici';
 import { freeBuffer } from '../../platform/buffers.js';
+import { proxyConnector } from '../../platform/proxy-connector.js';
 import type { MediaStoreConfig } from './store.js';
 
 export const CONNECT_TIMEOUT_MS = 5_000;
@@ -18,18 +20,22 @@ const UNREAD_TIMEOUT_MS = 30_000;
  */
 export class S3Reads {
   /** With HTTP/2, reads would share the buffers that `freeAfterUse` frees. */
-  readonly #connections = new Agent({
-    allowH2: false,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    headersTimeout: IDLE_TIMEOUT_MS,
-    bodyTimeout: IDLE_TIMEOUT_MS,
-  });
+  readonly #connections: Agent;
   #signer: Awaited<ReturnType<S3Client['config']['signer']>> | undefined;
 
   constructor(
     private readonly client: S3Client,
     private readonly config: MediaStoreConfig,
-  ) {}
+    proxy: Proxy | null,
+  ) {
+    const connect = buildConnector({ allowH2: false, timeout: CONNECT_TIMEOUT_MS });
+    this.#connections = new Agent({
+      allowH2: false,
+      connect: proxy ? proxyConnector({ proxy, connect }) : connect,
+      headersTimeout: IDLE_TIMEOUT_MS,
+      bodyTimeout: IDLE_TIMEOUT_MS,
+    });
+  }
 
   /** @returns null: the answer is not the range */
   async read(place: { Bucket: string; Key: string; Range: string }): Promise<Readable | null> {

@@ -10,6 +10,8 @@ import {
   UploadPartCommand,
   type CompletedPart,
 } from '@aws-sdk/client-s3';
+import { createAgents } from '@gwk/core/proxy/agents';
+import type { Proxy } from '@gwk/core/proxy/proxy';
 import { BufferPool } from '../../platform/buffers.js';
 import { CONNECT_TIMEOUT_MS, freeAfterUse, IDLE_TIMEOUT_MS, S3Reads } from './s3-reads.js';
 import { openSpool, type Spool } from './spool.js';
@@ -34,9 +36,10 @@ export class S3Store implements MediaStore {
   constructor(
     private readonly bucket: string,
     private readonly config: MediaStoreConfig,
+    proxy: Proxy | null,
   ) {
-    this.#client = openClient(config);
-    this.#reads = new S3Reads(this.#client, config);
+    this.#client = openClient(config, proxy);
+    this.#reads = new S3Reads(this.#client, config, proxy);
   }
 
   /**
@@ -129,14 +132,16 @@ interface Place {
   Key: string;
 }
 
-export function openClient(config: MediaStoreConfig): S3Client {
+/** Clients of identity services, which the SDK creates for credentials, share its connections and its proxy. */
+export function openClient(config: MediaStoreConfig, proxy: Proxy | null = null): S3Client {
   const { mediaS3Url: url, mediaS3AccessKey: accessKey, mediaS3SecretKey: secretKey } = config;
+  const agents = proxy && createAgents(proxy, SOCKETS);
   return new S3Client({
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: IDLE_TIMEOUT_MS,
-      httpAgent: SOCKETS,
-      httpsAgent: SOCKETS,
+      httpAgent: agents?.http ?? SOCKETS,
+      httpsAgent: agents?.https ?? SOCKETS,
     },
     region: config.mediaS3Region,
     forcePathStyle: config.mediaS3PathStyle,

@@ -1,6 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
 import { Agent, buildConnector } from 'undici';
+import { proxyConnector } from '../proxy-connector.js';
 import { PublicAddresses } from './ranges.js';
 
 /**
@@ -9,7 +11,9 @@ import { PublicAddresses } from './ranges.js';
  * A URL is checked twice. `checkUrl` checks its text at registration, without resolving the name, because names change. The
  * agent checks each connection: it resolves the name, refuses it if any address is forbidden, and connects only to checked
  * addresses, which defeats DNS rebinding. Address literals skip the lookup, so the connector checks the target too. Such an
- * agent follows no redirects and ignores proxy variables.
+ * agent follows no redirects.
+ *
+ * Through a proxy the agent judges the same names and addresses, but the proxy resolves the name again and connects.
  */
 interface GuardRules {
   /** Also allow exactly `http://127.0.0.1:PORT/...` (a gateway on one machine). */
@@ -179,10 +183,28 @@ export interface AgentOptions {
   connectTimeoutMs?: number;
   /** Certificate authority (PEM) instead of the system's. */
   ca?: string;
+  proxy?: GuardedProxy | null;
 }
 
-/** Creates an HTTP client that reaches public addresses only. Environment variables cannot redirect or weaken it. */
-export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Agent {
+/** Connects to targets in place of the agent, which judges them before. */
+export interface GuardedProxy {
+  proxy: Proxy;
+  /**
+   * Passes names that cannot be resolved here to the proxy. The proxy resolves names itself in any case, so only the proxy
+   * can prevent that a name leads it to a private address.
+   */
+  trustsNames: boolean;
+}
+
+/** Null: the worker connects directly. */
+export function readGuardedProxy(
+  config: ProxyConfig & { proxyNames: 'resolve' | 'trust' },
+): GuardedProxy | null {
+  const proxy = Proxy.fromConfig(config);
+  return proxy && { proxy, trustsNames: config.proxyNames === 'trust' };
+}
+
+function chooseConnector(judge: TargetJudge, options: AgentOptions): buildConnector.connector {
   const connect = buildConnector({
     lookup: guardedLookup(judge, options.resolve),
     timeout: options.connectTimeoutMs ?? 10_000,
@@ -192,6 +214,27 @@ export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Ag
     rejectUnauthorized: true,
     ...(options.ca !== undefined && { ca: options.ca }),
   });
+  if (!options.proxy) return connect;
+  const { proxy, trustsNames } = options.proxy;
+  const resolve = options.resolve ?? dnsResolve();
+  return proxyConnector({
+    proxy,
+    connect,
+    judge: async (hostname) => {
+      if (isIP(hostname) !== 0) return;
+      const addresses = await resolve(hostname).catch((error: unknown) => {
+        if (trustsNames) return [];
+        throw error;
+      });
+      const refusal = judge.judgeAddresses(addresses);
+      if (refusal) throw refusal;
+    },
+  });
+}
+
+/** Creates an HTTP client that reaches public addresses only. */
+export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Agent {
+  const connect = chooseConnector(judge, options);
   return new Agent({
     allowH2: false,
     pipelining: 1,

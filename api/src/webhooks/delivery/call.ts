@@ -134,6 +134,9 @@ export class Call implements Dispatcher.DispatchHandler {
 
 const FAILURES: Record<string, string> = {
   GWK_FORBIDDEN_ADDRESS: 'the address is not public',
+  proxy_unreachable: 'the proxy cannot be reached',
+  proxy_login_refused: 'the proxy refused user and password',
+  proxy_refused: 'the proxy did not connect to the endpoint',
   ENOTFOUND: 'the name does not exist',
   ENODATA: 'the name has no address',
   ETIMEOUT: 'the name server did not answer',
