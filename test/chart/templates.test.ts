@@ -298,6 +298,8 @@ describeChart('the chart', () => {
 const SAMPLES: Record<string, string> = {
   DATABASE_URL_FILE: 'postgresql://a:b@c/d',
   REDIS_URL_FILE: 'redis://a',
+  GWK_API_PROXY_URL_FILE: 'http://proxy.example.com:3128',
+  GWK_WORKER_PROXY_URL_FILE: 'socks5://proxy.example.com:1080',
   GWK_OPERATOR_TOKEN_FILE: 'x'.repeat(32),
   GWK_API_CONSOLE_PLATFORM_TOKEN_FILE: 'x'.repeat(32),
   GWK_ENCRYPTION_KEYS_FILE: Buffer.alloc(32).toString('base64'),
@@ -363,7 +365,7 @@ describe('values', () => {
         .map((file) => read(`charts/gwk/templates/${file}`))
         .join('\n');
       const LEFT_ALONE =
-        /^GWK_(EXIT_WITH_PARENT|OPERATOR_LOCAL_\w+|\w+_(HOST|PORT)|API_CLUSTER_URL|API_OPERATOR_URL)$/;
+        /^(HTTPS_PROXY|GWK_(EXIT_WITH_PARENT|OPERATOR_LOCAL_\w+|\w+_(HOST|PORT)|API_CLUSTER_URL|API_OPERATOR_URL))$/;
       const missing = all.filter(
         (name) => !allowed.includes(name) && !templates.includes(name) && !LEFT_ALONE.test(name),
       );

@@ -55,6 +55,11 @@ export const INSTALLATIONS: Record<string, object> = {
       migrationsExtraEgress: [{ ports: [{ port: 5432, protocol: 'TCP' }] }],
     },
   },
+  'a proxy': {
+    ...MINIMAL_VALUES,
+    proxy: { existingSecret: 'way-out', caKey: 'ca', noProxy: ['minio.corp.example.com'] },
+    networkPolicy: { proxy: [{ ipBlock: { cidr: '10.9.0.1/32' } }], cloudCredentials: 'eks-pod-identity' },
+  },
   'internal API without TLS': { ...MINIMAL_VALUES, internal: { tls: { enabled: false } } },
   'cert-manager': {
     ...MINIMAL_VALUES,

@@ -151,6 +151,48 @@ to:
   {{- end }}
 {{- end }}
 
+{{- define "gwk.proxyRule" -}}
+- to:
+    {{- toYaml .Values.networkPolicy.proxy | nindent 4 }}
+  ports:
+    {{- range .Values.networkPolicy.proxyPorts }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end }}
+
+{{- /* Not empty if at least one engine profile has a proxy ("some" true), or at least one has none ("some" false). */ -}}
+{{- define "gwk.enginesWithProxy" -}}
+{{- $some := .some -}}
+{{- range $profile := (include "gwk.profiles" .root | fromYaml) }}{{ if eq $some (hasKey $profile "proxy") }}yes{{ end }}{{ end -}}
+{{- end }}
+
+{{- /* The bucket, and the credentials for it. */ -}}
+{{- define "gwk.bucketRules" -}}
+{{- $v := .Values.networkPolicy }}
+{{- if and .Values.media.s3.bucket $v.bucket }}
+- to:
+    {{- toYaml $v.bucket | nindent 4 }}
+  ports:
+    {{- range $v.bucketPorts }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end }}
+{{- if eq $v.cloudCredentials "eks-pod-identity" }}
+- to:
+    - ipBlock: { cidr: 169.254.170.23/32 }
+    - ipBlock: { cidr: 'fd00:ec2::23/128' }
+  ports: [{ port: 80, protocol: TCP }]
+{{- else if eq $v.cloudCredentials "gke-metadata" }}
+- to:
+    - ipBlock: { cidr: 169.254.169.254/32 }
+  ports: [{ port: 80, protocol: TCP }]
+# The same server behind a network plugin that applies policies after address translation.
+- to:
+    - ipBlock: { cidr: 169.254.169.252/32 }
+  ports: [{ port: 987, protocol: TCP }, { port: 988, protocol: TCP }]
+{{- end }}
+{{- end }}
+
 {{- define "gwk.publicPeers" -}}
 - ipBlock: { cidr: 0.0.0.0/0, except: {{ concat .Values.networkPolicy.privateRanges (include "gwk.ranges" (dict "of" .Values.forbiddenRanges "six" false) | fromJsonArray) | uniq | toJson }} }
 - ipBlock: { cidr: '::/0', except: {{ concat .Values.networkPolicy.privateRanges6 (include "gwk.ranges" (dict "of" .Values.forbiddenRanges "six" true) | fromJsonArray) | uniq | toJson }} }

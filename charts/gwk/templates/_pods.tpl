@@ -276,9 +276,31 @@ livenessProbe:
       {{- if and (has "ca" .with) $v.internal.tls.enabled }}
       - secret: { name: {{ include "gwk.tlsSecretName" .root }}, items: [{ key: ca.crt, path: internal-ca.crt }] }
       {{- end }}
+      {{- if and (has "proxy" .with) $v.proxy.existingSecret }}
+      - secret:
+          name: {{ $v.proxy.existingSecret }}
+          items:
+            - { key: {{ $v.proxy.urlKey }}, path: proxy-url }
+            {{- with $v.proxy.caKey }}
+            - { key: {{ . }}, path: proxy-ca.crt }
+            {{- end }}
+      {{- end }}
       {{- if and (has "s3" .with) $v.media.s3.bucket $v.media.s3.existingSecret }}
       - secret: { name: {{ $v.media.s3.existingSecret }}, items: [{ key: {{ $v.media.s3.accessKeyKey }}, path: s3-access-key }, { key: {{ $v.media.s3.secretKeyKey }}, path: s3-secret-key }] }
       {{- end }}
+{{- end -}}
+
+{{- /* Settings of the proxy. Takes the names of the settings: (dict "root" $ "url" ... "ca" ... "noProxy" ...). */ -}}
+{{- define "gwk.proxySettings" -}}
+{{- $s := dict -}}
+{{- with .root.Values.proxy -}}
+{{- if .existingSecret -}}
+{{- $_ := set $s $.url "/var/run/gwk/secrets/proxy-url" -}}
+{{- if .caKey -}}{{- $_ := set $s $.ca "/var/run/gwk/secrets/proxy-ca.crt" -}}{{- end -}}
+{{- $_ := set $s $.noProxy (join "," .noProxy) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $s -}}
 {{- end -}}
 
 {{- define "gwk.caSource" -}}
@@ -338,8 +360,17 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- $image := include "gwk.image" (dict "root" . "component" "engine") -}}
 {{- $base := dict "image" $image "imagePullPolicy" .Values.image.pullPolicy -}}
 {{- with include "gwk.pullSecrets" . | fromJsonArray }}{{ $_ := set $base "imagePullSecrets" . }}{{ end -}}
+{{- with .Values.proxy }}
+{{- if .existingSecret }}
+{{- $proxy := dict "secretName" .existingSecret "urlKey" .urlKey }}
+{{- with .caKey }}{{ $_ := set $proxy "caKey" . }}{{ end }}
+{{- with .noProxy }}{{ $_ := set $proxy "noProxy" . }}{{ end }}
+{{- $_ := set $base "proxy" $proxy }}
+{{- end }}
+{{- end }}
 {{- range $name, $profile := .Values.engine.profiles }}
-{{- $whole := merge (dict) (default (dict) $profile) $base }}
+{{- $whole := merge (dict) (omit (default (dict) $profile) "proxy") (omit $base "proxy") }}
+{{- with hasKey (default (dict) $profile) "proxy" | ternary (default (dict) $profile).proxy $base.proxy }}{{ $_ := set $whole "proxy" . }}{{ end }}
 {{- if not (include "gwk.fixesUserIds" $) }}
 {{- $context := dict "runAsUser" nil "runAsGroup" nil "fsGroup" nil }}
 {{- range $field, $value := $whole.podSecurityContext }}{{ $_ := set $context $field $value }}{{ end }}

@@ -1,0 +1,136 @@
+import { parse } from 'yaml';
+import {
+  MINIMAL_VALUES,
+  listPodTemplates,
+  readEnvironment,
+  render,
+  templateText,
+} from '../support/chart/render.js';
+import { isAllowed, type NetworkPod } from './network.js';
+import { describeChart } from './suite.js';
+
+/** Ways out of the cluster: proxies, private buckets and credentials of clouds. */
+const NAMESPACE = 'messages';
+const PROXY = '10.9.0.1';
+const WITH_PROXY = {
+  ...MINIMAL_VALUES,
+  proxy: { existingSecret: 'way-out', caKey: 'ca', noProxy: ['minio.corp.example.com', '10.5.0.0/16'] },
+  networkPolicy: { proxy: [{ ipBlock: { cidr: `${PROXY}/32` } }] },
+};
+const WITH_BUCKET = { ...MINIMAL_VALUES, media: { s3: { bucket: 'files' } } };
+
+const PODS: Record<string, NetworkPod> = {
+  engine: {
+    namespace: NAMESPACE,
+    labels: { 'app.kubernetes.io/managed-by': 'gwk-operator', 'app.kubernetes.io/component': 'engine' },
+  },
+};
+
+/** Pods that reach an address at a port. */
+function listReaching(values: object, address: string, port: number): string[] {
+  const objects = render(values, { namespace: NAMESPACE });
+  const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+  const own = [...listPodTemplates(objects).values()].map(({ metadata: { labels } }) => {
+    const pod: NetworkPod = { namespace: NAMESPACE, labels };
+    return [labels['app.kubernetes.io/component']!, pod] as const;
+  });
+  return [...new Map([...own, ...Object.entries(PODS)])]
+    .filter(([, from]) => isAllowed(policies, { from, to: { address }, port, protocol: 'TCP' }))
+    .map(([name]) => name)
+    .sort();
+}
+
+function readProfiles(values: object): Record<string, { proxy?: object }> {
+  const map = render(values).find(
+    ({ kind, data }) => kind === 'ConfigMap' && JSON.stringify(data).includes('engine'),
+  );
+  return parse((map!['data'] as Record<string, string>)['profiles.yaml']!) as Record<
+    string,
+    { proxy?: object }
+  >;
+}
+
+describeChart('a proxy', () => {
+  test('is the only way out for API, workers and engines', () => {
+    expect(listReaching(WITH_PROXY, PROXY, 3128)).toEqual(['api', 'engine', 'worker']);
+    const values = { ...WITH_PROXY, media: WITH_BUCKET.media };
+    expect(listReaching(values, '93.184.216.34', 80)).toEqual([]);
+    // Those of the Kubernetes API, whose address the chart cannot know.
+    expect(listReaching(values, '93.184.216.34', 443)).toEqual(['api', 'operator', 'secrets']);
+  });
+
+  test('is reached with the address from its Secret, in no pod as text', () => {
+    for (const program of ['api', 'worker']) {
+      const { spec } = listPodTemplates(render(WITH_PROXY)).get(`Deployment/gwk-${program}`)!;
+      const prefix = `GWK_${program.toUpperCase()}`;
+      expect(readEnvironment(spec.containers[0]!)).toMatchObject({
+        [`${prefix}_PROXY_URL_FILE`]: '/var/run/gwk/secrets/proxy-url',
+        [`${prefix}_PROXY_CA_FILE`]: '/var/run/gwk/secrets/proxy-ca.crt',
+        [`${prefix}_NO_PROXY`]: 'minio.corp.example.com,10.5.0.0/16',
+      });
+      expect(JSON.stringify(spec.volumes)).toContain(
+        JSON.stringify({
+          secret: {
+            name: 'way-out',
+            items: [
+              { key: 'proxy-url', path: 'proxy-url' },
+              { key: 'ca', path: 'proxy-ca.crt' },
+            ],
+          },
+        }),
+      );
+    }
+  });
+
+  test('of a profile replaces that of the chart, and null removes it', () => {
+    const second = { secretName: 'second', urlKey: 'url' };
+    const profiles = { direct: { proxy: null }, second: { proxy: second } };
+    const values = { ...WITH_PROXY, engine: { profiles } };
+    expect(readProfiles(values)).toMatchObject({
+      default: { proxy: { secretName: 'way-out', urlKey: 'proxy-url', caKey: 'ca' } },
+      second: { proxy: second },
+    });
+    expect(readProfiles(values)['direct']).not.toHaveProperty('proxy');
+    // Engines without a proxy need the internet.
+    expect(listReaching(values, '93.184.216.34', 443)).toContain('engine');
+  });
+
+  test.each([
+    ['of the chart', { proxy: { existingSecret: 'way-out' } }],
+    ['of a profile', { engine: { profiles: { default: { proxy: { secretName: 'way-out' } } } } }],
+  ])('%s needs peers', (_, values) => {
+    expect(() => templateText({ ...MINIMAL_VALUES, ...values })).toThrow(/networkPolicy\.proxy/);
+    expect(() =>
+      templateText({ ...MINIMAL_VALUES, ...values, networkPolicy: { enabled: false } }),
+    ).not.toThrow();
+  });
+});
+
+describeChart('a bucket', () => {
+  test('with private endpoints is reached there, and the API needs no internet', () => {
+    const networkPolicy = { bucket: [{ ipBlock: { cidr: '10.5.0.0/16' } }], bucketPorts: [443, 9000] };
+    for (const port of [443, 9000])
+      expect(listReaching({ ...WITH_BUCKET, networkPolicy }, '10.5.1.1', port)).toEqual(
+        expect.arrayContaining(['api', 'worker']),
+      );
+    expect(listReaching({ ...WITH_BUCKET, networkPolicy }, '10.5.1.1', 9000)).toEqual(['api', 'worker']);
+    expect(listReaching(WITH_BUCKET, '10.5.1.1', 9000)).toEqual([]);
+  });
+
+  test.each([
+    ['eks-pod-identity', '169.254.170.23', 80],
+    ['eks-pod-identity', 'fd00:ec2::23', 80],
+    ['gke-metadata', '169.254.169.254', 80],
+    ['gke-metadata', '169.254.169.252', 987],
+    ['gke-metadata', '169.254.169.252', 988],
+  ])('reads credentials of %s at %s:%d', (cloudCredentials, address, port) => {
+    expect(listReaching({ ...WITH_BUCKET, networkPolicy: { cloudCredentials } }, address, port)).toEqual([
+      'api',
+      'worker',
+    ]);
+    expect(listReaching(WITH_BUCKET, address, port)).toEqual([]);
+    const other = address.endsWith('23') ? 'gke-metadata' : 'eks-pod-identity';
+    const values = { ...WITH_BUCKET, networkPolicy: { cloudCredentials: other } };
+    expect(listReaching(values, address, port)).toEqual([]);
+  });
+});
