@@ -1,6 +1,8 @@
 import { WORKER_METRICS } from '@gwk/core/metrics/worker';
+import type { AlertChannel } from '@gwk/core/resources/console-alert';
 import type { Metric } from '@gwk/core/metrics/metric';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { NoticeResult } from '../alerts/notices.js';
 import type { PreparationResult } from '../media/prepare/preparer.js';
 import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Backlog, postgresReaders } from './backlog.js';
@@ -18,6 +20,7 @@ export class WorkerMetrics {
   readonly registry = new Registry();
   readonly #attempts = new Counter({ ...WORKER_METRICS.attempts, registers: [this.registry] });
   readonly #latency = new Histogram({ ...WORKER_METRICS.latency, registers: [this.registry] });
+  readonly #alerts = new Counter({ ...WORKER_METRICS.alerts, registers: [this.registry] });
   readonly #jobs = new Counter({ ...WORKER_METRICS.jobRuns, registers: [this.registry] });
   readonly #result = new Counter({ ...WORKER_METRICS.jobItems, registers: [this.registry] });
   readonly #preparations = new Counter({ ...WORKER_METRICS.preparations, registers: [this.registry] });
@@ -43,6 +46,10 @@ export class WorkerMetrics {
   recordAttempt({ result, latencyMs }: AttemptResult): void {
     this.#attempts.inc({ result });
     if (latencyMs !== null) this.#latency.observe({ result }, latencyMs / 1000);
+  }
+
+  alert(channel: AlertChannel, result: NoticeResult): void {
+    this.#alerts.inc({ channel, result });
   }
 
   preparation(result: PreparationResult): void {

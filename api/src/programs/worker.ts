@@ -6,6 +6,7 @@ import { prometheusLiveness } from '../instances/availability/prometheus-livenes
 import { startHealthListener } from '../probes/probes.js';
 import { interactiveStatusJob } from '../jobs/interactive-status.js';
 import { Acceptor } from '../messages/send/acceptor.js';
+import { openMailer } from '../mail/mailer.js';
 import { MediaLinks } from '../media/links.js';
 import { openWorkerMedia } from '../jobs/media.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
@@ -17,6 +18,7 @@ import { postgresReaders } from '../jobs/backlog.js';
 import { Deliveries, type DeliveryDeps, type DeliveryOptions } from '../webhooks/delivery/deliveries.js';
 import { WorkerMetrics } from '../jobs/metrics.js';
 import { abandonDeliveriesJob, resendDeliveriesJob } from '../jobs/deliveries.js';
+import { alertIncidentsJob, alertNoticesJob } from '../jobs/alerts.js';
 import { auditLogJob } from '../jobs/audit-log.js';
 import {
   expireMessagesJob,
@@ -58,7 +60,7 @@ export const runWorker = (environment: NodeJS.ProcessEnv): Promise<void> =>
 
 export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
-/** @throws WrongEncryptionKey, TooFewConnections, and errors of the listener */
+/** @throws ConfigError, WrongEncryptionKey, TooFewConnections, and errors of the listener */
 export const startWorker = (
   config: WorkerConfig,
   log: Logger,
@@ -98,7 +100,18 @@ export const startWorker = (
         : heartbeatLiveness(redis, redisKeys);
       metrics.setLivenessSource(source.name);
       const readLiveness = createLivenessReader(source, log, metrics.livenessRead.bind(metrics));
-      const all = [...createJobs(deps, config, readLiveness), ...media.jobs, deliverJob(deliveries)];
+      const { environmentPolicy } = config;
+      const acceptor = new Acceptor({ database: db, sealer, sendNotifier, environmentPolicy });
+      const onResult = metrics.alert.bind(metrics);
+      const alerts = { db, log, acceptor, mailer: openMailer(config), onResult };
+      const all = [
+        ...createJobs(deps, config, readLiveness),
+        ...createInteractiveStatusJobs({ db, log, acceptor }, config),
+        alertIncidentsJob(alerts),
+        alertNoticesJob(alerts),
+        ...media.jobs,
+        deliverJob(deliveries),
+      ];
       const jobs = runAll(all, { log, signal: ended.signal, metrics });
       closers.defer(async () => {
         ended.abort();
@@ -167,19 +180,16 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: L
     retentionJob(deps, config),
     usageJob(deps, config),
     trafficJob(deps),
-    ...createInteractiveStatusJobs(deps, config),
   ];
 }
 
 /** Creates the check of interactive formats, if two instances are configured for it. */
 function createInteractiveStatusJobs(
-  { db, sealer, sendNotifier, log }: JobDependencies,
-  config: WorkerConfig,
+  deps: Pick<JobDependencies, 'db' | 'log'> & { acceptor: Acceptor },
+  { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes }: WorkerConfig,
 ): Job[] {
-  const { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes, environmentPolicy } = config;
   if (from === undefined || to === undefined) return [];
-  const acceptor = new Acceptor({ database: db, sealer, sendNotifier, environmentPolicy });
-  return [interactiveStatusJob({ db, log, acceptor }, { from, to, everyMinutes })];
+  return [interactiveStatusJob(deps, { from, to, everyMinutes })];
 }
 
 /** Runs webhook deliveries. Free capacity ends a pause much earlier than the interval. */

@@ -46,6 +46,10 @@ export const WORKER_METRICS = {
     'gwk_instances_down',
     'Instances without a connection for more than 5 minutes that should reconnect by themselves: not suspended, logged out or banned.',
   ),
+  alerts: counter('gwk_alerts_total', 'Alerts to contacts of accounts, by result: sent, retried, failed.', [
+    'channel',
+    'result',
+  ]),
   jobRuns: counter('gwk_worker_job_runs_total', 'Job runs of this worker, by result.', [
     'job_name',
     'result',

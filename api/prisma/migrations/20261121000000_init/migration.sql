@@ -210,6 +210,7 @@ CREATE TABLE "alert_incidents" (
     "account_id" UUID NOT NULL REFERENCES "accounts" ON DELETE CASCADE ON UPDATE CASCADE,
     "kind" TEXT NOT NULL CHECK (kind IN ('logged_out', 'banned', 'down', 'webhook_disabled')),
     "subject" UUID NOT NULL,
+    "name" TEXT NOT NULL,
     "since" TIMESTAMPTZ(3) NOT NULL,
     "ended_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
