@@ -15,6 +15,7 @@ export const ID_PREFIXES = {
   session: 'ses_',
   invitation: 'inv_',
   contact: 'alc_',
+  auditEntry: 'aud_',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -14,6 +14,7 @@ export const PERMISSIONS = [
   'account:read',
   'account:write',
   'alerts:write',
+  'audit:read',
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 

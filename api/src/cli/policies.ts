@@ -75,7 +75,8 @@ async function find(db: Reader, { account, instance }: Target) {
 async function setPolicy(tx: Prisma.TransactionClient, target: Target, overrides: PolicyOverrides) {
   const { kind, id, accountId, shown } = await find(tx, target);
   const policy = overrides as Prisma.InputJsonObject;
-  if (kind === 'account') await tx.account.update({ where: { id }, data: { policy } });
+  if (kind === 'account')
+    await tx.account.update({ where: { id }, data: { policy, policyVersion: { increment: 1 } } });
   else await tx.instance.update({ where: { id }, data: { policy, version: { increment: 1 } } });
   await audit(tx, {
     accountId,

@@ -48,7 +48,7 @@ export interface Operation {
   /** Schema of the answer's body. */
   result?: z.ZodType;
   /** Media type of the answer (default: JSON). For a stream, `result` is the schema of the data of an event. */
-  resultType?: 'text/event-stream';
+  resultType?: 'text/event-stream' | 'text/csv';
   /** Answers with an `ETag`. */
   etag?: boolean;
   /** Supports `If-Match`. */

@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream/promises';
 import { countStreamed } from '../platform/buffers.js';
 import type { Clock } from '@gwk/core/clock';
 import type { Exchange, Reply } from './exchange.js';
@@ -11,6 +12,8 @@ export interface Answer {
   type?: string;
   /** Names and values in turn. */
   headers?: readonly string[];
+  /** Text in parts, written as the client reads it, instead of a body. */
+  chunks?: AsyncIterable<string>;
   /** Producer of server-sent events, instead of a body. */
   stream?: EventProducer;
   /** When the code in the body expires, and the body that replaces it in a stored answer. */
@@ -55,6 +58,10 @@ export function respond(req: Exchange, res: Reply, answer: Answer, observer: Obs
   if (answer.headers) headers.push(...answer.headers);
   if (req.session) forbidStoring(headers);
   if (observer.closing || unread) headers.push('Connection', 'close');
+  if (answer.chunks)
+    return respondInChunks(res, { ...answer, headers }, answer.chunks, () =>
+      observer.answered(req, answer.status),
+    );
   let content: string | Uint8Array | undefined;
   if (answer.body !== undefined) {
     content = contentOf(answer.body);
@@ -67,6 +74,18 @@ export function respond(req: Exchange, res: Reply, answer: Answer, observer: Obs
   if (unread) endAfterDraining(req, res, content, observer.clock);
   else res.end(content);
   observer.answered(req, answer.status);
+}
+
+/** An error closes the connection, so that the client does not take a part for the whole. */
+function respondInChunks(
+  res: Reply,
+  { status, type, headers }: Answer & { headers: readonly string[] },
+  chunks: AsyncIterable<string>,
+  answered: () => void,
+): void {
+  res.writeHead(status, [...headers, 'Content-Type', type ?? JSON_TYPE]);
+  void pipeline(chunks, res).catch(() => res.destroy());
+  answered();
 }
 
 /** Browsers and proxies must not keep the answers to a signed-in person. */

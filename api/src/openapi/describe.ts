@@ -130,7 +130,7 @@ function success(operation: Operation, status: number, book: SchemaBook): JsonSc
   if (!result) return answer;
   const schema = book.add(result, 'output');
   const media =
-    resultType === 'application/json' ? { schema, ...examplesOf(schema, book) } : streamOf(schema);
+    resultType === 'text/event-stream' ? streamOf(schema) : { schema, ...examplesOf(schema, book) };
   return { ...answer, content: { [resultType]: media } };
 }
 

@@ -12,6 +12,8 @@ import { healthOperations } from '../instances/health.js';
 import { pairingOperations } from '../instances/pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import { accountOperations } from '../console/account.js';
+import { accountPolicyOperations } from '../console/account-policy.js';
+import { auditLogOperations } from '../console/audit-log/operations.js';
 import { acceptanceOperations } from '../console/accept-invitation.js';
 import { instanceListOperations } from '../console/list-instances.js';
 import { alertContactOperations } from '../console/alert-contacts/operations.js';
@@ -65,4 +67,6 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...platformInstanceOperations,
   ...deviceCheckOperations,
   ...alertContactOperations,
+  ...accountPolicyOperations,
+  ...auditLogOperations,
 ];

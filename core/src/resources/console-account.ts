@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PolicyOut, PolicyOverrides } from '../policy/policy.js';
 import { idOut } from './common.js';
 
 const amount = () => z.number().int().min(0);
@@ -28,3 +29,17 @@ export const AccountOut = z.object({
 export type AccountOut = z.infer<typeof AccountOut>;
 
 export const AccountUpdate = z.strictObject({ requires_mfa: z.boolean().optional() });
+
+/** Replaces all overrides of the account. The operation validates them, so that its problems are those of a number. */
+export const AccountPolicyUpdate = z.strictObject({
+  policy: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .meta({
+      description: 'Overrides, as in the update of an instance.',
+      examples: [{ messages_per_minute: 30 }],
+    }),
+});
+
+export const AccountPolicyOut = z.object({ effective: PolicyOut, overrides: PolicyOverrides });
+export type AccountPolicyOut = z.infer<typeof AccountPolicyOut>;

@@ -73,7 +73,9 @@ export class ApiClient {
     const bySession = headers !== undefined && 'cookie' in headers;
     checkAnswer({ ...seen, method, path: options.path, bySession });
     const { status, headers: given, text } = seen;
-    return { status, headers: given, body: (text === '' ? undefined : JSON.parse(text)) as T };
+    const isJson = (given['content-type'] ?? '').includes('json');
+    const read = isJson ? (JSON.parse(text) as T) : (text as T);
+    return { status, headers: given, body: text === '' ? (undefined as T) : read };
   }
 }
 

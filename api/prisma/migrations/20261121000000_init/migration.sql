@@ -16,6 +16,7 @@ CREATE TABLE "accounts" (
     "max_media_files" INTEGER,
     "max_event_bytes" BIGINT,
     "policy" JSONB NOT NULL DEFAULT '{}',
+    "policy_version" INTEGER NOT NULL DEFAULT 1,
     "namespaces" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "suspended_at" TIMESTAMPTZ(3),
     "requires_mfa" BOOLEAN NOT NULL DEFAULT false,
@@ -654,6 +655,7 @@ CREATE UNIQUE INDEX "alert_notices_incident_id_contact_id_phase_key" ON "alert_n
 CREATE INDEX "alert_notices_contact_id_idx" ON "alert_notices"("contact_id");
 CREATE INDEX "alert_notices_due" ON "alert_notices"("due_at") WHERE status = 'pending';
 CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", "id");
+CREATE INDEX "audit_entries_actor_id_idx" ON "audit_entries"("actor", "id");
 CREATE INDEX "audit_entries_subject_id_idx" ON "audit_entries"("subject", "id");
 CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");
 CREATE UNIQUE INDEX "instances_resource_uid_resource_namespace_resource_name_key" ON "instances"("resource_uid", "resource_namespace", "resource_name");
