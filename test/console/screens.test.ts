@@ -62,6 +62,36 @@ describeWithChromium('the screens of the console', () => {
     await takePicture(phone, `${name}-phone`);
   });
 
+  describe('for administrators of the platform', () => {
+    const ADMIN = 'paula@example.com';
+    let admin: Page;
+    let adminPhone: Page;
+    beforeAll(async () => {
+      await stage.createPlatformAdmin(ADMIN);
+      admin = await stage.signIn({ colorScheme: 'light' }, ADMIN);
+      adminPhone = await stage.signIn({ viewport: PHONE, colorScheme: 'dark', locale: 'pt-BR' }, ADMIN);
+    });
+    const find = (name: string) => (name === 'account' ? `accounts/${stage.customer.account.id}` : name);
+
+    const PLATFORM = ['overview', 'accounts', 'account', 'numbers'];
+    test.each(PLATFORM)(
+      'platform-%s: has a heading and no serious violation that axe finds',
+      async (name) => {
+        await show(admin, stage.atPlatform(find(name)));
+        expect(await findViolations(admin)).toEqual([]);
+        await takePicture(admin, `platform-${name}`);
+      },
+    );
+
+    test.each(PLATFORM)('platform-%s: is not wider than a phone, and readable in the dark', async (name) => {
+      await show(adminPhone, stage.atPlatform(find(name)));
+      const tooWide = await adminPhone.evaluate('document.documentElement.scrollWidth > innerWidth');
+      expect(tooWide).toBe(false);
+      expect(await findViolations(adminPhone)).toEqual([]);
+      await takePicture(adminPhone, `platform-${name}-phone`);
+    });
+  });
+
   test('the browser chooses the language, and the menu changes it for the next visit too', async () => {
     await show(phone, stage.at('numbers'));
     expect(await phone.getByRole('heading', { level: 1 }).textContent()).toBe('Números');

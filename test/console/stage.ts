@@ -57,6 +57,10 @@ export class ConsoleStage {
     await this.gateway.gwk('user', 'create', email, '--name', 'Ana Souza', '--account', name, '--role', role);
   }
 
+  async createPlatformAdmin(email: string): Promise<void> {
+    await this.gateway.gwk('user', 'create', email, '--name', 'Paula Lima', '--platform-admin');
+  }
+
   /** The address of a new one-time link. */
   async handoff(email = EMAIL): Promise<string> {
     const { url } = await this.gateway.gwk<{ url: string }>('user', 'handoff', email);
@@ -85,6 +89,11 @@ export class ConsoleStage {
   /** The address of a page of the account. */
   at(path: string): string {
     return `${this.gateway.urls[0]!}/console/${this.customer.account.id}/${path}`;
+  }
+
+  /** The address of a page for administrators of the platform. */
+  atPlatform(path: string): string {
+    return `${this.gateway.urls[0]!}/console/platform/${path}`;
   }
 }
 

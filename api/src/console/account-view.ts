@@ -1,4 +1,5 @@
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { text } from '@gwk/core/resources/common';
 import type { AccountOut } from '@gwk/core/resources/console-account';
 import type { Database } from '../database/database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
@@ -49,6 +50,10 @@ export async function readUsage(
   for (const row of counted) usage.get(row.accountId)!.instances = row._count;
   return (id) => usage.get(id) ?? UNUSED;
 }
+
+/** A query parameter that finds accounts. */
+export const accountSearch = () =>
+  text(1, 80).optional().meta({ description: 'A part of the name in any case, or the id of an account.' });
 
 /** Accounts with a text in their name, or with this id. */
 export function matchAccounts(search: string | undefined): Prisma.AccountWhereInput {

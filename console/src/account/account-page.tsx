@@ -6,6 +6,7 @@ import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import type { components } from '../generated/api';
 import { useSession } from '../session/session';
+import { formatBytes } from '../ui/bytes';
 import { CopyText } from '../ui/copy-text';
 import { LIVE_MS } from '../ui/live';
 import { PageHeader } from '../ui/page-header';
@@ -137,13 +138,4 @@ function Security({ account }: { account: AccountView }) {
       </Stack>
     </Paper>
   );
-}
-
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
-
-/** "5.4 GB", in powers of 1000. */
-function formatBytes(bytes: number, language: string): string {
-  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
-  const format = { style: 'unit', unit: UNITS[power]!, maximumFractionDigits: 1 } as const;
-  return new Intl.NumberFormat(language, format).format(bytes / 1000 ** power);
 }

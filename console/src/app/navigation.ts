@@ -14,6 +14,13 @@ import {
 import type { AccountAccess } from '../session/session-api';
 import { allows, type Right } from '../session/session';
 
+/** The pages for administrators of the platform. */
+export const PLATFORM_PAGES = [
+  { path: '/platform/overview', label: 'platform.nav.overview', icon: IconHome },
+  { path: '/platform/accounts', label: 'platform.nav.accounts', icon: IconBuilding },
+  { path: '/platform/numbers', label: 'platform.nav.numbers', icon: IconDeviceMobile },
+] as const;
+
 interface NavigationItem {
   path: string;
   label: `shell.nav.${'overview' | 'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'account' | 'formats'}`;

@@ -6,6 +6,7 @@ import { useSession, useSessionQuery, useSetSession } from '../session/session';
 import { signOut } from '../session/session-api';
 import { SignInPage } from '../session/sign-in-page';
 import { ProblemAlert } from '../ui/problem-alert';
+import { useAccount } from './account';
 import { findStartPage } from './navigation';
 
 /** Shows the page to a signed-in user, and the sign-in in its place to anyone else. */
@@ -29,12 +30,13 @@ export function RequireSession() {
   );
 }
 
-/** Opens the first account of the user. */
+/** Opens the first account of the user, or the platform for its administrators. */
 export function HomePage() {
   const { t } = useTranslation();
   const { accounts, user } = useSession();
   const setSession = useSetSession();
   const [first] = accounts;
+  if (user.is_platform_admin) return <Navigate to="/platform/overview" replace />;
   if (first) return <Navigate to={`/${first.id}/${findStartPage(first)}`} replace />;
   return (
     <EntryLayout>
@@ -47,4 +49,10 @@ export function HomePage() {
       </Button>
     </EntryLayout>
   );
+}
+
+/** Opens the first page of the account of the address. */
+export function StartPage() {
+  const { access, path } = useAccount();
+  return <Navigate to={path(findStartPage(access))} replace />;
 }

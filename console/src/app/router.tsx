@@ -1,7 +1,7 @@
 import { createBrowserRouter, type RouteObject } from 'react-router';
-import { HomePage, RequireSession } from './require-session';
+import { HomePage, RequireSession, StartPage } from './require-session';
 import { NotFoundPage, RouteError } from './route-error';
-import { Shell } from './shell';
+import { PlatformShell, Shell } from './shell';
 
 /** A page in a file of its own, loaded when it is opened. */
 const page = (path: string, load: () => Promise<{ default: React.ComponentType }>): RouteObject => ({
@@ -21,6 +21,17 @@ export const router = createBrowserRouter(
           element: <RequireSession />,
           children: [
             { index: true, element: <HomePage /> },
+            {
+              path: 'platform',
+              element: <PlatformShell />,
+              children: [
+                page('overview', () => import('../platform/overview-page')),
+                page('accounts', () => import('../platform/accounts-page')),
+                page('accounts/:id', () => import('../platform/account-page')),
+                page('numbers', () => import('../platform/numbers-page')),
+                { path: '*', element: <NotFoundPage /> },
+              ],
+            },
             {
               path: ':account',
               element: <Shell />,
@@ -43,6 +54,7 @@ export const router = createBrowserRouter(
                 page('account', () => import('../account/account-page')),
                 page('formats', () => import('../formats/formats-page')),
                 page('profile', () => import('../profile/profile-page')),
+                { index: true, element: <StartPage /> },
                 { path: '*', element: <NotFoundPage /> },
               ],
             },

@@ -1,25 +1,126 @@
-import { Alert, AppShell, Box, Burger, Group, NavLink, ScrollArea, Select, Stack, Text } from '@mantine/core';
+import {
+  Alert,
+  Stack,
+  AppShell,
+  Box,
+  Burger,
+  Center,
+  Group,
+  Loader,
+  NavLink,
+  ScrollArea,
+  Text,
+} from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconShieldLock } from '@tabler/icons-react';
+import { IconServer, IconShieldLock, type Icon } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, Navigate, Outlet, useLocation, useNavigate, useParams } from 'react-router';
 import icon from '../icon.svg';
 import { lacksSecondFactor, useSession } from '../session/session';
-import type { AccountAccess } from '../session/session-api';
+import { findAccounts, type AccountAccess } from '../session/session-api';
 import { AccountProvider, useAccount } from './account';
-import { findStartPage, listPages } from './navigation';
+import { AccountSelect } from './account-select';
+import { findStartPage, listPages, PLATFORM_PAGES } from './navigation';
 import { NotFoundPage } from './route-error';
 import { ColorSchemeButton, LanguageMenu } from './preferences';
 import { UserMenu } from './user-menu';
 
-/** Header, navigation and the page of the address. */
+const RENEW_MS = 60_000;
+
+/** Header, navigation and the page of the address, in an account. */
 export function Shell() {
   const { t } = useTranslation();
   const session = useSession();
-  const { accounts } = session;
-  const { account } = useParams();
+  const { account = '' } = useParams();
+  const access = useAccess(account);
+  if (access === undefined) {
+    return (
+      <Center mih="100vh">
+        <Loader aria-label={t('common.loading')} />
+      </Center>
+    );
+  }
+  if (access === null) {
+    return (
+      <Layout>
+        <NotFoundPage />
+      </Layout>
+    );
+  }
+  return (
+    <AccountProvider access={access}>
+      <Layout current={access} navigation={(close) => <AccountNavigation close={close} />}>
+        {lacksSecondFactor(session, access) ? <ProfileFirst /> : <Outlet />}
+      </Layout>
+    </AccountProvider>
+  );
+}
+
+/** The profile in place of any page, until the user has the second factor that the account requires. */
+function ProfileFirst() {
+  const { t } = useTranslation();
+  const { path } = useAccount();
+  const { pathname } = useLocation();
+  if (pathname !== path('profile')) return <Navigate to={path('profile')} replace />;
+  return (
+    <Stack>
+      <Alert color="yellow" icon={<IconShieldLock />} title={t('shell.mfaTitle')} role="status">
+        {t('shell.mfaText')}
+      </Alert>
+      <Outlet />
+    </Stack>
+  );
+}
+
+/** The same for the pages of administrators of the platform. */
+export function PlatformShell() {
+  const { user } = useSession();
+  if (!user.is_platform_admin) {
+    return (
+      <Layout>
+        <NotFoundPage />
+      </Layout>
+    );
+  }
+  return (
+    <Layout
+      navigation={(close) => <Navigation close={close} label="platform.navigation" items={PLATFORM_PAGES} />}
+    >
+      <Outlet />
+    </Layout>
+  );
+}
+
+/**
+ * What the user may do in the account of the address. The session lists the first accounts, so another one is searched.
+ * Undefined: not known yet; null: no access.
+ */
+function useAccess(id: string): AccountAccess | null | undefined {
+  const { accounts, has_more_accounts: hasMore } = useSession();
+  const listed = accounts.find((access) => access.id === id);
+  const isSearched = listed === undefined && hasMore && id !== '';
+  const search = useQuery({
+    queryKey: ['accounts', id],
+    queryFn: async () => (await findAccounts(id)).find((access) => access.id === id) ?? null,
+    enabled: isSearched,
+    refetchInterval: RENEW_MS,
+  });
+  if (listed) return listed;
+  return isSearched && !search.error ? search.data : null;
+}
+
+interface LayoutProps {
+  current?: AccountAccess;
+  navigation?: (close: () => void) => ReactNode;
+  children: ReactNode;
+}
+
+function Layout({ current, navigation, children }: LayoutProps) {
+  const { t } = useTranslation();
+  const { accounts } = useSession();
   const [opened, { toggle, close }] = useDisclosure();
-  const access = accounts.find(({ id }) => id === account);
   return (
     <AppShell
       header={{ height: 56 }}
@@ -41,84 +142,76 @@ export function Shell() {
             <Text fw={700} visibleFrom="sm">
               gwk
             </Text>
-            <AccountSelect accounts={accounts} current={access} />
+            <AccountSwitch current={current} />
           </Group>
           <Group gap="xs" wrap="nowrap">
             <LanguageMenu />
             <ColorSchemeButton />
-            <UserMenu account={access?.id} />
+            <UserMenu account={(current ?? accounts[0])?.id} />
           </Group>
         </Group>
       </AppShell.Header>
-      {access ? (
-        <AccountProvider access={access}>
-          <Navigation close={close} />
-          <AppShell.Main>
-            <Box maw={1200} mx="auto">
-              {lacksSecondFactor(session, access) ? <ProfileFirst /> : <Outlet />}
-            </Box>
-          </AppShell.Main>
-        </AccountProvider>
-      ) : (
-        <AppShell.Main>
-          <NotFoundPage />
-        </AppShell.Main>
-      )}
+      {navigation?.(close)}
+      <AppShell.Main>
+        <Box maw={1200} mx="auto">
+          {children}
+        </Box>
+      </AppShell.Main>
     </AppShell>
   );
 }
 
-/** The profile in place of any page, until the user has the second factor that the account requires. */
-function ProfileFirst() {
+function AccountSwitch({ current }: { current: AccountAccess | undefined }) {
   const { t } = useTranslation();
-  const { path } = useAccount();
-  const { pathname } = useLocation();
-  if (pathname !== path('profile')) return <Navigate to={path('profile')} replace />;
-  return (
-    <Stack>
-      <Alert color="yellow" icon={<IconShieldLock />} title={t('shell.mfaTitle')} role="status">
-        {t('shell.mfaText')}
-      </Alert>
-      <Outlet />
-    </Stack>
-  );
+  const { accounts, user } = useSession();
+  const navigate = useNavigate();
+  if (accounts.length < 2 && !user.is_platform_admin) return <Text truncate>{current?.name}</Text>;
+  const open = (access: AccountAccess | null) => {
+    if (access) void navigate(`/${access.id}/${findStartPage(access)}`);
+  };
+  return <AccountSelect current={current} onChange={open} placeholder={t('shell.account')} maw={220} />;
 }
 
-function AccountSelect({ accounts, current }: { accounts: AccountAccess[]; current?: AccountAccess }) {
-  const { t } = useTranslation();
-  const navigate = useNavigate();
-  if (accounts.length < 2) return <Text truncate>{current?.name}</Text>;
+function AccountNavigation({ close }: { close: () => void }) {
+  const { access, path } = useAccount();
+  const { user } = useSession();
+  const pages = listPages(access).map((item) => ({ ...item, path: path(item.path) }));
+  const platform = { path: '/platform/overview', label: 'platform.title', icon: IconServer } as const;
   return (
-    <Select
-      aria-label={t('shell.account')}
-      data={accounts.map(({ id, name }) => ({ value: id, label: name }))}
-      value={current?.id ?? null}
-      onChange={(chosen) => {
-        const access = accounts.find(({ id }) => id === chosen);
-        if (access) void navigate(`/${access.id}/${findStartPage(access)}`);
-      }}
-      allowDeselect={false}
-      searchable={accounts.length > 8}
-      maw={220}
+    <Navigation
+      close={close}
+      label="shell.navigation"
+      items={user.is_platform_admin ? [...pages, platform] : pages}
     />
   );
 }
 
-function Navigation({ close }: { close: () => void }) {
+interface NavigationProps {
+  close: () => void;
+  label: 'shell.navigation' | 'platform.navigation';
+  items: readonly {
+    path: string;
+    label:
+      | ReturnType<typeof listPages>[number]['label']
+      | (typeof PLATFORM_PAGES)[number]['label']
+      | 'platform.title';
+    icon: Icon;
+  }[];
+}
+
+function Navigation({ close, label, items }: NavigationProps) {
   const { t } = useTranslation();
-  const { access, path } = useAccount();
   const { pathname } = useLocation();
   return (
-    <AppShell.Navbar p="xs" aria-label={t('shell.navigation')}>
+    <AppShell.Navbar p="xs" aria-label={t(label)}>
       <AppShell.Section grow component={ScrollArea}>
-        {listPages(access).map((item) => {
-          const target = path(item.path);
-          const isActive = pathname === target || pathname.startsWith(`${target}/`);
+        {items.map((item) => {
+          const isActive = pathname === item.path || pathname.startsWith(`${item.path}/`);
           return (
             <NavLink
               key={item.path}
               component={Link}
-              to={target}
+              to={item.path}
               label={t(item.label)}
               leftSection={<item.icon size={18} aria-hidden />}
               active={isActive}

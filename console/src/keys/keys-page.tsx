@@ -62,6 +62,7 @@ function KeysTable({ keys }: { keys: Key[] }) {
             <Table.Th>{t('common.state')}</Table.Th>
             <Table.Th>{t('keys.scopes')}</Table.Th>
             <Table.Th>{t('common.created')}</Table.Th>
+            <Table.Th>{t('keys.lastUsed')}</Table.Th>
             <Table.Th>{t('common.actions')}</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -111,6 +112,15 @@ function KeyRow({ apiKey }: { apiKey: Key }) {
       </Table.Td>
       <Table.Td>
         <Time value={apiKey.created_at} />
+      </Table.Td>
+      <Table.Td>
+        {apiKey.last_used_at === null ? (
+          <Text c="dimmed" inherit>
+            {t('common.never')}
+          </Text>
+        ) : (
+          <Time value={apiKey.last_used_at} />
+        )}
       </Table.Td>
       <Table.Td>
         {state === 'active' && (

@@ -29,6 +29,10 @@ export const signIn = (email: string, password: string): Promise<Session> =>
 export const redeemHandoff = (token: string): Promise<Session> =>
   open(takeData(client.POST('/console/api/session/handoff', { body: { token } })));
 
+/** Accounts that the user may use, by a part of their names or by id. */
+export const findAccounts = async (search: string): Promise<AccountAccess[]> =>
+  (await takeData(client.GET('/console/api/session/accounts', { params: { query: { search } } }))).data;
+
 /** Completes a sign-in that was answered with `mfa-required`. */
 export const confirmCode = (code: string): Promise<Session> =>
   open(takeData(client.POST('/console/api/session/code', { body: { code } })));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { INSTANCE_STATES, RENDERINGS } from '../states.js';
 import { AccountOut } from './console-account.js';
-import { idOut, idText, PageQuery, text, visibleText } from './common.js';
+import { idOut, text, visibleText } from './common.js';
 import { appVersion, DEVICE_STATUSES, DEVICES, MAX_DEVICE_NOTE } from './interactive-status.js';
 
 /** The gateway as administrators of the platform see it: all accounts, numbers and programs. */
@@ -51,12 +51,6 @@ export const PlatformAccountOut = AccountOut.omit({ suspended: true }).extend({
 });
 export type PlatformAccountOut = z.infer<typeof PlatformAccountOut>;
 
-export const PlatformAccountQuery = PageQuery.extend({
-  search: text(1, 80)
-    .optional()
-    .meta({ description: 'A part of the name in any case, or the id of an account.' }),
-});
-
 export const PlatformAccountCreate = z.strictObject({
   name: accountName(),
   limits: limits().default({}),
@@ -73,12 +67,6 @@ export const PlatformAccountUpdate = z.strictObject({
 const count = () => z.number().int().min(0);
 const engineVersion = () =>
   z.string().nullable().meta({ description: 'Version of the running engine; null: none runs.' });
-
-export const PlatformInstanceQuery = PageQuery.extend({
-  state: z.enum(INSTANCE_STATES).optional(),
-  version: text(1, 100).optional().meta({ description: 'Version of the running engine.' }),
-  account_id: idText().optional(),
-});
 
 export const PlatformInstanceOut = z.object({
   id: idOut('instance'),

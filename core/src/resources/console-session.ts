@@ -77,17 +77,12 @@ export const SessionOut = z.object({
   csrf_token: z
     .string()
     .meta({ description: 'For the header `X-CSRF-Token` of requests that change something.' }),
-  accounts: z
-    .array(SessionAccount)
-    .meta({ description: 'At most 50, by name. `GET /console/api/session/accounts` finds others.' }),
+  accounts: z.array(SessionAccount).meta({ description: 'At most 50, by name.' }),
+  has_more_accounts: z
+    .boolean()
+    .meta({ description: 'There may be others, which `GET /console/api/session/accounts` finds.' }),
   expires_at: z.iso.datetime(),
 });
 export type SessionOut = z.infer<typeof SessionOut>;
-
-export const AccountSearch = z.object({
-  search: text(1, 80)
-    .optional()
-    .meta({ description: 'A part of the name in any case, or the id of an account.' }),
-});
 
 export const AccountSearchOut = z.object({ data: z.array(SessionAccount) });

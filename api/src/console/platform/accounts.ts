@@ -1,8 +1,8 @@
 import { Problem } from '@gwk/core/problems';
+import { PageQuery } from '@gwk/core/resources/common';
 import {
   PlatformAccountCreate,
   PlatformAccountOut,
-  PlatformAccountQuery,
   PlatformAccountUpdate,
 } from '@gwk/core/resources/console-platform';
 import {
@@ -15,9 +15,13 @@ import type { Account, Prisma } from '../../generated/prisma/client.js';
 import { pageSchema } from '../../http/cursor.js';
 import { operation } from '../../http/operation.js';
 import type { Services } from '../../http/services.js';
-import { matchAccounts, readUsage, viewAccount, type Usage } from '../account-view.js';
+import { accountSearch, matchAccounts, readUsage, viewAccount, type Usage } from '../account-view.js';
 
 const PATH = '/console/api/platform/accounts';
+
+const AccountQuery = PageQuery.extend({
+  search: accountSearch(),
+});
 
 const listAccounts = operation({
   name: 'listPlatformAccounts',
@@ -27,7 +31,7 @@ const listAccounts = operation({
   scope: null,
   person: 'platform-admin',
   status: 200,
-  query: PlatformAccountQuery,
+  query: AccountQuery,
   result: pageSchema(PlatformAccountOut),
   async handle({ session, query, services: { db, cursors, config } }) {
     let usage: (id: string) => Usage;

@@ -1,11 +1,8 @@
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
-import {
-  PlatformInstanceOut,
-  PlatformInstanceQuery,
-  PlatformOverviewOut,
-} from '@gwk/core/resources/console-platform';
-import type { InstanceState } from '@gwk/core/states';
-import type { z } from 'zod';
+import { idText, PageQuery, text } from '@gwk/core/resources/common';
+import { PlatformInstanceOut, PlatformOverviewOut } from '@gwk/core/resources/console-platform';
+import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
+import { z } from 'zod';
 import type { Database, Queryable } from '../../database/database.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import { pageSchema } from '../../http/cursor.js';
@@ -17,6 +14,12 @@ type Overview = z.output<typeof PlatformOverviewOut>;
 const PATH = '/console/api/platform';
 const WITH_ACCOUNT = { include: { account: { select: { name: true } }, lease: true } } as const;
 type InstanceRow = Prisma.InstanceGetPayload<typeof WITH_ACCOUNT>;
+
+const InstanceQuery = PageQuery.extend({
+  state: z.enum(INSTANCE_STATES).optional(),
+  version: text(1, 100).optional().meta({ description: 'Version of the running engine.' }),
+  account_id: idText().optional(),
+});
 
 const getPlatformOverview = operation({
   name: 'getPlatformOverview',
@@ -54,7 +57,7 @@ const listPlatformInstances = operation({
   scope: null,
   person: 'platform-admin',
   status: 200,
-  query: PlatformInstanceQuery,
+  query: InstanceQuery,
   result: pageSchema(PlatformInstanceOut),
   async handle({ session, query, services: { db, cursors } }) {
     return cursors.page(
@@ -65,7 +68,7 @@ const listPlatformInstances = operation({
   },
 });
 
-type Filters = z.output<typeof PlatformInstanceQuery>;
+type Filters = z.output<typeof InstanceQuery>;
 
 function readInstances(
   db: Database,

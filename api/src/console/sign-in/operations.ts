@@ -1,14 +1,10 @@
 import { Problem } from '@gwk/core/problems';
-import {
-  AccountSearch,
-  AccountSearchOut,
-  HandoffSignIn,
-  SessionOut,
-  SignIn,
-} from '@gwk/core/resources/console-session';
+import { AccountSearchOut, HandoffSignIn, SessionOut, SignIn } from '@gwk/core/resources/console-session';
 import { CodeIn } from '@gwk/core/resources/console-totp';
+import { z } from 'zod';
 import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
+import { accountSearch } from '../account-view.js';
 import type { Passwords } from '../passwords.js';
 import { checkCode } from '../second-factor.js';
 import { verifyWithinLimits } from './attempts.js';
@@ -119,7 +115,7 @@ const searchAccounts = operation({
   scope: null,
   person: 'signed-in',
   status: 200,
-  query: AccountSearch,
+  query: z.object({ search: accountSearch() }),
   result: AccountSearchOut,
   async handle({ session, query: { search }, services: { db } }) {
     const user = await db.user.findUniqueOrThrow({ where: { id: session!.userId } });

@@ -148,11 +148,13 @@ export async function viewSession(db: Database, token: string): Promise<SessionO
   });
   if (!found) throw new Problem('unauthorized');
   const { user, ...session } = found;
+  const accounts = await listAccounts(db, user);
   const idleAt = session.lastSeenAt.getTime() + IDLE_HOURS * HOUR_MS;
   return {
     user: viewUser(user),
     csrf_token: deriveCsrfToken(token),
-    accounts: await listAccounts(db, user),
+    accounts,
+    has_more_accounts: accounts.length === MAX_ACCOUNTS,
     expires_at: new Date(Math.min(idleAt, session.expiresAt.getTime())).toISOString(),
   };
 }

@@ -4,6 +4,7 @@ import * as numberPage from './number-page';
 import { numbers } from './numbers';
 import { overview } from './overview';
 import * as pages from './pages';
+import { platform } from './platform';
 import * as shell from './shell';
 import * as teamPages from './team';
 import * as webhookPages from './webhooks';
@@ -18,4 +19,5 @@ export default {
   ...webhookPages,
   numbers,
   overview,
+  platform,
 };
