@@ -55,6 +55,36 @@ export const INSTALLATIONS: Record<string, object> = {
       migrationsExtraEgress: [{ ports: [{ port: 5432, protocol: 'TCP' }] }],
     },
   },
+  'autoscaling by metrics': {
+    ...MINIMAL_VALUES,
+    api: { autoscaling: { enabled: true, targetRequestsPerSecond: 200 } },
+    worker: { autoscaling: { enabled: true, targetPreparationAgeSeconds: 0, behavior: { scaleDown: {} } } },
+  },
+  'autoscaling by KEDA': {
+    ...MINIMAL_VALUES,
+    autoscaling: { prometheusUrl: 'https://prometheus.example.com', triggerAuthentication: 'prometheus' },
+    api: { autoscaling: { enabled: true, kind: 'keda', targetRequestsPerSecond: 200 } },
+    worker: {
+      autoscaling: {
+        enabled: true,
+        kind: 'keda',
+        behavior: { scaleDown: { stabilizationWindowSeconds: 60 } },
+      },
+    },
+  },
+  'PodMonitors with every field': {
+    ...MINIMAL_VALUES,
+    networkPolicy: READ_BY_PROMETHEUS,
+    monitoring: {
+      podMonitors: {
+        enabled: true,
+        interval: '15s',
+        scrapeTimeout: '10s',
+        relabelings: [{ targetLabel: 'cluster', replacement: 'east' }],
+        metricRelabelings: [{ action: 'labeldrop', regex: 'pod_template_hash' }],
+      },
+    },
+  },
   'a proxy': {
     ...MINIMAL_VALUES,
     proxy: { existingSecret: 'way-out', caKey: 'ca', noProxy: ['minio.corp.example.com'] },

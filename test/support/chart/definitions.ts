@@ -39,6 +39,12 @@ const SOURCES: Source[] = [
       (plural) => `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`,
     ),
   },
+  {
+    module: 'github.com/kedacore/keda/v2',
+    version: 'v2.18.3',
+    sum: 'h1:PY3o80tzBAzCffS8J6eBZctT4B+g/r26zErNSMleC50=',
+    files: ['config/crd/bases/keda.sh_scaledobjects.yaml'],
+  },
 ];
 
 export type FoundDefinitions = { folder: string } | { missing: string; canBuild: boolean };
