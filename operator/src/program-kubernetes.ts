@@ -103,7 +103,6 @@ function createCluster(
       networks: config,
     },
     watchTimes,
-    roleName: config.leaseName,
   });
 }
 

@@ -149,7 +149,7 @@ describeChart('the chart', () => {
         if (metadata.name.endsWith('-extra')) continue;
         const labels = metadata['labels'] as Record<string, string>;
         expect(labels['app.kubernetes.io/managed-by']).toBe('Helm');
-        const clusterWide = /^(Cluster|CustomResourceDefinition)/.test(kind);
+        const clusterWide = /^(Cluster|CustomResourceDefinition|ValidatingAdmissionPolicy)/.test(kind);
         expect([kind, metadata.namespace]).toEqual([kind, clusterWide ? undefined : expect.any(String)]);
       }
     },

@@ -51,7 +51,7 @@ export const operatorSettings = {
   leaseName: setting(
     'GWK_OPERATOR_LEASE',
     types.matching(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'a DNS name').default('gwk-operator'),
-    "Name of the Lease for leader election among operator replicas, and of the operator's Role and RoleBinding in each namespace (`kubernetes`).",
+    'Name of the Lease for leader election among operator replicas (`kubernetes`).',
   ),
   localFolder: setting(
     'GWK_OPERATOR_LOCAL_FOLDER',

@@ -10,7 +10,8 @@ export interface Granted {
   done: () => void;
 }
 
-const RIGHTS = /^(ServiceAccount|Role|RoleBinding|ClusterRole|ClusterRoleBinding)$/;
+const RIGHTS =
+  /^(ServiceAccount|Role|RoleBinding|ClusterRole|ClusterRoleBinding|ValidatingAdmissionPolicy(Binding)?)$/;
 
 /**
  * Applies the service accounts and roles among the objects.

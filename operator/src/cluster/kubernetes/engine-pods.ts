@@ -28,8 +28,6 @@ export interface KubernetesClusterOptions {
   settings: EngineSettings;
   log: Logger;
   watchTimes?: Partial<WatchTimes>;
-  /** Name of the operator's Role and RoleBinding in each of the namespaces. */
-  roleName: string;
 }
 
 /** Maximum wait until the cache shows a new pod. */

@@ -16,7 +16,6 @@ import type { Cluster, InstanceEvent, Target } from '../cluster.js';
 import { INSTANCES, isCode, PATCH } from '@gwk/core/kubernetes/client';
 import { EnginePods, LIST_TIMEOUT_MS, type KubernetesClusterOptions } from './engine-pods.js';
 import { FIELD_MANAGERS, parseKey } from './names.js';
-import { NamespaceRights, type NamespaceUse } from './namespace-rights.js';
 import { publishPairing } from './pairing-secret.js';
 import { readResource } from './read-resource.js';
 import { EventRecorder } from './event-recorder.js';
@@ -37,8 +36,6 @@ export class KubernetesCluster implements Cluster {
   readonly #instances: Informer<InstanceResource, InstanceResource>[];
   readonly #unreadable = new Set<string>();
   readonly #namespaces: (string | null)[];
-  /** Null: the rights in all namespaces do not depend on objects in them. */
-  readonly #rights: NamespaceRights | null;
   /**
    * Indexes of the namespaces whose Instances and pods were both listed. The operator does not act on a partly known
    * namespace.
@@ -49,9 +46,6 @@ export class KubernetesCluster implements Cluster {
   constructor(options: KubernetesClusterOptions) {
     const { client, log, namespaces, watchTimes: times = {} } = options;
     this.#namespaces = namespaces ?? [null];
-    const readUse = (namespace: string) => this.#readUse(namespace);
-    this.#rights =
-      namespaces && new NamespaceRights({ client, log, name: options.roleName, namespaces, readUse });
     this.#core = client.makeApiClient(CoreV1Api);
     this.#objects = client.makeApiClient(CustomObjectsApi);
     const lists = client.makeApiClient(CustomObjectsApi, LIST_TIMEOUT_MS);
@@ -93,7 +87,6 @@ export class KubernetesCluster implements Cluster {
       () => this.#serveListedNamespaces(),
     );
     await Promise.all([pods, ...this.#instances.map((watch) => watch.start())]);
-    this.#rights?.start();
   }
 
   /** Pods outlive their operator. */
@@ -102,7 +95,6 @@ export class KubernetesCluster implements Cluster {
   }
 
   async stop(): Promise<void> {
-    await this.#rights?.stop();
     await Promise.all([this.pods.stop(), ...this.#instances.map((watch) => watch.stop())]);
     await this.#events.close();
   }
@@ -184,14 +176,6 @@ export class KubernetesCluster implements Cluster {
     const { namespace } = parseKey(key);
     const index = this.#namespaces[0] === null ? 0 : this.#namespaces.indexOf(namespace);
     return this.#served.has(index);
-  }
-
-  #readUse(namespace: string): NamespaceUse | null {
-    const watch = this.#instances[this.#namespaces.indexOf(namespace)];
-    if (!watch?.listed) return null;
-    const names = watch.names();
-    const isLeaving = (name: string) => watch.get(name)?.metadata.deletionTimestamp !== undefined;
-    return { used: names.length > 0, leaving: names.some(isLeaving) };
   }
 
   #notifyChanged(key: string): void {
