@@ -149,6 +149,29 @@ describeOnKubernetes('an upgrade of engines', (cluster) => {
     );
   });
 
+  test('stops no engine whose new pod needs more than a full quota', async () => {
+    const withLimit = (image: string, cpu: string) => ({
+      profiles: { default: { image, resources: { limits: { cpu } } } },
+    });
+    await stage.node();
+    const former = await stage.operator(withLimit('engine:1', '100m'));
+    for (const name of NAMES) await stage.create(name);
+    for (const name of NAMES) await stage.untilIs(name, 'Ready', 'True');
+    await stage.end(former);
+    await setQuota({ 'limits.cpu': '300m' }, { 'limits.cpu': '300m' });
+    await untilBarePod(403);
+    await stage.operator(withLimit('engine:2', '101m'));
+    const refused = await until(
+      async () => {
+        const found = await Promise.all(NAMES.map((name) => stage.condition(name, 'UpToDate')));
+        return found.find((condition) => condition?.reason === 'UpgradeRefused');
+      },
+      { what: 'a refusal is shown' },
+    );
+    expect(refused.message).toContain('exceeded quota');
+    expect(await listOn('engine:1')).toHaveLength(NAMES.length);
+  });
+
   test('shows the refusal of a first engine in its condition', async () => {
     await stage.node();
     await setQuota({ 'limits.cpu': '100' }, { 'limits.cpu': '0' });

@@ -13,11 +13,12 @@ import {
   type PodTemplate,
   type Target,
 } from '../cluster.js';
-import { isCode, KubeError, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
+import { isCode, KubeError, orNull, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
 import { derivePod, isNodeLost, readPod, type EnginePod, type RawNode, type RawPod } from './engine-pod.js';
 import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
 import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from './pod-spec.js';
 import type { Profile, Profiles } from './profiles.js';
+import { fitsInPlaceOf } from './quota.js';
 import { Informer, type Page, type Watching, type WatchTimes } from './informer.js';
 
 export interface KubernetesClusterOptions {
@@ -35,8 +36,6 @@ const CACHE_TIMEOUT_MS = 5000;
 const CACHE_POLL_MS = 20;
 const FORGOTTEN_MAX = 1000;
 const NAME_BYTES = 5;
-/** Part of the message by which Kubernetes refuses a pod that exceeds a ResourceQuota. */
-const QUOTA_EXCEEDED = 'exceeded quota';
 export const LIST_TIMEOUT_MS = 90_000;
 
 /**
@@ -146,9 +145,15 @@ export class EnginePods implements PodStore {
       await this.#core.createNamespacedPod({ namespace, body, fieldManager, dryRun: 'All' });
     } catch (error) {
       if (isCode(error, 409)) return;
-      // The present pod may use the part of the quota that the new one needs.
-      if (!isCode(error, 403) || !(error as Error).message.includes(QUOTA_EXCEEDED)) throw error;
+      if (!isCode(error, 403) || !(await this.#fitsInPlaceOfPresent(plan, error as Error))) throw error;
     }
+  }
+
+  /** The present pod may use the part of the quota that the new one needs. */
+  async #fitsInPlaceOfPresent({ key }: Pick<PodPlan, 'key'>, refusal: Error): Promise<boolean> {
+    const { namespace, name } = parseKey(key);
+    const present = await orNull(this.#core.readNamespacedPod({ namespace, name: buildPodName(name) }));
+    return present?.spec !== undefined && (fitsInPlaceOf(refusal.message, present.spec) ?? false);
   }
 
   /** @throws PodExists */
