@@ -20,6 +20,7 @@ async function havePrograms() {
   const { ensureBinaries } = await import('@gwk/test/support/kubernetes/binaries');
   try {
     await ensureHelm(say);
+    await ensureHelm(say, 3);
     ensureDefinitions(say);
     return 'binaries' in (await ensureBinaries(say));
   } catch (error) {

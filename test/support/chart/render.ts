@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../kubernetes/test-cluster.js';
 import { ROOT } from '../program.js';
-import { findHelm } from './helm-binary.js';
+import { findHelm, type HelmMajor } from './helm-binary.js';
 
 export const CHART = join(ROOT, 'charts/gwk');
 
@@ -25,8 +25,16 @@ export const READ_BY_PROMETHEUS = {
   metrics: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
 };
 
-export function helm(...args: string[]): { status: number | null; output: string; text: string } {
-  const found = findHelm();
+export interface HelmResult {
+  status: number | null;
+  output: string;
+  text: string;
+}
+
+export const helm = (...args: string[]): HelmResult => runHelm(4, args);
+
+export function runHelm(major: HelmMajor, args: string[]): HelmResult {
+  const found = findHelm(major);
   if ('missing' in found) throw new Error(found.missing);
   const home = mkdtempSync(join(tmpdir(), 'gwk-helm-'));
   try {

@@ -13,4 +13,5 @@ function demand<Found extends object>(found: Found): Exclude<Found, { missing: s
 
 say(`kubernetes: ${demand(await ensureBinaries(say)).binaries.folder}`);
 say(`helm: ${demand(await ensureHelm(say)).helm}`);
+say(`helm 3: ${demand(await ensureHelm(say, 3)).helm}`);
 say(`definitions: ${demand(ensureDefinitions(say)).folder}`);

@@ -12,6 +12,8 @@ export interface SuiteOptions {
   own?: boolean;
   /** Renders the chart, which needs helm. */
   chart?: boolean;
+  /** Needs the older supported helm too. */
+  helm3?: boolean;
   /** Installs CRDs of third-party kinds (support/chart/definitions.ts). */
   definitions?: boolean;
 }
@@ -50,10 +52,15 @@ export function describeOnKubernetes(
 }
 
 /** Ready-made assets often contain only etcd and the API server. */
-function foundFor({ controllers = false, chart = false, definitions = false }: SuiteOptions): Found {
+function foundFor(options: SuiteOptions): Found {
   const found = findBinaries();
-  for (const more of [chart && findHelm(), definitions && findDefinitions()])
-    if (more && 'missing' in more) return more;
-  if ('missing' in found || !controllers || found.binaries.has(CONTROLLERS)) return found;
+  for (const more of findMore(options)) if ('missing' in more) return more;
+  if ('missing' in found || !options.controllers || found.binaries.has(CONTROLLERS)) return found;
   return { missing: `${found.binaries.folder} has no ${CONTROLLERS}`, canBuild: false };
+}
+
+function* findMore({ chart = false, helm3 = false, definitions = false }: SuiteOptions) {
+  if (chart) yield findHelm();
+  if (helm3) yield findHelm(3);
+  if (definitions) yield findDefinitions();
 }
