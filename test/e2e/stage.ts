@@ -13,6 +13,7 @@ import { ensureHelm } from '../support/chart/helm-binary.js';
 import { CHART } from '../support/chart/render.js';
 import { makeArchives } from '../support/images/make.js';
 import { until } from '../support/wait.js';
+import { buildRules, limited, MESH_LABEL } from './strict-cluster.js';
 
 const execute = promisify(execFile);
 
@@ -24,7 +25,7 @@ const RELEASE = 'gwk';
 /** The installed version, and the next minor version, built from the same sources. */
 export const VERSIONS = { first: '0.1.0', next: '0.2.0' };
 
-const PROGRAMS = ['api', 'worker', 'operator', 'engine'];
+export const PROGRAMS = ['api', 'worker', 'operator', 'engine'];
 const TEST_SERVERS = ['postgres', 'redis'];
 const imageOf = (name: string, version: string): string => `docker.io/library/gwk-${name}:${version}`;
 
@@ -192,12 +193,13 @@ export class E2eStage {
     await cluster.node(ENGINE_NODE).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
     rmSync(archives, { recursive: true });
     await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-    for (const name of ['media', 'postgres', 'redis']) await this.#makeVolume(name);
+    for (const rule of buildRules(NAMESPACE)) await cluster.admin.applied(rule);
+    for (const name of ['media', 'postgres', 'redis']) await this.makeVolume(name);
     await this.kubectl('taint', 'node', ENGINE_NODE, 'gwk.test/engines=only:NoSchedule');
   }
 
-  /** A PersistentVolume, in place of a storage class. */
-  async #makeVolume(name: string): Promise<void> {
+  /** PersistentVolumes, in place of a provisioner. */
+  async makeVolume(name: string, storageClassName = ''): Promise<void> {
     const path = join(this.cluster.folder, name);
     mkdirSync(path);
     chmodSync(path, 0o777);
@@ -206,7 +208,7 @@ export class E2eStage {
       spec: {
         capacity: { storage: '10Gi' },
         accessModes: ['ReadWriteOnce', 'ReadWriteMany'],
-        storageClassName: '',
+        storageClassName,
         persistentVolumeReclaimPolicy: 'Retain',
         hostPath: { path },
       },
@@ -216,13 +218,16 @@ export class E2eStage {
   #values(tag: string): object {
     const nodeSelector = { 'gwk.test/node': MAIN_NODE };
     const network = this.network.url.replace('0.0.0.0', GATEWAY);
-    const small = { requests: { cpu: '10m', memory: '64Mi' } };
+    const small = limited('512Mi');
     return {
       image: { tag, pullPolicy: 'Never' },
+      userIds: 'assigned',
+      jobs: { podLabels: MESH_LABEL, resources: small },
+      migrations: { resources: small, waitResources: small },
       demo: { enabled: true, postgres: { resources: small }, redis: { resources: small } },
       media: { folder: { storageClassName: '-' } },
       api: { nodeSelector, resources: small },
-      worker: { nodeSelector, replicas: 1, resources: small },
+      worker: { nodeSelector, replicas: 1, resources: small, decoder: { resources: small } },
       operator: {
         nodeSelector,
         resources: small,

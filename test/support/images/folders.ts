@@ -44,9 +44,12 @@ export function copyPrograms(programs: string[], folder: string, root: string): 
   }
 }
 
-export function makeUser(name: string, id: number, root: string): void {
+export function makeUser(name: string, id: number, root: string, more = ''): void {
   mkdirSync(join(root, 'etc'), { recursive: true });
-  writeFileSync(join(root, 'etc/passwd'), `root:x:0:0::/:/bin/sh\n${name}:x:${id}:${id}::/tmp:/bin/sh\n`);
+  writeFileSync(
+    join(root, 'etc/passwd'),
+    `root:x:0:0::/:/bin/sh\n${name}:x:${id}:${id}::/tmp:/bin/sh\n${more}`,
+  );
   writeFileSync(join(root, 'etc/group'), `root:x:0:\n${name}:x:${id}:\n`);
   mkdirSync(join(root, 'tmp'), { recursive: true });
   chmodSync(join(root, 'tmp'), 0o1777);

@@ -75,5 +75,6 @@ export function makeServer(name: string, root: string): void {
   SERVER_IMAGES[name]!.make(root);
   copyPrograms(['/bin/sh', '/bin/mkdir', '/bin/cat', '/bin/ls', '/bin/rm'], 'bin', root);
   copyPrograms(['/usr/bin/env'], 'usr/bin', root);
-  makeUser('server', 999, root);
+  // initdb needs a name for its user. CRI-O adds one for a user that OpenShift assigns; containerd does not.
+  makeUser('server', 999, root, 'assigned:x:1000680000:0::/tmp:/bin/sh\n');
 }

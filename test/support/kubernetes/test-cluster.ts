@@ -156,6 +156,7 @@ function parseJson(text: string): unknown {
 }
 
 const PLURALS: Record<string, string> = {
+  MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
   NetworkPolicy: 'networkpolicies',
   Ingress: 'ingresses',
@@ -169,6 +170,8 @@ const CLUSTER_WIDE = new Set([
   'Node',
   'PriorityClass',
   'StorageClass',
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionPolicyBinding',
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionPolicyBinding',
 ]);
