@@ -172,6 +172,10 @@ bench-accept: build ## Measure the accept path against its floor
 bench-flow: build ## Measure the highest rate with p99 accepted to sent <= 250 ms, 50 engines (ENGINES=n HOLD=s RATE=n)
 	@exec node test/dist/bench/flow.js
 
+.PHONY: bench-peer
+bench-peer: build ## Measure texts of one number from request to phone, beside bare Baileys and a peer (PEER=/path/to/gowa, PART=spans)
+	@exec node test/dist/bench/peer.js
+
 .PHONY: bench-density
 bench-density: build ## Measure memory and CPU of idle instances, bare Baileys and a peer (PEER=/path/to/gowa NUMBERS=1,10,50)
 	@exec node test/dist/bench/density.js

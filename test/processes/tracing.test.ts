@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { Collector, type CollectedSpan } from './collector.js';
+import { Collector, type CollectedSpan } from '../support/collector.js';
 import { ROOT } from '../support/program.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { testPhone } from '../support/gateway/traffic.js';

@@ -63,6 +63,18 @@ export class Gowa implements Subject {
     return this.#processes.map(({ child }) => child.pid!);
   }
 
+  /** Calls the process of the first phone numbers. */
+  call<T>(method: string, path: string, request: PeerRequest = {}): Promise<T> {
+    return this.#processes[0]!.call<T>(method, path, request);
+  }
+
+  /** Kills the only process. Resolves when its successor has connected all phone numbers again. */
+  async killAndRestart(): Promise<void> {
+    await this.#processes.pop()!.kill();
+    const process = await this.#start();
+    for (const number of this.#phones) await untilConnected(process, number);
+  }
+
   async stop(): Promise<void> {
     for (const process of this.#processes) await process.stop();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -70,7 +82,7 @@ export class Gowa implements Subject {
 
   async #start(): Promise<GowaProcess> {
     const folder = join(this.#folder, String(this.#processes.length));
-    mkdirSync(folder);
+    mkdirSync(folder, { recursive: true });
     const process = await GowaProcess.start(this.#program, folder);
     this.#processes.push(process);
     return process;
@@ -82,21 +94,31 @@ export class Gowa implements Subject {
 
   async #link(process: GowaProcess, number: string): Promise<void> {
     const phone = await this.network.client.phone(number, { name: `Peer ${number}` });
-    await process.call('POST', '/devices', { device_id: number });
+    await process.call('POST', '/devices', { body: { device_id: number } });
     const { pair_code } = await process.call<{ pair_code: string }>(
       'POST',
       `/devices/${number}/login/code?phone=${number}`,
     );
     await phone.types(pair_code);
-    await until(
-      async () => {
-        type Status = { is_connected: boolean; is_logged_in: boolean };
-        const status = await process.call<Status>('GET', `/devices/${number}/status`);
-        return status.is_connected && status.is_logged_in;
-      },
-      { what: `phone number ${number} of the peer is connected`, everyMs: 200 },
-    );
+    await untilConnected(process, number);
   }
+}
+
+function untilConnected(process: GowaProcess, number: string): Promise<unknown> {
+  type Status = { is_connected: boolean; is_logged_in: boolean };
+  return until(
+    async () => {
+      const status = await process.call<Status>('GET', `/devices/${number}/status`);
+      return status.is_connected && status.is_logged_in;
+    },
+    { what: `phone number ${number} of the peer is connected`, everyMs: 200 },
+  );
+}
+
+interface PeerRequest {
+  body?: unknown;
+  /** Phone number that the call concerns. */
+  device?: string;
 }
 
 class GowaProcess {
@@ -134,17 +156,24 @@ class GowaProcess {
     }
   }
 
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  async call<T>(method: string, path: string, { body, device }: PeerRequest = {}): Promise<T> {
     const answer = await fetch(this.url + path, {
       method,
-      ...(body !== undefined && {
-        body: JSON.stringify(body),
-        headers: { 'content-type': 'application/json' },
-      }),
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(device !== undefined && { 'x-device-id': device }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`the peer: ${method} ${path}: ${answer.status} ${text}\n${this.log()}`);
     return (JSON.parse(text) as { results: T }).results;
+  }
+
+  async kill(): Promise<void> {
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await ended;
   }
 
   async stop(): Promise<void> {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { until } from '../support/wait.js';
+import { until } from './wait.js';
 
 /** An exported span (OTLP). Times in milliseconds. */
 export interface CollectedSpan {
