@@ -604,6 +604,7 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
   PERFORM CASE WHEN k.exclusive THEN pg_advisory_xact_lock(k.key) ELSE pg_advisory_xact_lock_shared(k.key) END
   FROM (SELECT hashtextextended('gwk claims of ' || r.instance_id, 0) AS key, bool_or(r.is_repeated) AS exclusive
         FROM unnest(instance_ids, repeated) AS r(instance_id, is_repeated) GROUP BY 1 ORDER BY 1) AS k;

@@ -50,6 +50,18 @@ async function restart(before: TestEngine): Promise<TestEngine> {
   return new TestEngine(before.client, before.instanceId, before.pod, before.token).acquire();
 }
 
+test('a claim does not wait for the disk; what was built after it does', async () => {
+  const waits = (call: string) =>
+    db.$transaction(async (tx) => {
+      await tx.$executeRawUnsafe(`SELECT count(*) FROM ${call}`);
+      const [row] = await tx.$queryRaw<{ waits: string }[]>`
+        SELECT current_setting('synchronous_commit') AS waits`;
+      return row!.waits;
+    });
+  expect(await waits("gwk_claim_messages('{}', '{}', '{}', '{}', '{}', '{}', '{}')")).toBe('off');
+  expect(await waits("gwk_store_built('{}', '{}', '{}', '{}', '{}', '{}', '[]', 1)")).not.toBe('off');
+});
+
 describe('claims', () => {
   test('return the first message of each conversation, decrypted, and the next once that was sent', async () => {
     const to = someone();
