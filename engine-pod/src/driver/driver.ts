@@ -113,6 +113,11 @@ export interface Stanza {
   chat: string;
   bytes: Buffer;
   /**
+   * Await before writing the stanza to the socket: resolves once the bytes are stored. Rejects if they must not be sent;
+   * then write nothing. Absent if they are stored already.
+   */
+  stored?: Promise<void>;
+  /**
    * Check immediately before writing the stanza to the socket, without awaiting anything in between. False means
    * that another engine may own the instance: write nothing and reject with `SendFailure.notWritten()`.
    */

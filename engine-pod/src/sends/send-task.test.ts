@@ -41,7 +41,7 @@ async function deliver(
   build: (line: Line, gate: Gate) => EncodedMessage,
   passes = () => true,
   send = async (_: Line, __: Stanza): Promise<void> => undefined,
-  message = MESSAGE,
+  { message = MESSAGE, storeBuilt = async () => true } = {},
 ): Promise<[SendResult, Line]> {
   const clock = new ManualClock();
   const line: Line = { open: true, paused: false, limited: 0, builds: 0, sends: 0, clock };
@@ -63,7 +63,7 @@ async function deliver(
     driver,
     gate,
     ackTimeoutMs: 1_000,
-    storeBuilt: async () => true,
+    storeBuilt,
     resending: () => undefined,
     rateLimited: () => void (line.limited += 1),
     clock,
@@ -125,6 +125,48 @@ test('fails a message that can never be built, with its reason', async () => {
   expect(line.builds).toBe(1);
 });
 
+describe('while what was built is stored', () => {
+  const waiting = async (_: Line, { stored, mayWrite }: Stanza): Promise<void> => {
+    await stored;
+    mayWrite();
+  };
+
+  test('the message is encrypted, and the wait for the network begins only afterwards', async () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    let sends = 0;
+    const [conclusion, line] = await deliver(
+      () => BUILT,
+      // Several times the limit for an answer of the network.
+      () => {
+        if (sends === 1) setImmediate(() => resolve(true));
+        return sends === 1;
+      },
+      async (line, stanza) => {
+        ({ sends } = line);
+        await waiting(line, stanza);
+      },
+      { storeBuilt: () => promise },
+    );
+    expect(conclusion).toMatchObject({ kind: 'sent' });
+    expect(line.sends).toBe(1);
+  });
+
+  test('a message of another engine is dropped and not written', async () => {
+    let isWritten = false;
+    const [conclusion] = await deliver(
+      () => BUILT,
+      () => true,
+      async (line, stanza) => {
+        await waiting(line, stanza);
+        isWritten = true;
+      },
+      { storeBuilt: async () => false },
+    );
+    expect(conclusion).toEqual({ kind: 'dropped' });
+    expect(isWritten).toBe(false);
+  });
+});
+
 test('sends a message again that the network refuses for a time', async () => {
   const [conclusion, line] = await deliver(
     () => BUILT,
@@ -181,7 +223,7 @@ test('counts the 10 minutes of refusals from the first attempt of an earlier eng
       clock.advance(LONG_MS);
       throw SendFailure.refusedForNow('busy', '503');
     },
-    { ...MESSAGE, built: 'YnVpbHQ=', attempted_at },
+    { message: { ...MESSAGE, built: 'YnVpbHQ=', attempted_at } },
   );
   expect(conclusion).toMatchObject({ kind: 'failed', error: { code: 'wa_error', message: 'busy' } });
   expect(line.sends).toBe(2);

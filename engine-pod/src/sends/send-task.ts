@@ -3,6 +3,7 @@ import type { CallBody, ClaimedMessage, Outcome } from '@gwk/core/protocol/engin
 import type { FailureCode } from '@gwk/core/states';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { processClock, type Clock } from '@gwk/core/clock';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { waitOnClock } from '../clock.js';
 import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
@@ -31,6 +32,8 @@ export interface SendContext {
   resending: (message: ClaimedMessage, attempt: number) => void;
   /** The network limits the rate of messages. */
   rateLimited: () => void;
+  /** Trace context of the message. */
+  traceparent?: string | null;
   clock?: Clock;
 }
 
@@ -47,12 +50,15 @@ const MAX_BUILD_ATTEMPTS = 4;
 /**
  * Delivers one message, from the claim to its result:
  *
- *     build ─▶ store ─▶ ┌ gate open? ─▶ write to the network ─▶ acknowledged ─▶ sent
- *                       │     │ no            │ refused ─────────────────────▶ failed
- *                       │     ▼               │ no answer, or the socket closed: unconfirmed
- *                       │  never written:     ▼
- *                       │  returned        still ours? ──no──▶ dropped
- *                       └───────────────────── yes
+ *              ┌ store ───┐
+ *     build ─▶ ─┤          ├▶ ┌ gate open? ─▶ write to the network ─▶ acknowledged ─▶ sent
+ *              └ encrypt ─┘  │     │ no            │ refused ─────────────────────▶ failed
+ *                            │     ▼               │ no answer, or the socket closed: unconfirmed
+ *                            │  never written:     ▼
+ *                            │  returned        still ours? ──no──▶ dropped
+ *                            └───────────────────── yes
+ *
+ * The built message and the step of the ratchet are stored at the same time. The stanza waits for both.
  *
  * Once written to the socket, a message is unconfirmed until an answer comes, and only its stored bytes are sent, under
  * the same id. An answer to any attempt counts. The worker fails an unconfirmed message after a timeout, so the row is
@@ -66,6 +72,8 @@ export class SendTask {
   #attempted: boolean;
   /** Set by `#prepare`. */
   #built!: EncodedMessage;
+  /** The built message is stored, by this engine or an earlier one. */
+  #isStored = false;
   readonly #clock: Clock;
   /** Attempts that were written and got no answer yet, those of an earlier engine included. */
   #unanswered: number;
@@ -113,14 +121,17 @@ export class SendTask {
       const bytes = Buffer.from(message.built, 'base64');
       this.#built = { bytes, rendered_as: message.rendered_as, menu: null };
       // The claim just confirmed that it is ours. Bytes stored by an earlier engine need not be stored again.
-      if (message.attempted_at !== null) return undefined;
-    } else {
-      const built = await this.#build();
-      if (!built) return this.#abandon();
-      this.#built = built;
+      this.#isStored = message.attempted_at !== null;
+      return undefined;
     }
-    return this.#store();
+    const span = this.#startSpan('build');
+    const built = await this.#build().finally(() => span.end());
+    if (!built) return this.#abandon();
+    this.#built = built;
+    return undefined;
   }
+
+  #startSpan = (name: string) => tracing.child(name, this.#context.traceparent);
 
   /**
    * Undefined when it cannot be built now. Nothing was sent.
@@ -141,13 +152,16 @@ export class SendTask {
   async #store(): Promise<SendResult | undefined> {
     const { message_id } = this.message;
     const { bytes, rendered_as, menu, card } = this.#built;
-    const isOurs = await this.#context.storeBuilt({
+    const span = this.#startSpan('store');
+    const stored = this.#context.storeBuilt({
       message_id,
       built: bytes.toString('base64'),
       rendered_as,
       menu,
       ...(card && { card: card.toString('base64') }),
     });
+    const isOurs = await stored.finally(() => span.end());
+    this.#isStored = true;
     return isOurs ? undefined : { kind: 'dropped' };
   }
 
@@ -175,25 +189,35 @@ export class SendTask {
   async #attempt(attempt: number): Promise<SendResult | undefined> {
     const { driver, gate, ackTimeoutMs } = this.#context;
     const { bytes, rendered_as } = this.#built;
-    failpoint('engine.before-send');
+    const storing = this.#isStored ? Promise.resolve(undefined) : this.#store();
+    const stored = storing.then(confirmStored);
+    // An attempt that fails earlier does not wait for it.
+    stored.catch(() => undefined);
     let isWritten = false;
+    let span = this.#startSpan('encrypt');
     const sending = driver.send({
       waMessageId: this.message.wa_message_id,
       chat: this.message.chat,
       bytes,
+      stored,
       mayWrite: () => {
         if (!gate.open) return false;
         this.#attempted = true;
         if (!isWritten) this.#unanswered += 1;
         isWritten = true;
+        span.end();
+        span = this.#startSpan('acknowledge');
         return true;
       },
       signal: this.#finished.signal,
     });
+    void sending.catch(() => undefined).finally(() => span.end());
     const unanswered = sending.then(
       () => this.#answer.resolve({ kind: 'sent', at: new Date().toISOString(), rendered_as }),
       (error: unknown) => this.#handleFailure(error, attempt, isWritten),
     );
+    const concluded = await this.#unlessAnswered(storing);
+    if (concluded) return concluded;
     // Not an aborted timer, because every message would pay for an error with its stack trace.
     let cancel = (): void => undefined;
     const timeout = new Promise<void>((resolve) => (cancel = this.#clock.after(ackTimeoutMs, resolve)));
@@ -237,6 +261,12 @@ export class SendTask {
   #abandon(): SendResult {
     return { kind: this.#attempted ? 'kept' : 'returned' };
   }
+}
+
+/** Rejects if another engine owns the message, so that its stanza never leaves. */
+function confirmStored(dropped: SendResult | undefined): void {
+  if (dropped) throw SendFailure.notWritten();
+  failpoint('engine.before-send');
 }
 
 function failed(code: FailureCode, message: string | null): SendResult {

@@ -95,7 +95,7 @@ export class Sender {
       span.note('sent again', { attempt });
       this.#options.resending(message, attempt);
     };
-    return { ...this.#options, resending };
+    return { ...this.#options, resending, traceparent: span.traceparent };
   }
 
   /** Resolves when no message is held. */

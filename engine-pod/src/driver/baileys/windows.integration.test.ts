@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Driver, Stanza } from '../driver.js';
+import { SendFailure, type Driver, type Stanza } from '../driver.js';
 import {
   lineIsQuiet,
   NEVER_ABORTED,
@@ -75,6 +75,45 @@ describe('an outgoing message', () => {
     release();
     await sending;
     expect((await ana.receives({ id: message.wa_message_id })).text).toBe('held');
+  });
+
+  describe.each(['Ana', 'a group'])('to %s, encrypted while what was built is stored,', (whom) => {
+    async function sendWhileStoring(stored: Promise<void>): Promise<{ id: string; sending: Promise<void> }> {
+      const { number, ana, phone, network } = stage;
+      const to = whom === 'Ana' ? ana.jid : await network.group('Friends', [phone, ana]);
+      await number.sendText(to, 'before');
+      const asked = whenStoring('session', async () => undefined);
+      const message = number.message(to, { type: 'text', text: { body: 'held' } });
+      const { bytes } = await number.driver.build(message);
+      const given = { mayWrite: () => true, signal: NEVER_ABORTED, stored };
+      const id = message.wa_message_id;
+      const sending = number.driver.send({ waMessageId: id, chat: to, bytes, ...given });
+      sending.catch(() => undefined);
+      await isAsked(asked);
+      await lineIsQuiet(stage);
+      return { id, sending };
+    }
+
+    test('leaves once that is stored', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const { id, sending } = await sendWhileStoring(promise);
+      expect(await stanzaLeft(id)).toBe(false);
+      resolve();
+      await sending;
+      expect((await stage.ana.receives({ id })).text).toBe('held');
+    });
+
+    test('never leaves if another engine owns it, and the next message does', async () => {
+      const { promise, reject } = Promise.withResolvers<void>();
+      promise.catch(() => undefined);
+      const { id, sending } = await sendWhileStoring(promise);
+      reject(SendFailure.notWritten());
+      await expect(sending).rejects.toMatchObject({ certain: true });
+      const next = await stage.number.sendText(stage.ana.jid, 'next');
+      expect((await stage.ana.receives({ id: next.id })).text).toBe('next');
+      expect(await stanzaLeft(id)).toBe(false);
+      await nothingWasLost();
+    });
   });
 
   test.each(['Ana', 'a group'])(

@@ -122,6 +122,7 @@ export class SandboxDriver implements Driver {
   async send(stanza: Stanza): Promise<void> {
     const number = parseDigits(stanza.chat);
     if (number.endsWith(NOT_ON_NETWORK)) throw SendFailure.refused('recipient_not_on_whatsapp');
+    if (stanza.stored) await stanza.stored;
     await this.#network.write(stanza);
     if (number.endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
     const { waMessageId, bytes, chat } = stanza;

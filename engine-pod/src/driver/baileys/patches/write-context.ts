@@ -7,6 +7,8 @@ export interface WriteContext {
   /** Checked immediately before the stanza is written to the socket. */
   mayWrite: () => boolean;
   encrypted?: boolean;
+  /** The built message is stored. Its stanza waits for this as for the ratchet steps. */
+  stored?: Promise<void>;
   /** Writes of ratchet steps that are not known to be stored. */
   pendingWrites: Promise<void>[];
   written?: boolean;
@@ -27,12 +29,14 @@ export const writeContext = new AsyncLocalStorage<WriteContext>();
 export function recordEncryption(stored: Promise<void>): boolean {
   const message = writeContext.getStore();
   if (!message || message.finished) return false;
+  // Not earlier, because every key access waits for pending writes: the built message is stored during the encryption.
+  if (!message.encrypted && message.stored) message.pendingWrites.push(message.stored);
   message.encrypted = true;
   message.pendingWrites.push(stored);
   return true;
 }
 
-/** Resolves once every ratchet step of the message is stored. */
+/** Resolves once the message and every ratchet step of it are stored. */
 export async function waitUntilStored(message: WriteContext): Promise<void> {
   while (message.pendingWrites.length > 0) {
     const waited = [...message.pendingWrites];

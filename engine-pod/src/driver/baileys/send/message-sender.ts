@@ -16,7 +16,7 @@ interface OutgoingMessage extends Omit<Stanza, 'bytes'> {
  * Sends a message over the current connection. Resolves when the network has acknowledged it.
  *
  *     build.ts: upload.ts (file) ─▶ content/ (render) ─▶ built-message.ts (bytes)
- *                                                             │  the engine stores the bytes before the first attempt
+ *                                                             │  the engine stores the bytes before the stanza leaves
  *     build-edit.ts (edit, delete, react) ──────────┐         │
  *                                                   ▼         ▼
  *     recipients.ts (JID, devices, sessions) ─▶ message-sender.ts ─▶ Baileys' relayMessage (encrypts: session/)
@@ -38,6 +38,7 @@ export async function sendMessage(
   const message: WriteContext = {
     chat: jid,
     mayWrite: outgoing.mayWrite,
+    ...(outgoing.stored && { stored: outgoing.stored }),
     pendingWrites: [],
     confirmations: [],
   };
