@@ -39,6 +39,7 @@ export class ScriptedInternalApi {
   messagesPerMinute: number;
   /** Stored data besides messages. */
   state: AcquiredLease['instance']['state'] = 'connecting';
+  kind: AcquiredLease['instance']['kind'] = 'sandbox';
   pairing: AcquiredLease['pairing'] = null;
   unlink: AcquiredLease['unlink'] = null;
   /** Decides the outcome of a call. */
@@ -173,7 +174,7 @@ export class ScriptedInternalApi {
       renew_ms: this.#options.renewMs ?? 10_000,
       instance: {
         id: this.instanceId,
-        kind: 'sandbox',
+        kind: this.kind,
         state: this.state,
         first_paired_at: null,
         banned_until: null,
