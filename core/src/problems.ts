@@ -345,7 +345,9 @@ export type ProblemBody = z.infer<typeof ProblemOut>;
 export type FieldError = NonNullable<ProblemBody['errors']>[number];
 
 /** `detail` replaces the text in the table. */
-interface ProblemExtras extends Partial<Pick<ProblemBody, 'detail' | 'errors' | 'required_scope'>> {
+interface ProblemExtras extends Partial<
+  Pick<ProblemBody, 'detail' | 'errors' | 'required_scope' | 'factors'>
+> {
   /** Seconds, sent in the header `Retry-After`, not in the body. */
   retryAfter?: number;
   /** Sent in the header `Allow`, not in the body. */
@@ -377,7 +379,7 @@ export function buildProblemBody(
   where: { docsUrl: string; path: string; requestId: string },
 ): ProblemBody {
   const { status, title, detail } = PROBLEMS[problem.code];
-  const { errors, required_scope } = problem.extras;
+  const { errors, required_scope, factors } = problem.extras;
   return {
     type: `${where.docsUrl}/problems/${problem.code}`,
     title,
@@ -387,5 +389,6 @@ export function buildProblemBody(
     request_id: where.requestId,
     ...(errors && { errors }),
     ...(required_scope && { required_scope }),
+    ...(factors && { factors }),
   };
 }

@@ -16,6 +16,7 @@ export const ID_PREFIXES = {
   invitation: 'inv_',
   contact: 'alc_',
   auditEntry: 'aud_',
+  passkey: 'pky_',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -76,7 +76,7 @@ interface SessionRow {
   sessionId: string;
   userId: string;
   isPlatformAdmin: boolean;
-  hasTotp: boolean;
+  hasSecondFactor: boolean;
   accountId: string | null;
   accountName: string;
   requestsPerMinute: number | null;
@@ -106,7 +106,7 @@ async function findSessions(
       UPDATE user_sessions s SET last_seen_at = now() FROM live l
       WHERE s.id = l.id AND l.last_seen_at < now() - interval '1 minute')
     SELECT w.name, l.id AS "sessionId", u.id AS "userId", u.is_platform_admin AS "isPlatformAdmin",
-      u.totp_confirmed_at IS NOT NULL AS "hasTotp", a.id AS "accountId", a.name AS "accountName",
+      u.totp_confirmed_at IS NOT NULL OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id) AS "hasSecondFactor", a.id AS "accountId", a.name AS "accountName",
       a.requests_per_minute AS "requestsPerMinute", a.suspended_at IS NOT NULL AS suspended,
       a.requires_mfa AS "requiresMfa", m.role, coalesce(m.restricted, false) AS restricted,
       ARRAY(SELECT i.instance_id::text FROM member_instances i
@@ -137,7 +137,7 @@ function accessOf(row: SessionRow): AccountAccess | null {
     requestsPerMinute,
     suspended,
   };
-  return { caller, role, permissions: new Set(permissions), lacksMfa: row.requiresMfa && !row.hasTotp };
+  return { caller, role, permissions: new Set(permissions), lacksMfa: row.requiresMfa && !row.hasSecondFactor };
 }
 
 /** Whether a session still gives access to an instance, for streams that stay open. */

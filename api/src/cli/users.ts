@@ -62,7 +62,7 @@ export function registerUsers(program: Command): void {
   user
     .command('reset <email>')
     .description(
-      'set a new password, which is printed once; removes the second factor, and ends all sessions and a lock',
+      'set a new password, which is printed once; removes second factor and passkeys, and ends all sessions and a lock',
     )
     .action((email: string) => printChange('user reset', (tx) => resetUser(tx, email)));
 
@@ -235,6 +235,7 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
     data: { passwordHash, totpSealed: null, totpConfirmedAt: null },
   });
   await tx.backupCode.deleteMany({ where: { userId: id } });
+  await tx.passkey.deleteMany({ where: { userId: id } });
   await tx.userSession.deleteMany({ where: { userId: id } });
   await tx.handoff.deleteMany({ where: { userId: id } });
   const { forgetFailures } = await import('../console/sign-in/attempts.js');

@@ -7,6 +7,7 @@ import type { Account } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
 import { readUsage, viewAccount } from './account-view.js';
+import { listFactors } from './sign-in/sessions.js';
 
 const PATH = '/console/api/account';
 
@@ -38,7 +39,7 @@ const updateAccount = operation({
   result: AccountOut,
   async handle({ caller, session, body, services }) {
     const { requires_mfa: requiresMfa } = body;
-    if (requiresMfa === true) await requireOwnTotp(services.db, session!.userId);
+    if (requiresMfa === true) await requireOwnFactor(services.db, session!.userId);
     const row = await services.db.$transaction(async (tx) => {
       await audit(tx, byCaller(caller, 'account.update', caller.accountId, body));
       return tx.account.update({
@@ -52,9 +53,9 @@ const updateAccount = operation({
 });
 
 /** Otherwise the person could not undo it. @throws Problem `mfa-not-verified` */
-async function requireOwnTotp(db: Database, id: string): Promise<void> {
+async function requireOwnFactor(db: Database, id: string): Promise<void> {
   const user = await db.user.findUniqueOrThrow({ where: { id } });
-  if (user.totpConfirmedAt === null) throw new Problem('mfa-not-verified');
+  if ((await listFactors(db, user)).length === 0) throw new Problem('mfa-not-verified');
 }
 
 async function view(row: Account, caller: Caller, { db, config }: Services): Promise<AccountOut> {

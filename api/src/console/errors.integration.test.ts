@@ -2,6 +2,7 @@ import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/p
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
+import { addPasskey } from '@gwk/test/support/api/passkey';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
@@ -116,6 +117,26 @@ const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }
     provoke: async () => {
       const browser = await browserOf(api, await createUser(api));
       return browser.call('POST', '/console/api/profile/totp/confirm', { body: { code: '123456' } });
+    },
+  },
+  'recent-sign-in-required': {
+    when: 'the sign-in of a person without a password is older than 15 minutes',
+    provoke: async () => {
+      const browser = await browserOf(api, await createUser(api));
+      const { id } = browser.user;
+      await api.db.user.update({ where: { id }, data: { passwordHash: null } });
+      const createdAt = new Date(Date.now() - 15 * 60_000 - 1_000);
+      await api.db.userSession.updateMany({ where: { userId: id }, data: { createdAt } });
+      return browser.call('POST', '/console/api/profile/passkeys/options', { body: {} });
+    },
+  },
+  'too-many-passkeys': {
+    when: 'the person has 20 passkeys',
+    provoke: async () => {
+      const browser = await browserOf(api, await createUser(api));
+      for (let n = 0; n < 20; n++) await addPasskey(api, browser.user);
+      const body = { password: PASSWORD };
+      return browser.call('POST', '/console/api/profile/passkeys/options', { body });
     },
   },
   'weak-password': {

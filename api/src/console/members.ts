@@ -10,9 +10,10 @@ import type { Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
 import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
+import { WITH_PASSKEY } from './sign-in/sessions.js';
 
 const PATH = '/console/api/members';
-const WITH_USER = { include: { user: true, instances: true } } as const;
+const WITH_USER = { include: { user: WITH_PASSKEY, instances: true } } as const;
 type MemberRow = Prisma.MemberGetPayload<typeof WITH_USER>;
 
 const listMembers = operation({
@@ -185,6 +186,7 @@ const viewMember = ({ user, instances, ...row }: MemberRow): z.output<typeof Mem
   role: row.role as Role,
   instance_ids: row.restricted ? instances.map(({ instanceId }) => toPublicId('instance', instanceId)) : null,
   has_totp: user.totpConfirmedAt !== null,
+  has_passkey: user.passkeys.length > 0,
   created_at: row.createdAt.toISOString(),
 });
 

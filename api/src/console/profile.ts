@@ -7,7 +7,7 @@ import { IDLE_HOURS } from '../accounts/sessions.js';
 import { operation } from '../http/operation.js';
 import { isWeak } from './passwords.js';
 import { verifyWithinLimits } from './sign-in/attempts.js';
-import { viewUser } from './sign-in/sessions.js';
+import { viewUser, WITH_PASSKEY } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile';
 const HOUR_MS = 3_600_000;
@@ -24,7 +24,7 @@ const updateProfile = operation({
   result: SessionUser,
   async handle({ session, body: { name, language }, services }) {
     const data = { ...(name !== undefined && { name }), ...(language !== undefined && { language }) };
-    const row = await services.db.user.update({ where: { id: session!.userId }, data });
+    const row = await services.db.user.update({ where: { id: session!.userId }, data, ...WITH_PASSKEY });
     return { status: 200, body: viewUser(row) };
   },
 });

@@ -44,6 +44,7 @@ const readState = async () => {
     api.db.member.findMany({ where: { accountId: foreign.account.id } }),
     api.db.invitation.findMany({ where: { accountId: foreign.account.id } }),
     api.db.userSession.findMany({ where: { userId: foreign.browser.user.id }, select: { id: true } }),
+    api.db.passkey.findMany({ where: { userId: foreign.browser.user.id }, select: { id: true } }),
   ];
   return JSON.stringify(await Promise.all(tables), (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,

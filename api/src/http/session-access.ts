@@ -24,7 +24,7 @@ export function authorizePerson(
   const { session } = req;
   if (person === 'portal') return checkPlatformToken(req, settings);
   if (person === 'anyone') {
-    if (!SAFE.has(req.method)) checkOrigin(req, settings);
+    if (!SAFE.has(req.method)) requireOrigin(req, settings);
     return;
   }
   if (!session) throw new Problem('unauthorized', { detail: 'A sessão está ausente ou expirou.' });
@@ -65,7 +65,7 @@ export function checkSessionRequest(req: Exchange, session: Session, settings: O
 /** A cookie is sent with requests of foreign pages too, so a change must prove that it comes from the console. */
 function checkChange(req: Exchange, session: Session, settings: OriginSettings): void {
   if (SAFE.has(req.method)) return;
-  checkOrigin(req, settings);
+  requireOrigin(req, settings);
   const given = Buffer.from(String(req.headers['x-csrf-token'] ?? ''));
   const expected = Buffer.from(session.csrfToken);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
@@ -73,11 +73,22 @@ function checkChange(req: Exchange, session: Session, settings: OriginSettings):
   }
 }
 
-function checkOrigin(req: Exchange, { baseUrl, consoleOrigins }: OriginSettings): void {
+/** Returns the origin of the console that sends a request. @throws Problem `origin-not-allowed` */
+export function requireOrigin(req: Exchange, { baseUrl, consoleOrigins }: OriginSettings): string {
   const given = req.headers.origin ?? req.headers.referer;
   const origin = given !== undefined && URL.canParse(given) ? new URL(given).origin : null;
-  const allowed = [new URL(baseUrl).origin, ...consoleOrigins];
+  const allowed = [...listPublicOrigins(baseUrl), ...consoleOrigins];
   if (origin === null || !allowed.includes(origin)) throw new Problem('origin-not-allowed');
+  return origin;
+}
+
+/** Passkeys need a host name. So a gateway on one machine is also the console at `localhost`, on the same port. */
+function listPublicOrigins(baseUrl: string): string[] {
+  const url = new URL(baseUrl);
+  const { origin } = url;
+  if (url.hostname !== '127.0.0.1') return [origin];
+  url.hostname = 'localhost';
+  return [origin, url.origin];
 }
 
 function requireAccount({ access }: Session): NonNullable<Session['access']> {

@@ -97,6 +97,8 @@ describe('retention', () => {
       const row = () => ({ id: newUuid(), tokenHash: new Uint8Array(randomBytes(32)), expiresAt });
       await db.userSession.create({ data: { ...row(), userId, address: '', userAgent: '' } });
       await db.handoff.create({ data: { ...row(), userId } });
+      const { tokenHash: challenge, ...rest } = row();
+      await db.passkeyChallenge.create({ data: { ...rest, challenge, kind: 'sign-in' } });
       const email = `${newUuid()}@example.org`;
       await db.invitation.create({ data: { ...row(), accountId, email, role: 'viewer' } });
       const subject = new Uint8Array(1);
@@ -106,10 +108,11 @@ describe('retention', () => {
     const counts = [
       db.userSession.count(),
       db.handoff.count(),
+      db.passkeyChallenge.count(),
       db.invitation.count(),
       db.signInFailure.count(),
     ];
-    expect(await Promise.all(counts)).toEqual([1, 1, 1, 1]);
+    expect(await Promise.all(counts)).toEqual([1, 1, 1, 1, 1]);
   });
 
   test('removes audit entries after 25 months, but never before they were reported', async () => {

@@ -27,6 +27,8 @@ import { platformInstanceOperations } from '../console/platform/instances.js';
 import { portalHandoffOperations } from '../console/portal-handoffs.js';
 import { profileOperations } from '../console/profile.js';
 import { totpOperations } from '../console/totp.js';
+import { passkeyOperations } from '../console/passkeys/operations.js';
+import { passkeySignInOperations } from '../console/passkeys/sign-in.js';
 import { signInOperations } from '../console/sign-in/operations.js';
 import type { Operation } from '../http/operation.js';
 
@@ -59,6 +61,8 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...keyOperations,
   ...profileOperations,
   ...totpOperations,
+  ...passkeySignInOperations,
+  ...passkeyOperations,
   ...memberOperations,
   // Before the invitations, whose ids its path would match.
   ...acceptanceOperations,

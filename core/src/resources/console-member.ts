@@ -20,6 +20,7 @@ export const MemberOut = z.object({
   role: z.enum(ROLES),
   instance_ids: instancesOut(),
   has_totp: z.boolean(),
+  has_passkey: z.boolean(),
   created_at: z.iso.datetime(),
 });
 

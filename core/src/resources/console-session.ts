@@ -57,6 +57,8 @@ export const SessionUser = z.object({
   language: z.enum(LANGUAGES),
   is_platform_admin: z.boolean(),
   has_totp: z.boolean(),
+  has_passkey: z.boolean(),
+  has_password: z.boolean(),
 });
 
 export const SessionAccount = z.object({

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { SCOPES } from '../scopes.js';
 
+/** Second factors of a person. A backup code counts as a code of the app. */
+const SECOND_FACTORS = ['totp', 'passkey'] as const;
+export type SecondFactor = (typeof SECOND_FACTORS)[number];
+
 /** Schema of the result of `buildProblemBody`. */
 export const FieldErrorOut = z.object({
   path: z
@@ -19,4 +23,8 @@ export const ProblemOut = z.object({
   request_id: z.string().min(1).max(128),
   errors: z.array(FieldErrorOut).optional(),
   required_scope: z.enum(SCOPES).optional(),
+  factors: z
+    .array(z.enum(SECOND_FACTORS))
+    .optional()
+    .meta({ description: 'Second factors of the person, for `mfa-required`.' }),
 });

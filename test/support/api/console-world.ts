@@ -3,6 +3,7 @@ import { CONSOLE_OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import type { Operation } from '@gwk/api/http/operation';
 import { browserOf, createUser, openBrowser, type Browser, type TestUser } from './console.js';
+import { addPasskey } from './passkey.js';
 import { buildSample, type SampleRequest } from './contract/requests.js';
 import type { TestAccount, TestApi } from './test-api.js';
 
@@ -23,6 +24,7 @@ export const ABSENT_CONSOLE_IDS: Readonly<Record<string, string>> = {
   invitation_id: `inv_${'0'.repeat(32)}`,
   account_id: `acc_${'0'.repeat(32)}`,
   contact_id: `alc_${'0'.repeat(32)}`,
+  passkey_id: `pky_${'0'.repeat(32)}`,
 };
 
 const ANYWHERE = 'https://example.org';
@@ -47,7 +49,9 @@ export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Pro
   });
   const contact = { id: newUuid(), accountId: own.id, channel: 'email', language: 'en', name: 'Ana' };
   await api.db.alertContact.create({ data: { ...contact, address: `${contact.id}@example.org` } });
+  const { id: passkeyId } = await addPasskey(api, browser.user);
   const ids = {
+    passkey_id: toPublicId('passkey', passkeyId),
     contact_id: toPublicId('contact', contact.id),
     user_id: toPublicId('user', member.user.id),
     invitation_id: invitation.body.id,

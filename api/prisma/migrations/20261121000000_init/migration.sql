@@ -230,6 +230,27 @@ CREATE TABLE "alert_notices" (
     "finished_at" TIMESTAMPTZ(3)
 );
 
+CREATE TABLE "passkeys" (
+    "id" UUID PRIMARY KEY,
+    "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "name" TEXT NOT NULL,
+    "credential_id" BYTEA NOT NULL UNIQUE,
+    "public_key" BYTEA NOT NULL,
+    "counter" BIGINT NOT NULL,
+    "transports" TEXT[],
+    "rp_id" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "last_used_at" TIMESTAMPTZ(3)
+);
+
+CREATE TABLE "passkey_challenges" (
+    "id" UUID PRIMARY KEY,
+    "challenge" BYTEA NOT NULL UNIQUE,
+    "kind" TEXT NOT NULL CHECK (kind IN ('registration', 'sign-in', 'second-factor')),
+    "session_id" UUID REFERENCES "user_sessions" ON DELETE CASCADE ON UPDATE CASCADE,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
+);
+
 CREATE TABLE "instance_leases" (
     "instance_id" UUID PRIMARY KEY REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
     "epoch" INTEGER NOT NULL DEFAULT 0,
@@ -645,6 +666,9 @@ CREATE INDEX "sign_in_failures_address_at_idx" ON "sign_in_failures"("address", 
 CREATE INDEX "sign_in_failures_expires_at_idx" ON "sign_in_failures"("expires_at");
 CREATE INDEX "handoffs_user_id_idx" ON "handoffs"("user_id");
 CREATE INDEX "handoffs_expires_at_idx" ON "handoffs"("expires_at");
+CREATE INDEX "passkeys_user_id_idx" ON "passkeys"("user_id");
+CREATE INDEX "passkey_challenges_session_id_idx" ON "passkey_challenges"("session_id");
+CREATE INDEX "passkey_challenges_expires_at_idx" ON "passkey_challenges"("expires_at");
 CREATE UNIQUE INDEX "invitations_account_id_email_key" ON "invitations"("account_id", "email");
 CREATE INDEX "invitations_expires_at_idx" ON "invitations"("expires_at");
 CREATE UNIQUE INDEX "alert_contacts_account_id_channel_address_key" ON "alert_contacts"("account_id", "channel", "address");

@@ -83,7 +83,7 @@ const signInByCode = operation({
   body: CodeIn,
   result: SessionOut,
   async handle({ body, exchange, services }) {
-    const user = await findPending(services, exchange);
+    const { user } = await findPending(services, exchange);
     await checkCode(services, { user, code: body.code, client: exchange.ip ?? '', step: 'code' });
     const proof = { user, by: 'code', stale: 'mfa-not-pending', completes: true } as const;
     return startSession(services, exchange, proof);

@@ -1,11 +1,12 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem, type ProblemCode } from '@gwk/core/problems';
 import { isRole, ROLE_RIGHTS, type Role } from '@gwk/core/roles';
+import type { SecondFactor } from '@gwk/core/resources/problem';
 import type { Language, SessionOut } from '@gwk/core/resources/console-session';
 import { audit } from '../../accounts/audit-log.js';
 import { deriveCsrfToken, hashToken, IDLE_HOURS, MAX_DAYS, newToken } from '../../accounts/sessions.js';
-import type { Database, Queryable } from '../../database/database.js';
-import type { Prisma, User } from '../../generated/prisma/client.js';
+import type { Database } from '../../database/database.js';
+import type { Prisma, User, UserSession } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Answer } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
@@ -25,10 +26,12 @@ const MAX_USER_AGENT = 300;
 /** A person who has proved to be the user, as the sign-in has read the user. */
 export interface Proof {
   user: User;
-  by: 'password' | 'link' | 'code' | 'invitation';
+  by: 'password' | 'link' | 'code' | 'passkey' | 'invitation';
   /** The problem if password or second factor change before the session exists: the proof is then worth nothing. */
   stale: ProblemCode;
-  /** The proof is the code for the pending session of the cookie, which must still exist. */
+  /** The passkey of the proof, which must still exist; null: the person must have none still. */
+  passkeyId?: string | null;
+  /** The proof is the code or the passkey for the pending session of the cookie, which must still exist. */
   completes?: boolean;
 }
 
@@ -46,33 +49,51 @@ export async function startSession(services: Services, req: Exchange, proof: Pro
 }
 
 /**
- * Keeps the sign-in of a person with a second factor until the code arrives.
+ * Keeps the sign-in of a person with a second factor until the code or the passkey arrives.
  * @throws Problem `mfa-required`, always, with the cookie of the pending session
  */
-async function awaitCode({ db, config }: Services, req: Exchange, proof: Proof): Promise<never> {
+async function awaitFactor(
+  { db, config }: Services,
+  req: Exchange,
+  { proof, factors }: { proof: Proof; factors: SecondFactor[] },
+): Promise<never> {
   const cookie = new SessionCookie(config);
   const token = newToken();
   const before = cookie.read(req.headers.cookie);
   const expiresAt = new Date(Date.now() + PENDING_SECONDS * 1000);
   await replaceSession(db, { before, token, proof, req, expiresAt, pending: true });
-  throw new Problem('mfa-required', { setCookie: cookie.set(token, PENDING_SECONDS) });
+  throw new Problem('mfa-required', { factors, setCookie: cookie.set(token, PENDING_SECONDS) });
 }
 
-/** Starts a session, or waits for the code of the second factor. @throws Problem `mfa-required` */
-export function finishFirstFactor(services: Services, req: Exchange, proof: Proof): Promise<Answer> {
-  const { totpConfirmedAt } = proof.user;
-  return totpConfirmedAt === null ? startSession(services, req, proof) : awaitCode(services, req, proof);
+/** Lists the second factors of a person. */
+export async function listFactors(db: Pick<Database, 'passkey'>, user: User): Promise<SecondFactor[]> {
+  const passkeys = await db.passkey.count({ where: { userId: user.id } });
+  return [
+    ...(user.totpConfirmedAt === null ? [] : (['totp'] as const)),
+    ...(passkeys > 0 ? (['passkey'] as const) : []),
+  ];
 }
 
-/** Returns the person of a sign-in that waits for a code. @throws Problem `mfa-not-pending` */
-export async function findPending({ db, config }: Services, req: Exchange): Promise<User> {
+/** Starts a session, or waits for the second factor. @throws Problem `mfa-required` */
+export async function finishFirstFactor(services: Services, req: Exchange, proof: Proof): Promise<Answer> {
+  const factors = await listFactors(services.db, proof.user);
+  return factors.length === 0
+    ? startSession(services, req, { ...proof, passkeyId: null })
+    : awaitFactor(services, req, { proof, factors });
+}
+
+/** Returns the sign-in that waits for a second factor. @throws Problem `mfa-not-pending` */
+export async function findPending(
+  { db, config }: Services,
+  req: Exchange,
+): Promise<UserSession & { user: User }> {
   const token = new SessionCookie(config).read(req.headers.cookie);
   const found = await db.userSession.findFirst({
     where: { tokenHash: hashToken(token ?? ''), pending: true, expiresAt: { gt: new Date() } },
     include: { user: true },
   });
   if (!found) throw new Problem('mfa-not-pending');
-  return found.user;
+  return found;
 }
 
 export const PRIVATE = ['Cache-Control', 'no-store'];
@@ -129,22 +150,27 @@ const auditSignIn = (tx: Prisma.TransactionClient, { user, by }: Proof, req: Exc
   });
 
 /**
- * A change of password or second factor updates the user and ends the sessions in one transaction. The lock orders it: the
+ * A change of password, second factor or passkeys locks the user and ends the sessions in one transaction. The lock orders it: the
  * session exists before the change and ends with it, or the sign-in sees the change.
  * @throws Problem
  */
-async function checkProof(tx: Queryable, { user, stale }: Proof): Promise<void> {
+async function checkProof(tx: Prisma.TransactionClient, { user, stale, passkeyId }: Proof): Promise<void> {
   const same = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM users WHERE id = ${user.id}::uuid AND password_hash IS NOT DISTINCT FROM ${user.passwordHash}
       AND totp_confirmed_at IS NOT DISTINCT FROM ${user.totpConfirmedAt} FOR NO KEY UPDATE`;
   if (same.length === 0) throw new Problem(stale);
+  if (passkeyId === undefined) return;
+  const passkeys = await tx.passkey.count({
+    where: { userId: user.id, ...(passkeyId !== null && { id: passkeyId }) },
+  });
+  if (passkeys > 0 !== (passkeyId !== null)) throw new Problem(stale);
 }
 
 /** @throws Problem `unauthorized` if the session has ended */
 export async function viewSession(db: Database, token: string): Promise<SessionOut> {
   const found = await db.userSession.findUnique({
     where: { tokenHash: hashToken(token) },
-    include: { user: true },
+    include: { user: WITH_PASSKEY },
   });
   if (!found) throw new Problem('unauthorized');
   const { user, ...session } = found;
@@ -159,7 +185,10 @@ export async function viewSession(db: Database, token: string): Promise<SessionO
   };
 }
 
-export function viewUser(user: User): SessionOut['user'] {
+/** A user, and whether there is a passkey. */
+export const WITH_PASSKEY = { include: { passkeys: { select: { id: true }, take: 1 } } } as const;
+
+export function viewUser(user: Prisma.UserGetPayload<typeof WITH_PASSKEY>): SessionOut['user'] {
   return {
     id: toPublicId('user', user.id),
     email: user.email,
@@ -167,6 +196,8 @@ export function viewUser(user: User): SessionOut['user'] {
     language: user.language as Language,
     is_platform_admin: user.isPlatformAdmin,
     has_totp: user.totpConfirmedAt !== null,
+    has_passkey: user.passkeys.length > 0,
+    has_password: user.passwordHash !== null,
   };
 }
 

@@ -39,6 +39,8 @@ test('signs in by password and shows person, accounts and roles', async () => {
     language: 'pt-BR',
     is_platform_admin: false,
     has_totp: false,
+    has_passkey: false,
+    has_password: true,
   });
   expect(body.accounts).toEqual([
     {

@@ -1,0 +1,33 @@
+import { Problem } from '@gwk/core/problems';
+import type { Session } from '../../accounts/sessions.js';
+import type { User } from '../../generated/prisma/client.js';
+import type { Exchange } from '../../http/exchange.js';
+import type { Services } from '../../http/services.js';
+import { verifyWithinLimits } from '../sign-in/attempts.js';
+
+/** How long after a sign-in a person without a password may change passkeys. */
+const RECENT_MS = 15 * 60_000;
+
+/**
+ * Proves that the person, and not only a stolen session, changes passkeys: by the password, or without one by a recent
+ * sign-in.
+ * @returns the person
+ * @throws Problem `invalid-credentials`, `login-locked` or `recent-sign-in-required`
+ */
+export async function provePerson(
+  { db, passwords }: Services,
+  exchange: Exchange,
+  { session, password }: { session: Session; password: string | null },
+): Promise<User> {
+  const user = await db.user.findUniqueOrThrow({ where: { id: session.userId } });
+  if (user.passwordHash === null) {
+    const { createdAt } = await db.userSession.findUniqueOrThrow({ where: { id: session.id } });
+    if (createdAt.getTime() < Date.now() - RECENT_MS) throw new Problem('recent-sign-in-required');
+    return user;
+  }
+  const { id: userId, email: subject, passwordHash } = user;
+  const attempt = { subject, userId, client: exchange.ip ?? '', step: 'passkey-change' } as const;
+  const isRight = await verifyWithinLimits(db, attempt, () => passwords.verify(password ?? '', passwordHash));
+  if (!isRight) throw new Problem('invalid-credentials');
+  return user;
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { idOut, text, visibleText } from './common.js';
+import { password } from './console-session.js';
+
+/** Passkeys of a person (WebAuthn). The JSON forms are those of the Web Authentication specification, level 3. */
+const MAX_CREDENTIAL_ID = 1_400;
+const MAX_BYTES = 20_000;
+const bytes = (max = MAX_BYTES) =>
+  text(1, max)
+    .regex(/^[\w-]+$/, 'must be base64url')
+    .meta({ examples: ['dGVzdA'] });
+
+const credential = {
+  id: bytes(MAX_CREDENTIAL_ID),
+  rawId: bytes(MAX_CREDENTIAL_ID),
+  type: z.literal('public-key'),
+};
+
+/** Proves that the person, and not only the session, acts. */
+export const PasskeyProof = z.strictObject({
+  password: password().nullable().default(null).meta({
+    description:
+      'Of the person. Not needed if the person has none; the session must then be at most 15 minutes old.',
+  }),
+});
+
+export const PasskeyCreate = z.strictObject({
+  name: visibleText(80).meta({ examples: ['Notebook'] }),
+  credential: z
+    .object({
+      ...credential,
+      response: z.object({
+        clientDataJSON: bytes(),
+        attestationObject: bytes(),
+        transports: z
+          .array(text(1, 20).meta({ examples: ['internal'] }))
+          .max(10)
+          .default([]),
+      }),
+    })
+    .meta({ description: '`RegistrationResponseJSON` of the browser.' }),
+});
+
+export const PasskeyUse = z.strictObject({
+  credential: z
+    .object({
+      ...credential,
+      response: z.object({
+        clientDataJSON: bytes(),
+        authenticatorData: bytes(),
+        signature: bytes(),
+        userHandle: bytes().optional(),
+      }),
+    })
+    .meta({ description: '`AuthenticationResponseJSON` of the browser.' }),
+});
+export type PasskeyUse = z.output<typeof PasskeyUse>;
+
+export const PasskeyOptions = z
+  .looseObject({ challenge: z.string() })
+  .meta({ description: 'For `navigator.credentials`. The challenge is valid once, for 5 minutes.' });
+
+export const PasskeyOut = z.object({
+  id: idOut('passkey'),
+  name: z.string(),
+  host: z.string().meta({ description: 'The host name of the console at which it works.' }),
+  created_at: z.iso.datetime(),
+  last_used_at: z.iso.datetime().nullable(),
+});
+
+export const PasskeyList = z.object({ data: z.array(PasskeyOut) });
