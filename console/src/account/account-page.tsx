@@ -114,7 +114,7 @@ function Security({ account }: { account: AccountView }) {
     },
   });
   // The API refuses it to people who would lock themselves out.
-  const lacksOwn = !account.requires_mfa && !user.has_totp;
+  const lacksOwn = !account.requires_mfa && !user.has_totp && !user.has_passkey;
   return (
     <Paper withBorder p="lg" component="section">
       <Title order={2} size="h4" mb="sm">

@@ -10,11 +10,21 @@ export class ApiError extends Error {
   readonly requestId: string | null;
   readonly fields: readonly { path: string; message: string }[];
   readonly requiredScope: string | null;
+  /** Second factors of the person, for `mfa-required`. */
+  readonly factors: NonNullable<ProblemBody['factors']>;
   /** From the header `Retry-After`. */
   readonly retryAfterSeconds: number | null;
 
   constructor(body: Partial<ProblemBody>, response?: Response) {
-    const { type = 'network', title = '', detail, errors = [], request_id, required_scope } = body;
+    const {
+      type = 'network',
+      title = '',
+      detail,
+      errors = [],
+      factors = [],
+      request_id,
+      required_scope,
+    } = body;
     super(detail ?? title);
     this.code = type.split('/').at(-1)!;
     this.status = response?.status ?? 0;
@@ -22,6 +32,7 @@ export class ApiError extends Error {
     this.fields = errors;
     this.requestId = request_id ?? response?.headers.get('x-request-id') ?? null;
     this.requiredScope = required_scope ?? null;
+    this.factors = factors;
     this.retryAfterSeconds = readRetryAfter(response);
   }
 }

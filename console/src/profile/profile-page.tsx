@@ -22,6 +22,7 @@ import { ProblemAlert } from '../ui/problem-alert';
 import { QueryView } from '../ui/query-view';
 import { SavedNote } from '../ui/saved-note';
 import { Time } from '../ui/time';
+import { Passkeys } from './passkeys';
 import { SecondFactor } from './second-factor';
 
 const api = getClient(null);
@@ -37,6 +38,9 @@ export default function ProfilePage() {
         <PasswordForm />
         <Section title={t('secondFactor.title')} help={t('secondFactor.help')}>
           <SecondFactor />
+        </Section>
+        <Section title={t('passkeys.title')} help={t('passkeys.help')}>
+          <Passkeys />
         </Section>
         <Sessions />
       </Stack>

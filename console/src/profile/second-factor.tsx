@@ -41,7 +41,7 @@ export function SecondFactor() {
         label={t('secondFactor.remove')}
         title={t('secondFactor.removeTitle')}
         text={t('secondFactor.removeText')}
-        needsCode
+        needs="code"
         action={remove}
       />
     </Stack>

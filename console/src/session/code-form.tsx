@@ -1,22 +1,44 @@
-import { Anchor, Button, Stack, TextInput } from '@mantine/core';
+import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/problem';
 import { ProblemAlert } from '../ui/problem-alert';
+import { PasskeyButton } from './passkey-button';
+import { canUsePasskeys, confirmPasskey } from './passkeys';
 import { confirmCode, type Session } from './session-api';
 
 export const isProblem = (error: Error | null, code: string): boolean =>
   error instanceof ApiError && error.code === code;
 
+/** The second factors of the person, if the answer asks for one; else null. */
+export const findFactors = (error: Error | null): ApiError['factors'] | null =>
+  error instanceof ApiError && error.code === 'mfa-required' ? error.factors : null;
+
 interface CodeFormProps {
+  factors: ApiError['factors'];
   done: (session: Session) => void;
   /** Returns to e-mail and password. */
   back: () => void;
 }
 
-/** Asks for a code of the second factor, which completes the sign-in. */
-export function CodeForm({ done, back }: CodeFormProps) {
+/** Asks for the second factor, which completes the sign-in. */
+export function CodeForm({ factors, done, back }: CodeFormProps) {
+  const { t } = useTranslation();
+  const hasPasskey = factors.includes('passkey');
+  return (
+    <Stack>
+      {(factors.includes('totp') || !hasPasskey) && <TotpForm done={done} />}
+      {hasPasskey && !canUsePasskeys() && <Text size="sm">{t('passkeys.otherHost')}</Text>}
+      {hasPasskey && <PasskeyButton label={t('passkeys.use')} use={confirmPasskey} done={done} />}
+      <Anchor component="button" type="button" size="sm" onClick={back}>
+        {t('signIn.back')}
+      </Anchor>
+    </Stack>
+  );
+}
+
+function TotpForm({ done }: Pick<CodeFormProps, 'done'>) {
   const { t } = useTranslation();
   const [code, setCode] = useState('');
   const attempt = useMutation({ mutationFn: () => confirmCode(code), onSuccess: done });
@@ -41,9 +63,6 @@ export function CodeForm({ done, back }: CodeFormProps) {
         <Button type="submit" loading={attempt.isPending} fullWidth>
           {t('signIn.confirm')}
         </Button>
-        <Anchor component="button" type="button" size="sm" onClick={back}>
-          {t('signIn.back')}
-        </Anchor>
       </Stack>
     </form>
   );

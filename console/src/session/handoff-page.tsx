@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link, useNavigate } from 'react-router';
 import { findStartPage } from '../app/navigation';
 import { ProblemAlert } from '../ui/problem-alert';
-import { CodeForm, isProblem } from './code-form';
+import { CodeForm, findFactors } from './code-form';
 import { EntryLayout } from './entry-layout';
 import { useSetSession } from './session';
 import { redeemHandoff, type Session } from './session-api';
@@ -34,13 +34,14 @@ export default function HandoffPage() {
     history.replaceState(history.state, '', location.pathname);
     mutate(fragment.get('token') ?? '');
   }, [mutate, fragment]);
-  if (isProblem(error, 'mfa-required')) {
+  const factors = findFactors(error);
+  if (factors) {
     return (
       <EntryLayout>
         <Title order={1} size="h2">
           {t('signIn.codeTitle')}
         </Title>
-        <CodeForm done={enter} back={() => void navigate('/', { replace: true })} />
+        <CodeForm factors={factors} done={enter} back={() => void navigate('/', { replace: true })} />
       </EntryLayout>
     );
   }

@@ -7,7 +7,8 @@ export type AccountAccess = components['schemas']['SessionAccount'];
 
 const client = getClient(null);
 
-async function open(answer: Promise<Session>): Promise<Session> {
+/** Keeps the CSRF token of a session that an answer contains. */
+export async function openSession(answer: Promise<Session>): Promise<Session> {
   const session = await answer;
   setCsrfToken(session.csrf_token);
   return session;
@@ -16,7 +17,7 @@ async function open(answer: Promise<Session>): Promise<Session> {
 /** Returns the current session, or null without one. */
 export async function readSession(): Promise<Session | null> {
   try {
-    return await open(takeData(client.GET('/console/api/session')));
+    return await openSession(takeData(client.GET('/console/api/session')));
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return null;
     throw error;
@@ -24,10 +25,10 @@ export async function readSession(): Promise<Session | null> {
 }
 
 export const signIn = (email: string, password: string): Promise<Session> =>
-  open(takeData(client.POST('/console/api/session', { body: { email, password } })));
+  openSession(takeData(client.POST('/console/api/session', { body: { email, password } })));
 
 export const redeemHandoff = (token: string): Promise<Session> =>
-  open(takeData(client.POST('/console/api/session/handoff', { body: { token } })));
+  openSession(takeData(client.POST('/console/api/session/handoff', { body: { token } })));
 
 /** Accounts that the user may use, by a part of their names or by id. */
 export const findAccounts = async (search: string): Promise<AccountAccess[]> =>
@@ -35,12 +36,12 @@ export const findAccounts = async (search: string): Promise<AccountAccess[]> =>
 
 /** Completes a sign-in that was answered with `mfa-required`. */
 export const confirmCode = (code: string): Promise<Session> =>
-  open(takeData(client.POST('/console/api/session/code', { body: { code } })));
+  openSession(takeData(client.POST('/console/api/session/code', { body: { code } })));
 
 type Acceptance = components['schemas']['InvitationAccept'];
 
 export const acceptInvitation = (body: Acceptance): Promise<Session> =>
-  open(takeData(client.POST('/console/api/invitations/accept', { body })));
+  openSession(takeData(client.POST('/console/api/invitations/accept', { body })));
 
 export async function signOut(): Promise<void> {
   await client.DELETE('/console/api/session');

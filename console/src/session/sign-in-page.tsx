@@ -3,31 +3,38 @@ import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ProblemAlert } from '../ui/problem-alert';
-import { CodeForm, isProblem } from './code-form';
+import type { ApiError } from '../api/problem';
+import { CodeForm, findFactors } from './code-form';
 import { EntryLayout } from './entry-layout';
+import { PasskeyButton } from './passkey-button';
+import { signInByPasskey } from './passkeys';
 import { useSetSession } from './session';
 import { signIn } from './session-api';
 
-/** Asks for e-mail and password, then for the code if the user has a second factor. */
+/** Asks for e-mail and password or a passkey, then for the second factor if the user has one. */
 export function SignInPage() {
   const { t } = useTranslation();
   const setSession = useSetSession();
-  const [step, setStep] = useState<'password' | 'code'>('password');
+  /** Second factors of the person whose password was right. */
+  const [factors, setFactors] = useState<ApiError['factors'] | null>(null);
   return (
     <EntryLayout>
       <Title order={1} size="h2">
-        {t(step === 'password' ? 'signIn.title' : 'signIn.codeTitle')}
+        {t(factors ? 'signIn.codeTitle' : 'signIn.title')}
       </Title>
-      {step === 'password' ? (
-        <PasswordForm askForCode={() => setStep('code')} />
+      {factors ? (
+        <CodeForm factors={factors} done={setSession} back={() => setFactors(null)} />
       ) : (
-        <CodeForm done={setSession} back={() => setStep('password')} />
+        <>
+          <PasswordForm askForFactor={setFactors} />
+          <PasskeyButton label={t('passkeys.signIn')} use={signInByPasskey} done={setSession} />
+        </>
       )}
     </EntryLayout>
   );
 }
 
-function PasswordForm({ askForCode }: { askForCode: () => void }) {
+function PasswordForm({ askForFactor }: { askForFactor: (factors: ApiError['factors'] | null) => void }) {
   const { t } = useTranslation();
   const setSession = useSetSession();
   const [email, setEmail] = useState('');
@@ -35,9 +42,7 @@ function PasswordForm({ askForCode }: { askForCode: () => void }) {
   const attempt = useMutation({
     mutationFn: () => signIn(email.trim(), password),
     onSuccess: setSession,
-    onError: (error) => {
-      if (isProblem(error, 'mfa-required')) askForCode();
-    },
+    onError: (error) => askForFactor(findFactors(error)),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -96,6 +96,7 @@ function MemberRow({ member }: { member: Member }) {
     await api.DELETE('/console/api/members/{user_id}', { params });
     await renew();
   };
+  const hasSecondFactor = member.has_totp || member.has_passkey;
   // Only owners change owners.
   const mayChange = can('members:write') && (member.role !== 'owner' || can('owners:write'));
   return (
@@ -127,8 +128,8 @@ function MemberRow({ member }: { member: Member }) {
         <ProblemAlert error={change.error} />
       </Table.Td>
       <Table.Td>
-        <Badge color={member.has_totp ? 'teal' : 'gray'} variant="light" tt="none">
-          {t(member.has_totp ? 'common.yes' : 'common.no')}
+        <Badge color={hasSecondFactor ? 'teal' : 'gray'} variant="light" tt="none">
+          {t(hasSecondFactor ? 'common.yes' : 'common.no')}
         </Badge>
       </Table.Td>
       {can('members:write') && (

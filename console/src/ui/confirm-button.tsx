@@ -1,7 +1,7 @@
-import { Button, Group, Modal, Stack, Text, TextInput, type ButtonProps } from '@mantine/core';
+import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput, type ButtonProps } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useState, type ChangeEvent, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ProblemAlert } from './problem-alert';
 
@@ -11,8 +11,8 @@ interface ConfirmButtonProps extends Pick<ButtonProps, 'size' | 'variant'> {
   text: string;
   /** The user must type this name first. */
   name?: string;
-  /** The user must type a code of the second factor, which the action receives. */
-  needsCode?: boolean;
+  /** The user must type a code of the second factor or the password, which the action receives. */
+  needs?: 'code' | 'password';
   action: (typed: string) => Promise<unknown>;
 }
 
@@ -37,14 +37,19 @@ export function ConfirmButton({ label, size, variant = 'outline', ...question }:
   );
 }
 
-type QuestionProps = Pick<ConfirmButtonProps, 'label' | 'text' | 'name' | 'needsCode' | 'action'> & {
+type QuestionProps = Pick<ConfirmButtonProps, 'label' | 'text' | 'name' | 'needs' | 'action'> & {
   close: () => void;
 };
 
-function Question({ label, text, name, needsCode = false, action, close }: QuestionProps) {
+function Question({ label, text, name, needs, action, close }: QuestionProps) {
   const { t } = useTranslation();
   const [typed, setTyped] = useState('');
   const attempt = useMutation({ mutationFn: () => action(typed), onSuccess: close });
+  const field = {
+    'data-autofocus': true,
+    value: typed,
+    onChange: (event: ChangeEvent<HTMLInputElement>) => setTyped(event.currentTarget.value),
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     attempt.mutate();
@@ -53,16 +58,20 @@ function Question({ label, text, name, needsCode = false, action, close }: Quest
     <form onSubmit={submit}>
       <Stack>
         <Text>{text}</Text>
-        {(needsCode || name !== undefined) && (
+        {needs === 'code' && (
           <TextInput
-            label={needsCode ? t('signIn.code') : t('common.typeName', { name })}
-            description={needsCode && t('signIn.codeHelp')}
-            required={needsCode}
-            autoComplete={needsCode ? 'one-time-code' : 'off'}
-            data-autofocus
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
+            label={t('signIn.code')}
+            description={t('signIn.codeHelp')}
+            required
+            autoComplete="one-time-code"
+            {...field}
           />
+        )}
+        {needs === 'password' && (
+          <PasswordInput label={t('profile.current')} required autoComplete="current-password" {...field} />
+        )}
+        {name !== undefined && (
+          <TextInput label={t('common.typeName', { name })} autoComplete="off" {...field} />
         )}
         <ProblemAlert error={attempt.error} />
         <Group justify="flex-end">

@@ -64,6 +64,8 @@ const ADVICE = {
   'engine-unavailable': 'problems.advice.wait',
   'policy-new-contacts-limit': 'problems.advice.wait',
   'invalid-credentials': 'problems.advice.credentials',
+  'recent-sign-in-required': 'problems.advice.recentSignIn',
+  'too-many-passkeys': 'problems.advice.tooManyPasskeys',
   'invalid-code': 'problems.advice.code',
   'mfa-not-verified': 'problems.advice.secondFactor',
   'user-exists': 'problems.advice.userExists',

@@ -190,7 +190,7 @@ export const secondFactor = {
   backupHelp: 'Each backup code replaces one code of the app, for example if you lose the phone.',
   remove: 'Remove the second factor',
   removeTitle: 'Remove the second factor?',
-  removeText: 'Sign-ins then need the password only. The backup codes no longer work.',
+  removeText: 'Sign-ins then ask for no code. The backup codes no longer work.',
 };
 
 export const formats = {

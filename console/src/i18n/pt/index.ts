@@ -5,6 +5,7 @@ import { numbers } from './numbers';
 import { overview } from './overview';
 import * as pages from './pages';
 import { platform } from './platform';
+import { passkeys } from './passkeys';
 import * as shell from './shell';
 import * as teamPages from './team';
 import * as webhookPages from './webhooks';
@@ -20,4 +21,5 @@ export default {
   numbers,
   overview,
   platform,
+  passkeys,
 };

@@ -193,7 +193,7 @@ export const secondFactor = {
     'Cada código de reserva substitui um código do aplicativo, por exemplo se você perder o telefone.',
   remove: 'Remover o segundo fator',
   removeTitle: 'Remover o segundo fator?',
-  removeText: 'As entradas passam a pedir só a senha. Os códigos de reserva deixam de valer.',
+  removeText: 'As entradas deixam de pedir um código. Os códigos de reserva deixam de valer.',
 };
 
 export const formats = {

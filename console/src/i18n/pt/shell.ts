@@ -103,6 +103,8 @@ export const problems = {
     suspended: 'A conta está suspensa: pode ler, mas não enviar. Fale com o operador deste gateway.',
     wait: 'Espere {{seconds}} segundos e tente de novo.',
     credentials: 'Confira o e-mail e a senha.',
+    recentSignIn: 'Saia, entre de novo e repita em até 15 minutos.',
+    tooManyPasskeys: 'Remova uma chave de acesso que não usa.',
     code: 'Confira o código e o relógio do telefone. Cada código vale uma vez.',
     signInAgain: 'A entrada demorou demais. Digite e-mail e senha de novo.',
     secondFactor: 'Primeiro configure um segundo fator no seu perfil.',

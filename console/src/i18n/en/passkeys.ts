@@ -1,0 +1,20 @@
+export const passkeys = {
+  title: 'Passkeys',
+  help: 'Sign in with fingerprint, face, PIN or a security key. A passkey replaces the password, or the code after it.',
+  empty: 'No passkey yet.',
+  name: 'Name of the passkey',
+  nameHelp: 'For example the device that keeps it.',
+  password: 'Current password',
+  add: 'Add a passkey',
+  lastUsed: 'Last used',
+  remove: 'Remove',
+  removeTitle: 'Remove {{name}}?',
+  removeText: 'It signs in no longer. Delete it in the settings of the device too.',
+  signIn: 'Sign in with a passkey',
+  use: 'Use a passkey',
+  notUsed: 'No passkey was used',
+  notUsedHelp:
+    'The request was cancelled or took too long, or the browser has no matching passkey. Try again.',
+  known: 'This device or key is a passkey of yours already.',
+  otherHost: 'Passkeys need HTTPS and a host name. Open the console there:',
+};

@@ -1,0 +1,20 @@
+export const passkeys = {
+  title: 'Chaves de acesso',
+  help: 'Entre com impressão digital, rosto, PIN ou uma chave de segurança. Ela substitui a senha, ou o código depois dela.',
+  empty: 'Nenhuma chave de acesso ainda.',
+  name: 'Nome da chave de acesso',
+  nameHelp: 'Por exemplo, o aparelho que a guarda.',
+  password: 'Senha atual',
+  add: 'Adicionar chave de acesso',
+  lastUsed: 'Último uso',
+  remove: 'Remover',
+  removeTitle: 'Remover {{name}}?',
+  removeText: 'Ela deixa de dar acesso. Exclua-a também nas configurações do aparelho.',
+  signIn: 'Entrar com chave de acesso',
+  use: 'Usar uma chave de acesso',
+  notUsed: 'Nenhuma chave de acesso foi usada',
+  notUsedHelp:
+    'O pedido foi cancelado ou demorou demais, ou o navegador não tem uma chave que sirva. Tente de novo.',
+  known: 'Este aparelho ou esta chave já é uma chave de acesso sua.',
+  otherHost: 'Chaves de acesso precisam de HTTPS e de um nome de host. Abra o console nele:',
+};
