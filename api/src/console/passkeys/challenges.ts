@@ -4,7 +4,7 @@ import type { Queryable } from '../../database/database.js';
 
 const BYTES = 32;
 
-/** What a challenge is for, and the session that it belongs to; null: a sign-in without a session. */
+/** The use of a challenge, and the session that it belongs to; null: a sign-in without a session. */
 export interface Ceremony {
   kind: 'registration' | 'sign-in' | 'second-factor';
   sessionId: string | null;
