@@ -137,7 +137,12 @@ function accessOf(row: SessionRow): AccountAccess | null {
     requestsPerMinute,
     suspended,
   };
-  return { caller, role, permissions: new Set(permissions), lacksMfa: row.requiresMfa && !row.hasSecondFactor };
+  return {
+    caller,
+    role,
+    permissions: new Set(permissions),
+    lacksMfa: row.requiresMfa && !row.hasSecondFactor,
+  };
 }
 
 /** Whether a session still gives access to an instance, for streams that stay open. */
