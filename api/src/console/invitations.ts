@@ -2,6 +2,7 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { PageQuery } from '@gwk/core/resources/common';
 import { CreatedInvitation, InvitationCreate, InvitationOut } from '@gwk/core/resources/console-member';
+import type { Language } from '@gwk/core/resources/console-session';
 import type { Role } from '@gwk/core/roles';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
@@ -10,14 +11,18 @@ import { hashToken, newToken, type Session } from '../accounts/sessions.js';
 import type { Invitation, Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
+import type { Services } from '../http/services.js';
+import { MailError } from '../mail/mailer.js';
 import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
 import { makeLink } from './links.js';
+import { renderInvitation } from './mails.js';
 import { checkOwners } from './members.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
 const PATH = '/console/api/invitations';
 const VALID_MS = 7 * 86_400_000;
 const PER_DAY = 100;
+const MAIL_TIMEOUT_MS = 10_000;
 
 const listInvitations = operation({
   name: 'listInvitations',
@@ -49,14 +54,16 @@ const createInvitation = operation({
   path: PATH,
   summary: 'Invite a person',
   description:
-    'The link is valid once, for 7 days. Another invitation of the same e-mail replaces the former one. An account invites at most 100 persons in 24 hours. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
+    'The link is valid once, for 7 days. With an SMTP server it is e-mailed to the person too. Another invitation of the same e-mail replaces the former one. An account invites at most 100 persons in 24 hours. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
   scope: null,
   person: 'members:write',
   status: 201,
   problems: ['already-member'],
   body: InvitationCreate,
   result: CreatedInvitation,
-  async handle({ caller, session, body: { email, role, instance_ids }, services: { db, config } }) {
+  maxWorkMs: MAIL_TIMEOUT_MS + 5_000,
+  async handle({ caller, session, body: { email, role, instance_ids }, services }) {
+    const { db, config } = services;
     checkOwners(session!, [role]);
     const { accountId } = caller;
     const token = newToken();
@@ -87,7 +94,8 @@ const createInvitation = operation({
       });
     });
     const url = makeLink(config.baseUrl, 'invitation', { token });
-    return { status: 201, body: { ...view(row), url }, headers: PRIVATE };
+    const emailed = await sendInvitation(services, row, { by: session!.userId, url });
+    return { status: 201, body: { ...view(row), url, emailed }, headers: PRIVATE };
   },
 });
 
@@ -135,6 +143,33 @@ async function checkDailyLimit(tx: Prisma.TransactionClient, accountId: string):
   if (!limiting) return;
   const detail = `A conta já convidou ${PER_DAY} pessoas nas últimas 24 horas.`;
   throw new Problem('rate-limited', { retryAfter: limiting.seconds, detail });
+}
+
+/**
+ * E-mails the link. The inviter can copy it from the answer if this fails.
+ * @returns null without an SMTP server
+ */
+async function sendInvitation(
+  { db, mailer, log }: Services,
+  { id, email, accountId, role }: Invitation,
+  { by, url }: { by: string; url: string },
+): Promise<boolean | null> {
+  if (!mailer) return null;
+  const account = await db.account.findUniqueOrThrow({ where: { id: accountId } });
+  const inviter = await db.user.findUniqueOrThrow({ where: { id: by } });
+  const invited = await db.user.findUnique({ where: { email } });
+  const language = (invited ?? inviter).language as Language;
+  const given = { account: account.name, role: role as Role, by: inviter.email };
+  const text = renderInvitation(language, given, url);
+  try {
+    await mailer.send({ to: email, id: `invitation-${id}`, ...text }, MAIL_TIMEOUT_MS);
+    return true;
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error;
+    const { code, status } = error;
+    log.warn({ code, status, invitation_id: toPublicId('invitation', id) }, 'invitation not sent');
+    return false;
+  }
 }
 
 const view = (row: Invitation): z.output<typeof InvitationOut> => ({

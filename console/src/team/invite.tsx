@@ -45,10 +45,15 @@ function InviteForm({ close }: { close: () => void }) {
     invitation.mutate();
   };
   if (invitation.data) {
+    const { emailed } = invitation.data;
     return (
       <Stack>
-        <Alert color="teal" title={t('team.invited', { email: invitation.data.email })} role="status">
-          {t('team.link')}
+        <Alert
+          color={emailed === false ? 'yellow' : 'teal'}
+          title={t('team.invited', { email: invitation.data.email })}
+          role="status"
+        >
+          {t(emailed === null ? 'team.link' : emailed ? 'team.emailed' : 'team.notEmailed')}
           <CopyText text={invitation.data.url} />
         </Alert>
         <Group justify="flex-end">

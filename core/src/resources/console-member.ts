@@ -49,6 +49,9 @@ export const CreatedInvitation = InvitationOut.extend({
     description: 'Link for the person, shown this once.',
     examples: ['https://gwk.example.com/console/invitation#token=...'],
   }),
+  emailed: z.boolean().nullable().meta({
+    description: 'Whether an e-mail with the link went to the person; null: no SMTP server is configured.',
+  }),
 });
 
 export const InvitationAccept = z.strictObject({

@@ -9,6 +9,10 @@ export const team = {
   numbersHelp: 'Restricts the person to these numbers.',
   invitations: 'Open invitations',
   invited: '{{email}} is invited',
+  emailed:
+    'An e-mail with the link is on its way. You can also send this link yourself. It works once, for 7 days, and is shown only now.',
+  notEmailed:
+    'The e-mail could not be sent. Send this link to the person yourself. It works once, for 7 days, and is shown only now.',
   link: 'Send this link to the person. It works once, for 7 days, and is shown only now.',
   remove: 'Remove',
   removeTitle: 'Remove {{name}} from the account?',

@@ -9,6 +9,10 @@ export const team = {
   numbersHelp: 'Restringe a pessoa a estes números.',
   invitations: 'Convites abertos',
   invited: '{{email}} foi convidado',
+  emailed:
+    'Um e-mail com o link está a caminho. Você também pode enviar este link. Ele funciona uma vez, por 7 dias, e só é mostrado agora.',
+  notEmailed:
+    'Não foi possível enviar o e-mail. Envie você este link à pessoa. Ele funciona uma vez, por 7 dias, e só é mostrado agora.',
   link: 'Envie este link à pessoa. Ele vale uma vez, por 7 dias, e só aparece agora.',
   remove: 'Remover',
   removeTitle: 'Remover {{name}} da conta?',

@@ -1,0 +1,66 @@
+import type { Language } from '@gwk/core/resources/console-session';
+import type { Role } from '@gwk/core/roles';
+import type { MailText } from '../mail/render.js';
+
+const ROLES: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {
+  'pt-BR': {
+    owner: 'proprietário',
+    admin: 'administrador',
+    developer: 'desenvolvedor',
+    agent: 'atendente',
+    viewer: 'leitor',
+  },
+  en: { owner: 'owner', admin: 'administrator', developer: 'developer', agent: 'agent', viewer: 'viewer' },
+};
+
+export interface Invited {
+  account: string;
+  role: Role;
+  /** E-mail of the inviter. The name would let an inviter write any text to any person. */
+  by: string;
+}
+
+export function renderInvitation(language: Language, { account, role, by }: Invited, url: string): MailText {
+  const roleName = ROLES[language][role];
+  return language === 'en'
+    ? {
+        language,
+        subject: `Invitation to the account ${account}`,
+        paragraphs: [
+          `${by} invites you to the account ${account} as ${roleName}.`,
+          'The link works once, for 7 days. If you do not expect the invitation, ignore this e-mail.',
+        ],
+        link: { label: 'Join the account', url },
+      }
+    : {
+        language,
+        subject: `Convite para a conta ${account}`,
+        paragraphs: [
+          `${by} convida você para a conta ${account} como ${roleName}.`,
+          'O link funciona uma vez, por 7 dias. Se você não espera o convite, ignore este e-mail.',
+        ],
+        link: { label: 'Participar da conta', url },
+      };
+}
+
+export function renderReset(language: Language, url: string): MailText {
+  return language === 'en'
+    ? {
+        language,
+        subject: 'New password',
+        paragraphs: [
+          'Somebody asked for a new password of your user.',
+          'The link works once, for 30 minutes. If it was not you, ignore this e-mail: your password stays.',
+        ],
+        link: { label: 'Choose a new password', url },
+      }
+    : {
+        language,
+        subject: 'Nova senha',
+        paragraphs: [
+          'Alguém pediu uma nova senha para o seu usuário.',
+          'O link funciona uma vez, por 30 minutos. Se não foi você, ignore este e-mail: sua senha continua a mesma.',
+        ],
+        link: { label: 'Escolher uma nova senha', url },
+      };
+}
