@@ -5,7 +5,7 @@ export const CONSOLE_PROBLEMS = {
     title: 'Wrong e-mail or password',
     detail: 'E-mail ou senha incorretos.',
     when: 'No user has this e-mail and password. The answer and its time are the same for unknown e-mails. Or a passkey was not accepted: unknown, late, used before, of another host, or without a check of the person.',
-    then: 'Correct them, or ask an administrator for `gwk user reset`.',
+    then: 'Correct them, ask for a link that sets a new password, or ask an administrator for `gwk user reset`.',
   },
   'login-locked': {
     status: 429,
@@ -158,7 +158,7 @@ export const CONSOLE_PROBLEMS = {
     status: 401,
     title: 'Sign-in link not valid',
     detail: 'O link de acesso já foi usado, expirou ou não existe.',
-    when: 'The sign-in link was used, is too old or never existed.',
+    when: 'The sign-in link, or the link for a new password, was used, is too old or never existed.',
     then: 'Ask for another link: in the portal that made it, by `gwk user handoff`, or by `gwk console` on one machine.',
   },
 } as const;

@@ -27,10 +27,11 @@ export class ConsoleStage {
     readonly running: RunningNetwork,
   ) {}
 
-  static async open(name: string): Promise<ConsoleStage> {
+  /** @param settings of the API */
+  static async open(name: string, settings: Record<string, string> = {}): Promise<ConsoleStage> {
     const running = await startNetwork();
     // All requests of the browser come from one address.
-    const api = { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' };
+    const api = { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', ...settings };
     const gateway = await Gateway.start({
       settings: { api, operator: networkEnvironment(running, 'OPERATOR') },
     });

@@ -238,8 +238,8 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
   await tx.passkey.deleteMany({ where: { userId: id } });
   await tx.userSession.deleteMany({ where: { userId: id } });
   await tx.handoff.deleteMany({ where: { userId: id } });
-  const { forgetFailures } = await import('../console/sign-in/attempts.js');
-  await forgetFailures(tx, { id, email: email.toLowerCase() });
+  const { codeSubject, forgetFailures } = await import('../console/sign-in/attempts.js');
+  await forgetFailures(tx, [email.toLowerCase(), codeSubject(id)]);
   await audit(tx, { accountId: null, action: 'user.reset', subject: id });
   return { id: toPublicId('user', id), email: email.toLowerCase(), password };
 }

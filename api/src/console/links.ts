@@ -4,7 +4,7 @@
  */
 export function makeLink(
   baseUrl: string,
-  page: 'handoff' | 'invitation',
+  page: 'handoff' | 'invitation' | 'password-reset',
   fragment: Readonly<Record<string, string>>,
 ): string {
   const url = new URL(`/console/${page}`, baseUrl);

@@ -100,6 +100,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'opt-outs': 'Contacts that are not to be written to.',
   overview: 'The account at a glance.',
   platform: 'All accounts, numbers and programs, for administrators of the platform.',
+  'password-resets': 'Forgotten passwords.',
   profile: 'The signed-in person.',
   session: 'Sign-in and sign-out.',
   status: 'Which interactive formats work.',

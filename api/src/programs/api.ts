@@ -7,6 +7,7 @@ import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';
 import { SessionDirectory } from '../accounts/sessions.js';
 import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
+import { PasswordResets } from '../console/password-reset/resets.js';
 import { Passwords } from '../console/passwords.js';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
@@ -62,6 +63,7 @@ export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, cl
     closers.defer(() => media.store.close());
     const services = await makeServices(config, stores, { log, media, clock });
     closers.defer(() => services.live.close());
+    closers.defer(() => services.passwordResets?.close());
     const { acceptor, environmentPolicy, live, registry, transfers } = services;
     const internal = await startInternalListener({
       config,
@@ -94,6 +96,7 @@ async function makeServices(
   const { environmentPolicy, redisUrl, redisCa } = config;
   const sendNotifier = new SendNotifier(redis, redisKeys);
   const registry = new Registry();
+  const mailer = openMailer(config);
   return {
     ...given,
     config,
@@ -108,7 +111,8 @@ async function makeServices(
     limiter: new RateLimiter(redis, redisKeys),
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
-    mailer: openMailer(config),
+    mailer,
+    passwordResets: mailer && new PasswordResets({ db, mailer, log, baseUrl: config.baseUrl }),
     resources: await openResources(config),
     limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl, redisCa, keys: redisKeys, sealer, log, clock }),

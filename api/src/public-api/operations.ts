@@ -24,6 +24,7 @@ import { overviewOperations } from '../console/overview.js';
 import { platformAccountOperations } from '../console/platform/accounts.js';
 import { deviceCheckOperations } from '../console/platform/device-checks.js';
 import { platformInstanceOperations } from '../console/platform/instances.js';
+import { passwordResetOperations } from '../console/password-reset/operations.js';
 import { portalHandoffOperations } from '../console/portal-handoffs.js';
 import { profileOperations } from '../console/profile.js';
 import { totpOperations } from '../console/totp.js';
@@ -55,6 +56,7 @@ export const OPERATIONS: readonly Operation[] = [
 export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...signInOperations,
   ...portalHandoffOperations,
+  ...passwordResetOperations,
   ...accountOperations,
   ...overviewOperations,
   ...instanceListOperations,

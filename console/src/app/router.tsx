@@ -16,6 +16,8 @@ export const router = createBrowserRouter(
       HydrateFallback: () => null,
       children: [
         page('handoff', () => import('../session/handoff-page')),
+        page('forgot-password', () => import('../session/forgot-password-page')),
+        page('password-reset', () => import('../session/password-reset-page')),
         page('invitation', () => import('../session/invitation-page')),
         {
           element: <RequireSession />,

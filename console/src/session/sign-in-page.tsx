@@ -1,4 +1,4 @@
-import { Button, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, PasswordInput, Stack, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { ProblemAlert } from '../ui/problem-alert';
 import type { ApiError } from '../api/problem';
 import { CodeForm, findFactors } from './code-form';
 import { EntryLayout } from './entry-layout';
+import { Forgotten } from './forgotten';
 import { PasskeyButton } from './passkey-button';
 import { signInByPasskey } from './passkeys';
 import { useSetSession } from './session';
@@ -73,9 +74,7 @@ function PasswordForm({ askForFactor }: { askForFactor: (factors: ApiError['fact
         <Button type="submit" loading={attempt.isPending} fullWidth>
           {t('signIn.submit')}
         </Button>
-        <Text size="sm" c="dimmed">
-          {t('signIn.help')}
-        </Text>
+        <Forgotten />
       </Stack>
     </form>
   );

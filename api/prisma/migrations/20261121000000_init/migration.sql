@@ -170,6 +170,7 @@ CREATE TABLE "sign_in_failures" (
 CREATE TABLE "handoffs" (
     "id" UUID PRIMARY KEY,
     "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "purpose" TEXT NOT NULL DEFAULT 'sign-in',
     "token_hash" BYTEA NOT NULL UNIQUE,
     "expires_at" TIMESTAMPTZ(3) NOT NULL
 );

@@ -6,7 +6,7 @@ import type { AuditedChange } from '../../accounts/audit-log.js';
 import type { Queryable } from '../../database/database.js';
 import { Prisma } from '../../generated/prisma/client.js';
 
-/** Failures within minutes. */
+/** Failures or requests within minutes. */
 interface Limit {
   name: 'subject' | 'address' | 'day';
   failures: number;
@@ -17,6 +17,10 @@ const PER_SUBJECT: Limit = { name: 'subject', failures: 10, minutes: 15 };
 const PER_ADDRESS: Limit = { name: 'address', failures: 50, minutes: 15 };
 /** Ten failures in 15 minutes are 960 a day, which finds a code of six digits within a year. */
 const PER_DAY: Limit = { name: 'day', failures: 20, minutes: 1_440 };
+
+/** Requests of a reset link. */
+const RESETS_PER_EMAIL: Limit = { name: 'subject', failures: 3, minutes: 60 };
+const RESETS_PER_ADDRESS: Limit = { name: 'address', failures: 20, minutes: 60 };
 
 const hashSubject = (subject: string) => hash('sha256', subject, 'buffer');
 
@@ -62,26 +66,62 @@ interface Begun {
 async function beginAttempt(db: Queryable, { client, ...attempt }: Attempt): Promise<Begun> {
   const subject = hashSubject(attempt.subject);
   const address = getNetwork(client);
-  const id = newUuid();
   const keptFor = attempt.step === 'code' || attempt.step === 'totp-removal' ? PER_DAY : PER_SUBJECT;
-  await db.$executeRaw`
-    INSERT INTO sign_in_failures (id, subject, address, expires_at)
-    VALUES (${id}::uuid, ${subject}, ${address}, now() + make_interval(mins => ${keptFor.minutes}::int))`;
+  const id = await insertAttempt(db, { subject, address, minutes: keptFor.minutes });
   const bySubject = Prisma.sql`subject = ${subject}`;
   const parts = [
     selectReached(PER_SUBJECT, bySubject),
     selectReached(PER_ADDRESS, Prisma.sql`address = ${address}`),
     ...(attempt.isGuessable ? [selectReached(PER_DAY, bySubject)] : []),
   ];
-  const rows = await db.$queryRaw<{ name: Limit['name']; isBeyond: boolean; seconds: number }[]>(
-    Prisma.join(parts, ' UNION ALL '),
-  );
+  const rows = await readReached(db, parts);
   const beyond = rows.filter(({ isBeyond }) => isBeyond);
   if (beyond.length === 0) return { id, reached: rows.map(({ name }) => name) };
   // Attempts during a lock do not extend it.
   await forgetAttempt(db, id);
   throw new Problem('login-locked', { retryAfter: Math.max(...beyond.map(({ seconds }) => seconds)) });
 }
+
+/**
+ * Counts a request of a reset link, alike for known and unknown e-mails.
+ * @returns whether a mail may be sent: at most 3 an hour for an e-mail
+ * @throws Problem `rate-limited` beyond 20 an hour for an address
+ */
+export async function countResetRequest(db: Queryable, email: string, client: string): Promise<boolean> {
+  const subject = hashSubject(`reset:${email}`);
+  // Requests are no failed sign-ins of the address.
+  const address = `reset:${getNetwork(client)}`;
+  await insertAttempt(db, { subject, address, minutes: RESETS_PER_EMAIL.minutes });
+  const beyond = (
+    await readReached(db, [
+      selectReached(RESETS_PER_EMAIL, Prisma.sql`subject = ${subject}`),
+      selectReached(RESETS_PER_ADDRESS, Prisma.sql`address = ${address}`),
+    ])
+  ).filter(({ isBeyond }) => isBeyond);
+  const ofAddress = beyond.find(({ name }) => name === 'address');
+  if (ofAddress) throw new Problem('rate-limited', { retryAfter: ofAddress.seconds });
+  return beyond.length === 0;
+}
+
+async function insertAttempt(
+  db: Queryable,
+  row: { subject: Uint8Array; address: string; minutes: number },
+): Promise<string> {
+  const id = newUuid();
+  await db.$executeRaw`
+    INSERT INTO sign_in_failures (id, subject, address, expires_at)
+    VALUES (${id}::uuid, ${row.subject}, ${row.address}, now() + make_interval(mins => ${row.minutes}::int))`;
+  return id;
+}
+
+interface Reached {
+  name: Limit['name'];
+  isBeyond: boolean;
+  seconds: number;
+}
+
+const readReached = (db: Queryable, parts: Prisma.Sql[]): Promise<Reached[]> =>
+  db.$queryRaw<Reached[]>(Prisma.join(parts, ' UNION ALL '));
 
 /** The failure that reaches the limit, and the one beyond it, until whose end all are refused. */
 const selectReached = ({ name, failures, minutes }: Limit, condition: Prisma.Sql) => Prisma.sql`
@@ -120,11 +160,8 @@ async function recordFailure(
     SELECT * FROM jsonb_to_recordset(${rows}::jsonb) AS e (id uuid, actor text, action text, subject text, detail jsonb)`;
 }
 
-/** Deletes all failures of a user, which ends a lock of the user. */
-export async function forgetFailures(
-  db: Queryable,
-  { id, email }: { id: string; email: string },
-): Promise<void> {
-  const subjects = [email, codeSubject(id)].map(hashSubject);
+/** Deletes all failures of e-mails or of `codeSubject`, which ends their lock. */
+export async function forgetFailures(db: Queryable, of: readonly string[]): Promise<void> {
+  const subjects = of.map(hashSubject);
   await db.$executeRaw`DELETE FROM sign_in_failures WHERE subject = ANY (${subjects}::bytea[])`;
 }

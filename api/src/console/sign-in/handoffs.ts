@@ -33,7 +33,7 @@ export async function redeemHandoff(db: Queryable, token: string): Promise<User>
   const [user] = toFields<User>(
     await db.$queryRaw`
     DELETE FROM handoffs h USING users u
-    WHERE h.token_hash = ${hashToken(token)} AND h.expires_at > now() AND u.id = h.user_id RETURNING u.*`,
+    WHERE h.token_hash = ${hashToken(token)} AND h.purpose = 'sign-in' AND h.expires_at > now() AND u.id = h.user_id RETURNING u.*`,
   );
   if (!user) throw new Problem('handoff-invalid');
   return user;

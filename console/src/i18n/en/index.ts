@@ -6,6 +6,7 @@ import { overview } from './overview';
 import * as pages from './pages';
 import { platform } from './platform';
 import { passkeys } from './passkeys';
+import { passwordReset } from './password-reset';
 import * as shell from './shell';
 import * as teamPages from './team';
 import * as webhookPages from './webhooks';
@@ -22,4 +23,5 @@ export default {
   overview,
   platform,
   passkeys,
+  passwordReset,
 };

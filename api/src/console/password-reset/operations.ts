@@ -1,0 +1,78 @@
+import { Problem } from '@gwk/core/problems';
+import {
+  PasswordReset,
+  PasswordResetRequest,
+  SignInOptions,
+} from '@gwk/core/resources/console-password-reset';
+import { operation } from '../../http/operation.js';
+import { isWeak } from '../passwords.js';
+import { countResetRequest } from '../sign-in/attempts.js';
+import { findReset, setPassword, type PasswordResets } from './resets.js';
+
+const PATH = '/console/api/password-resets';
+
+const getSignInOptions = operation({
+  name: 'getSignInOptions',
+  method: 'GET',
+  path: '/console/api/session/options',
+  summary: 'Show the ways to sign in',
+  scope: null,
+  person: 'anyone',
+  status: 200,
+  result: SignInOptions,
+  handle: ({ services: { passwordResets } }) => ({
+    status: 200,
+    body: { password_reset: passwordResets !== null },
+  }),
+});
+
+const requestPasswordReset = operation({
+  name: 'requestPasswordReset',
+  method: 'POST',
+  path: PATH,
+  summary: 'Send a link that sets a new password',
+  description:
+    'The answer and its time are the same for unknown e-mails. The link is valid once, for 30 minutes; another one replaces it. At most 3 e-mails an hour for a person, and 20 requests an hour for an address. Without an SMTP server: `not-found`.',
+  scope: null,
+  person: 'anyone',
+  status: 204,
+  problems: ['not-found'],
+  body: PasswordResetRequest,
+  async handle({ body: { email }, exchange, services: { db, passwordResets } }) {
+    if (!passwordResets) throw new Problem('not-found', { detail: 'Este gateway não envia e-mails.' });
+    const client = exchange.ip ?? '';
+    if (await countResetRequest(db, email, client)) passwordResets.start(email, client);
+    return { status: 204 };
+  },
+});
+
+const resetPassword = operation({
+  name: 'resetPassword',
+  method: 'POST',
+  path: `${PATH}/redeem`,
+  summary: 'Set a new password by a link',
+  description:
+    'The token is in the fragment of the link: `/console/password-reset#token=...`. Ends all sessions and links of the person, and a lock of the e-mail. The second factor stays. Sign in afterwards.',
+  scope: null,
+  person: 'anyone',
+  status: 204,
+  problems: ['handoff-invalid', 'weak-password'],
+  body: PasswordReset,
+  async handle({ body: { token, password }, services: { db, passwords, sessions } }) {
+    const user = await findReset(db, token);
+    if (isWeak(password, user.email)) throw new Problem('weak-password');
+    const passwordHash = await passwords.hash(password);
+    await setPassword(db, { token, user, passwordHash });
+    sessions.clear();
+    return { status: 204 };
+  },
+});
+
+export const passwordResetOperations = [getSignInOptions, requestPasswordReset, resetPassword];
+
+declare module '../../http/services.js' {
+  interface Services {
+    /** Null: no SMTP server is configured. */
+    passwordResets: PasswordResets | null;
+  }
+}
