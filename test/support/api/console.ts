@@ -46,7 +46,7 @@ export class Browser {
   readonly headers: Record<string, string> = { origin: 'http://127.0.0.1:8080' };
 
   constructor(
-    readonly api: TestApi,
+    readonly api: Pick<TestApi, 'client' | 'port'>,
     readonly port = api.port,
   ) {}
 
