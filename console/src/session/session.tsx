@@ -39,4 +39,4 @@ export const allows = ({ scopes, permissions }: AccountAccess, right: Right): bo
 
 /** Whether the account requires a second factor that the user does not have: only the profile is open. */
 export const lacksSecondFactor = ({ user }: Session, { requires_mfa }: AccountAccess): boolean =>
-  requires_mfa && !user.has_totp;
+  requires_mfa && !user.has_totp && !user.has_passkey;
