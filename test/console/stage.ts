@@ -28,12 +28,16 @@ export class ConsoleStage {
   ) {}
 
   /** @param settings of the API */
-  static async open(name: string, settings: Record<string, string> = {}): Promise<ConsoleStage> {
+  static async open(
+    name: string,
+    settings: Record<string, string> = {},
+    worker: Record<string, string> = {},
+  ): Promise<ConsoleStage> {
     const running = await startNetwork();
     // All requests of the browser come from one address.
     const api = { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', ...settings };
     const gateway = await Gateway.start({
-      settings: { api, operator: networkEnvironment(running, 'OPERATOR') },
+      settings: { api, worker, operator: networkEnvironment(running, 'OPERATOR') },
     });
     const customer = await newCustomer(gateway, name);
     const stage = new ConsoleStage(gateway, customer, await startChromium(), running);

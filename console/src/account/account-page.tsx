@@ -27,7 +27,7 @@ const LIMITS: readonly Limit[] = [
 
 export default function AccountPage() {
   const { t } = useTranslation();
-  const { id, access, api } = useAccount();
+  const { id, access, api, path } = useAccount();
   const account = useQuery({
     queryKey: [id, 'account'],
     queryFn: () => takeData(api.GET('/console/api/account')),
@@ -45,6 +45,9 @@ export default function AccountPage() {
             </Stack>
             {found.suspended && <Alert color="red">{t('account.suspended')}</Alert>}
             <Limits account={found} />
+            <Anchor component={Link} to={path('account/policy')}>
+              {t('accountPolicy.link')}
+            </Anchor>
             <Security account={found} />
           </Stack>
         )}

@@ -1,7 +1,9 @@
 import {
   IconBan,
+  IconBell,
   IconBuilding,
   IconDeviceMobile,
+  IconHistory,
   IconHome,
   IconKey,
   IconLayoutList,
@@ -23,7 +25,7 @@ export const PLATFORM_PAGES = [
 
 interface NavigationItem {
   path: string;
-  label: `shell.nav.${'overview' | 'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'account' | 'formats'}`;
+  label: `shell.nav.${'overview' | 'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'account' | 'alertContacts' | 'auditLog' | 'formats'}`;
   icon: Icon;
   /** The page is offered to members with this right. */
   right: Right;
@@ -47,6 +49,20 @@ const NAVIGATION: readonly NavigationItem[] = [
   { path: 'keys', label: 'shell.nav.keys', icon: IconKey, right: 'keys:write' },
   { path: 'team', label: 'shell.nav.team', icon: IconUsers, right: 'members:read' },
   { path: 'account', label: 'shell.nav.account', icon: IconBuilding, right: 'account:read' },
+  {
+    path: 'alert-contacts',
+    label: 'shell.nav.alertContacts',
+    icon: IconBell,
+    right: 'alerts:write',
+    wholeAccount: true,
+  },
+  {
+    path: 'audit-log',
+    label: 'shell.nav.auditLog',
+    icon: IconHistory,
+    right: 'audit:read',
+    wholeAccount: true,
+  },
   { path: 'formats', label: 'shell.nav.formats', icon: IconLayoutList, right: 'instances:read' },
 ];
 

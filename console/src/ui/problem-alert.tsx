@@ -43,7 +43,13 @@ export function ProblemAlert({ error }: { error: Error | null | undefined }) {
         {error.requestId !== null && (
           <Text size="xs" c="dimmed">
             {t('problems.requestId')} <Code>{error.requestId}</Code>{' '}
-            <Anchor size="xs" href={`/problems/${error.code}`} target="_blank" rel="noreferrer">
+            <Anchor
+              size="xs"
+              underline="always"
+              href={`/problems/${error.code}`}
+              target="_blank"
+              rel="noreferrer"
+            >
               {t('problems.more')}
             </Anchor>
           </Text>

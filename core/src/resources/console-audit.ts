@@ -15,8 +15,8 @@ const filters = {
 };
 
 export const AuditQuery = PageQuery.extend(filters);
-export const AuditFilters = z.object(filters);
-export type AuditFilters = z.output<typeof AuditFilters>;
+export const AuditFilterQuery = z.object(filters);
+export type AuditFilterQuery = z.output<typeof AuditFilterQuery>;
 
 export const AuditEntryOut = z.object({
   id: idOut('auditEntry'),

@@ -1,6 +1,8 @@
 /** The resources of the HTTP interface. OpenAPI components are named after the schemas that they export. */
 export * from './availability.js';
 export * from './console-account.js';
+export * from './console-alert.js';
+export * from './console-audit.js';
 export * from './console-instances.js';
 export * from './console-key.js';
 export * from './console-member.js';

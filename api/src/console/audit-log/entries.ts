@@ -1,5 +1,5 @@
 import { fromPublicId, ID_PREFIXES, lowestUuidAt, toPublicId, type IdKind } from '@gwk/core/ids';
-import type { AuditEntryOut, AuditFilters } from '@gwk/core/resources/console-audit';
+import type { AuditEntryOut, AuditFilterQuery } from '@gwk/core/resources/console-audit';
 import { publicNames } from '../../accounts/audit-log.js';
 import type { Database } from '../../database/database.js';
 import type { PageRange } from '../../database/keyset-pages.js';
@@ -13,7 +13,7 @@ export type NamedEntry = AuditEntry & { actorName: string | null };
  */
 export async function readEntries(
   db: Database,
-  { accountId, filters }: { accountId: string; filters: AuditFilters },
+  { accountId, filters }: { accountId: string; filters: AuditFilterQuery },
   { before, limit }: PageRange,
 ): Promise<NamedEntry[]> {
   const where = await toWhere(db, filters, before);
@@ -28,7 +28,7 @@ export async function readEntries(
 
 async function toWhere(
   db: Database,
-  { actor, action, subject, since, until }: AuditFilters,
+  { actor, action, subject, since, until }: AuditFilterQuery,
   before: string | null,
 ): Promise<Prisma.AuditEntryWhereInput> {
   const at = (time: string): string => lowestUuidAt(Date.parse(time));

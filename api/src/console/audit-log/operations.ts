@@ -1,4 +1,4 @@
-import { AuditEntryOut, AuditFilters, AuditQuery } from '@gwk/core/resources/console-audit';
+import { AuditEntryOut, AuditFilterQuery, AuditQuery } from '@gwk/core/resources/console-audit';
 import { z } from 'zod';
 import { pageSchema } from '../../http/cursor.js';
 import { operation } from '../../http/operation.js';
@@ -34,7 +34,7 @@ const exportEntries = operation({
   path: `${PATH}.csv`,
   summary: 'Export the audit log as CSV, newest first',
   description: `At most ${MAX_EXPORTED} entries; choose a shorter time for the rest.`,
-  query: AuditFilters,
+  query: AuditFilterQuery,
   result: z.string(),
   resultType: 'text/csv',
   handle: ({ caller: { accountId }, query, services }) => ({
@@ -48,7 +48,7 @@ const exportEntries = operation({
 async function* renderLines(
   { db }: Services,
   accountId: string,
-  filters: AuditFilters,
+  filters: AuditFilterQuery,
 ): AsyncGenerator<string> {
   yield CSV_HEADER;
   let before: string | null = null;

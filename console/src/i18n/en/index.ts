@@ -1,4 +1,5 @@
 import { account } from './account';
+import * as alertPages from './alerts';
 import { health } from './health';
 import * as numberPage from './number-page';
 import { numbers } from './numbers';
@@ -13,6 +14,7 @@ import * as webhookPages from './webhooks';
 
 export default {
   account,
+  ...alertPages,
   health,
   ...shell,
   ...numberPage,

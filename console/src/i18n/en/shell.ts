@@ -86,6 +86,8 @@ export const shell = {
     keys: 'API keys',
     team: 'Team',
     account: 'Account',
+    alertContacts: 'Alert contacts',
+    auditLog: 'Audit log',
     formats: 'Format status',
   },
   mfaTitle: 'Set up a second factor',

@@ -84,6 +84,8 @@ export const shell = {
     keys: 'Chaves de API',
     team: 'Equipe',
     account: 'Conta',
+    alertContacts: 'Contatos de alerta',
+    auditLog: 'Auditoria',
     formats: 'Formatos',
   },
   mfaTitle: 'Configure um segundo fator',
