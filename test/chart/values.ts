@@ -138,6 +138,16 @@ export const INSTALLATIONS: Record<string, object> = {
       tls: [{ secretName: 'api-tls', hosts: ['api.example.com'] }],
     },
   },
+  'a console at a host of its own': {
+    ...MINIMAL_VALUES,
+    console: { host: 'console.example.com' },
+    ingress: {
+      enabled: true,
+      hosts: ['api.example.com'],
+      tls: [{ secretName: 'tls', hosts: ['api.example.com', 'console.example.com'] }],
+    },
+    route: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] },
+  },
   'Gateway API route': {
     ...MINIMAL_VALUES,
     route: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] },

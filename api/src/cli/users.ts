@@ -247,11 +247,14 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
 async function printHandoff(tx: Prisma.TransactionClient, email: string, seconds: string) {
   const { id } = await findUser(tx, email);
   const { apiSettings } = await import('@gwk/core/config/api');
-  const { baseUrl } = loadCommandConfig({ baseUrl: apiSettings.baseUrl }, process.env);
+  const { baseUrl, consoleUrl = baseUrl } = loadCommandConfig(
+    { baseUrl: apiSettings.baseUrl, consoleUrl: apiSettings.consoleUrl },
+    process.env,
+  );
   const { createHandoff } = await import('../console/sign-in/handoffs.js');
   const validFor = parseInteger(1, MAX_HANDOFF_SECONDS)(seconds);
   await audit(tx, { accountId: null, action: 'user.handoff', subject: id, detail: { seconds: validFor } });
-  return createHandoff(tx, id, { baseUrl, seconds: validFor });
+  return createHandoff(tx, id, { baseUrl: consoleUrl, seconds: validFor });
 }
 
 async function deleteUser(tx: Prisma.TransactionClient, email: string) {

@@ -10,6 +10,7 @@ import type { Caller } from '../accounts/caller.js';
 import { hashToken, newToken, type Session } from '../accounts/sessions.js';
 import type { Invitation, Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
+import { findConsoleUrl } from '../http/console-url.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
 import { MailError } from '../mail/mailer.js';
@@ -93,7 +94,7 @@ const createInvitation = operation({
         update: given,
       });
     });
-    const url = makeLink(config.baseUrl, 'invitation', { token });
+    const url = makeLink(findConsoleUrl(config), 'invitation', { token });
     const emailed = await sendInvitation(services, row, { by: session!.userId, url });
     return { status: 201, body: { ...view(row), url, emailed }, headers: PRIVATE };
   },

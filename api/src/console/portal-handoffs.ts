@@ -3,6 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import { HandoffCreate, HandoffOut } from '@gwk/core/resources/console-session';
 import { audit } from '../accounts/audit-log.js';
 import type { Prisma, User } from '../generated/prisma/client.js';
+import { findConsoleUrl } from '../http/console-url.js';
 import { operation } from '../http/operation.js';
 import { createHandoff } from './sign-in/handoffs.js';
 import { PRIVATE } from './sign-in/sessions.js';
@@ -23,7 +24,7 @@ const createPortalHandoff = operation({
   body: HandoffCreate,
   result: HandoffOut,
   async handle({ body: { email, account }, services: { db, config } }) {
-    const { baseUrl } = config;
+    const baseUrl = findConsoleUrl(config);
     const link = await db.$transaction(async (tx) => {
       const user = await tx.user.findUnique({ where: { email } });
       if (!user) throw new Problem('not-found', { detail: 'Nenhuma pessoa tem este e-mail.' });

@@ -2,11 +2,12 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { parseTokens } from '@gwk/core/config/shared';
 import { Problem } from '@gwk/core/problems';
 import type { Session } from '../accounts/sessions.js';
+import { findConsoleUrl } from './console-url.js';
 import type { Exchange } from './exchange.js';
 import type { Operation } from './operation.js';
 import type { ApiConfig } from './services.js';
 
-type OriginSettings = Pick<ApiConfig, 'baseUrl' | 'consoleOrigins'>;
+type OriginSettings = Pick<ApiConfig, 'baseUrl' | 'consoleUrl' | 'consoleOrigins'>;
 type Settings = OriginSettings & Pick<ApiConfig, 'platformToken'>;
 
 /** Methods that change nothing. */
@@ -74,10 +75,12 @@ function checkChange(req: Exchange, session: Session, settings: OriginSettings):
 }
 
 /** Returns the origin of the console that sends a request. @throws Problem `origin-not-allowed` */
-export function requireOrigin(req: Exchange, { baseUrl, consoleOrigins }: OriginSettings): string {
+export function requireOrigin(req: Exchange, settings: OriginSettings): string {
+  const { baseUrl, consoleOrigins } = settings;
   const given = req.headers.origin ?? req.headers.referer;
   const origin = given !== undefined && URL.canParse(given) ? new URL(given).origin : null;
-  const allowed = [...listPublicOrigins(baseUrl), ...consoleOrigins];
+  const publicUrls = [baseUrl, findConsoleUrl(settings)];
+  const allowed = [...publicUrls.flatMap(listPublicOrigins), ...consoleOrigins];
   if (origin === null || !allowed.includes(origin)) throw new Problem('origin-not-allowed');
   return origin;
 }

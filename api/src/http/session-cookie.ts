@@ -1,3 +1,4 @@
+import { findConsoleUrl } from './console-url.js';
 import type { ApiConfig } from './services.js';
 
 /**
@@ -9,8 +10,8 @@ export class SessionCookie {
   readonly #attributes: string;
   readonly #form: RegExp;
 
-  constructor({ baseUrl }: Pick<ApiConfig, 'baseUrl'>) {
-    const secure = new URL(baseUrl).protocol === 'https:';
+  constructor(config: Pick<ApiConfig, 'baseUrl' | 'consoleUrl'>) {
+    const secure = new URL(findConsoleUrl(config)).protocol === 'https:';
     this.#name = secure ? '__Host-gwk_session' : 'gwk_session';
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
     this.#form = new RegExp(`(?:^|;)\\s*${this.#name}=([\\w-]+)`);

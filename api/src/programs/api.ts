@@ -9,6 +9,7 @@ import { SessionDirectory } from '../accounts/sessions.js';
 import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
 import { PasswordResets } from '../console/password-reset/resets.js';
 import { Passwords } from '../console/passwords.js';
+import { findConsoleUrl } from '../http/console-url.js';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
 import type { ApiConfig, Services } from '../http/services.js';
@@ -112,7 +113,7 @@ async function makeServices(
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
     mailer,
-    passwordResets: mailer && new PasswordResets({ db, mailer, log, baseUrl: config.baseUrl }),
+    passwordResets: mailer && new PasswordResets({ db, mailer, log, baseUrl: findConsoleUrl(config) }),
     resources: await openResources(config),
     limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl, redisCa, keys: redisKeys, sealer, log, clock }),

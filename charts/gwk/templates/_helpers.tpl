@@ -157,6 +157,14 @@ http://{{ include "gwk.fullname" . }}-api.{{ include "gwk.namespace" . }}.svc{{ 
 {{- end -}}
 {{- end -}}
 
+{{- define "gwk.consoleUrl" -}}
+{{- if .Values.console.host -}}
+{{ and .Values.ingress.enabled (empty .Values.ingress.tls) | ternary "http" "https" }}://{{ .Values.console.host }}
+{{- else -}}
+{{ include "gwk.baseUrl" . }}
+{{- end -}}
+{{- end -}}
+
 {{- define "gwk.mediaUrl" -}}
 {{- default (include "gwk.baseUrl" .) (trimSuffix "/" .Values.media.url) -}}
 {{- end -}}

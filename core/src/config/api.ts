@@ -88,10 +88,15 @@ export const apiSettings = {
     types.flag().default(true),
     'Serve the web console under `/console`. With `off` these paths answer 404.',
   ),
+  consoleUrl: setting(
+    'GWK_API_CONSOLE_URL',
+    types.url('http', 'https').optional(),
+    'Public URL of the console, if it has a host of its own: links lead there, and its origin may send requests. Default: GWK_API_BASE_URL.',
+  ),
   consoleOrigins: setting(
     'GWK_API_CONSOLE_ORIGINS',
     types.origins().default([]),
-    'Origins (separated by commas) from which the console may send requests, in addition to that of GWK_API_BASE_URL. For a console at a host of its own.',
+    'Origins (separated by commas) from which the console may send requests, in addition to those of GWK_API_BASE_URL and GWK_API_CONSOLE_URL.',
   ),
   platformToken: rotatingSetting(
     'GWK_API_CONSOLE_PLATFORM_TOKEN',

@@ -1,0 +1,48 @@
+import type { ProblemBody } from '@gwk/core/problems';
+import { Browser, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+
+/** A console at a host of its own, over HTTPS, with an API that is public elsewhere. */
+const CONSOLE = 'https://console.example.com';
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await openApi({
+    settings: { GWK_API_BASE_URL: 'http://api.internal', GWK_API_CONSOLE_URL: CONSOLE },
+  });
+});
+afterAll(() => api.stop());
+
+test('sign-in sets a cookie of that host, by which /v1 and /console/api answer there', async () => {
+  const user = await createUser(api, { isPlatformAdmin: true });
+  const browser = new Browser(api);
+  const host = { host: 'console.example.com' };
+  Object.assign(browser.headers, { origin: CONSOLE, ...host });
+  const answer = await browser.signIn(user.email, PASSWORD);
+  expect(answer.headers['set-cookie']![0]).toMatch(/^__Host-gwk_session=.*Path=\/; .*; Secure$/);
+  browser.use(await api.account());
+  expect((await browser.call('GET', '/console/api/account')).status).toBe(200);
+  expect((await browser.call('GET', '/v1/instances')).status).toBe(200);
+});
+
+test.each([
+  [CONSOLE, 204],
+  ['http://api.internal', 204],
+  ['https://other.example.com', 403],
+])('a change from the origin %s is answered %i', async (origin, status) => {
+  const browser = await openBrowser(api, await api.account());
+  browser.headers['cookie'] = browser.headers['cookie']!.replace('gwk_session', '__Host-gwk_session');
+  browser.headers['origin'] = origin;
+  const answer = await browser.call<ProblemBody | undefined>('DELETE', '/console/api/session');
+  expect(answer.status).toBe(status);
+});
+
+test('invitations lead to that host', async () => {
+  const browser = await openBrowser(api, await api.account());
+  browser.headers['cookie'] = browser.headers['cookie']!.replace('gwk_session', '__Host-gwk_session');
+  browser.headers['origin'] = CONSOLE;
+  const body = { email: `rui-${browser.user.id}@example.com`, role: 'viewer' };
+  const { body: made } = await browser.call<{ url: string }>('POST', '/console/api/invitations', { body });
+  expect(made.url).toMatch(/^https:\/\/console\.example\.com\/console\/invitation#token=/);
+});

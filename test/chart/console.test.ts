@@ -1,0 +1,70 @@
+import {
+  CHART,
+  find,
+  helm,
+  MINIMAL_VALUES,
+  readEnvironment,
+  render,
+  withValues,
+} from '../support/chart/render.js';
+import { describeChart } from './suite.js';
+import { INSTALLATIONS } from './values.js';
+
+/** Where the console is served. */
+const OWN_HOST = INSTALLATIONS['a console at a host of its own']!;
+const PATHS = ['/console', '/v1', '/problems'];
+
+interface ApiDeployment {
+  template: { spec: { containers: Parameters<typeof readEnvironment>[0][] } };
+}
+
+const settingsOf = (values: object) => {
+  const { template } = find(render(values), 'Deployment', 'gwk-api')['spec'] as ApiDeployment;
+  return readEnvironment(template.spec.containers[0]!);
+};
+
+const notes = (values: object) =>
+  withValues({ ...MINIMAL_VALUES, ...values }, (file) =>
+    helm('install', 'gwk', CHART, '--dry-run=client', '--namespace', 'messages', '--values', file),
+  ).text;
+
+describeChart('the console', () => {
+  test('is at the host of the API, unless it is off', () => {
+    expect(settingsOf(MINIMAL_VALUES)).toMatchObject({ GWK_API_CONSOLE: 'on' });
+    expect(settingsOf(MINIMAL_VALUES)).not.toHaveProperty('GWK_API_CONSOLE_URL');
+    const off = settingsOf({ ...MINIMAL_VALUES, console: { enabled: false } });
+    expect(off).toMatchObject({ GWK_API_CONSOLE: 'off' });
+  });
+
+  test('has a host of its own at the Ingress, with the paths that it calls', () => {
+    const { rules } = find(render(OWN_HOST), 'Ingress', 'gwk-api')['spec'] as {
+      rules: { host: string; http: { paths: { path: string }[] } }[];
+    };
+    expect(rules.map(({ host, http }) => [host, ...http.paths.map(({ path }) => path)])).toEqual([
+      ['api.example.com', '/'],
+      ['console.example.com', ...PATHS],
+    ]);
+    expect(settingsOf(OWN_HOST)).toMatchObject({
+      GWK_API_BASE_URL: 'https://api.example.com',
+      GWK_API_CONSOLE_URL: 'https://console.example.com',
+    });
+  });
+
+  test('has a route of its own for its host', () => {
+    const { hostnames, rules } = find(render(OWN_HOST), 'HTTPRoute', 'gwk-console')['spec'] as {
+      hostnames: string[];
+      rules: { matches: { path: { value: string } }[]; backendRefs: { name: string }[] }[];
+    };
+    expect(hostnames).toEqual(['console.example.com']);
+    expect(rules[0]!.matches.map(({ path }) => path.value)).toEqual(PATHS);
+    expect(rules[0]!.backendRefs).toEqual([{ name: 'gwk-api', port: 80 }]);
+  });
+
+  test('NOTES.txt says where it is, and how its first person signs in', () => {
+    const text = notes({ console: { host: 'console.example.com' } });
+    expect(text).toContain('The console is at https://console.example.com/console.');
+    expect(text).toContain('gwk user create you@example.com --account main --role owner');
+    expect(text).toContain('gwk user handoff you@example.com');
+    expect(notes({ console: { enabled: false } })).not.toContain('The console is at');
+  });
+});
