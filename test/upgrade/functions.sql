@@ -848,14 +848,15 @@ AS $$
 BEGIN
   WITH emitted AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(items) AS e(
-      message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
-      data text)
+      message_id uuid, subject uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean,
+      at timestamptz, data text)
     WHERE e.message_id IS NULL OR e.message_id = ANY (changed)
   ), stored AS (
     INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
     SELECT id, account_id, instance_id, type, at, decode(data, 'base64') FROM emitted
   ), matching AS (
-    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.id AS event_id, e.instance_id, e.type
+    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.id AS event_id, e.instance_id,
+      e.subject, e.type
     FROM emitted e
     JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
     WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.by_default))
@@ -865,8 +866,9 @@ BEGIN
                    WHERE r.endpoint_id = d.id AND r.instance_id = e.instance_id))
   ), logged AS (
     INSERT INTO webhook_deliveries
-      (id, account_id, endpoint_id, event_id, instance_id, event_type, status, next_attempt_at, created_at)
-    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM matching
+      (id, account_id, endpoint_id, event_id, instance_id, message_id, event_type, status, next_attempt_at, created_at)
+    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, subject, type, 'pending', now(), now()
+    FROM matching
   )
   INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
   SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
@@ -2489,6 +2491,19 @@ BEGIN
       AND (instance_filter IS NULL OR n.instance_id = ANY (instance_filter) OR n.instance_id IS NULL)
     ORDER BY n.endpoint_id DESC, n.id DESC LIMIT max_rows;
   END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_deliveries_of_message(message uuid, max_rows integer)
+RETURNS SETOF webhook_deliveries LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+  low CONSTANT uuid := gwk_lowest_id(to_timestamp(gwk_id_hour(message) * 3600.0 - 86400));
+BEGIN
+  RETURN QUERY
+  SELECT d.* FROM webhook_deliveries d
+  WHERE gwk_id_bucket_256ms(d.message_id) = gwk_id_bucket_256ms(message) AND d.message_id = message AND d.id >= low
+  ORDER BY d.id LIMIT max_rows;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_claim_webhooks(

@@ -1,5 +1,5 @@
 import { EVENTS, type EventType } from '@gwk/core/events';
-import { newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids';
 import { canonicalPhone, parseRecipient, toAddress, toNetworkId } from '@gwk/core/recipients';
 import type { EventChat, EventData, EventPerson } from '@gwk/core/resources/event-data';
 import type { Sealer } from '@gwk/core/encryption';
@@ -26,6 +26,7 @@ export function eventItem(sealer: Sealer, messageId: string | null, draft: Event
   const { id = newUuid(), accountId, instanceId, type, data } = draft;
   return {
     message_id: messageId,
+    subject: readSubject(data),
     id,
     account_id: accountId,
     instance_id: instanceId,
@@ -36,6 +37,10 @@ export function eventItem(sealer: Sealer, messageId: string | null, draft: Event
     data: sealEventData(sealer, accountId, data).toString('base64'),
   };
 }
+
+/** The message that an event is about, by which the console finds its deliveries. */
+const readSubject = ({ message_id: id }: Record<string, unknown>): string | null =>
+  typeof id === 'string' ? fromPublicId('message', id) : null;
 
 /** Encrypts the data of an event. */
 export function sealEventData(sealer: Sealer, accountId: string, data: Record<string, unknown>): Buffer {

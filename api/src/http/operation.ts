@@ -27,10 +27,10 @@ export interface Operation {
   orScope?: Scope;
   /**
    * For operations of the console, which accept sessions only: everybody, each signed-in person, administrators of the
-   * platform, or the permission that the person's role must include in the account. `portal`: a program with
+   * platform, or the right that the person's role must include in the account. `portal`: a program with
    * GWK_API_CONSOLE_PLATFORM_TOKEN, without a session.
    */
-  person?: 'anyone' | 'signed-in' | 'platform-admin' | 'portal' | Permission;
+  person?: 'anyone' | 'signed-in' | 'platform-admin' | 'portal' | Permission | Scope;
   /** HTTP status of success. */
   status: number;
   /** Other HTTP statuses of success and their meanings. */

@@ -35,8 +35,9 @@ export function authorizePerson(
     if (!session.isPlatformAdmin) throw new Problem('forbidden');
     return;
   }
-  const { permissions } = requireAccount(session);
-  if (!permissions.has(person)) throw new Problem('forbidden');
+  const { permissions, caller } = requireAccount(session);
+  const rights = new Set<string>([...permissions, ...caller.scopes]);
+  if (!rights.has(person)) throw new Problem('forbidden');
 }
 
 const BEARER = /^Bearer +([^\s]+) *$/i;

@@ -1,4 +1,5 @@
 import { PERMISSIONS, ROLE_RIGHTS, ROLES } from '@gwk/core/roles';
+import { SCOPES } from '@gwk/core/scopes';
 import { STATUS_CODES } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { ID_PREFIXES } from '@gwk/core/ids';
@@ -183,9 +184,11 @@ const isOfPlatform = ({ person }: Operation): boolean => person === 'platform-ad
 
 /** Some role may not call it. */
 const isRefusedToRole = ({ person }: Operation): boolean =>
-  ROLES.some((role) =>
-    PERMISSIONS.some((it) => it === person && !ROLE_RIGHTS[role].permissions.includes(it)),
-  );
+  [...PERMISSIONS, ...SCOPES].some((right) => right === person) &&
+  ROLES.some((role) => {
+    const { scopes, permissions } = ROLE_RIGHTS[role];
+    return ![...scopes, ...permissions].some((right) => right === person);
+  });
 
 /** Properties of an operation and the problems that they imply. */
 const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readonly ProblemCode[] }[] = [

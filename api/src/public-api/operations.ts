@@ -15,6 +15,7 @@ import { accountOperations } from '../console/account.js';
 import { accountPolicyOperations } from '../console/account-policy.js';
 import { auditLogOperations } from '../console/audit-log/operations.js';
 import { acceptanceOperations } from '../console/accept-invitation.js';
+import { consoleDeliveryOperations } from '../console/deliveries.js';
 import { instanceListOperations } from '../console/list-instances.js';
 import { alertContactOperations } from '../console/alert-contacts/operations.js';
 import { invitationOperations } from '../console/invitations.js';
@@ -60,6 +61,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...accountOperations,
   ...overviewOperations,
   ...instanceListOperations,
+  ...consoleDeliveryOperations,
   ...keyOperations,
   ...profileOperations,
   ...totpOperations,

@@ -6,6 +6,7 @@ import { browserOf, createUser, openBrowser, type Browser, type TestUser } from 
 import { addPasskey } from './passkey.js';
 import { buildSample, type SampleRequest } from './contract/requests.js';
 import type { TestAccount, TestApi } from './test-api.js';
+import { makeWorld } from './world.js';
 
 /** One of each resource that a path of the console can name, in one account. */
 export interface ConsoleWorld {
@@ -18,6 +19,8 @@ export interface ConsoleWorld {
 
 /** Well-formed ids that name nothing. */
 export const ABSENT_CONSOLE_IDS: Readonly<Record<string, string>> = {
+  message_id: `msg_${'0'.repeat(32)}`,
+  delivery_id: `whd_${'0'.repeat(32)}`,
   key_id: `key_${'0'.repeat(32)}`,
   user_id: `usr_${'0'.repeat(32)}`,
   session_id: `ses_${'0'.repeat(32)}`,
@@ -38,6 +41,7 @@ const document = openApiDocument({
 export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Promise<ConsoleWorld> {
   const own = account ?? (await api.account());
   const browser = await openBrowser(api, own);
+  const { message_id, delivery_id } = (await makeWorld(api, own, 'of the console')).ids;
   const key = await api.key(own);
   const session = await api.db.userSession.findFirstOrThrow({
     where: { userId: (await browserOf(api, browser.user)).user.id },
@@ -57,6 +61,8 @@ export async function makeConsoleWorld(api: TestApi, account?: TestAccount): Pro
     invitation_id: invitation.body.id,
     key_id: toPublicId('apiKey', key.id),
     session_id: toPublicId('session', session.id),
+    message_id: message_id!,
+    delivery_id: delivery_id!,
     account_id: toPublicId('account', own.id),
   };
   const admin = await browserOf(api, await createUser(api, { isPlatformAdmin: true }));

@@ -590,6 +590,7 @@ CREATE TABLE "webhook_deliveries" (
     "endpoint_id" UUID NOT NULL,
     "event_id" UUID NOT NULL,
     "instance_id" UUID,
+    "message_id" UUID,
     "event_type" TEXT NOT NULL,
     "status" TEXT NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed')),
     "attempts" INTEGER NOT NULL DEFAULT 0,
@@ -790,4 +791,7 @@ CREATE INDEX instance_states_ended_idx ON instance_states (ended_at) WHERE ended
 -- Prepared files of messages.
 CREATE INDEX media_messages_idx ON media (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX media_stored_idx ON media (expires_at) WHERE removed_at IS NULL;
+-- By bucket, so that the deliveries of messages of one moment share a key.
+CREATE INDEX webhook_deliveries_message_idx ON webhook_deliveries (gwk_id_bucket_256ms(message_id))
+  WHERE message_id IS NOT NULL;
 CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';

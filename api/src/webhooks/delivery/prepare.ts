@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { SealError, type Sealer } from '@gwk/core/encryption';
 import { signWebhook } from '@gwk/core/webhook-signature';
@@ -30,27 +31,46 @@ export function prepare(claimed: ClaimedDelivery, deps: PrepareDeps, now: Date):
   const check = deps.guard.checkUrl(claimed.url);
   if (!check.ok) return { claimed, error: `the URL is not allowed (${check.finding})`, final: false };
   try {
-    const stored = openEventText(deps.sealer, accountId, event.dataSealed);
-    const data = refreshLink(stored, (id) => deps.links.make(id, LINK_SECONDS, now.getTime()));
+    const link = (id: string) => deps.links.make(id, LINK_SECONDS, now.getTime());
+    const data = refreshLink(openEventText(deps.sealer, accountId, event.dataSealed), link);
+    const headers = openHeaders(deps.sealer, accountId, claimed.headersSealed);
     const keys = claimed.secretsSealed.map((sealed) => deps.signingKeys.get(accountId, sealed));
-    const body = `{"type":${JSON.stringify(event.type)},"timestamp":"${event.at.toISOString()}","data":${data}}`;
-    const id = toPublicId('event', claimed.eventId);
-    const timestamp = Math.floor(now.getTime() / 1000);
-    const headers = {
-      ...openHeaders(deps.sealer, accountId, claimed.headersSealed),
-      'content-type': 'application/json',
-      'user-agent': USER_AGENT,
-      'webhook-id': id,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': signWebhook(keys, id, timestamp, body),
+    return {
+      claimed,
+      url: check.url,
+      ...buildRequest({ id: claimed.eventId, ...event, data }, headers, keys, now),
     };
-    return { claimed, url: check.url, body, headers };
   } catch (error) {
     // An operator may still configure the missing key, so the delivery is retried.
     if (error instanceof SealError)
       return { claimed, error: 'cannot be decrypted with the configured keys', final: false };
     throw error;
   }
+}
+
+/**
+ * Builds body and headers of an attempt.
+ * @param event with its data as JSON
+ * @param custom headers of the endpoint
+ */
+export function buildRequest(
+  event: { id: string; type: string; at: Date; data: string },
+  custom: Record<string, string>,
+  keys: readonly KeyObject[],
+  now: Date,
+): { headers: Record<string, string>; body: string } {
+  const body = `{"type":${JSON.stringify(event.type)},"timestamp":"${event.at.toISOString()}","data":${event.data}}`;
+  const id = toPublicId('event', event.id);
+  const timestamp = Math.floor(now.getTime() / 1000);
+  const headers = {
+    ...custom,
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signWebhook(keys, id, timestamp, body),
+  };
+  return { headers, body };
 }
 
 /**

@@ -12,6 +12,10 @@ import type { CallOutcome, ClaimedDelivery, AttemptResult, Unsendable } from './
 
 const COLUMN = 'webhook_deliveries.last_response_sealed';
 
+/** The stored start of an answer. */
+export const openResponse = (sealer: Sealer, accountId: string, sealed: Uint8Array): string =>
+  sealer.open(accountId, COLUMN, sealed).toString('utf8');
+
 /** Decides the result of a call and its effect on the endpoint's health. */
 export function decideResult(
   { retryAfter, ...outcome }: CallOutcome,

@@ -1,0 +1,112 @@
+import { Webhook } from 'standardwebhooks';
+import type { z } from 'zod';
+import type { ConsoleDeliveryOut, MessageDeliveryList } from '@gwk/core/resources/console-delivery';
+import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { fromPublicId } from '@gwk/core/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { openBrowser } from '@gwk/test/support/api/console';
+import { sharedApi } from '@gwk/test/support/api/open-api';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
+import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
+import { emit } from '../events/emit.js';
+
+type List = z.output<typeof MessageDeliveryList>;
+
+let api: TestApi;
+let account: TestAccount;
+let world: World;
+let sealer: Sealer;
+
+beforeAll(async () => {
+  api = await sharedApi();
+  sealer = new Sealer(parseEncryptionKeys(api.encryptionKeys));
+});
+beforeEach(async () => {
+  account = await api.account();
+  world = await makeWorld(api, account);
+});
+
+/** Writes an event about the message of the world, as an outcome does. */
+const emitSent = () =>
+  emit(api.db, sealer, [
+    {
+      accountId: account.id,
+      instanceId: fromPublicId('instance', world.ids['instance_id']!)!,
+      type: 'message.sent',
+      data: { message_id: world.ids['message_id'], note: 'é' },
+    },
+  ]);
+
+test('a message shows the deliveries of its events and no others, and their endpoint', async () => {
+  const [eventId] = await emitSent();
+  const browser = await openBrowser(api, account, 'viewer');
+  const path = `/console/api/messages/${world.ids['message_id']!}/deliveries`;
+  const { data } = (await browser.call<List>('GET', path)).body;
+  expect(data.map((row) => [fromPublicId('event', row.event_id), row.status, row.endpoint_url])).toEqual([
+    [eventId, 'pending', 'https://example.org/hook'],
+  ]);
+  const uuid = fromPublicId('instance', world.ids['instance_id']!)!;
+  const restricted = await openBrowser(api, account, 'admin', [uuid]);
+  expect((await restricted.call<List>('GET', path)).body.data).toHaveLength(1);
+  const other = await openBrowser(api, account, 'admin', []);
+  expect((await other.call('GET', path)).status).toBe(404);
+});
+
+test('a delivery shows a request that verifies, without the values of custom headers, and the answer', async () => {
+  const created = await world.client.call<WebhookEndpointOut>('POST', '/v1/webhook-endpoints', {
+    body: { url: 'https://example.org/other', headers: { Authorization: 'Bearer hidden-token' } },
+  });
+  await emitSent();
+  const browser = await openBrowser(api, account, 'developer');
+  const { data } = (
+    await browser.call<List>('GET', `/console/api/messages/${world.ids['message_id']!}/deliveries`)
+  ).body;
+  const { id } = data.find(({ endpoint_id }) => endpoint_id === created.body.id)!;
+  await api.db.webhookDelivery.update({
+    where: { id: fromPublicId('delivery', id)! },
+    data: {
+      status: 'failed',
+      lastResponseSealed: new Uint8Array(
+        sealer.seal(account.id, 'webhook_deliveries.last_response_sealed', '<b>no</b>'),
+      ),
+    },
+  });
+  const path = `/console/api/webhook-deliveries/${id}`;
+  const { status, body } = await browser.call<ConsoleDeliveryOut>('GET', path);
+  expect([status, body.status, body.response, body.endpoint_url]).toEqual([
+    200,
+    'failed',
+    '<b>no</b>',
+    'https://example.org/other',
+  ]);
+  const { headers, body: sent } = body.request!;
+  expect(JSON.stringify(body)).not.toContain('hidden-token');
+  expect(headers['authorization']).toBe('••••••');
+  expect(new Webhook(created.body.secret!).verify(sent, headers)).toMatchObject({
+    type: 'message.sent',
+    data: { note: 'é' },
+  });
+});
+
+test('a delivery whose event has expired shows no request', async () => {
+  const [eventId] = await emitSent();
+  await api.db.event.delete({ where: { id: eventId! } });
+  const browser = await openBrowser(api, account, 'viewer');
+  const { data } = (
+    await browser.call<List>('GET', `/console/api/messages/${world.ids['message_id']!}/deliveries`)
+  ).body;
+  const { body } = await browser.call<ConsoleDeliveryOut>(
+    'GET',
+    `/console/api/webhook-deliveries/${data[0]!.id}`,
+  );
+  expect([body.request, body.response]).toEqual([null, null]);
+});
+
+test('the HTTP interface shows neither request nor answer', async () => {
+  await emitSent();
+  const { body } = await world.client.call<{ data: DeliveryOut[] }>(
+    'GET',
+    `/v1/webhook-endpoints/${world.ids['endpoint_id']!}/deliveries`,
+  );
+  expect(Object.keys(body.data[0]!)).not.toEqual(expect.arrayContaining(['request']));
+});
