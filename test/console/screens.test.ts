@@ -38,6 +38,7 @@ describeWithChromium('the screens of the console', () => {
     'webhooks',
     'new-webhook',
     'webhook',
+    'delivery',
     'events',
     'event',
     'keys',
@@ -143,6 +144,7 @@ async function createContent({ customer: { client } }: ConsoleStage): Promise<Re
     body: { from: '5511912345678', text: 'SAIR' },
   });
   const [event] = await client.events({ instance_id: sandbox.id });
+  const delivery = await until(async () => (await client.deliveries(endpoint.id))[0], { what: 'a delivery' });
   return {
     overview: 'overview',
     numbers: 'numbers',
@@ -159,6 +161,7 @@ async function createContent({ customer: { client } }: ConsoleStage): Promise<Re
     webhooks: 'webhooks',
     'new-webhook': 'webhooks/new',
     webhook: `webhooks/${endpoint.id}`,
+    delivery: `deliveries/${delivery.id}`,
     events: 'events',
     event: `events/${event!.id}`,
     keys: 'keys',

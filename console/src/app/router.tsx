@@ -49,6 +49,7 @@ export const router = createBrowserRouter(
                 page('webhooks', () => import('../webhooks/webhooks-page')),
                 page('webhooks/new', () => import('../webhooks/create-page')),
                 page('webhooks/:endpoint', () => import('../webhooks/endpoint-page')),
+                page('deliveries/:delivery', () => import('../webhooks/delivery-page')),
                 page('events', () => import('../events/events-page')),
                 page('events/:event', () => import('../events/event-page')),
                 page('keys', () => import('../keys/keys-page')),

@@ -10,6 +10,7 @@ import { LIVE_MS } from '../ui/live';
 import { PageHeader } from '../ui/page-header';
 import { QueryView } from '../ui/query-view';
 import { formatTime } from '../ui/time';
+import { MessageDeliveries } from './message-deliveries';
 import { StatusBadge, type Message } from './status-badge';
 
 export default function MessagePage() {
@@ -37,6 +38,7 @@ export default function MessagePage() {
 
 function Content({ message }: { message: Message }) {
   const { t } = useTranslation();
+  const { can } = useAccount();
   return (
     <Stack>
       <Group>
@@ -57,6 +59,7 @@ function Content({ message }: { message: Message }) {
         <Steps message={message} />
         <Facts message={message} />
       </Group>
+      {can('webhooks:read') && <MessageDeliveries messageId={message.id} />}
     </Stack>
   );
 }

@@ -129,28 +129,41 @@ function DeliveriesTable({ deliveries }: { deliveries: Delivery[] }) {
   );
 }
 
-function DeliveryRow({ delivery }: { delivery: Delivery }) {
-  const { t } = useTranslation();
-  const { id, api, can, path } = useAccount();
+/** Sends a delivery again. */
+export function useRetry(deliveryId: string) {
+  const { id, api } = useAccount();
   const queries = useQueryClient();
-  const retry = useMutation({
+  return useMutation({
     mutationFn: () =>
       api.POST('/v1/webhook-deliveries/{delivery_id}/retry', {
-        params: { path: { delivery_id: delivery.id } },
+        params: { path: { delivery_id: deliveryId } },
       }),
     onSuccess: () => queries.invalidateQueries({ queryKey: [id, 'deliveries'] }),
   });
+}
+
+export function DeliveryBadge({ status }: { status: Delivery['status'] }) {
+  const { t } = useTranslation();
+  return (
+    <Badge color={COLORS[status]} variant="light" tt="none">
+      {t(`deliveries.statuses.${status}`)}
+    </Badge>
+  );
+}
+
+function DeliveryRow({ delivery }: { delivery: Delivery }) {
+  const { t } = useTranslation();
+  const { can, path } = useAccount();
+  const retry = useRetry(delivery.id);
   return (
     <Table.Tr>
       <Table.Td>
-        <Anchor component={Link} to={path(`events/${delivery.event_id}`)}>
+        <Anchor component={Link} to={path(`deliveries/${delivery.id}`)}>
           {delivery.event_type}
         </Anchor>
       </Table.Td>
       <Table.Td>
-        <Badge color={COLORS[delivery.status]} variant="light" tt="none">
-          {t(`deliveries.statuses.${delivery.status}`)}
-        </Badge>
+        <DeliveryBadge status={delivery.status} />
       </Table.Td>
       <Table.Td>
         {delivery.last_status_code ?? '–'}

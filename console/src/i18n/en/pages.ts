@@ -41,6 +41,8 @@ export const message = {
   direction: 'Direction',
   renderedAs: 'Sent as',
   networkId: 'Network id',
+  deliveries: 'Webhook deliveries',
+  noDeliveries: 'No event of this message was delivered to a webhook.',
   steps: {
     created_at: 'Accepted',
     received: 'Received',
@@ -97,6 +99,29 @@ export const send = {
   contentHelp: 'Files have a media_id of an upload, or a url.',
   invalid: 'The content is not valid JSON.',
   submit: 'Send',
+  editor: 'Edit as',
+  modes: { form: 'Form', json: 'JSON' },
+  upload: 'Upload a file',
+  uploaded: 'Uploaded: {{name}}',
+  lines: 'One a line.',
+  fields: {
+    body: 'Text',
+    caption: 'Caption',
+    address: 'Address',
+    name: 'Name',
+    organization: 'Organization',
+    footer: 'Footer',
+    phones: 'Phone numbers',
+    buttons: 'Buttons',
+    options: 'Options',
+    latitude: 'Latitude',
+    longitude: 'Longitude',
+    selectable: 'Options that a person may choose',
+    preview_url: 'Preview of the first link',
+    voice: 'Voice message',
+    media: 'File',
+    url: 'Address of the file',
+  },
 };
 
 export const events = {
@@ -122,6 +147,15 @@ export const optOuts = {
   remove: 'Remove',
   removeTitle: 'Remove the opt-out of {{phone}}?',
   removeText: 'The contact can receive messages again. Do this only if the contact agreed.',
+};
+
+export const contactCheck = {
+  title: 'Check a contact',
+  help: 'Asks WhatsApp through a connected number whether the phone number has an account.',
+  phone: 'Phone number',
+  submit: 'Check',
+  exists: 'Has an account: {{jid}}',
+  absent: 'Has no account.',
 };
 
 export const keys = {

@@ -11,6 +11,7 @@ export const webhooks = {
   defaultEvents: 'the default events',
   eventCount_one: 'one type',
   eventCount_other: '{{count}} types',
+  restrictedHelp: 'You may use only some numbers, so choose those whose events the endpoint receives.',
   numbersHelp: 'None: all numbers.',
   description: 'Description',
   created: 'The endpoint is ready',
@@ -54,6 +55,16 @@ export const deliveries = {
   answer: 'Answer',
   attempts: 'Attempts',
   next: 'next',
+};
+
+export const delivery = {
+  title: 'Delivery',
+  endpoint: 'Endpoint',
+  answer: 'Last answer',
+  headers: 'Request headers',
+  headersHelp: 'Signed now, as the next attempt would be. Values of your own headers are hidden.',
+  payload: 'Payload',
+  expired: 'The event is older than its retention, so its request cannot be shown.',
 };
 
 export const eventTypes = {

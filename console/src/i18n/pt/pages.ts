@@ -40,6 +40,8 @@ export const message = {
   direction: 'Direção',
   renderedAs: 'Enviada como',
   networkId: 'Id na rede',
+  deliveries: 'Entregas por webhook',
+  noDeliveries: 'Nenhum evento desta mensagem foi entregue a um webhook.',
   steps: {
     created_at: 'Aceita',
     received: 'Recebida',
@@ -99,6 +101,29 @@ export const send = {
   contentHelp: 'Arquivos têm o media_id de um upload, ou uma url.',
   invalid: 'O conteúdo não é um JSON válido.',
   submit: 'Enviar',
+  editor: 'Editar como',
+  modes: { form: 'Formulário', json: 'JSON' },
+  upload: 'Enviar um arquivo',
+  uploaded: 'Enviado: {{name}}',
+  lines: 'Um por linha.',
+  fields: {
+    body: 'Texto',
+    caption: 'Legenda',
+    address: 'Endereço',
+    name: 'Nome',
+    organization: 'Organização',
+    footer: 'Rodapé',
+    phones: 'Telefones',
+    buttons: 'Botões',
+    options: 'Opções',
+    latitude: 'Latitude',
+    longitude: 'Longitude',
+    selectable: 'Opções que uma pessoa pode escolher',
+    preview_url: 'Prévia do primeiro link',
+    voice: 'Mensagem de voz',
+    media: 'Arquivo',
+    url: 'Endereço do arquivo',
+  },
 };
 
 export const events = {
@@ -124,6 +149,15 @@ export const optOuts = {
   remove: 'Remover',
   removeTitle: 'Remover o descadastro de {{phone}}?',
   removeText: 'O contato pode receber mensagens de novo. Faça isto somente se o contato concordou.',
+};
+
+export const contactCheck = {
+  title: 'Verificar um contato',
+  help: 'Pergunta ao WhatsApp, por um número conectado, se o telefone tem conta.',
+  phone: 'Número de telefone',
+  submit: 'Verificar',
+  exists: 'Tem conta: {{jid}}',
+  absent: 'Não tem conta.',
 };
 
 export const keys = {

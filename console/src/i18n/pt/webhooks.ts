@@ -11,6 +11,7 @@ export const webhooks = {
   defaultEvents: 'os eventos padrão',
   eventCount_one: 'um tipo',
   eventCount_other: '{{count}} tipos',
+  restrictedHelp: 'Você usa só alguns números; escolha aqueles cujos eventos o endpoint recebe.',
   numbersHelp: 'Nenhum: todos os números.',
   description: 'Descrição',
   created: 'O endpoint está pronto',
@@ -54,6 +55,17 @@ export const deliveries = {
   answer: 'Resposta',
   attempts: 'Tentativas',
   next: 'próxima',
+};
+
+export const delivery = {
+  title: 'Entrega',
+  endpoint: 'Endpoint',
+  answer: 'Última resposta',
+  headers: 'Cabeçalhos da requisição',
+  headersHelp:
+    'Assinados agora, como seria a próxima tentativa. Os valores dos seus próprios cabeçalhos ficam ocultos.',
+  payload: 'Conteúdo',
+  expired: 'O evento é mais antigo que a sua retenção, por isso a requisição não pode ser mostrada.',
 };
 
 export const eventTypes = {
