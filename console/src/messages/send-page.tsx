@@ -3,6 +3,7 @@ import {
   Group,
   JsonInput,
   Paper,
+  SegmentedControl,
   Select,
   SimpleGrid,
   Stack,
@@ -21,6 +22,7 @@ import { useFilter } from '../ui/filters';
 import { InstanceSelect } from '../ui/instance-select';
 import { PageHeader } from '../ui/page-header';
 import { ProblemAlert } from '../ui/problem-alert';
+import { ContentForm, type Content } from './content-form';
 import { EXAMPLES, MESSAGE_TYPES, type MessageType, type SendBody } from './examples';
 
 const format = (value: object): string => JSON.stringify(value, null, 2);
@@ -63,23 +65,62 @@ export default function SendPage() {
               setContent(format(EXAMPLES[value]));
             }}
           />
-          <JsonInput
-            label={t('send.content')}
-            description={t('send.contentHelp')}
-            validationError={t('send.invalid')}
-            autosize
-            minRows={6}
-            maxRows={24}
-            formatOnBlur
-            required
-            value={content}
-            onChange={setContent}
-          />
+          <ContentEditor type={type} content={content} setContent={setContent} />
         </SendForm>
         <Request body={body} />
       </SimpleGrid>
     </>
   );
+}
+
+interface ContentEditorProps {
+  type: MessageType;
+  content: string;
+  setContent: (content: string) => void;
+}
+
+/** The content as a form, or as JSON for the fields that the form does not have. */
+function ContentEditor({ type, content, setContent }: ContentEditorProps) {
+  const { t } = useTranslation();
+  const [mode, setMode] = useState<'form' | 'json'>('form');
+  const parsed = parseContent(content);
+  const isForm = mode === 'form' && parsed !== null;
+  return (
+    <Stack>
+      <SegmentedControl
+        aria-label={t('send.editor')}
+        data={(['form', 'json'] as const).map((value) => ({ value, label: t(`send.modes.${value}`) }))}
+        value={isForm ? 'form' : 'json'}
+        onChange={setMode}
+      />
+      {isForm ? (
+        <ContentForm type={type} content={parsed} onChange={(changed) => setContent(format(changed))} />
+      ) : (
+        <JsonInput
+          label={t('send.content')}
+          description={t('send.contentHelp')}
+          validationError={t('send.invalid')}
+          autosize
+          minRows={6}
+          maxRows={24}
+          formatOnBlur
+          required
+          value={content}
+          onChange={setContent}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Returns null for a text that is no JSON object. */
+function parseContent(text: string): Content | null {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Content) : null;
+  } catch {
+    return null;
+  }
 }
 
 interface Draft {
@@ -89,19 +130,18 @@ interface Draft {
   content: string;
 }
 
-/** Returns null while the content is no JSON. */
+/** Returns null while the content is no JSON object. */
 function buildBody({ instance, to, type, content }: Draft): SendBody | null {
-  try {
-    return {
+  const parsed = parseContent(content);
+  return (
+    parsed && {
       instance_id: instance ?? '',
       // An id of a group may have a hyphen.
       to: to.includes('@') ? to.trim() : to.replaceAll(/[\s()+-]/g, ''),
       type,
-      [type]: JSON.parse(content) as unknown,
-    };
-  } catch {
-    return null;
-  }
+      [type]: parsed,
+    }
+  );
 }
 
 function SendForm({ body, children }: { body: SendBody | null; children: React.ReactNode }) {
