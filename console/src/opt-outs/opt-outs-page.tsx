@@ -13,6 +13,7 @@ import { PageHeader } from '../ui/page-header';
 import { PagesView, usePages } from '../ui/pages';
 import { ProblemAlert } from '../ui/problem-alert';
 import { Time } from '../ui/time';
+import { ContactCheck } from './contact-check';
 
 type OptOut = components['schemas']['OptOutOut'];
 const TYPING_MS = 400;
@@ -35,6 +36,7 @@ export default function OptOutsPage() {
     <>
       <PageHeader title={t('optOuts.title')} subtitle={t('optOuts.subtitle')} />
       <Stack>
+        <ContactCheck />
         {can('messages:send') && <AddOptOut />}
         <TextInput
           label={t('optOuts.search')}

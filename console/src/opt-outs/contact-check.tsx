@@ -1,0 +1,62 @@
+import { Button, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { takeData } from '../api/client';
+import { useAccount } from '../app/account';
+import { InstanceSelect } from '../ui/instance-select';
+import { ProblemAlert } from '../ui/problem-alert';
+
+/** Asks the network through a connected number whether a phone number has an account. */
+export function ContactCheck() {
+  const { t } = useTranslation();
+  const { api } = useAccount();
+  const [instance, setInstance] = useState<string | null>(null);
+  const [phone, setPhone] = useState('');
+  const check = useMutation({
+    mutationFn: () =>
+      takeData(
+        api.GET('/v1/instances/{instance_id}/contacts/{phone}', {
+          params: { path: { instance_id: instance ?? '', phone: phone.replaceAll(/\D/g, '') } },
+        }),
+      ),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    check.mutate();
+  };
+  return (
+    <Paper withBorder p="lg">
+      <form onSubmit={submit}>
+        <Stack gap="sm">
+          <Title order={2} size="h4">
+            {t('contactCheck.title')}
+          </Title>
+          <Text size="sm" c="dimmed">
+            {t('contactCheck.help')}
+          </Text>
+          <Group align="flex-end">
+            <InstanceSelect value={instance} onChange={setInstance} required />
+            <TextInput
+              label={t('contactCheck.phone')}
+              placeholder="5511987654321"
+              required
+              value={phone}
+              onChange={(event) => setPhone(event.currentTarget.value)}
+            />
+            <Button type="submit" loading={check.isPending} disabled={instance === null}>
+              {t('contactCheck.submit')}
+            </Button>
+          </Group>
+          <Text role="status" className="wrap">
+            {check.data &&
+              (check.data.exists
+                ? t('contactCheck.exists', { jid: check.data.jid ?? '' })
+                : t('contactCheck.absent'))}
+          </Text>
+          <ProblemAlert error={check.error} />
+        </Stack>
+      </form>
+    </Paper>
+  );
+}
