@@ -34,7 +34,8 @@ describeWithChromium('the form that sends messages', () => {
     await page.getByText('Read', { exact: true }).first().waitFor();
   }
 
-  const fill = (label: string, text: string) => page.getByRole('textbox', { name: label, exact: true }).fill(text);
+  const fill = (label: string, text: string) =>
+    page.getByRole('textbox', { name: label, exact: true }).fill(text);
   const json = async () => JSON.parse((await page.locator('section pre').first().textContent())!) as object;
 
   test.each<[string, () => Promise<void>, object]>([

@@ -6,6 +6,14 @@ export type Role = AccountAccess['role'];
 
 const ROLES: readonly Role[] = ['owner', 'admin', 'developer', 'agent', 'viewer'];
 
+/** Whether the user may manage a member or an invitation: a restricted user only within the own numbers. */
+export const reaches = (
+  access: AccountAccess,
+  { instance_ids: given }: { instance_ids: string[] | null },
+): boolean =>
+  access.instance_ids === null ||
+  (given !== null && given.every((instance) => access.instance_ids!.includes(instance)));
+
 /** The roles that the user may give; only owners make owners. */
 export function useRoleOptions(): { value: Role; label: string }[] {
   const { t } = useTranslation();

@@ -13,7 +13,7 @@ import { ProblemAlert } from '../ui/problem-alert';
 import { QueryView } from '../ui/query-view';
 import { Time } from '../ui/time';
 import { Invite } from './invite';
-import { useRoleOptions } from './roles';
+import { reaches, useRoleOptions } from './roles';
 
 type Member = components['schemas']['MemberOut'];
 type Invitation = components['schemas']['InvitationOut'];
@@ -78,7 +78,7 @@ function MembersTable({ members }: { members: Member[] }) {
 
 function MemberRow({ member }: { member: Member }) {
   const { t } = useTranslation();
-  const { id, api, can } = useAccount();
+  const { id, api, access, can } = useAccount();
   const queries = useQueryClient();
   const options = useRoleOptions();
   const params = { path: { user_id: member.user_id } };
@@ -98,7 +98,8 @@ function MemberRow({ member }: { member: Member }) {
   };
   const hasSecondFactor = member.has_totp || member.has_passkey;
   // Only owners change owners.
-  const mayChange = can('members:write') && (member.role !== 'owner' || can('owners:write'));
+  const mayChange =
+    can('members:write') && (member.role !== 'owner' || can('owners:write')) && reaches(access, member);
   return (
     <Table.Tr>
       <Table.Td>
@@ -151,7 +152,7 @@ function MemberRow({ member }: { member: Member }) {
 
 function InvitationsTable({ invitations }: { invitations: Invitation[] }) {
   const { t } = useTranslation();
-  const { id, api, can } = useAccount();
+  const { id, api, access, can } = useAccount();
   const queries = useQueryClient();
   const withdraw = async (invitation: string) => {
     await api.DELETE('/console/api/invitations/{invitation_id}', {
@@ -174,7 +175,7 @@ function InvitationsTable({ invitations }: { invitations: Invitation[] }) {
                 {t('keys.expires')} <Time value={invitation.expires_at} />
               </Table.Td>
               <Table.Td>
-                {can('members:write') && (
+                {can('members:write') && reaches(access, invitation) && (
                   <ConfirmButton
                     size="xs"
                     label={t('team.withdraw')}

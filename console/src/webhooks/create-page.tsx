@@ -30,7 +30,9 @@ export default function CreateEndpointPage() {
 
 function CreateForm({ done }: { done: (endpoint: Endpoint) => void }) {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { api, access } = useAccount();
+  // The API refuses an endpoint for all numbers to a member who may use only some.
+  const isRestricted = access.instance_ids !== null;
   const [url, setUrl] = useState('');
   const [description, setDescription] = useState('');
   const [types, setTypes] = useState<EventType[]>([]);
@@ -59,7 +61,11 @@ function CreateForm({ done }: { done: (endpoint: Endpoint) => void }) {
           onChange={(event) => setUrl(event.currentTarget.value)}
         />
         <EventTypesInput value={types} onChange={setTypes} />
-        <InstancesSelect description={t('webhooks.numbersHelp')} value={instances} onChange={setInstances} />
+        <InstancesSelect
+          description={t(isRestricted ? 'webhooks.restrictedHelp' : 'webhooks.numbersHelp')}
+          value={instances}
+          onChange={setInstances}
+        />
         <TextInput
           label={t('webhooks.description')}
           maxLength={500}
@@ -68,7 +74,11 @@ function CreateForm({ done }: { done: (endpoint: Endpoint) => void }) {
         />
         <ProblemAlert error={creation.error} />
         <Group>
-          <Button type="submit" loading={creation.isPending}>
+          <Button
+            type="submit"
+            loading={creation.isPending}
+            disabled={isRestricted && instances.length === 0}
+          >
             {t('common.create')}
           </Button>
         </Group>
