@@ -28,6 +28,7 @@ const REQUESTS = {
   'numbers by name': '/console/api/instances?limit=50&search=99',
   'list of messages': '/v1/messages',
   'failed messages': '/v1/messages?status=failed',
+  'messages of a type': '/v1/messages?type=image',
   'list of opt-outs': '/v1/opt-outs',
   'list of webhooks': '/v1/webhook-endpoints',
 };

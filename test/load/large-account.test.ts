@@ -105,9 +105,19 @@ test.each<[string, number, () => Promise<number>]>([
     'a page of messages',
     5_000,
     () =>
-      countPages('SELECT * FROM gwk_messages_of_account($1, NULL, $2, $3, 51)', [
+      countPages('SELECT * FROM gwk_messages_of_account($1, NULL, NULL, $2, $3, 51)', [
         accountId,
         lowestUuidAt(Date.now() - 48 * HOUR_MS),
+        lowestUuidAt(Date.now() + 24 * HOUR_MS),
+      ]),
+  ],
+  [
+    'a page of messages of a rare type',
+    5_000,
+    () =>
+      countPages(`SELECT * FROM gwk_messages_of_account($1, NULL, 'image', $2, $3, 51)`, [
+        accountId,
+        lowestUuidAt(0),
         lowestUuidAt(Date.now() + 24 * HOUR_MS),
       ]),
   ],

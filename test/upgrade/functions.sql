@@ -1670,7 +1670,9 @@ BEGIN
       AND u.media_files < coalesce(a.max_media_files, default_files) * factor);
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_failed_messages(account uuid, instance_filter uuid[], low uuid, high uuid, max_rows integer)
+CREATE OR REPLACE FUNCTION gwk_failed_messages(
+  account uuid, instance_filter uuid[], type_filter text, low uuid, high uuid, max_rows integer
+)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
@@ -1680,6 +1682,7 @@ BEGIN
   WHERE (n.account_id, n.id) >= (account, low) AND (n.account_id, n.id) < (account, high)
     AND n.id >= low AND n.id < high AND n.failed_at IS NOT NULL AND n.status = 'failed'
     AND (instance_filter IS NULL OR n.instance_id = ANY (instance_filter))
+    AND (type_filter IS NULL OR n.type = type_filter)
   ORDER BY n.account_id DESC, n.id DESC LIMIT max_rows;
 END $$;
 
@@ -1772,21 +1775,33 @@ BEGIN
   LEFT JOIN outbox o ON o.message_id = m.id;
 END $$;
 
-CREATE OR REPLACE FUNCTION gwk_messages_of_account(account uuid, status_filter text, low uuid, high uuid, max_rows integer)
+CREATE OR REPLACE FUNCTION gwk_messages_of_account(
+  account uuid, status_filter text, type_filter text, low uuid, high uuid, max_rows integer
+)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
+  IF type_filter <> 'text' THEN
+    RETURN QUERY
+    SELECT n.* FROM messages n
+    WHERE (n.account_id, n.type, gwk_id_bucket_256ms(n.id)) >= (account, type_filter, gwk_id_bucket_256ms(low))
+      AND (n.account_id, n.type, gwk_id_bucket_256ms(n.id)) <= (account, type_filter, gwk_id_bucket_256ms(high))
+      AND n.type <> 'text' AND n.id >= low AND n.id < high AND (status_filter IS NULL OR n.status = status_filter)
+    ORDER BY n.account_id DESC, n.type DESC, gwk_id_bucket_256ms(n.id) DESC, n.id DESC LIMIT max_rows;
+    RETURN;
+  END IF;
   RETURN QUERY
   SELECT n.* FROM messages n
   WHERE (n.account_id, gwk_id_bucket_256ms(n.id)) >= (account, gwk_id_bucket_256ms(low))
     AND (n.account_id, gwk_id_bucket_256ms(n.id)) <= (account, gwk_id_bucket_256ms(high))
     AND n.id >= low AND n.id < high AND (status_filter IS NULL OR n.status = status_filter)
+    AND (type_filter IS NULL OR n.type = type_filter)
   ORDER BY n.account_id DESC, gwk_id_bucket_256ms(n.id) DESC, n.id DESC LIMIT max_rows;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_messages_of_conversation(
-  conversation uuid, status_filter text, low uuid, high uuid, max_rows integer
+  conversation uuid, status_filter text, type_filter text, low uuid, high uuid, max_rows integer
 )
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -1817,6 +1832,7 @@ BEGIN
     WHERE (n.conversation_id, gwk_id_bucket_4s(n.id)) >= (conversation, gwk_id_bucket_4s(since))
       AND (n.conversation_id, gwk_id_bucket_4s(n.id)) <= (conversation, gwk_id_bucket_4s(until))
       AND n.id >= since AND n.id < until AND (status_filter IS NULL OR n.status = status_filter)
+      AND (type_filter IS NULL OR n.type = type_filter)
     ORDER BY n.conversation_id DESC, gwk_id_bucket_4s(n.id) DESC, n.id DESC LIMIT max_rows;
     GET DIAGNOSTICS returned_rows = ROW_COUNT;
     max_rows := max_rows - returned_rows;
@@ -1826,16 +1842,18 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_messages_of_conversations(
-  conversations uuid[], status_filter text, low uuid, high uuid, max_rows integer
+  conversations uuid[], status_filter text, type_filter text, low uuid, high uuid, max_rows integer
 )
 RETURNS SETOF messages LANGUAGE sql STABLE
 AS $$
   SELECT m.* FROM unnest(conversations) AS owner(id)
-  CROSS JOIN LATERAL gwk_messages_of_conversation(owner.id, status_filter, low, high, max_rows) AS m
+  CROSS JOIN LATERAL gwk_messages_of_conversation(owner.id, status_filter, type_filter, low, high, max_rows) AS m
   ORDER BY m.id DESC LIMIT max_rows
 $$;
 
-CREATE OR REPLACE FUNCTION gwk_messages_of_instances(instances uuid[], status_filter text, low uuid, high uuid, max_rows integer)
+CREATE OR REPLACE FUNCTION gwk_messages_of_instances(
+  instances uuid[], status_filter text, type_filter text, low uuid, high uuid, max_rows integer
+)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
@@ -1847,6 +1865,7 @@ BEGIN
     WHERE (n.instance_id, gwk_id_bucket_256ms(n.id)) >= (owner.id, gwk_id_bucket_256ms(low))
       AND (n.instance_id, gwk_id_bucket_256ms(n.id)) <= (owner.id, gwk_id_bucket_256ms(high))
       AND n.id >= low AND n.id < high AND (status_filter IS NULL OR n.status = status_filter)
+      AND (type_filter IS NULL OR n.type = type_filter)
     ORDER BY n.instance_id DESC, gwk_id_bucket_256ms(n.id) DESC, n.id DESC LIMIT max_rows) AS m
   ORDER BY m.id DESC LIMIT max_rows;
 END $$;

@@ -41,11 +41,11 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test.each<[sentence: string, table: string, call: string]>([
-  ['messages of an account', 'messages', `gwk_messages_of_account('${quiet}', NULL`],
-  ['messages of an account, of one status', 'messages', `gwk_messages_of_account('${quiet}', 'failed'`],
-  ['messages of an instance', 'messages', `gwk_messages_of_instances('{${quiet}}', NULL`],
-  ['messages of a conversation', 'messages', `gwk_messages_of_conversations('{${quiet}}', NULL`],
-  ['failed messages', 'messages', `gwk_failed_messages('${quiet}', NULL`],
+  ['messages of an account', 'messages', `gwk_messages_of_account('${quiet}', NULL, NULL`],
+  ['messages of an account, of one status', 'messages', `gwk_messages_of_account('${quiet}', 'failed', NULL`],
+  ['messages of an instance', 'messages', `gwk_messages_of_instances('{${quiet}}', NULL, NULL`],
+  ['messages of a conversation', 'messages', `gwk_messages_of_conversations('{${quiet}}', NULL, NULL`],
+  ['failed messages', 'messages', `gwk_failed_messages('${quiet}', NULL, NULL`],
   ['events of a type', 'events', `gwk_events_of_account('${busy}', 'instance.banned'`],
   ['events of an instance', 'events', `gwk_events_of_instances('{${quiet}}', NULL`],
   ['deliveries to an endpoint', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', NULL, NULL`],

@@ -82,7 +82,7 @@ async function sendOverDays(to: string, amount: number, everyDays: number): Prom
 describe('a list with a phone', () => {
   const end = lowestUuidAt((today + 2) * DAY);
   const openedFor = (conversations: string[], high: string, low = lowestUuidAt(0), limit = 50) =>
-    opened.by('SELECT * FROM gwk_messages_of_conversations($1, NULL, $2, $3, $4)', [
+    opened.by('SELECT * FROM gwk_messages_of_conversations($1, NULL, NULL, $2, $3, $4)', [
       conversations,
       low,
       high,

@@ -27,6 +27,7 @@ interface UnsentScope {
   instances: string[] | null;
   conversations: string[] | null;
   status: 'queued' | 'sending';
+  type: string | null;
 }
 
 /** Lists use SQL: Prisma's models take longer to build the objects of a page than Postgres to find it. */
@@ -43,7 +44,7 @@ export async function listMessages(
   range: PageRange,
 ): Promise<ListedMessage[]> {
   const { accountId } = caller;
-  const { status = null } = filters;
+  const { status = null, type = null } = filters;
   // Validated before any lookup.
   const recipient = filters.to === undefined ? undefined : parseRecipient(filters.to);
   if (recipient === null) throw new Problem('invalid-phone');
@@ -52,23 +53,23 @@ export async function listMessages(
   if (conversations?.length === 0) return [];
   const page = { ...range, from: lowestIdSince(filters.since) };
   if (status === 'queued' || status === 'sending') {
-    return listUnfinished(db, { accountId, instances, conversations, status }, page);
+    return listUnfinished(db, { accountId, instances, conversations, status, type }, page);
   }
   const query = (name: string, given: Prisma.Sql) => queryRange<ListedMessage>(db, COLUMNS, name, given);
   if (conversations)
     return pageNewestOfFew(
       page,
-      query('gwk_messages_of_conversations', Prisma.sql`${conversations}::uuid[], ${status}`),
+      query('gwk_messages_of_conversations', Prisma.sql`${conversations}::uuid[], ${status}, ${type}`),
     );
   if (status === 'failed') {
-    const failed = Prisma.sql`${accountId}::uuid, ${instances}::uuid[]`;
+    const failed = Prisma.sql`${accountId}::uuid, ${instances}::uuid[], ${type}`;
     return pageNewestOfFew(page, query('gwk_failed_messages', failed));
   }
   return pageNewest(
     page,
     instances
-      ? query('gwk_messages_of_instances', Prisma.sql`${instances}::uuid[], ${status}`)
-      : query('gwk_messages_of_account', Prisma.sql`${accountId}::uuid, ${status}`),
+      ? query('gwk_messages_of_instances', Prisma.sql`${instances}::uuid[], ${status}, ${type}`)
+      : query('gwk_messages_of_account', Prisma.sql`${accountId}::uuid, ${status}, ${type}`),
   );
 }
 
@@ -81,7 +82,8 @@ const listUnfinished = (db: Database, scope: UnsentScope, page: NewestPage): Pro
     page,
     (before, amount) => listQueuedIds(db, scope, { from: page.from, before, limit: amount }),
     (ids) => db.$queryRaw<ListedMessage[]>`
-      SELECT ${COLUMNS} FROM messages m WHERE m.id = ANY (${ids}::uuid[]) AND m.status = ${scope.status} ORDER BY m.id DESC`,
+      SELECT ${COLUMNS} FROM messages m WHERE m.id = ANY (${ids}::uuid[]) AND m.status = ${scope.status}
+        AND (${scope.type}::text IS NULL OR m.type = ${scope.type}) ORDER BY m.id DESC`,
   );
 
 /** Returns ids, newest first. A message that may have been sent stays `sending` while it waits for its next claim. */

@@ -2,7 +2,7 @@
 -- which takes as long as opening four. So the newest day comes first, which fills most pages. Then come runs of
 -- consecutive days, up to twice as many in each query.
 CREATE OR REPLACE FUNCTION gwk_messages_of_conversation(
-  conversation uuid, status_filter text, low uuid, high uuid, max_rows integer
+  conversation uuid, status_filter text, type_filter text, low uuid, high uuid, max_rows integer
 )
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -33,6 +33,7 @@ BEGIN
     WHERE (n.conversation_id, gwk_id_bucket_4s(n.id)) >= (conversation, gwk_id_bucket_4s(since))
       AND (n.conversation_id, gwk_id_bucket_4s(n.id)) <= (conversation, gwk_id_bucket_4s(until))
       AND n.id >= since AND n.id < until AND (status_filter IS NULL OR n.status = status_filter)
+      AND (type_filter IS NULL OR n.type = type_filter)
     ORDER BY n.conversation_id DESC, gwk_id_bucket_4s(n.id) DESC, n.id DESC LIMIT max_rows;
     GET DIAGNOSTICS returned_rows = ROW_COUNT;
     max_rows := max_rows - returned_rows;

@@ -89,6 +89,33 @@ describe('messages', () => {
     expect(ids(await list({ to: '5511987654321', instance_id: two, status: 'queued' }))).toEqual([b.id]);
   });
 
+  test('filters by type, together with every other filter', async () => {
+    const text = (await send(one, '5511987654321')).body;
+    const { body: place } = await client.call<MessageOut>('POST', '/v1/messages', {
+      body: {
+        ...{ instance_id: one, to: '5511987654321', type: 'location' },
+        location: { latitude: 1, longitude: 2 },
+      },
+    });
+    const filters: Record<string, string>[] = [
+      {},
+      { instance_id: one },
+      { to: '5511987654321' },
+      { status: 'queued' },
+    ];
+    for (const filter of filters) {
+      const [places, texts] = [
+        await list({ ...filter, type: 'location' }),
+        await list({ ...filter, type: 'text' }),
+      ];
+      expect([filter, ids(places), ids(texts)]).toEqual([filter, [place.id], [text.id]]);
+    }
+    const failed = { status: 'failed', failedAt: new Date() };
+    await api.db.message.updateMany({ where: { id: fromPublicId('message', place.id)! }, data: failed });
+    expect(ids(await list({ status: 'failed', type: 'location' }))).toEqual([place.id]);
+    expect(ids(await list({ status: 'failed', type: 'poll' }))).toEqual([]);
+  });
+
   test('lists unsent messages in pages, by instance, contact and time, only to their account', async () => {
     const sent: MessageOut[] = [];
     for (const to of ['5511987654321', '5521999990000', '5511987654321', '5521999990001']) {

@@ -12,6 +12,7 @@ import { InstanceSelect, useInstanceName } from '../ui/instance-select';
 import { PageHeader } from '../ui/page-header';
 import { PagesView, usePages } from '../ui/pages';
 import { Time } from '../ui/time';
+import { MESSAGE_TYPES } from './examples';
 import { MESSAGE_STATUSES, StatusBadge, type Message } from './status-badge';
 
 export default function MessagesPage() {
@@ -19,10 +20,12 @@ export default function MessagesPage() {
   const { id, api, can, path } = useAccount();
   const [instance, setInstance] = useFilter('number');
   const [status, setStatus] = useFilter('status');
+  const [type, setType] = useFilter('type');
   const [to, setTo] = useFilter('to');
   const query = {
     ...(instance !== null && { instance_id: instance }),
     ...(status !== null && { status: status as Message['status'] }),
+    ...(type !== null && { type: type as Message['type'] }),
     ...(to !== null && { to }),
   };
   const pages = usePages([id, 'messages', query], (cursor) =>
@@ -51,6 +54,14 @@ export default function MessagesPage() {
           onChange={setStatus}
           clearable
         />
+        <Select
+          label={t('messages.type')}
+          placeholder={t('common.all')}
+          data={LISTED_TYPES.map((value) => ({ value, label: t(`messages.types.${value}`) }))}
+          value={type}
+          onChange={setType}
+          clearable
+        />
         <ContactFilter value={to} set={setTo} />
         <OpenById />
       </Group>
@@ -71,6 +82,7 @@ export default function MessagesPage() {
   );
 }
 
+const LISTED_TYPES: readonly Message['type'][] = [...MESSAGE_TYPES, 'other'];
 const TYPING_MS = 400;
 
 function ContactFilter({ value, set }: { value: string | null; set: (value: string | null) => void }) {

@@ -129,6 +129,7 @@ export const Reaction = z.strictObject({
 export const MessageListQuery = PageQuery.extend({
   instance_id: idText().optional(),
   status: z.enum(MESSAGE_STATUSES).optional(),
+  type: z.enum([...MESSAGE_TYPES, 'other']).optional(),
   to: z.string().max(100).optional(),
   since: dateTime().optional(),
 });

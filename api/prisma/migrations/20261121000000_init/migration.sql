@@ -767,6 +767,8 @@ CREATE UNIQUE INDEX instance_suspensions_current_key ON instance_suspensions (in
 -- (docs/decisions/0027-index-messages-by-time.md).
 CREATE INDEX messages_account_idx ON messages (account_id, gwk_id_bucket_256ms(id));
 CREATE INDEX messages_instance_idx ON messages (instance_id, gwk_id_bucket_256ms(id));
+-- Most messages are texts.
+CREATE INDEX messages_type_idx ON messages (account_id, type, gwk_id_bucket_256ms(id)) WHERE type <> 'text';
 CREATE INDEX messages_conversation_idx ON messages (conversation_id, gwk_id_bucket_4s(id));
 CREATE INDEX messages_network_id_idx ON messages (gwk_hash_high(wa_message_id), gwk_hash_low(wa_message_id));
 -- Sequence numbers in groups of 16, for the same reason.
