@@ -4,7 +4,7 @@ export const CONSOLE_PROBLEMS = {
     status: 401,
     title: 'Wrong e-mail or password',
     detail: 'E-mail ou senha incorretos.',
-    when: 'No user has this e-mail and password. The answer and its time are the same for unknown e-mails. Or a passkey was not accepted: unknown, late, used before, of another host, or without a check of the person.',
+    when: 'No user has this e-mail and password. The answer and its time are the same for unknown e-mails. Or a passkey was not accepted: unknown, late, used before, of another host, or without a check of the person. Or the answer of the provider was not accepted: late, used before, cancelled, or of another browser.',
     then: 'Correct them, ask for a link that sets a new password, or ask an administrator for `gwk user reset`.',
   },
   'login-locked': {
@@ -49,6 +49,20 @@ export const CONSOLE_PROBLEMS = {
     when: 'A code confirms a second factor, but there is no secret to confirm. Or a passkey answers a challenge that is used, older than 5 minutes, or of another session, or the person has no passkey.',
     then: 'Start with `POST /console/api/profile/totp` or `POST /console/api/profile/passkeys/options`.',
   },
+  'passwords-off': {
+    status: 403,
+    title: 'Passwords are turned off',
+    detail: 'Senhas estão desligadas; entre com o provedor da organização.',
+    when: 'With `GWK_API_OIDC_PASSWORDS=off` a person signs in by password or by a passkey alone, or sets a password.',
+    then: 'Sign in with the provider, or by a link of `gwk user handoff`.',
+  },
+  'provider-unavailable': {
+    status: 503,
+    title: 'Sign-in provider unavailable',
+    detail: 'O provedor de acesso não responde; tente de novo em instantes.',
+    when: 'The OpenID Connect provider does not answer within 5 s, or answers with a server error.',
+    then: 'Retry after `Retry-After` seconds. Other requests are not affected.',
+  },
   'recent-sign-in-required': {
     status: 403,
     title: 'Recent sign-in required',
@@ -88,8 +102,8 @@ export const CONSOLE_PROBLEMS = {
     status: 403,
     title: 'No access to the account',
     detail: 'Esta pessoa não é membro da conta.',
-    when: 'A request by session names no account in `X-Gwk-Account`, or one of which the person is not a member.',
-    then: 'Name an account of `GET /console/api/session`.',
+    when: 'A request by session names no account in `X-Gwk-Account`, or one of which the person is not a member. Or a person signs in with the provider whose e-mail is not verified, of no allowed domain, or who gets no account.',
+    then: 'Name an account of `GET /console/api/session`, or ask an administrator for a role.',
   },
   'invalid-scopes': {
     status: 422,

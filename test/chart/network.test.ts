@@ -222,6 +222,21 @@ describeChart('NetworkPolicies', () => {
     );
   });
 
+  test('the issuer of the sign-in opens its port for the API only', () => {
+    const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'strange' } } }];
+    const oidc = { issuer: 'https://login.strange:8083/realm', clientId: 'gwk', domains: ['example.com'] };
+    const networkPolicy = { oidc: peer };
+    const before = allowedConnections({ ...MINIMAL_VALUES, networkPolicy });
+    const api = { console: { oidc } };
+    const added = allowedConnections({ ...MINIMAL_VALUES, api, networkPolicy }).filter(
+      (line) => !before.includes(line),
+    );
+    expect(added.map((line) => line.replace(/ (5432|6379|443|6443)/g, ''))).toEqual([
+      'api -> engine of a stranger: 8083',
+      'api -> stranger: 8083',
+    ]);
+  });
+
   test('PROMETHEUS_URL in worker.extraEnv opens the same egress', () => {
     const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     const secret = { secretKeyRef: { name: 'prometheus', key: 'url' } };

@@ -107,6 +107,14 @@ describeChart('the chart', () => {
       },
       /Set one of/,
     ],
+    [
+      'a provider without domains',
+      {
+        ...MINIMAL_VALUES,
+        api: { console: { oidc: { issuer: 'https://login.example.com', clientId: 'gwk' } } },
+      },
+      /oidc.domains/,
+    ],
     ['an SMTP server without a sender', { ...MINIMAL_VALUES, smtp: { host: 'mail' } }, /needs smtp.from/],
     [
       'an SMTP user without a password',

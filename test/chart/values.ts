@@ -123,6 +123,22 @@ export const INSTALLATIONS: Record<string, object> = {
       from: 'gwk@example.com',
     },
   },
+  'sign-in with a provider': {
+    ...MINIMAL_VALUES,
+    api: {
+      console: {
+        oidc: {
+          issuer: 'https://login.example.com',
+          clientId: 'gwk',
+          existingSecret: 'oidc',
+          domains: ['example.com', 'example.org'],
+          claim: 'groups',
+          roles: { staff: [{ account: 'acme', role: 'agent' }] },
+          passwords: false,
+        },
+      },
+    },
+  },
   'a portal that opens the console': { ...MINIMAL_VALUES, api: { portals: { existingSecret: 'portal' } } },
   'media in an existing claim': { ...MINIMAL_VALUES, media: { folder: { existingClaim: 'own' } } },
   'Ingress and autoscaling': {

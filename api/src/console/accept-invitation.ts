@@ -9,6 +9,7 @@ import type { Invitation, Prisma, User } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
 import { SessionCookie } from '../http/session-cookie.js';
+import { requirePasswords } from './oidc/passwords-off.js';
 import { isWeak } from './passwords.js';
 import { PRIVATE, startSession, viewSession } from './sign-in/sessions.js';
 
@@ -24,7 +25,7 @@ const acceptInvitation = operation({
   scope: null,
   person: 'anyone',
   status: 200,
-  problems: ['invitation-invalid', 'already-member', 'user-exists', 'weak-password'],
+  problems: ['invitation-invalid', 'already-member', 'passwords-off', 'user-exists', 'weak-password'],
   body: InvitationAccept,
   result: SessionOut,
   async handle({ session, body, exchange, services }) {
@@ -34,6 +35,7 @@ const acceptInvitation = operation({
     if (!known || session?.userId !== known.id) {
       const given = requireGiven(body);
       if (known) throw new Problem('user-exists');
+      requirePasswords(config);
       const user = await createUser(services, invitation, given);
       return startSession(services, exchange, { user, by: 'invitation', stale: 'invitation-invalid' });
     }

@@ -9,11 +9,22 @@ import type { TestApi } from '@gwk/test/support/api/test-api';
 
 /** Provokes every problem of the console as a browser would. An API of its own, because one case locks the address. */
 let api: TestApi;
+/** An API whose provider is down. */
+let federated: TestApi;
 
 beforeAll(async () => {
   api = await openApi({ settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
+  federated = await openApi({
+    settings: {
+      // Nothing listens there.
+      GWK_API_OIDC_ISSUER: 'http://127.0.0.1:9',
+      GWK_API_OIDC_CLIENT_ID: 'gwk',
+      GWK_API_OIDC_DOMAINS: 'example.org',
+      GWK_API_OIDC_PASSWORDS: 'off',
+    },
+  });
 });
-afterAll(() => api.stop());
+afterAll(() => Promise.all([api.stop(), federated.stop()]));
 
 type Refusal = Promise<Answer<unknown>>;
 
@@ -119,6 +130,14 @@ const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }
       return browser.call('POST', '/console/api/profile/totp/confirm', { body: { code: '123456' } });
     },
   },
+  'passwords-off': {
+    when: 'people sign in with the provider only',
+    provoke: () => new Browser(federated).signIn('ana@example.org'),
+  },
+  'provider-unavailable': {
+    when: 'the provider does not answer',
+    provoke: () => new Browser(federated).call('POST', `${SESSION}/provider`),
+  },
   'recent-sign-in-required': {
     when: 'the sign-in of a person without a password is older than 15 minutes',
     provoke: async () => {
@@ -217,5 +236,5 @@ test.each(rows)('$code: $when', async ({ code, provoke }) => {
   const { type, title, request_id } = body as ProblemBody;
   expect([status, type]).toEqual([PROBLEMS[code].status, `https://docs.example.org/problems/${code}`]);
   expect([title, request_id]).toEqual([PROBLEMS[code].title, headers['x-request-id']]);
-  expect(headers['retry-after'] !== undefined).toBe(status === 429);
+  expect(headers['retry-after'] !== undefined).toBe(status === 429 || status === 503);
 });

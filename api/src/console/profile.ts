@@ -5,6 +5,7 @@ import { SessionUser } from '@gwk/core/resources/console-session';
 import { audit } from '../accounts/audit-log.js';
 import { IDLE_HOURS } from '../accounts/sessions.js';
 import { operation } from '../http/operation.js';
+import { requirePasswords } from './oidc/passwords-off.js';
 import { isWeak } from './passwords.js';
 import { verifyWithinLimits } from './sign-in/attempts.js';
 import { viewUser, WITH_PASSKEY } from './sign-in/sessions.js';
@@ -38,10 +39,11 @@ const changePassword = operation({
   scope: null,
   person: 'signed-in',
   status: 204,
-  problems: ['invalid-credentials', 'login-locked', 'weak-password'],
+  problems: ['invalid-credentials', 'login-locked', 'passwords-off', 'weak-password'],
   body: PasswordChange,
   async handle({ session, body, exchange, services }) {
-    const { db, passwords } = services;
+    const { db, passwords, config } = services;
+    requirePasswords(config);
     const { userId, id: sessionId } = session!;
     const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
     if (user.passwordHash !== null) {

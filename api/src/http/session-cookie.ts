@@ -2,7 +2,7 @@ import { findConsoleUrl } from './console-url.js';
 import type { ApiConfig } from './services.js';
 
 /**
- * The cookie of a session. Over HTTPS the prefix `__Host-` ties it to this host, so that no other host of the domain can
+ * A cookie of the console, by default that of the session. Over HTTPS the prefix `__Host-` ties it to this host, so that no other host of the domain can
  * set it.
  */
 export class SessionCookie {
@@ -10,9 +10,9 @@ export class SessionCookie {
   readonly #attributes: string;
   readonly #form: RegExp;
 
-  constructor(config: Pick<ApiConfig, 'baseUrl' | 'consoleUrl'>) {
+  constructor(config: Pick<ApiConfig, 'baseUrl' | 'consoleUrl'>, name = 'gwk_session') {
     const secure = new URL(findConsoleUrl(config)).protocol === 'https:';
-    this.#name = secure ? '__Host-gwk_session' : 'gwk_session';
+    this.#name = secure ? `__Host-${name}` : name;
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
     this.#form = new RegExp(`(?:^|;)\\s*${this.#name}=([\\w-]+)`);
   }

@@ -62,6 +62,7 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
   ['sign_in_failures', 'id', 'expires_at <= now()'],
   ['handoffs', 'id', 'expires_at <= now()'],
   ['passkey_challenges', 'id', 'expires_at <= now()'],
+  ['provider_sign_ins', 'id', 'expires_at <= now()'],
   ['invitations', 'id', 'expires_at <= now()'],
   ['alert_incidents', 'id', `ended_at <= now() - interval '${INCIDENT_DAYS} days'`],
   ['format_checks', 'id', `started_at <= now() - interval '${FORMAT_CHECK_DAYS} days'`],

@@ -7,6 +7,7 @@ import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';
 import { SessionDirectory } from '../accounts/sessions.js';
 import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
+import { openProvider } from '../console/oidc/provider.js';
 import { PasswordResets } from '../console/password-reset/resets.js';
 import { Passwords } from '../console/passwords.js';
 import { findConsoleUrl } from '../http/console-url.js';
@@ -113,7 +114,11 @@ async function makeServices(
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
     mailer,
-    passwordResets: mailer && new PasswordResets({ db, mailer, log, baseUrl: findConsoleUrl(config) }),
+    passwordResets:
+      mailer && config.oidcPasswords
+        ? new PasswordResets({ db, mailer, log, baseUrl: findConsoleUrl(config) })
+        : null,
+    provider: openProvider(config, clock, log),
     resources: await openResources(config),
     limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl, redisCa, keys: redisKeys, sealer, log, clock }),

@@ -29,6 +29,7 @@ import { passwordResetOperations } from '../console/password-reset/operations.js
 import { portalHandoffOperations } from '../console/portal-handoffs.js';
 import { profileOperations } from '../console/profile.js';
 import { totpOperations } from '../console/totp.js';
+import { providerOperations } from '../console/oidc/operations.js';
 import { passkeyOperations } from '../console/passkeys/operations.js';
 import { passkeySignInOperations } from '../console/passkeys/sign-in.js';
 import { signInOperations } from '../console/sign-in/operations.js';
@@ -65,6 +66,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...keyOperations,
   ...profileOperations,
   ...totpOperations,
+  ...providerOperations,
   ...passkeySignInOperations,
   ...passkeyOperations,
   ...memberOperations,

@@ -29,7 +29,7 @@
     {{- end }}
 {{- end }}
 
-{{- /* Peers of "postgres", "redis", "prometheus", "collector" or "smtp", as a list. Without peers in the values they are the namespaces
+{{- /* Peers of "postgres", "redis", "prometheus", "collector", "smtp" or "oidc", as a list. Without peers in the values they are the namespaces
        of Services in the connection URLs. Empty if an address is outside the cluster or in a Secret: then they are any. */ -}}
 {{- define "gwk.peers" -}}
 {{- $v := .root.Values -}}
@@ -45,6 +45,8 @@
 {{- $urls = list (include "gwk.prometheusAddress" .root | trim) -}}
 {{- else if eq .of "smtp" -}}
 {{- $urls = list $v.smtp.host -}}
+{{- else if eq .of "oidc" -}}
+{{- $urls = list $v.api.console.oidc.issuer -}}
 {{- else -}}
 {{- $urls = list $v.monitoring.tracing.endpoint -}}
 {{- end -}}
@@ -73,6 +75,9 @@
 {{- end -}}
 {{- if and .Values.smtp.host (empty (include "gwk.peers" (dict "root" $ "of" "smtp") | fromJsonArray)) -}}
 {{- $open = append $open (printf "networkPolicy.smtp (port %v)" .Values.smtp.port) -}}
+{{- end -}}
+{{- if and .Values.api.console.oidc.issuer (empty (include "gwk.peers" (dict "root" $ "of" "oidc") | fromJsonArray)) -}}
+{{- $open = append $open (printf "networkPolicy.oidc (port %s)" (include "gwk.oidcPort" .)) -}}
 {{- end -}}
 {{- if not $v.kubernetesApi -}}
 {{- $open = append $open (printf "networkPolicy.kubernetesApi (ports %s)" (join ", " $v.kubernetesApiPorts)) -}}
@@ -119,6 +124,17 @@ to:
 {{- $v := .root.Values.networkPolicy }}
 - ports: [{ port: {{ get $v (printf "%sPort" .of) }}, protocol: TCP }]
   {{- include "gwk.toPeers" . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "gwk.oidcPort" -}}
+{{- regexFind ":[0-9]+$" (urlParse .Values.api.console.oidc.issuer).host | trimPrefix ":" | default "443" -}}
+{{- end -}}
+
+{{- define "gwk.oidcRule" -}}
+{{- if .Values.api.console.oidc.issuer }}
+- ports: [{ port: {{ include "gwk.oidcPort" . }}, protocol: TCP }]
+  {{- include "gwk.toPeers" (dict "root" . "of" "oidc") | nindent 2 }}
 {{- end }}
 {{- end }}
 

@@ -198,6 +198,22 @@ livenessProbe:
 {{- toJson $s -}}
 {{- end -}}
 
+{{- /* Settings of the sign-in with a provider. Empty without one. */ -}}
+{{- define "gwk.oidcSettings" -}}
+{{- $s := dict -}}
+{{- with .Values.api.console.oidc -}}
+{{- if .issuer -}}
+{{- $s = dict "GWK_API_OIDC_ISSUER" .issuer "GWK_API_OIDC_CLIENT_ID" .clientId "GWK_API_OIDC_NAME" .name "GWK_API_OIDC_SCOPES" (join " " .scopes) "GWK_API_OIDC_DOMAINS" (join "," .domains) "GWK_API_OIDC_PASSWORDS" (ternary "on" "off" .passwords) -}}
+{{- if .existingSecret -}}{{- $_ := set $s "GWK_API_OIDC_CLIENT_SECRET_FILE" "/var/run/gwk/secrets/oidc-client-secret" -}}{{- end -}}
+{{- if .claim -}}
+{{- $_ := set $s "GWK_API_OIDC_CLAIM" .claim -}}
+{{- $_ := set $s "GWK_API_OIDC_ROLES" (toJson .roles) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $s -}}
+{{- end -}}
+
 {{- /* SMTP settings of API and worker. Empty without a server. */ -}}
 {{- define "gwk.smtpSettings" -}}
 {{- $s := dict -}}
@@ -263,6 +279,11 @@ livenessProbe:
       {{- end }}
       {{- if and (has "portals" .with) $v.api.portals.existingSecret }}
       - secret: { name: {{ $v.api.portals.existingSecret }}, items: [{ key: {{ $v.api.portals.tokenKey }}, path: platform-token }] }
+      {{- end }}
+      {{- with $v.api.console.oidc }}
+      {{- if and (has "oidc" $.with) .issuer .existingSecret }}
+      - secret: { name: {{ .existingSecret }}, items: [{ key: {{ .secretKey }}, path: oidc-client-secret }] }
+      {{- end }}
       {{- end }}
       {{- if has "encryption" .with }}
       - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.encryptionKeysKey }}, path: encryption-keys }] }

@@ -1,6 +1,7 @@
 import { accountLimitSettings } from './account-limits.js';
 import { rotatingSetting, setting, types } from './load.js';
 import { mailSettings } from './mail.js';
+import { oidcSettings } from './oidc.js';
 import { mediaStoreSettings } from './media.js';
 import { parsePolicyJson } from '../policy/policy.js';
 import { proxySettings } from './proxy.js';
@@ -211,6 +212,7 @@ export const apiSettings = {
     types.integer(0, 10).default(0),
     'Number of trusted proxies in front of the API that set the client address (X-Forwarded-For).',
   ),
+  ...oidcSettings,
   ...mailSettings,
   ...tracingSettings,
 };

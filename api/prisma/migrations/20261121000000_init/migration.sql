@@ -244,6 +244,20 @@ CREATE TABLE "passkeys" (
     "last_used_at" TIMESTAMPTZ(3)
 );
 
+CREATE TABLE "user_identities" (
+    "issuer" TEXT NOT NULL,
+    "subject" TEXT NOT NULL,
+    "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    PRIMARY KEY ("issuer", "subject")
+);
+
+CREATE TABLE "provider_sign_ins" (
+    "id" UUID PRIMARY KEY,
+    "token_hash" BYTEA NOT NULL UNIQUE,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL
+);
+
 CREATE TABLE "passkey_challenges" (
     "id" UUID PRIMARY KEY,
     "challenge" BYTEA NOT NULL UNIQUE,
@@ -668,6 +682,8 @@ CREATE INDEX "sign_in_failures_address_at_idx" ON "sign_in_failures"("address", 
 CREATE INDEX "sign_in_failures_expires_at_idx" ON "sign_in_failures"("expires_at");
 CREATE INDEX "handoffs_user_id_idx" ON "handoffs"("user_id");
 CREATE INDEX "handoffs_expires_at_idx" ON "handoffs"("expires_at");
+CREATE UNIQUE INDEX "user_identities_user_id_issuer_key" ON "user_identities"("user_id", "issuer");
+CREATE INDEX "provider_sign_ins_expires_at_idx" ON "provider_sign_ins"("expires_at");
 CREATE INDEX "passkeys_user_id_idx" ON "passkeys"("user_id");
 CREATE INDEX "passkey_challenges_session_id_idx" ON "passkey_challenges"("session_id");
 CREATE INDEX "passkey_challenges_expires_at_idx" ON "passkey_challenges"("expires_at");

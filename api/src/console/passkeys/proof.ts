@@ -15,12 +15,12 @@ const RECENT_MS = 15 * 60_000;
  * @throws Problem `invalid-credentials`, `login-locked` or `recent-sign-in-required`
  */
 export async function provePerson(
-  { db, passwords }: Services,
+  { db, passwords, config }: Services,
   exchange: Exchange,
   { session, password }: { session: Session; password: string | null },
 ): Promise<User> {
   const user = await db.user.findUniqueOrThrow({ where: { id: session.userId } });
-  if (user.passwordHash === null) {
+  if (user.passwordHash === null || !config.oidcPasswords) {
     const { createdAt } = await db.userSession.findUniqueOrThrow({ where: { id: session.id } });
     if (createdAt.getTime() < Date.now() - RECENT_MS) throw new Problem('recent-sign-in-required');
     return user;

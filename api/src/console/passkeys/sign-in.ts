@@ -2,6 +2,7 @@ import { Problem } from '@gwk/core/problems';
 import { PasskeyOptions, PasskeyUse } from '@gwk/core/resources/console-passkey';
 import { SessionOut } from '@gwk/core/resources/console-session';
 import { operation } from '../../http/operation.js';
+import { requirePasswords } from '../oidc/passwords-off.js';
 import { codeSubject, verifyWithinLimits } from '../sign-in/attempts.js';
 import { findPending, PRIVATE, startSession } from '../sign-in/sessions.js';
 import { findPasskey, requestAssertion, verifyAssertion } from './assertions.js';
@@ -20,8 +21,10 @@ const startPasskeySignIn = operation({
   scope: null,
   person: 'anyone',
   status: 200,
+  problems: ['passwords-off'],
   result: PasskeyOptions,
   async handle({ exchange, services }) {
+    requirePasswords(services.config);
     const body = await requestAssertion(services, exchange, { ceremony: SIGN_IN });
     return { status: 200, body, headers: PRIVATE };
   },
@@ -37,10 +40,11 @@ const signInByPasskey = operation({
   scope: null,
   person: 'anyone',
   status: 200,
-  problems: ['invalid-credentials', 'login-locked'],
+  problems: ['invalid-credentials', 'login-locked', 'passwords-off'],
   body: PasskeyUse,
   result: SessionOut,
   async handle({ body: { credential }, exchange, services }) {
+    requirePasswords(services.config);
     const passkey = await findPasskey(services.db, credential.id);
     const attempt = {
       subject: `passkey:${credential.id}`,

@@ -28,12 +28,12 @@ const hashSubject = (subject: string) => hash('sha256', subject, 'buffer');
 export const codeSubject = (userId: string): string => `code:${userId}`;
 
 export interface Attempt {
-  /** E-mail, `codeSubject` for a second factor, or `passkey:` and the id of a passkey alone. */
+  /** E-mail, `codeSubject` for a second factor, `passkey:` and the id of a passkey alone, or `provider:` and a sign-in. */
   subject: string;
   /** Null: no user has the e-mail. */
   userId: string | null;
   client: string;
-  step: 'password' | 'code' | 'password-change' | 'totp-removal' | 'passkey' | 'passkey-change';
+  step: 'password' | 'code' | 'password-change' | 'totp-removal' | 'passkey' | 'passkey-change' | 'provider';
   /**
    * A code of six digits, of which a person who knows the password may try 20 a day. Nobody without the password reaches
    * this step, and backup codes still work.

@@ -6,6 +6,7 @@ import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 import { accountSearch } from '../account-view.js';
 import type { Passwords } from '../passwords.js';
+import { requirePasswords } from '../oidc/passwords-off.js';
 import { checkCode } from '../second-factor.js';
 import { verifyWithinLimits } from './attempts.js';
 import { redeemHandoff } from './handoffs.js';
@@ -29,11 +30,12 @@ const signIn = operation({
   scope: null,
   person: 'anyone',
   status: 200,
-  problems: ['invalid-credentials', 'login-locked', 'mfa-required'],
+  problems: ['invalid-credentials', 'login-locked', 'mfa-required', 'passwords-off'],
   body: SignIn,
   result: SessionOut,
   async handle({ body, exchange, services }) {
-    const { db, passwords } = services;
+    const { db, passwords, config } = services;
+    requirePasswords(config);
     const { email: subject } = body;
     const user = await db.user.findUnique({ where: { email: subject } });
     const attempt = {

@@ -26,7 +26,7 @@ const MAX_USER_AGENT = 300;
 /** A person who has proved to be the user, as the sign-in has read the user. */
 export interface Proof {
   user: User;
-  by: 'password' | 'link' | 'code' | 'passkey' | 'invitation';
+  by: 'password' | 'link' | 'code' | 'passkey' | 'provider' | 'invitation';
   /** The problem if password or second factor change before the session exists: the proof is then worth nothing. */
   stale: ProblemCode;
   /** The passkey of the proof, which must still exist; null: the person must have none still. */

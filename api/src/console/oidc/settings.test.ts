@@ -1,0 +1,49 @@
+import { ConfigError, loadConfig } from '@gwk/core/config/load';
+import { oidcSettings } from '@gwk/core/config/oidc';
+import { createLogger } from '@gwk/core/log';
+import { processClock } from '@gwk/core/clock';
+import { readPerson } from './decide.js';
+import { openProvider } from './provider.js';
+
+const GOOD = {
+  GWK_API_OIDC_ISSUER: 'https://login.example.com',
+  GWK_API_OIDC_CLIENT_ID: 'gwk',
+  GWK_API_OIDC_DOMAINS: 'example.com, Example.org',
+};
+const ROLES =
+  '{"staff": [{"account": "acme", "role": "agent"}], "leads": [{"account": "acme", "role": "admin"}]}';
+
+const open = (changes: Record<string, string | undefined>) =>
+  openProvider(
+    loadConfig(oidcSettings, { ...GOOD, ...changes }),
+    processClock,
+    createLogger('test', 'silent'),
+  );
+
+test('there is no provider without an issuer', () => {
+  expect(openProvider(loadConfig(oidcSettings, {}), processClock, createLogger('test', 'silent'))).toBeNull();
+});
+
+test.each([
+  ['an issuer without TLS', { GWK_API_OIDC_ISSUER: 'http://login.example.com' }],
+  ['no client id', { GWK_API_OIDC_CLIENT_ID: undefined }],
+  ['no domains', { GWK_API_OIDC_DOMAINS: undefined }],
+  ['a wrong domain', { GWK_API_OIDC_DOMAINS: 'example.com,@example.org' }],
+  ['a claim without roles', { GWK_API_OIDC_CLAIM: 'groups' }],
+  ['roles without a claim', { GWK_API_OIDC_ROLES: ROLES }],
+  ['an unknown role', { GWK_API_OIDC_CLAIM: 'groups', GWK_API_OIDC_ROLES: ROLES.replace('agent', 'boss') }],
+  ['roles that are no JSON', { GWK_API_OIDC_CLAIM: 'groups', GWK_API_OIDC_ROLES: 'staff' }],
+  ['passwords off without a provider', { GWK_API_OIDC_ISSUER: undefined, GWK_API_OIDC_PASSWORDS: 'off' }],
+])('refuses %s', (_, changes) => {
+  expect(() => open(changes)).toThrow(ConfigError);
+});
+
+test('of several roles in an account the most powerful counts, and a missing one is null', () => {
+  const { settings } = open({ GWK_API_OIDC_CLAIM: 'groups', GWK_API_OIDC_ROLES: ROLES })!;
+  const claims = { iss: 'i', sub: 's', email: 'Ana@Example.org', email_verified: true };
+  const rolesOf = (groups: unknown) => [...readPerson({ ...claims, groups }, settings)!.roles];
+  expect(rolesOf(['staff', 'leads'])).toEqual([['acme', 'admin']]);
+  expect(rolesOf('staff')).toEqual([['acme', 'agent']]);
+  expect(rolesOf(undefined)).toEqual([['acme', null]]);
+  expect(readPerson(claims, settings)).toMatchObject({ email: 'ana@example.org', name: 'ana@example.org' });
+});

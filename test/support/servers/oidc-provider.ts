@@ -1,0 +1,121 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** The parts of the package that the tests use; it has no types. */
+interface Provider {
+  callback(): RequestListener;
+  interactionFinished(req: IncomingMessage, res: ServerResponse, result: object): Promise<void>;
+}
+interface Grant {
+  addOIDCScope(scopes: string): void;
+  save(): Promise<string>;
+}
+interface Context {
+  oidc: {
+    client: { clientId: string };
+    session: { accountId: string };
+    provider: { Grant: new (of: object) => Grant };
+  };
+}
+/** A variable, so that the compiler does not look for the types. */
+const PACKAGE: string = 'oidc-provider';
+
+export type ProvidedClaims = Record<string, unknown> & { sub: string };
+
+const CLIENT_ID = 'gwk';
+const SCOPES = 'openid email profile';
+
+/** A real provider of OpenID Connect. It signs in the person that the test names, without a page. */
+export class TestOidcProvider {
+  /** Who signs in next; null: the person cancels. */
+  person: ProvidedClaims | null = null;
+  readonly clientSecret = randomBytes(16).toString('hex');
+  readonly #server = createServer((req, res) => void this.#answer(req, res));
+  #provider: Provider | undefined;
+
+  /** @param redirects addresses to which answers may go */
+  static async start(redirects: readonly string[]): Promise<TestOidcProvider> {
+    const started = new TestOidcProvider();
+    await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve));
+    const { default: Implementation } = (await import(PACKAGE)) as {
+      default: new (issuer: string, settings: object) => Provider;
+    };
+    started.#provider = new Implementation(started.issuer, started.#settings(redirects));
+    return started;
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Settings of an API that uses it. */
+  get settings(): Record<string, string> {
+    return {
+      GWK_API_OIDC_ISSUER: this.issuer,
+      GWK_API_OIDC_CLIENT_ID: CLIENT_ID,
+      GWK_API_OIDC_CLIENT_SECRET: this.clientSecret,
+      GWK_API_OIDC_DOMAINS: 'example.org,example.com',
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #settings(redirects: readonly string[]): object {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    return {
+      jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' }] },
+      cookies: { keys: [randomBytes(16).toString('hex')] },
+      clients: [
+        {
+          client_id: CLIENT_ID,
+          client_secret: this.clientSecret,
+          redirect_uris: redirects,
+          token_endpoint_auth_method: 'client_secret_post',
+        },
+      ],
+      claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+      features: { devInteractions: { enabled: false } },
+      interactions: { url: () => '/interaction' },
+      ttl: { Session: 600, Grant: 600, Interaction: 600, AccessToken: 600, IdToken: 600 },
+      findAccount: (_: unknown, id: string) => ({
+        accountId: id,
+        claims: () => ({ ...this.person, sub: id }),
+      }),
+      async loadExistingGrant({ oidc: { client, session, provider } }: Context): Promise<Grant> {
+        const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId });
+        grant.addOIDCScope(SCOPES);
+        await grant.save();
+        return grant;
+      },
+    };
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (!req.url!.startsWith('/interaction')) return void this.#provider!.callback()(req, res);
+    const result = this.person ? { login: { accountId: this.person.sub } } : { error: 'access_denied' };
+    await this.#provider!.interactionFinished(req, res, result);
+  }
+}
+
+/** Follows the redirects of a provider like a browser, and returns the address outside of it. */
+export async function followRedirects(start: string): Promise<URL> {
+  const { origin } = new URL(start);
+  const cookies = new Map<string, string>();
+  let address = new URL(start);
+  while (address.origin === origin) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await fetch(address, { redirect: 'manual', headers: { cookie } });
+    for (const line of answer.headers.getSetCookie()) {
+      const [name = '', value = ''] = line.split(';')[0]!.split('=');
+      cookies.set(name, value);
+    }
+    const location = answer.headers.get('location');
+    if (location === null) throw new Error(`no redirect: ${answer.status} ${await answer.text()}`);
+    address = new URL(location, address);
+  }
+  return address;
+}
