@@ -18,6 +18,7 @@ export const router = createBrowserRouter(
         page('handoff', () => import('../session/handoff-page')),
         page('forgot-password', () => import('../session/forgot-password-page')),
         page('password-reset', () => import('../session/password-reset-page')),
+        page('oidc', () => import('../session/provider-page')),
         page('invitation', () => import('../session/invitation-page')),
         {
           element: <RequireSession />,

@@ -1,4 +1,4 @@
-import { Button, PasswordInput, Stack, TextInput, Title } from '@mantine/core';
+import { Button, Loader, PasswordInput, Stack, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,15 +9,20 @@ import { EntryLayout } from './entry-layout';
 import { Forgotten } from './forgotten';
 import { PasskeyButton } from './passkey-button';
 import { signInByPasskey } from './passkeys';
+import { useSignInMethods } from './provider';
+import { ProviderButton } from './provider-button';
 import { useSetSession } from './session';
 import { signIn } from './session-api';
 
-/** Asks for e-mail and password or a passkey, then for the second factor if the user has one. */
+/** Asks for e-mail and password, a passkey or the provider, then for the second factor if the user has one. */
 export function SignInPage() {
   const { t } = useTranslation();
   const setSession = useSetSession();
   /** Second factors of the person whose password was right. */
   const [factors, setFactors] = useState<ApiError['factors'] | null>(null);
+  const { data: methods, isPending } = useSignInMethods();
+  // Without an answer the password remains, whose error says why.
+  const { password = true, passkey = true, provider = null } = methods ?? {};
   return (
     <EntryLayout>
       <Title order={1} size="h2">
@@ -27,8 +32,12 @@ export function SignInPage() {
         <CodeForm factors={factors} done={setSession} back={() => setFactors(null)} />
       ) : (
         <>
-          <PasswordForm askForFactor={setFactors} />
-          <PasskeyButton label={t('passkeys.signIn')} use={signInByPasskey} done={setSession} />
+          {isPending && <Loader aria-label={t('common.loading')} />}
+          {!isPending && password && <PasswordForm askForFactor={setFactors} />}
+          {provider && <ProviderButton name={provider.name} isOnly={!password} />}
+          {!isPending && passkey && (
+            <PasskeyButton label={t('passkeys.signIn')} use={signInByPasskey} done={setSession} />
+          )}
         </>
       )}
     </EntryLayout>

@@ -8,6 +8,7 @@ import * as pages from './pages';
 import { platform } from './platform';
 import { passkeys } from './passkeys';
 import { passwordReset } from './password-reset';
+import { provider } from './provider';
 import * as shell from './shell';
 import * as teamPages from './team';
 import * as webhookPages from './webhooks';
@@ -26,4 +27,5 @@ export default {
   platform,
   passkeys,
   passwordReset,
+  provider,
 };

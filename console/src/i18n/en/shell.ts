@@ -107,6 +107,7 @@ export const problems = {
     suspended: 'The account is suspended. It can read, but not send. Contact the operator of this gateway.',
     wait: 'Wait {{seconds}} seconds, then try again.',
     credentials: 'Check e-mail and password.',
+    passwordsOff: 'Sign in with the provider of your organization.',
     recentSignIn: 'Sign out, sign in again, then repeat it within 15 minutes.',
     tooManyPasskeys: 'Remove a passkey that you do not use.',
     code: 'Check the code and the clock of your phone. Each code works once.',

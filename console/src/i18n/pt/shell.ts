@@ -105,6 +105,7 @@ export const problems = {
     suspended: 'A conta está suspensa: pode ler, mas não enviar. Fale com o operador deste gateway.',
     wait: 'Espere {{seconds}} segundos e tente de novo.',
     credentials: 'Confira o e-mail e a senha.',
+    passwordsOff: 'Entre com o provedor da sua organização.',
     recentSignIn: 'Saia, entre de novo e repita em até 15 minutos.',
     tooManyPasskeys: 'Remova uma chave de acesso que não usa.',
     code: 'Confira o código e o relógio do telefone. Cada código vale uma vez.',

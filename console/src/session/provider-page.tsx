@@ -1,0 +1,52 @@
+import { Button, Loader, Text, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, useNavigate } from 'react-router';
+import { ProblemAlert } from '../ui/problem-alert';
+import { CodeForm, findFactors } from './code-form';
+import { EntryLayout } from './entry-layout';
+import { answerProvider, takeReturnPath } from './provider';
+import { useSetSession } from './session';
+import type { Session } from './session-api';
+
+/** The provider of OpenID Connect sends the browser here. The code in the address is good for one request. */
+export default function ProviderPage() {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const setSession = useSetSession();
+  const started = useRef(false);
+  const enter = (session: Session) => {
+    setSession(session);
+    void navigate(takeReturnPath(), { replace: true });
+  };
+  const { mutate, error } = useMutation({ mutationFn: answerProvider, onSuccess: enter });
+  useEffect(() => {
+    if (started.current) return;
+    started.current = true;
+    const query = location.search.slice(1);
+    history.replaceState(history.state, '', location.pathname);
+    mutate(query === '' ? 'none' : query);
+  }, [mutate]);
+  const factors = findFactors(error);
+  return (
+    <EntryLayout>
+      <Title order={1} size="h2">
+        {t(factors ? 'signIn.codeTitle' : 'handoff.title')}
+      </Title>
+      {factors && (
+        <CodeForm factors={factors} done={enter} back={() => void navigate('/', { replace: true })} />
+      )}
+      {error && !factors && (
+        <>
+          <ProblemAlert error={error} />
+          <Text>{t('provider.failed')}</Text>
+          <Button component={Link} to="/" variant="default">
+            {t('provider.again')}
+          </Button>
+        </>
+      )}
+      {!error && <Loader aria-label={t('common.loading')} />}
+    </EntryLayout>
+  );
+}
