@@ -25,6 +25,36 @@ test.each(FULL)('%s: requested %s, used %s, limited %s', (fits, requested, used,
   expect(fitsInPlaceOf(refusal(requested, used, limited), present)).toBe(fits);
 });
 
+test.each([
+  [true, '50m'],
+  [false, '51m'],
+])('%s: a new pod of %s in place of one with sidecars', (fits, requested) => {
+  const init = (name: string, cpu: string, restartPolicy?: string) => ({
+    name,
+    resources: { requests: { cpu } },
+    ...(restartPolicy !== undefined && { restartPolicy }),
+  });
+  const withSidecars: V1PodSpec = {
+    ...present,
+    initContainers: [init('a', '15m', 'Always'), init('first', '10m'), init('b', '5m', 'Always')],
+  };
+  const message = refusal(`requests.cpu=${requested}`, 'requests.cpu=1', 'requests.cpu=1');
+  expect(fitsInPlaceOf(message, withSidecars)).toBe(fits);
+});
+
+test.each([
+  [true, '65m'],
+  [false, '66m'],
+])('%s: a new pod of %s in place of one whose init container needs the most', (fits, requested) => {
+  const requests = (cpu: string) => ({ resources: { requests: { cpu } } });
+  const initContainers = [
+    { name: 'a', restartPolicy: 'Always', ...requests('15m') },
+    { name: 'first', ...requests('50m') },
+  ];
+  const message = refusal(`requests.cpu=${requested}`, 'requests.cpu=1', 'requests.cpu=1');
+  expect(fitsInPlaceOf(message, { ...present, initContainers })).toBe(fits);
+});
+
 test('ignores refusals for other reasons', () => {
   const message = 'pods "gwk-a" is forbidden: failed quota: all: must specify limits.cpu for: engine';
   expect(fitsInPlaceOf(message, present)).toBeNull();

@@ -1,4 +1,4 @@
-import type { V1PodSpec } from '@kubernetes/client-node';
+import type { V1Container, V1PodSpec } from '@kubernetes/client-node';
 
 /** Words by which Kubernetes refuses a pod that exceeds a ResourceQuota. They name the exceeded resources alone. */
 const EXCEEDED = /exceeded quota: \S+, requested: (\S+), used: (\S+), limited: (\S+)/;
@@ -45,8 +45,14 @@ function countUse(resource: string, { containers, initContainers = [], overhead 
   if (resource === 'pods' || resource === 'count/pods') return toNumber('1');
   const kind = resource.startsWith('limits.') ? 'limits' : 'requests';
   const name = resource.replace(/^(limits|requests)\./, '');
-  const uses = (list: V1PodSpec['containers']) =>
-    list.map(({ resources }) => toNumber(resources?.[kind]?.[name] ?? '0'));
-  const total = uses(containers).reduce((sum, use) => sum + use, 0);
-  return Math.max(total, ...uses(initContainers)) + toNumber(overhead?.[name] ?? '0');
+  const useOf = ({ resources }: V1Container) => toNumber(resources?.[kind]?.[name] ?? '0');
+  // An init container runs beside the sidecars before it. Sidecars keep running beside the containers.
+  let [sidecars, peak] = [0, 0];
+  for (const container of initContainers) {
+    const use = useOf(container);
+    peak = Math.max(peak, sidecars + use);
+    if (container.restartPolicy === 'Always') sidecars += use;
+  }
+  const running = containers.reduce((sum, container) => sum + useOf(container), sidecars);
+  return Math.max(running, peak) + toNumber(overhead?.[name] ?? '0');
 }
