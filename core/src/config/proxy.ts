@@ -1,6 +1,15 @@
+import { findFault } from '../proxy/access.js';
+import { Kind } from './kinds.js';
 import { rotatingSetting, secretSetting, setting, types } from './load.js';
 
-const proxyUrl = () => types.url('http', 'https', 'socks5', 'socks5h').optional();
+const URLS = types.url('http', 'https', 'socks5', 'socks5h');
+
+const proxyUrl = () =>
+  new Kind<string>((text) => {
+    const reading = URLS.read(text);
+    const fault = reading.ok ? findFault(text) : null;
+    return fault === null ? reading : { ok: false, fault };
+  }).optional();
 
 /** Settings of a program that connects to addresses outside the cluster. */
 export const proxySettings = (prefix: string, use: string) => ({

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { ProxyAccess, Target } from './access.js';
+import { findFault, type ProxyAccess, type Target } from './access.js';
 import { parseDirectHosts, type IsDirect } from './direct-hosts.js';
 import { openHttpTunnel } from './http-tunnel.js';
 import { ProxyError } from './proxy-error.js';
@@ -40,7 +40,8 @@ export class Proxy {
    */
   async open(target: Target): Promise<Socket> {
     const text = this.#readUrl();
-    if (!URL.canParse(text)) throw new ProxyError('proxy_unreachable', 'its address is not a URL');
+    const fault = findFault(text);
+    if (fault !== null) throw new ProxyError('proxy_unreachable', `its address ${fault}`);
     const access: ProxyAccess = { url: new URL(text), ca: this.#ca };
     if (!access.url.protocol.startsWith('socks')) return openHttpTunnel(access, target);
     // 2 MB of memory, which only users of SOCKS need.
