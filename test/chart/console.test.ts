@@ -36,6 +36,13 @@ describeChart('the console', () => {
     expect(off).toMatchObject({ GWK_API_CONSOLE: 'off' });
   });
 
+  test.each(['on', 'off', false])('is not turned off by its former setting (%s)', (value) => {
+    const api = { settings: { GWK_API_CONSOLE: value } };
+    expect(() => render({ ...MINIMAL_VALUES, api })).toThrow(
+      'api.settings.GWK_API_CONSOLE is now console.enabled (true or false).',
+    );
+  });
+
   test('has a host of its own at the Ingress, with the paths that it calls', () => {
     const { rules } = find(render(OWN_HOST), 'Ingress', 'gwk-api')['spec'] as {
       rules: { host: string; http: { paths: { path: string }[] } }[];
