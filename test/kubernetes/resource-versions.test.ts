@@ -127,11 +127,16 @@ describeOnKubernetes(
         expect(await readStored(cluster(), namespace)).toEqual(allAs(version));
     };
 
-    async function startWithRightsOfChart(values: object = {}): Promise<void> {
+    /** @returns a token of the operator. */
+    async function grantRightsOfChart(values: object = {}): Promise<string> {
       const { namespace } = stage;
       const objects = render({ ...MINIMAL_VALUES, ...values }, { namespace });
       const { token, done } = await grantedTo(cluster(), objects, { namespace, account: 'gwk-operator' });
       done();
+      return token;
+    }
+    async function startWithRightsOfChart(values: object = {}): Promise<void> {
+      const token = await grantRightsOfChart(values);
       await stage.operator({
         options: { kube: stage.kube(token), migrationTimes: { settleMs: 0, firstMs: 50, pageSize: 2 } },
       });
@@ -149,6 +154,31 @@ describeOnKubernetes(
       expect((await cluster().get(instancePath(other, 'a'))).body.metadata.generation).toBe(1);
       expect((await cluster().apply(CRD, LATER)).status).toBe(200);
       expect((await cluster().get(instancePath(other, 'a'))).body).toMatchObject(instance('a'));
+    });
+
+    test('the operator may patch, but not change, the status of Instances of others', async () => {
+      const token = await grantRightsOfChart();
+      const patch = (body: object, subresource = '/status') =>
+        cluster().call('PATCH', `${instancePath(other, 'a')}${subresource}`, {
+          body,
+          type: 'application/merge-patch+json',
+          token,
+        });
+      await until(
+        async () => (await patch({ metadata: { annotations: { probe: 'x' } } }, '')).status === 422,
+        {
+          what: 'the policy is enforced',
+        },
+      );
+      expect((await patch({})).status).toBe(200);
+      const status = { since: '2026-03-01T12:00:00.000Z' };
+      expect((await patch({ status })).status).toBe(422);
+      expect((await cluster().merge(`${instancePath(other, 'a')}/status`, { status })).status).toBe(200);
+      expect((await patch({ status })).status).toBe(200);
+      const denied = expect.stringContaining('may not change Instances outside of its namespaces') as string;
+      for (const changed of [null, { since: '2026-03-02T12:00:00.000Z' }, { state: 'connected' }])
+        expect((await patch({ status: changed })).body.message).toEqual(denied);
+      expect((await patch({ spec: { suspended: true } }, '')).body.message).toEqual(denied);
     });
 
     test('an interrupted migration continues and removes the former version last', async () => {
