@@ -181,12 +181,12 @@ describeOnKubernetes(
       expect((await patch({ spec: { suspended: true } }, '')).body.message).toEqual(denied);
     });
 
-    test('an interrupted migration continues and removes the former version last', async () => {
+    test.each([500, 403])('a migration interrupted by %d continues and ends last', async (code) => {
       const isRewrite = ({ method, path }: { method: string; path: string }) =>
         method === 'PATCH' && path.startsWith(instancePath(other)) && path.endsWith('/status');
       let rewrites = 0;
       stage.kubernetesApi.instead = (seen) =>
-        isRewrite(seen) && ++rewrites === 2 ? { code: 500, body: '{}' } : undefined;
+        isRewrite(seen) && ++rewrites === 2 ? { code, body: '{}' } : undefined;
       await startWithRightsOfChart();
       await untilStored('v1');
       await expectStored('v1');

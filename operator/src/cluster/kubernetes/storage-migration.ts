@@ -65,10 +65,6 @@ export class StorageMigration {
         return await this.#migrate();
       } catch (error) {
         if (signal.aborted) return;
-        if (isCode(error, 403)) {
-          this.#log.info({ err: error }, 'no right to migrate stored Instances; see docs/upgrade.md');
-          return;
-        }
         this.#log.warn({ err: error }, 'migration of stored Instances failed; retrying');
         await sleep(backoffDelay(this.#times, failures), undefined, { signal }).catch(() => undefined);
       }
@@ -77,7 +73,8 @@ export class StorageMigration {
 
   async #migrate(): Promise<void> {
     const { signal } = this.#stopping;
-    if (findStale(await this.#crds.readCustomResourceDefinition(CRD)) === null) return;
+    const first = await this.#readIfAllowed();
+    if (first === null || findStale(first) === null) return;
     await sleep(this.#times.settleMs, undefined, { signal });
     const crd = await this.#crds.readCustomResourceDefinition(CRD);
     const stale = findStale(crd);
@@ -88,6 +85,20 @@ export class StorageMigration {
     const patch = { ...CRD, fieldManager: FIELD_MANAGERS.resource, body };
     await this.#crds.patchCustomResourceDefinitionStatus(patch, PATCH.merge);
     this.#log.info({ ...stale, instances }, 'stored Instances migrated');
+  }
+
+  /**
+   * Null: the chart withholds the right (`crds.migrateStorage`). Only here does a 403 end the migration: later ones may
+   * come from admission webhooks or policies that refuse one Instance for a time.
+   */
+  async #readIfAllowed(): Promise<V1CustomResourceDefinition | null> {
+    try {
+      return await this.#crds.readCustomResourceDefinition(CRD);
+    } catch (error) {
+      if (!isCode(error, 403)) throw error;
+      this.#log.info({ err: error }, 'no right to migrate stored Instances; see docs/upgrade.md');
+      return null;
+    }
   }
 
   async #rewriteAll(): Promise<number> {
