@@ -137,6 +137,64 @@ describeChart('values for the rules of a platform', () => {
   });
 });
 
+describeChart('objects outside of namespaces', () => {
+  /** Kinds and names without the prefix of namespace and release. */
+  const clusterWide = (values: object) =>
+    render({ ...MINIMAL_VALUES, ...values })
+      .filter(({ metadata }) => metadata.namespace === undefined)
+      .map(({ kind, metadata }) => `${kind} ${metadata.name.replace('messages-gwk-', '')}`)
+      .sort();
+  const NONE = {
+    operator: { watchNodes: false, endDeletedNamespaces: false },
+    crds: { enabled: false },
+    rbac: { aggregate: false },
+  };
+  const POLICY = [
+    'ValidatingAdmissionPolicy operator-elsewhere',
+    'ValidatingAdmissionPolicyBinding operator-elsewhere',
+  ];
+
+  test.each([
+    ['without', NONE, []],
+    [
+      'with the CRD alone',
+      { ...NONE, crds: { migrateStorage: false } },
+      ['CustomResourceDefinition instances.gwk.dev'],
+    ],
+    [
+      'to migrate stored Instances',
+      { ...NONE, crds: { migrateStorage: true } },
+      [
+        'ClusterRole operator-storage',
+        'ClusterRoleBinding operator-storage',
+        'CustomResourceDefinition instances.gwk.dev',
+        ...POLICY,
+      ],
+    ],
+    [
+      'to end deleted namespaces',
+      { ...NONE, operator: { watchNodes: false } },
+      ['ClusterRole operator-leave', 'ClusterRoleBinding operator-leave', ...POLICY],
+    ],
+  ])('%s', (_, values, expected) => {
+    expect(clusterWide(values)).toEqual(expected);
+  });
+
+  test.each([
+    ['only patches that change nothing, to migrate', NONE, { migrateStorage: true }, /^has\(request/],
+    ['nothing, without a migration', { ...NONE, operator: {} }, { enabled: false }, /^false$/],
+  ])('the policy allows %s', (_, values, crds, expression) => {
+    const name = 'messages-gwk-operator-elsewhere';
+    const objects = render({ ...MINIMAL_VALUES, ...values, crds });
+    const { validations } = find(objects, 'ValidatingAdmissionPolicy', name)['spec'] as {
+      validations: { expression: string }[];
+    };
+    expect(validations).toEqual([
+      expect.objectContaining({ expression: expect.stringMatching(expression) as string }),
+    ]);
+  });
+});
+
 interface Rule {
   to?: unknown[];
   ports: { port: number }[];
