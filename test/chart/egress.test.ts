@@ -106,6 +106,31 @@ describeChart('a proxy', () => {
   });
 });
 
+describeChart('HTTPS_PROXY', () => {
+  const env = [{ name: 'HTTPS_PROXY', value: `http://${PROXY}:3128` }];
+  test.each([
+    ['api.extraEnv', 'proxy.existingSecret', { api: { extraEnv: env } }],
+    [
+      'worker.extraEnv',
+      'proxy.existingSecret',
+      { worker: { extraEnv: [{ name: 'TZ' }, { name: 'HTTPS_PROXY_FILE', value: '/proxy' }] } },
+    ],
+    [
+      'engine.profiles.big.env',
+      'engine.profiles.big.proxy',
+      { engine: { profiles: { big: { env }, small: {} } } },
+    ],
+  ])('in %s fails and names %s', (path, instead, values) => {
+    expect(() => templateText({ ...MINIMAL_VALUES, ...values })).toThrow(
+      new RegExp(`Remove HTTPS_PROXY(_FILE)? from ${path}, and set ${instead} and networkPolicy.proxy`),
+    );
+  });
+
+  test('in the pods that do not read it is allowed', () => {
+    expect(() => templateText({ ...MINIMAL_VALUES, operator: { extraEnv: env } })).not.toThrow();
+  });
+});
+
 describeChart('a bucket', () => {
   test('with private endpoints is reached there, and the API needs no internet', () => {
     const networkPolicy = { bucket: [{ ipBlock: { cidr: '10.5.0.0/16' } }], bucketPorts: [443, 9000] };

@@ -248,7 +248,7 @@ describeChart('NetworkPolicies', () => {
         worker: { extraEnv: [{ name, valueFrom: secret }] },
       }).filter((line) => /^worker -> prometheus:.* 8083/.test(line));
     expect(withEnv('PROMETHEUS_URL')).toHaveLength(1);
-    expect(withEnv('HTTPS_PROXY')).toEqual([]);
+    expect(withEnv('OTHER_URL')).toEqual([]);
   });
 
   test('networkPolicy.api limits access to the public port', () => {
