@@ -8,7 +8,7 @@ import { operation } from '../http/operation.js';
 import { requirePasswords } from './oidc/passwords-off.js';
 import { isWeak } from './passwords.js';
 import { verifyWithinLimits } from './sign-in/attempts.js';
-import { viewUser, WITH_PASSKEY } from './sign-in/sessions.js';
+import { requireOpenSession, viewUser, WITH_PASSKEY } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile';
 const HOUR_MS = 3_600_000;
@@ -62,6 +62,7 @@ const changePassword = operation({
     const passwordHash = await passwords.hash(body.password);
     await db.$transaction(async (tx) => {
       await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+      await requireOpenSession(tx, sessionId);
       await tx.userSession.deleteMany({ where: { userId, id: { not: sessionId } } });
       await tx.handoff.deleteMany({ where: { userId } });
       await audit(tx, { actor: `user:${userId}`, accountId: null, action: 'user.password', subject: userId });

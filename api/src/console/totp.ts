@@ -3,7 +3,7 @@ import { BackupCodes, CodeIn, TotpSetup } from '@gwk/core/resources/console-totp
 import { audit } from '../accounts/audit-log.js';
 import { operation } from '../http/operation.js';
 import { checkCode, findStep, newBackupCodes, newTotp, normalizeCode } from './second-factor.js';
-import { PRIVATE } from './sign-in/sessions.js';
+import { PRIVATE, requireOpenSession } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile/totp';
 
@@ -56,6 +56,7 @@ const confirmTotp = operation({
         data: { totpConfirmedAt: new Date(), totpStep: step },
       });
       if (count === 0) throw new Problem('mfa-setup-not-started');
+      await requireOpenSession(tx, sessionId);
       await tx.backupCode.deleteMany({ where: { userId } });
       await tx.backupCode.createMany({ data: hashes.map((hash) => ({ userId, hash })) });
       await tx.userSession.deleteMany({ where: { userId, id: { not: sessionId } } });

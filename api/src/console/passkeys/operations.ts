@@ -11,7 +11,7 @@ import type { z } from 'zod';
 import { audit } from '../../accounts/audit-log.js';
 import type { Passkey, Prisma } from '../../generated/prisma/client.js';
 import { operation } from '../../http/operation.js';
-import { PRIVATE } from '../sign-in/sessions.js';
+import { PRIVATE, requireOpenSession } from '../sign-in/sessions.js';
 import { readChallenge, redeemChallenge, type Ceremony } from './challenges.js';
 import { provePerson } from './proof.js';
 import { requestRegistration, verifyRegistration } from './registration.js';
@@ -80,6 +80,7 @@ const createPasskey = operation({
     if (!verified) throw new Problem('invalid-code');
     const row = await db.$transaction(async (tx) => {
       await lockUser(tx, userId);
+      await requireOpenSession(tx, sessionId);
       await checkNumber(tx, userId);
       const data = [{ id: newUuid(), userId, name, ...verified }];
       const [created] = await tx.passkey.createManyAndReturn({ data, skipDuplicates: true });

@@ -1,17 +1,17 @@
 import { newUuid } from '@gwk/core/ids';
 import type { ProblemBody } from '@gwk/core/problems';
-import type { SessionOut } from '@gwk/core/resources/console-session';
-import { setUpTotp, type Authenticator } from '@gwk/test/support/api/authenticator';
+import { Authenticator, setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
-import { Browser, browserOf, createUser, type TestUser } from '@gwk/test/support/api/console';
+import { Browser, browserOf, createUser, PASSWORD, type TestUser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
+import { TestPasskey, type Options } from '@gwk/test/support/api/passkey';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import { until } from '@gwk/test/support/wait';
 import { hashToken, newToken } from '../../accounts/sessions.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import { createHandoff } from './handoffs.js';
 
-/** A sign-in that is under way while password or second factor change: the change decides. */
+/** Requests that are under way while password or second factor change: the change decides. */
 let api: TestApi;
 let user: TestUser;
 
@@ -26,23 +26,24 @@ const outcome = (answer: Answer<unknown>) =>
   answer.status < 300 ? answer.status : (answer.body as ProblemBody).type.split('/').at(-1);
 const countSessions = () => api.db.userSession.count({ where: { userId: user.id } });
 
-/** Runs the sign-in until it waits for the change, or has ended without waiting; then commits the change. */
-async function changeDuring(
+/** Runs the request until it waits for the change, or has ended without waiting; then commits the change. */
+async function changeDuring<T>(
   data: Prisma.UserUpdateInput,
-  signIn: () => Promise<Answer<SessionOut>>,
-): Promise<Answer<SessionOut>> {
-  let answer: Promise<Answer<SessionOut>> | undefined;
+  request: () => Promise<Answer<T>>,
+): Promise<Answer<T>> {
+  let answer: Promise<Answer<T>> | undefined;
   let ended = false;
   await api.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id: user.id }, data });
-    await tx.userSession.deleteMany({ where: { userId: user.id } });
-    answer = signIn().finally(() => (ended = true));
+    answer = request().finally(() => (ended = true));
     const isWaiting = async () => {
       const waiting = await tx.$queryRaw<unknown[]>`
         SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       return waiting.length > 0 || ended;
     };
-    await until(isWaiting, { what: 'the sign-in waits for the change' });
+    await until(isWaiting, { what: 'the request waits for the change' });
+    // Not before: a challenge would end with its session, and its use would wait for that instead.
+    await tx.userSession.deleteMany({ where: { userId: user.id } });
   });
   return answer!;
 }
@@ -123,3 +124,39 @@ test.each([true, false])(
     expect(opened.status).toBe(pending ? 200 : 401);
   },
 );
+
+describe('a session that ends meanwhile', () => {
+  const profile = '/console/api/profile';
+  let browser: Browser;
+
+  beforeEach(async () => {
+    browser = await browserOf(api, user);
+  });
+
+  /** The change that ends the sessions: a new password, or the first sign-in with the provider. */
+  const request = (path: string, body: object) =>
+    changeDuring({ passwordHash: 'another' }, () => browser.call('POST', `${profile}${path}`, { body }));
+
+  test('sets no password', async () => {
+    const answer = await request('/password', { current: PASSWORD, password: 'nine green turtles' });
+    expect(outcome(answer)).toBe('unauthorized');
+    const { passwordHash } = await api.db.user.findUniqueOrThrow({ where: { id: user.id } });
+    expect(passwordHash).toBe('another');
+  });
+
+  test('adds no passkey', async () => {
+    const body = { password: PASSWORD };
+    const options = await browser.call<Options>('POST', `${profile}/passkeys/options`, { body });
+    const credential = new TestPasskey().create(options.body);
+    expect(outcome(await request('/passkeys', { name: 'Phone', credential }))).toBe('unauthorized');
+    expect(await api.db.passkey.count({ where: { userId: user.id } })).toBe(0);
+  });
+
+  test('confirms no second factor', async () => {
+    const { body } = await browser.call<{ secret: string }>('POST', `${profile}/totp`);
+    const code = new Authenticator(body.secret).code();
+    expect(outcome(await request('/totp/confirm', { code }))).toBe('unauthorized');
+    const { totpConfirmedAt } = await api.db.user.findUniqueOrThrow({ where: { id: user.id } });
+    expect(totpConfirmedAt).toBeNull();
+  });
+});

@@ -166,6 +166,15 @@ async function checkProof(tx: Prisma.TransactionClient, { user, stale, passkeyId
   if (passkeys > 0 !== (passkeyId !== null)) throw new Problem(stale);
 }
 
+/**
+ * Called under the lock of the user, before a change of how the person signs in. A change that ends the sessions locks the user
+ * too, so a request of a former holder that it overtakes changes nothing.
+ * @throws Problem `unauthorized` if the session has ended
+ */
+export async function requireOpenSession(tx: Prisma.TransactionClient, id: string): Promise<void> {
+  if ((await tx.userSession.count({ where: { id } })) === 0) throw new Problem('unauthorized');
+}
+
 /** @throws Problem `unauthorized` if the session has ended */
 export async function viewSession(db: Database, token: string): Promise<SessionOut> {
   const found = await db.userSession.findUnique({
