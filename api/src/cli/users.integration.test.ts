@@ -102,6 +102,33 @@ test('lists the restriction of a member, and lifts it with a new role', async ()
   });
 });
 
+test('ends the invitations that a member could have made when a new role makes none', async () => {
+  await gwk('account', 'create', 'inviting');
+  const { id: accountId } = await db.account.findUniqueOrThrow({ where: { name: 'inviting' } });
+  const row = { accountId, email: 'second@example.org', role: 'agent' };
+  const invite = () =>
+    db.invitation.create({
+      data: {
+        ...row,
+        id: newUuid(),
+        tokenHash: hashToken(newToken()),
+        expiresAt: new Date(Date.now() + 60_000),
+      },
+    });
+  const countAfter = async (role: string) => {
+    await gwk('user', 'role', 'gil@example.org', 'inviting', role);
+    return db.invitation.count({ where: { accountId } });
+  };
+  await gwk('user', 'create', 'gil@example.org', '--account', 'inviting', '--role', 'viewer');
+  await invite();
+  expect([await countAfter('agent'), await countAfter('admin'), await countAfter('viewer')]).toEqual([
+    1, 1, 0,
+  ]);
+  await countAfter('admin');
+  await invite();
+  expect(await countAfter('none')).toBe(0);
+});
+
 test('resets a user: a new password, no second factor, no sessions, no links and no failures', async () => {
   const made = await gwk('user', 'create', 'eva@example.org');
   const userId = fromPublicId('user', (made.json as { id: string }).id)!;

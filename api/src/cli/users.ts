@@ -186,6 +186,9 @@ async function setRole(
   { account: name, role }: { account: string; role: string },
 ) {
   const { id: accountId } = await findAccount(tx, name);
+  const { endInvitations, mayInvite } = await import('../console/members.js');
+  const before = await tx.member.findUnique({ where: { accountId_userId: { accountId, userId } } });
+  if (before && !mayInvite(role)) await endInvitations(tx, before);
   if (role === 'none') await tx.member.deleteMany({ where: { accountId, userId } });
   else if (!isRole(role))
     throw new CommandError(`unknown role "${role}" (valid roles: ${ROLES.join(', ')}, none)`);

@@ -148,14 +148,14 @@ async function lockMember(tx: Prisma.TransactionClient, { accountId, userId }: P
   return { ...member, instanceIds: member.instances.map(({ instanceId }) => instanceId) };
 }
 
-const mayInvite = (role: string): boolean =>
+export const mayInvite = (role: string): boolean =>
   isRole(role) && ROLE_RIGHTS[role].permissions.includes('members:write');
 
 /**
  * Ends the invitations of an account that a member could have made for a second address of the same person. Only owners
  * invite owners.
  */
-async function endInvitations(
+export async function endInvitations(
   tx: Prisma.TransactionClient,
   { accountId, role }: Pick<Place, 'accountId'> & { role: string },
 ): Promise<void> {

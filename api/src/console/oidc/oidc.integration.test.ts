@@ -1,5 +1,5 @@
 import type { ProblemBody } from '@gwk/core/problems';
-import { toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import { addMember, Browser, browserOf, createUser } from '@gwk/test/support/api/console';
@@ -11,6 +11,7 @@ import {
   TestOidcProvider,
   type ProvidedClaims,
 } from '@gwk/test/support/servers/oidc-provider';
+import { hashToken, newToken } from '../../accounts/sessions.js';
 
 const ORIGIN = 'http://127.0.0.1:8080';
 const SESSION = '/console/api/session';
@@ -140,6 +141,32 @@ test('a second factor that a person sets up afterwards is asked for', async () =
   await signIn(person, browser);
   await setUpTotp(browser);
   expect(outcome(await signIn(person))).toBe('mfa-required');
+});
+
+test('invitations end with a role that could make them', async () => {
+  const invite = () =>
+    api.db.invitation.create({
+      data: {
+        id: newUuid(),
+        accountId: account.id,
+        email: 'second@example.com',
+        role: 'agent',
+        tokenHash: hashToken(newToken()),
+        expiresAt: new Date(Date.now() + 60_000),
+      },
+    });
+  const count = () => api.db.invitation.count({ where: { accountId: account.id } });
+  const [lead, agent] = [newPerson({ groups: ['leads'] }), newPerson()];
+  for (const person of [lead, agent]) expect(outcome(await signIn(person))).toBe(200);
+  await invite();
+  expect(outcome(await signIn({ ...agent, groups: [] }))).toBe('no-account');
+  expect(await count()).toBe(1);
+  expect(outcome(await signIn({ ...lead, groups: ['staff'] }))).toBe(200);
+  expect(await count()).toBe(0);
+  expect(outcome(await signIn(lead))).toBe(200);
+  await invite();
+  expect(outcome(await signIn({ ...lead, groups: [] }))).toBe('no-account');
+  expect(await count()).toBe(0);
 });
 
 test('the last owner keeps the role', async () => {

@@ -5,6 +5,7 @@ import type { Role } from '@gwk/core/roles';
 import { audit } from '../../accounts/audit-log.js';
 import type { Database } from '../../database/database.js';
 import type { Prisma, User } from '../../generated/prisma/client.js';
+import { endInvitations, mayInvite } from '../members.js';
 import type { ProvidedPerson } from './decide.js';
 
 type Transaction = Prisma.TransactionClient;
@@ -95,6 +96,7 @@ async function applyRoles(tx: Transaction, { user, person, log }: Application): 
       log.warn({ user_id: user.id, account_id: accountId }, 'the last owner keeps the role');
       continue;
     }
+    if (member && (role === null || !mayInvite(role))) await endInvitations(tx, member);
     await setRole(tx, place, role);
     const detail = { role, by: 'provider' };
     await audit(tx, { actor: `user:${user.id}`, accountId, action: 'member.role', subject: user.id, detail });
