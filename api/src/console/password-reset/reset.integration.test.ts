@@ -135,6 +135,22 @@ test('sends at most 3 mails an hour to a person, and answers all the same', asyn
   expect(mailsTo(user.email)).toHaveLength(3);
 });
 
+test('a request beyond the limit does not extend it', async () => {
+  const age = () => api.db.$executeRaw`UPDATE sign_in_failures SET at = at - make_interval(mins => 35)`;
+  for (let n = 0; n < 3; n++) await requestToken();
+  await age();
+  expect(outcome(await request(user.email))).toBe(204);
+  await age();
+  for (let n = 0; n < 3; n++) await requestToken();
+  let asked = 0;
+  const ask = () => request(`stranger-${asked++}@example.org`, '10.8.0.2');
+  for (let n = 0; n < 20; n++) await ask();
+  await age();
+  expect(outcome(await ask())).toBe('rate-limited');
+  await age();
+  expect(outcome(await ask())).toBe(204);
+});
+
 test('an address may ask 20 times an hour, and still sign in', async () => {
   for (let n = 0; n < 20; n++) {
     expect(outcome(await request(`nobody-${n}@example.org`, '10.8.0.1'))).toBe(204);

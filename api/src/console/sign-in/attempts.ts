@@ -91,13 +91,15 @@ export async function countResetRequest(db: Queryable, email: string, client: st
   const subject = hashSubject(`reset:${email}`);
   // Requests are no failed sign-ins of the address.
   const address = `reset:${getNetwork(client)}`;
-  await insertAttempt(db, { subject, address, minutes: RESETS_PER_EMAIL.minutes });
+  const id = await insertAttempt(db, { subject, address, minutes: RESETS_PER_EMAIL.minutes });
   const beyond = (
     await readReached(db, [
       selectReached(RESETS_PER_EMAIL, Prisma.sql`subject = ${subject}`),
       selectReached(RESETS_PER_ADDRESS, Prisma.sql`address = ${address}`),
     ])
   ).filter(({ isBeyond }) => isBeyond);
+  // Refused requests do not extend the lock, or three an hour would deny a person the link for ever.
+  if (beyond.length > 0) await forgetAttempt(db, id);
   const ofAddress = beyond.find(({ name }) => name === 'address');
   if (ofAddress) throw new Problem('rate-limited', { retryAfter: ofAddress.seconds });
   return beyond.length === 0;
@@ -130,7 +132,7 @@ const selectReached = ({ name, failures, minutes }: Limit, condition: Prisma.Sql
    FROM sign_in_failures WHERE ${condition} AND at > now() - make_interval(mins => ${minutes}::int)
    ORDER BY at DESC OFFSET ${failures - 1} LIMIT 2)`;
 
-/** Deletes an attempt that has succeeded. */
+/** Deletes an attempt that does not count. */
 async function forgetAttempt(db: Queryable, id: string): Promise<void> {
   await db.$executeRaw`DELETE FROM sign_in_failures WHERE id = ${id}::uuid`;
 }
