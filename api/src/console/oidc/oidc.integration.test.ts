@@ -2,9 +2,9 @@ import type { ProblemBody } from '@gwk/core/problems';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
-import { addMember, Browser, browserOf, createUser } from '@gwk/test/support/api/console';
+import { addMember, Browser, browserOf, createUser, openBrowser } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
-import { registerPasskey } from '@gwk/test/support/api/passkey';
+import { registerPasskey, TestPasskey } from '@gwk/test/support/api/passkey';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import {
   followRedirects,
@@ -212,6 +212,16 @@ describe('an answer of the provider', () => {
     }
   });
 
+  test('is refused after 10 wrong ones of the same sign-in', async () => {
+    const browser = new Browser(api);
+    const query = await visitProvider(browser, newPerson());
+    const copy = () => Object.assign(new Browser(api), { headers: { ...browser.headers } });
+    for (let n = 0; n < 10; n++)
+      expect(outcome(await finish(copy(), 'code=invented'))).toBe('invalid-credentials');
+    const answer = await finish(copy(), query);
+    expect([answer.status, codeOf(answer)]).toEqual([429, 'login-locked']);
+  });
+
   test('goes to the origin of the console that started it, and to no other', async () => {
     const browser = new Browser(api);
     browser.headers['origin'] = 'https://evil.example';
@@ -237,6 +247,22 @@ test('a provider that is down refuses its sign-ins only', async () => {
   }
 });
 
+test('an answer that the provider cannot confirm any more is refused', async () => {
+  const stopping = await TestOidcProvider.start([`${ORIGIN}/console/oidc`]);
+  const other = await openApi({ settings: stopping.settings });
+  try {
+    const browser = new Browser(other);
+    stopping.person = newPerson();
+    const { body } = await browser.call<{ url: string }>('POST', `${SESSION}/provider`);
+    const { search } = await followRedirects(body.url);
+    await stopping.stop();
+    const answer = await finish(browser, search.slice(1));
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'provider-unavailable']);
+  } finally {
+    await other.stop();
+  }
+});
+
 test('with passwords off only the provider and one-time links sign in', async () => {
   const closed = await openApi({ settings: { ...provider.settings, GWK_API_OIDC_PASSWORDS: 'off' } });
   try {
@@ -253,6 +279,17 @@ test('with passwords off only the provider and one-time links sign in', async ()
     const profile = await browserOf(closed, user);
     const body = { password: 'another long password' };
     expect(outcome(await profile.call('POST', '/console/api/profile/password', { body }))).toBe(
+      'passwords-off',
+    );
+    const credential = new TestPasskey().get({ challenge: 'AAAA', rpId: '127.0.0.1' });
+    expect(outcome(await browser.open('/passkey', { credential }))).toBe('passwords-off');
+    const owner = await openBrowser(closed, await closed.account());
+    const invited = await owner.call<{ url: string }>('POST', '/console/api/invitations', {
+      body: { email: 'new@example.org', role: 'agent' },
+    });
+    const token = invited.body.url.split('#token=')[1];
+    const acceptance = { body: { token, name: 'Eva', password: 'another long password' } };
+    expect(outcome(await browser.call('POST', '/console/api/invitations/accept', acceptance))).toBe(
       'passwords-off',
     );
   } finally {

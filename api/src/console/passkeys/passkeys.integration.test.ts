@@ -11,7 +11,7 @@ import {
   type TestUser,
 } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
-import { registerPasskey, TestPasskey, type Options } from '@gwk/test/support/api/passkey';
+import { addPasskey, registerPasskey, TestPasskey, type Options } from '@gwk/test/support/api/passkey';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import { createHandoff } from '../sign-in/handoffs.js';
 
@@ -150,17 +150,6 @@ describe('without a password', () => {
     expect([answer.status, codeOf(answer)]).toEqual([429, 'login-locked']);
     await afterPassword();
   });
-
-  test('ends after the passkey was removed', async () => {
-    const path = '/console/api/profile/passkeys';
-    const { body } = await profile.call<{ data: { id: string }[] }>('GET', path);
-    const remove = (password: string) =>
-      profile.call('POST', `${path}/${body.data[0]!.id}/remove`, { body: { password } });
-    expect(outcome(await remove('a wrong password'))).toBe('invalid-credentials');
-    expect(outcome(await remove(PASSWORD))).toBe(204);
-    expect(outcome(await signIn())).toBe('invalid-credentials');
-    expect(outcome(await new Browser(api).signIn(user.email))).toBe(200);
-  });
 });
 
 describe('as second factor', () => {
@@ -231,8 +220,39 @@ describe('as second factor', () => {
   });
 });
 
+const path = '/console/api/profile/passkeys';
+
+describe('removing a passkey', () => {
+  async function remove(password: string | null) {
+    const { body } = await profile.call<{ data: { id: string }[] }>('GET', path);
+    return profile.call('POST', `${path}/${body.data[0]!.id}/remove`, { body: { password } });
+  }
+
+  test('ends its sign-ins', async () => {
+    expect(outcome(await remove('a wrong password'))).toBe('invalid-credentials');
+    expect(outcome(await remove(PASSWORD))).toBe(204);
+    expect(outcome(await signIn())).toBe('invalid-credentials');
+    expect(outcome(await new Browser(api).signIn(user.email))).toBe(200);
+  });
+
+  test('is locked after 10 wrong passwords, as adding one is', async () => {
+    for (let n = 0; n < 10; n++)
+      expect(outcome(await remove('a wrong password'))).toBe('invalid-credentials');
+    const start = { body: { password: PASSWORD } };
+    for (const answer of [await remove(PASSWORD), await profile.call('POST', `${path}/options`, start)])
+      expect([answer.status, codeOf(answer)]).toEqual([429, 'login-locked']);
+  });
+
+  test('needs a recent sign-in of a person without a password', async () => {
+    await api.db.user.update({ where: { id: user.id }, data: { passwordHash: null } });
+    const createdAt = new Date(Date.now() - 16 * 60_000);
+    await api.db.userSession.updateMany({ where: { userId: user.id }, data: { createdAt } });
+    const answer = await remove(null);
+    expect([answer.status, codeOf(answer)]).toEqual([403, 'recent-sign-in-required']);
+  });
+});
+
 describe('adding a passkey', () => {
-  const path = '/console/api/profile/passkeys';
   const start = (browser: Browser, body: unknown = { password: PASSWORD }) =>
     browser.call<Options>('POST', `${path}/options`, { body });
   const create = (browser: Browser, credential: unknown) =>
@@ -268,6 +288,13 @@ describe('adding a passkey', () => {
     expect(outcome(await create(other, fresh.create(options)))).toBe('mfa-setup-not-started');
     expect(outcome(await create(profile, fresh.create(options)))).toBe(201);
     expect(outcome(await create(profile, new TestPasskey().create(options)))).toBe('mfa-setup-not-started');
+  });
+
+  test('refuses the 21st passkey, also if it was started earlier', async () => {
+    const { body: options } = await start(profile);
+    for (let n = 1; n < 20; n++) await addPasskey(api, user);
+    const answer = await create(profile, new TestPasskey().create(options));
+    expect([answer.status, codeOf(answer)]).toEqual([409, 'too-many-passkeys']);
   });
 
   test('refuses a passkey of another person', async () => {
