@@ -69,6 +69,14 @@ test('a person without a password sets the first one', async () => {
   expect((await new Browser(api).signIn(user.email, NEW_PASSWORD)).status).toBe(200);
 });
 
+test('a stolen session sets no first password later than 15 minutes after the sign-in', async () => {
+  await api.db.user.update({ where: { id: user.id }, data: { passwordHash: null } });
+  const createdAt = new Date(Date.now() - 16 * 60_000);
+  await api.db.userSession.updateMany({ where: { userId: user.id }, data: { createdAt } });
+  const answer = await change({ password: NEW_PASSWORD });
+  expect([answer.status, codeOf(answer)]).toEqual([403, 'recent-sign-in-required']);
+});
+
 test('lists the own sessions, and ends one of them', async () => {
   const other = await browserOf(api, user);
   const stranger = await browserOf(api, await createUser(api));

@@ -7,6 +7,7 @@ import { IDLE_HOURS } from '../accounts/sessions.js';
 import { operation } from '../http/operation.js';
 import { requirePasswords } from './oidc/passwords-off.js';
 import { isWeak } from './passwords.js';
+import { requireRecentSignIn } from './passkeys/proof.js';
 import { verifyWithinLimits } from './sign-in/attempts.js';
 import { requireOpenSession, viewUser, WITH_PASSKEY } from './sign-in/sessions.js';
 
@@ -35,11 +36,18 @@ const changePassword = operation({
   method: 'POST',
   path: `${PATH}/password`,
   summary: 'Change the password',
-  description: 'Ends all other sessions of the person. Failures count as failed sign-ins.',
+  description:
+    'Ends all other sessions of the person. Failures count as failed sign-ins. A person without a password sets one within 15 minutes of the sign-in.',
   scope: null,
   person: 'signed-in',
   status: 204,
-  problems: ['invalid-credentials', 'login-locked', 'passwords-off', 'weak-password'],
+  problems: [
+    'invalid-credentials',
+    'login-locked',
+    'passwords-off',
+    'recent-sign-in-required',
+    'weak-password',
+  ],
   body: PasswordChange,
   async handle({ session, body, exchange, services }) {
     const { db, passwords, config } = services;
@@ -57,7 +65,7 @@ const changePassword = operation({
         passwords.verify(body.current ?? '', user.passwordHash),
       );
       if (!isRight) throw new Problem('invalid-credentials');
-    }
+    } else await requireRecentSignIn(db, session!);
     if (isWeak(body.password, user.email)) throw new Problem('weak-password');
     const passwordHash = await passwords.hash(body.password);
     await db.$transaction(async (tx) => {

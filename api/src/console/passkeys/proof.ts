@@ -1,11 +1,12 @@
 import { Problem } from '@gwk/core/problems';
 import type { Session } from '../../accounts/sessions.js';
+import type { Database } from '../../database/database.js';
 import type { User } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Services } from '../../http/services.js';
 import { verifyWithinLimits } from '../sign-in/attempts.js';
 
-/** How long after a sign-in a person without a password may change passkeys. */
+/** How long after a sign-in a person without a password may change passkeys, or set a password. */
 const RECENT_MS = 15 * 60_000;
 
 /**
@@ -21,8 +22,7 @@ export async function provePerson(
 ): Promise<User> {
   const user = await db.user.findUniqueOrThrow({ where: { id: session.userId } });
   if (user.passwordHash === null || !config.oidcPasswords) {
-    const { createdAt } = await db.userSession.findUniqueOrThrow({ where: { id: session.id } });
-    if (createdAt.getTime() < Date.now() - RECENT_MS) throw new Problem('recent-sign-in-required');
+    await requireRecentSignIn(db, session);
     return user;
   }
   const { id: userId, email: subject, passwordHash } = user;
@@ -30,4 +30,10 @@ export async function provePerson(
   const isRight = await verifyWithinLimits(db, attempt, () => passwords.verify(password ?? '', passwordHash));
   if (!isRight) throw new Problem('invalid-credentials');
   return user;
+}
+
+/** @throws Problem `recent-sign-in-required` */
+export async function requireRecentSignIn(db: Database, { id }: Session): Promise<void> {
+  const { createdAt } = await db.userSession.findUniqueOrThrow({ where: { id } });
+  if (createdAt.getTime() < Date.now() - RECENT_MS) throw new Problem('recent-sign-in-required');
 }
