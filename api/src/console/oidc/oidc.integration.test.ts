@@ -1,3 +1,7 @@
+import { processClock } from '@gwk/core/clock';
+import { loadConfig } from '@gwk/core/config/load';
+import { oidcSettings } from '@gwk/core/config/oidc';
+import { createLogger } from '@gwk/core/log';
 import type { ProblemBody } from '@gwk/core/problems';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
@@ -12,6 +16,7 @@ import {
   type ProvidedClaims,
 } from '@gwk/test/support/servers/oidc-provider';
 import { hashToken, newToken } from '../../accounts/sessions.js';
+import { openProvider } from './provider.js';
 
 const ORIGIN = 'http://127.0.0.1:8080';
 const SESSION = '/console/api/session';
@@ -227,6 +232,24 @@ describe('an answer of the provider', () => {
     browser.headers['origin'] = 'https://evil.example';
     expect(outcome(await browser.call('POST', `${SESSION}/provider`))).toBe('origin-not-allowed');
   });
+});
+
+test('uses a rotated client secret at once', async () => {
+  const redirectUri = `${ORIGIN}/console/oidc`;
+  let secret: string | undefined = 'a former secret';
+  const config = { ...loadConfig(oidcSettings, provider.settings), oidcClientSecret: () => secret };
+  const client = openProvider(config, processClock, createLogger('test', 'silent'))!;
+  const readClaims = async () => {
+    const token = newToken();
+    provider.person = newPerson();
+    const { search } = await followRedirects(await client.buildUrl(token, redirectUri));
+    return client.readClaims(token, { redirectUri, query: search.slice(1) });
+  };
+  expect(await readClaims()).toBeNull();
+  secret = provider.clientSecret;
+  expect(await readClaims()).toMatchObject({ sub: provider.person!.sub });
+  secret = undefined;
+  expect(await readClaims()).toBeNull();
 });
 
 test('a provider that is down refuses its sign-ins only', async () => {

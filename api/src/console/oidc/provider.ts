@@ -4,7 +4,7 @@ import type { ClaimRole, OidcConfig } from '@gwk/core/config/oidc';
 import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
-import type { Configuration } from 'openid-client';
+import type { ClientAuth, Configuration } from 'openid-client';
 
 const TIMEOUT_S = 5;
 /** How long the description of the provider is used. The library reads new signing keys by itself. */
@@ -106,18 +106,16 @@ export class OidcProvider {
     const { allowInsecureRequests, ClientSecretPost, discovery, enableNonRepudiationChecks, None } =
       await import('openid-client');
     const { issuer, clientId } = this.settings;
-    const secret = this.config.oidcClientSecret();
+    // Read at each use, because the secret may be rotated while the description is fresh.
+    const authenticate: ClientAuth = (...given) => {
+      const secret = this.config.oidcClientSecret();
+      (secret === undefined ? None() : ClientSecretPost(secret))(...given);
+    };
     const isPlain = new URL(issuer).protocol === 'http:';
-    return discovery(
-      new URL(issuer),
-      clientId,
-      undefined,
-      secret === undefined ? None() : ClientSecretPost(secret),
-      {
-        timeout: TIMEOUT_S,
-        execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
-      },
-    );
+    return discovery(new URL(issuer), clientId, undefined, authenticate, {
+      timeout: TIMEOUT_S,
+      execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
+    });
   }
 }
 
