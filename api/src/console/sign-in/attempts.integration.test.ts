@@ -3,6 +3,7 @@ import { Browser, createUser } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { Answer } from '@gwk/test/support/api/client';
 import type { TestApi } from '@gwk/test/support/api/test-api';
+import { verifyWithinLimits } from './attempts.js';
 
 /** An API of its own: sign-ins of other tests come from the same address. Each test has other addresses. */
 let api: TestApi;
@@ -82,4 +83,11 @@ test('a successful sign-in counts as no failure', async () => {
   const { email } = await createUser(api);
   for (let n = 0; n < 12; n++)
     expect((await signIn(email, '10.4.0.1', 'seven blue horses')).status).toBe(200);
+});
+
+test('an attempt that could not be verified counts as no failure', async () => {
+  const attempt = { subject: 'provider:down', userId: null, client: '10.5.0.1', step: 'provider' } as const;
+  const verify = () => Promise.reject(new Error('the provider is down'));
+  for (let n = 0; n < 11; n++)
+    await expect(verifyWithinLimits(api.db, attempt, verify)).rejects.toThrow('the provider is down');
 });

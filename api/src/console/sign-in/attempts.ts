@@ -52,7 +52,14 @@ export async function verifyWithinLimits(
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
   const { id, reached } = await beginAttempt(db, attempt);
-  const isRight = await verify();
+  let isRight: boolean;
+  try {
+    isRight = await verify();
+  } catch (error) {
+    // Nothing was verified, as when a provider is down.
+    await forgetAttempt(db, id);
+    throw error;
+  }
   await (isRight ? forgetAttempt(db, id) : recordFailure(db, { ...attempt, id, reached }));
   return isRight;
 }
