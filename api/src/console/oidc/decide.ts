@@ -1,5 +1,16 @@
+import type { ClaimRole } from '@gwk/core/config/oidc';
 import { ROLES, type Role } from '@gwk/core/roles';
-import type { ProviderSettings } from './provider.js';
+
+export interface ProviderSettings {
+  issuer: string;
+  clientId: string;
+  name: string;
+  domains: readonly string[];
+  claim: string | undefined;
+  roles: ReadonlyMap<string, readonly ClaimRole[]>;
+}
+
+export type Claims = Readonly<Record<string, unknown>>;
 
 /** A person as the provider describes it. */
 export interface ProvidedPerson {
@@ -15,7 +26,7 @@ const MAX_NAME = 80;
 
 /** Reads the claims of a person. Returns null if the e-mail is not verified or of no allowed domain. */
 export function readPerson(
-  claims: Readonly<Record<string, unknown>>,
+  claims: Claims,
   settings: Pick<ProviderSettings, 'domains' | 'claim' | 'roles'>,
 ): ProvidedPerson | null {
   const { iss, sub, email: given, email_verified: isVerified, name } = claims;
@@ -34,9 +45,19 @@ export function readPerson(
   };
 }
 
+/**
+ * The claims of the ID token, and of the user info those that it lacks. E-mail and verification come from one source, because
+ * the verification holds only for the e-mail beside it.
+ */
+export function combineClaims(idToken: Claims, userInfo: Claims): Claims {
+  const isComplete = idToken['email'] !== undefined && idToken['email_verified'] !== undefined;
+  const { email, email_verified } = isComplete ? idToken : userInfo;
+  return { ...userInfo, ...idToken, email, email_verified };
+}
+
 /** If the claim gives several roles in one account, the most powerful counts. */
 function decideRoles(
-  claims: Readonly<Record<string, unknown>>,
+  claims: Claims,
   { claim, roles }: Pick<ProviderSettings, 'claim' | 'roles'>,
 ): ReadonlyMap<string, Role | null> {
   const decided = new Map<string, Role | null>();

@@ -10,9 +10,9 @@ import { requireOrigin } from '../../http/session-access.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 import { verifyWithinLimits } from '../sign-in/attempts.js';
 import { finishFirstFactor, PRIVATE } from '../sign-in/sessions.js';
-import { readPerson } from './decide.js';
+import { readPerson, type Claims } from './decide.js';
 import { admitPerson } from './people.js';
-import type { Claims, OidcProvider } from './provider.js';
+import type { OidcProvider } from './provider.js';
 
 const PATH = '/console/api/session';
 const COOKIE = 'gwk_provider';

@@ -1,27 +1,17 @@
 import { hash } from 'node:crypto';
 import { ConfigError } from '@gwk/core/config/load';
-import type { ClaimRole, OidcConfig } from '@gwk/core/config/oidc';
+import type { OidcConfig } from '@gwk/core/config/oidc';
 import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import type { ClientAuth, Configuration } from 'openid-client';
+import { combineClaims, type Claims, type ProviderSettings } from './decide.js';
 
 const TIMEOUT_S = 5;
 /** How long the description of the provider is used. The library reads new signing keys by itself. */
 const FRESH_MS = 3_600_000;
 /** After a failure sign-ins are refused at once, for this time. */
 const PAUSE_MS = 5_000;
-
-export interface ProviderSettings {
-  issuer: string;
-  clientId: string;
-  name: string;
-  domains: readonly string[];
-  claim: string | undefined;
-  roles: ReadonlyMap<string, readonly ClaimRole[]>;
-}
-
-export type Claims = Readonly<Record<string, unknown>>;
 
 /** State, nonce and PKCE verifier derive from one token, which only a cookie holds. */
 const derive = (purpose: string, token: string): string => hash('sha256', `${purpose} ${token}`, 'base64url');
@@ -75,7 +65,8 @@ export class OidcProvider {
       const wanted = ['email', 'email_verified', this.settings.claim ?? 'email'];
       const isComplete = wanted.every((name) => claims[name] !== undefined);
       if (isComplete || configuration.serverMetadata().userinfo_endpoint === undefined) return { ...claims };
-      return { ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
+      const userInfo = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return combineClaims({ ...claims }, { ...userInfo });
     } catch (error) {
       const { code, name, status } = describeFailure(error);
       this.log.warn({ code, error: name, status }, 'sign-in with the provider failed');

@@ -2,7 +2,7 @@ import { ConfigError, loadConfig } from '@gwk/core/config/load';
 import { oidcSettings } from '@gwk/core/config/oidc';
 import { createLogger } from '@gwk/core/log';
 import { processClock } from '@gwk/core/clock';
-import { readPerson } from './decide.js';
+import { combineClaims, readPerson } from './decide.js';
 import { openProvider } from './provider.js';
 
 const GOOD = {
@@ -46,4 +46,32 @@ test('of several roles in an account the most powerful counts, and a missing one
   expect(rolesOf('staff')).toEqual([['acme', 'agent']]);
   expect(rolesOf(undefined)).toEqual([['acme', null]]);
   expect(readPerson(claims, settings)).toMatchObject({ email: 'ana@example.org', name: 'ana@example.org' });
+});
+
+test.each<[string, object, object, unknown[]]>([
+  ['only the ID token', { email: 'a@x', email_verified: true }, {}, ['a@x', true]],
+  ['only the user info', {}, { email: 'b@x', email_verified: true }, ['b@x', true]],
+  ['both', { email: 'a@x', email_verified: false }, { email: 'b@x', email_verified: true }, ['a@x', false]],
+  [
+    'the ID token without a verification',
+    { email: 'a@x' },
+    { email: 'b@x', email_verified: true },
+    ['b@x', true],
+  ],
+  [
+    'the ID token, and the verification in the user info',
+    { email: 'a@x' },
+    { email_verified: true },
+    [undefined, true],
+  ],
+  [
+    'the user info, and a verification in the ID token',
+    { email_verified: true },
+    { email: 'b@x' },
+    ['b@x', undefined],
+  ],
+])('e-mail and verification come from one source: %s', (_, idToken, userInfo, expected) => {
+  const combined = combineClaims({ sub: 's', ...idToken }, { sub: 's', groups: ['staff'], ...userInfo });
+  expect([combined['email'], combined['email_verified']]).toEqual(expected);
+  expect(combined).toMatchObject({ sub: 's', groups: ['staff'] });
 });
