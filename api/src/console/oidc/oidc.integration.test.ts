@@ -304,6 +304,10 @@ test('with passwords off only the provider and one-time links sign in', async ()
     expect(outcome(await profile.call('POST', '/console/api/profile/password', { body }))).toBe(
       'passwords-off',
     );
+    const redemption = { body: { token: newToken(), password: body.password } };
+    expect(outcome(await browser.call('POST', '/console/api/password-resets/redeem', redemption))).toBe(
+      'passwords-off',
+    );
     const credential = new TestPasskey().get({ challenge: 'AAAA', rpId: '127.0.0.1' });
     expect(outcome(await browser.open('/passkey', { credential }))).toBe('passwords-off');
     const owner = await openBrowser(closed, await closed.account());

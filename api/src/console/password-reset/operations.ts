@@ -5,6 +5,7 @@ import {
   SignInOptions,
 } from '@gwk/core/resources/console-password-reset';
 import { operation } from '../../http/operation.js';
+import { requirePasswords } from '../oidc/passwords-off.js';
 import { isWeak } from '../passwords.js';
 import { countResetRequest } from '../sign-in/attempts.js';
 import { findReset, setPassword, type PasswordResets } from './resets.js';
@@ -56,9 +57,10 @@ const resetPassword = operation({
   scope: null,
   person: 'anyone',
   status: 204,
-  problems: ['handoff-invalid', 'weak-password'],
+  problems: ['handoff-invalid', 'passwords-off', 'weak-password'],
   body: PasswordReset,
-  async handle({ body: { token, password }, services: { db, passwords, sessions } }) {
+  async handle({ body: { token, password }, services: { db, passwords, sessions, config } }) {
+    requirePasswords(config);
     const user = await findReset(db, token);
     if (isWeak(password, user.email)) throw new Problem('weak-password');
     const passwordHash = await passwords.hash(password);
