@@ -18,7 +18,7 @@ export const oidcSettings = {
   oidcClientId: setting(
     'GWK_API_OIDC_CLIENT_ID',
     types.text(1, 500).optional(),
-    'Client id of gwk at the provider. Required with GWK_API_OIDC_ISSUER. The redirect address is `<public address>/console/oidc`.',
+    'Client id of gwk at the provider. Required with GWK_API_OIDC_ISSUER. The redirect address is `<origin>/console/oidc`, for each origin of GWK_API_BASE_URL, GWK_API_CONSOLE_URL and GWK_API_CONSOLE_ORIGINS at which people open the console.',
   ),
   oidcClientSecret: rotatingSetting(
     'GWK_API_OIDC_CLIENT_SECRET',
