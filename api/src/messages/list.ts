@@ -55,6 +55,15 @@ export async function listMessages(
   if (status === 'queued' || status === 'sending') {
     return listUnfinished(db, { accountId, instances, conversations, status, type }, page);
   }
+  return listFinished(db, { accountId, instances, conversations, status, type }, page);
+}
+
+interface FinishedScope extends Omit<UnsentScope, 'status'> {
+  status: string | null;
+}
+
+function listFinished(db: Database, scope: FinishedScope, page: NewestPage): Promise<ListedMessage[]> {
+  const { accountId, instances, conversations, status, type } = scope;
   const query = (name: string, given: Prisma.Sql) => queryRange<ListedMessage>(db, COLUMNS, name, given);
   if (conversations)
     return pageNewestOfFew(
