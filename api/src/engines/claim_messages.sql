@@ -27,8 +27,9 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
-  -- A claim needs no disk of its own: what was built commits after it, with a wait, before the stanza leaves. If Postgres
-  -- loses the claim, it refuses what was built, and the message is claimed again.
+  -- A claim needs no disk of its own: what was built commits after it, with a wait, before the first stanza leaves. If
+  -- Postgres loses the claim, it refuses what was built, and the message is claimed again. A repeat of an attempted message
+  -- does not wait; it leaves under the same id, also after another claim.
   PERFORM set_config('synchronous_commit', 'off', true);
   -- An earlier attempt claims nothing once a repeat has run, because nobody waits for its answer. The repeat waits for
   -- claims of its instance in progress and returns what they took. Later arrivals find its number.

@@ -151,6 +151,29 @@ describe('while what was built is stored', () => {
     expect(line.sends).toBe(1);
   });
 
+  test('a message returns to the queue when the engine stops, and touches no socket', async () => {
+    let isWritten = false;
+    let line: Line | undefined;
+    const [conclusion] = await deliver(
+      () => BUILT,
+      () => true,
+      async (given, stanza) => {
+        line = given;
+        await waiting(given, stanza);
+        isWritten = true;
+      },
+      {
+        storeBuilt: async () => {
+          await turn();
+          line!.open = false;
+          return true;
+        },
+      },
+    );
+    expect(conclusion).toEqual({ kind: 'returned' });
+    expect(isWritten).toBe(false);
+  });
+
   test('a message of another engine is dropped and not written', async () => {
     let isWritten = false;
     const [conclusion] = await deliver(

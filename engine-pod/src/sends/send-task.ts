@@ -190,7 +190,7 @@ export class SendTask {
     const { driver, gate, ackTimeoutMs } = this.#context;
     const { bytes, rendered_as } = this.#built;
     const storing = this.#isStored ? Promise.resolve(undefined) : this.#store();
-    const stored = storing.then(confirmStored);
+    const stored = storing.then((dropped) => confirmStored(dropped, gate));
     // An attempt that fails earlier does not wait for it.
     stored.catch(() => undefined);
     let isWritten = false;
@@ -263,9 +263,12 @@ export class SendTask {
   }
 }
 
-/** Rejects if another engine owns the message, so that its stanza never leaves. */
-function confirmStored(dropped: SendResult | undefined): void {
-  if (dropped) throw SendFailure.notWritten();
+/**
+ * Rejects if another engine owns the message or the gate has closed, so that its stanza never leaves. Refused later, at
+ * the socket, its frame would already have taken a number of the cipher, and the connection would have to close.
+ */
+function confirmStored(dropped: SendResult | undefined, gate: Gate): void {
+  if (dropped || !gate.open) throw SendFailure.notWritten();
   failpoint('engine.before-send');
 }
 
