@@ -73,10 +73,14 @@ export class ApiClient {
     const bySession = headers !== undefined && 'cookie' in headers;
     checkAnswer({ ...seen, method, path: options.path, bySession });
     const { status, headers: given, text } = seen;
-    const isJson = (given['content-type'] ?? '').includes('json');
-    const read = isJson ? (JSON.parse(text) as T) : (text as T);
-    return { status, headers: given, body: text === '' ? (undefined as T) : read };
+    return { status, headers: given, body: readBody(text, given['content-type']) as T };
   }
+}
+
+/** JSON as its value, other types as text. */
+function readBody(text: string, type = ''): unknown {
+  if (text === '') return undefined;
+  return type.includes('json') ? JSON.parse(text) : text;
 }
 
 function exchange(
