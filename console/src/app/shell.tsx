@@ -14,20 +14,22 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { IconServer, IconShieldLock, type Icon } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, Navigate, Outlet, useLocation, useNavigate, useParams } from 'react-router';
 import icon from '../icon.svg';
 import { lacksSecondFactor, useSession } from '../session/session';
 import { findAccounts, type AccountAccess } from '../session/session-api';
 import { AccountProvider, useAccount } from './account';
-import { AccountSelect } from './account-select';
 import { findStartPage, listPages, PLATFORM_PAGES } from './navigation';
 import { NotFoundPage } from './route-error';
 import { ColorSchemeButton, LanguageMenu } from './preferences';
 import { UserMenu } from './user-menu';
 
 const RENEW_MS = 60_000;
+
+/** Loaded when there is a choice: its packages are large, and most people have one account. */
+const AccountSelect = lazy(async () => ({ default: (await import('./account-select')).AccountSelect }));
 
 /** Header, navigation and the page of the address, in an account. */
 export function Shell() {
@@ -169,7 +171,11 @@ function AccountSwitch({ current }: { current: AccountAccess | undefined }) {
   const open = (access: AccountAccess | null) => {
     if (access) void navigate(`/${access.id}/${findStartPage(access)}`);
   };
-  return <AccountSelect current={current} onChange={open} placeholder={t('shell.account')} maw={220} />;
+  return (
+    <Suspense>
+      <AccountSelect current={current} onChange={open} placeholder={t('shell.account')} maw={220} />
+    </Suspense>
+  );
 }
 
 function AccountNavigation({ close }: { close: () => void }) {

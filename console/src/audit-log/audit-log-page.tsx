@@ -107,7 +107,7 @@ function FilterInput({
 function EntriesTable({ entries }: { entries: Entry[] }) {
   const { t } = useTranslation();
   return (
-    <Table.ScrollContainer minWidth={720}>
+    <Table.ScrollContainer minWidth={720} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>

@@ -103,23 +103,25 @@ function Search({ value, set }: { value: string | null; set: (value: string | nu
 function NumbersTable({ instances }: { instances: ListedInstance[] }) {
   const { t } = useTranslation();
   return (
-    <Table highlightOnHover verticalSpacing="sm">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t('common.name')}</Table.Th>
-          <Table.Th>{t('common.state')}</Table.Th>
-          <Table.Th visibleFrom="sm">{t('common.phone')}</Table.Th>
-          <Table.Th visibleFrom="sm">{t('number.tabs.health')}</Table.Th>
-          <Table.Th ta="right">{t('numbers.queue')}</Table.Th>
-          <Table.Th visibleFrom="md">{t('numbers.lastMessage')}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {instances.map((instance) => (
-          <NumberRow key={instance.id} instance={instance} />
-        ))}
-      </Table.Tbody>
-    </Table>
+    <Table.ScrollContainer minWidth={320} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+      <Table highlightOnHover verticalSpacing="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('common.name')}</Table.Th>
+            <Table.Th>{t('common.state')}</Table.Th>
+            <Table.Th visibleFrom="sm">{t('common.phone')}</Table.Th>
+            <Table.Th visibleFrom="sm">{t('number.tabs.health')}</Table.Th>
+            <Table.Th ta="right">{t('numbers.queue')}</Table.Th>
+            <Table.Th visibleFrom="md">{t('numbers.lastMessage')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {instances.map((instance) => (
+            <NumberRow key={instance.id} instance={instance} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
   );
 }
 
