@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Select, Table, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Group, NativeSelect, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -50,13 +50,14 @@ export default function NumbersPage() {
       {!isEmpty && (
         <Group mb="md" align="flex-end">
           <Search value={search} set={setSearch} />
-          <Select
+          <NativeSelect
             label={t('common.state')}
-            placeholder={t('common.all')}
-            data={INSTANCE_STATES.map((value) => ({ value, label: t(`numbers.states.${value}`) }))}
-            value={state}
-            onChange={setState}
-            clearable
+            data={[
+              { value: '', label: t('common.all') },
+              ...INSTANCE_STATES.map((value) => ({ value, label: t(`numbers.states.${value}`) })),
+            ]}
+            value={state ?? ''}
+            onChange={({ currentTarget }) => setState(currentTarget.value || null)}
           />
         </Group>
       )}
