@@ -84,6 +84,13 @@ test('refuses a code after 15 minutes', async () => {
   expect(codeOf(await verify(body.id, lastCode()))).toEqual([422, 'invalid-code']);
 });
 
+test('tells that a code cannot be sent to the address any more', async () => {
+  const { body } = await add();
+  const id = fromPublicId('contact', body.id)!;
+  await api.db.alertContact.update({ where: { id }, data: { address: 'refused@example.com' } });
+  expect(codeOf(await browser.call('POST', `${PATH}/${body.id}/code`))).toEqual([422, 'invalid-contact']);
+});
+
 test('sends at most 20 codes an hour for an account', async () => {
   const { body } = await add();
   for (let n = 1; n < 20; n++) await browser.call('POST', `${PATH}/${body.id}/code`);

@@ -101,6 +101,10 @@ test('exports what the filters show as CSV', async () => {
   expect(line).toContain(`"key.create","${key}"`);
 });
 
+test('exports nothing for a filter that is no time', async () => {
+  expect((await browser.call('GET', `${PATH}.csv`, { query: { since: 'never' } })).status).toBe(422);
+});
+
 test('exports more entries than one read', async () => {
   const entry = {
     accountId: account.id,

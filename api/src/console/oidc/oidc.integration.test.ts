@@ -7,7 +7,7 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import { addMember, Browser, browserOf, createUser, openBrowser } from '@gwk/test/support/api/console';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { openApi, sharedApi } from '@gwk/test/support/api/open-api';
 import { registerPasskey, TestPasskey } from '@gwk/test/support/api/passkey';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import {
@@ -322,4 +322,10 @@ test('with passwords off only the provider and one-time links sign in', async ()
   } finally {
     await closed.stop();
   }
+});
+
+test('a gateway without a provider has no such sign-in', async () => {
+  const browser = new Browser(await sharedApi());
+  expect(outcome(await browser.call('POST', `${SESSION}/provider`))).toBe('not-found');
+  expect(outcome(await finish(browser, 'code=a&state=b'))).toBe('not-found');
 });

@@ -202,6 +202,8 @@ describe('as second factor', () => {
   test('needs a sign-in that waits, and a passkey', async () => {
     const start = (browser: Browser) => browser.call('POST', '/console/api/session/second-factor/options');
     expect(outcome(await start(new Browser(api)))).toBe('mfa-not-pending');
+    const credential = passkey.get(await ask(await afterPassword(), '/second-factor'));
+    expect(outcome(await answerWith(new Browser(api), credential, '/second-factor'))).toBe('mfa-not-pending');
     user = await createUser(api);
     await setUpTotp(await browserOf(api, user));
     expect(outcome(await start(await afterPassword()))).toBe('mfa-setup-not-started');

@@ -188,6 +188,8 @@ test('an administrator finds every account in the session, and members only thei
   ]);
   expect((await find(member, mark)).map(({ id }) => id)).toEqual([own.id]);
   expect((await find(admin, own.id)).map(({ id }) => id)).toEqual([own.id]);
+  const tooLong = `/console/api/session/accounts?search=${'a'.repeat(81)}`;
+  expect((await admin.call('GET', tooLong)).status).toBe(422);
 });
 
 describe('numbers and versions', () => {
