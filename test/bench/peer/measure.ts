@@ -44,7 +44,7 @@ export interface Burst {
   refused: number;
   /** Accepted and never shown. */
   lost: number;
-  /** Shown more than once. */
+  /** Shown more than once. A copy under the same id is shown once. */
   twice: number;
   /** Microseconds of CPU time for each text, by part. Empty if a process ended meanwhile. */
   processor: Map<string, number>;
@@ -98,7 +98,7 @@ async function untilQuiet(
   let quietSince = now();
   for (;;) {
     const all = await network.client.received({ from: sender.phone });
-    const shown = all.filter(({ text, fate }) => text?.startsWith(`${name} `) && fate !== 'unreadable');
+    const shown = all.filter(({ text, fate }) => text?.startsWith(`${name} `) && fate === 'shown');
     const byText = Map.groupBy(shown, ({ text }) => text!);
     if (shown.length !== known) quietSince = now();
     known = shown.length;
