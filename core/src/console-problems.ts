@@ -95,7 +95,7 @@ export const CONSOLE_PROBLEMS = {
     status: 403,
     title: 'Origin not allowed',
     detail: 'A origem da requisição não é permitida.',
-    when: 'A request of the console changes something, and its `Origin` or `Referer` is missing or neither the public address of the API nor in `GWK_API_CONSOLE_ORIGINS`.',
+    when: 'A request of the console changes something, and its `Origin` or `Referer` is missing or neither the public address of the API nor in `GWK_API_CONSOLE_URL` or `GWK_API_CONSOLE_ORIGINS`.',
     then: 'Open the console at its public address.',
   },
   'no-account': {

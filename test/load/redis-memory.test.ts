@@ -12,7 +12,7 @@ import { report } from '../support/gateway/check-traffic.js';
 import { startTestRedis } from '../support/servers/servers.js';
 import { until } from '../support/wait.js';
 
-/** What one instance costs in Redis: its user, three connections, a heartbeat and its streams (docs/performance.md). */
+/** Redis memory of one instance: its user, three connections, a heartbeat and its streams (docs/performance.md). */
 const INSTANCES = 200;
 /** The API trims streams to about this length. */
 const FULL_STREAM = 1_000;

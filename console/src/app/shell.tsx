@@ -96,8 +96,8 @@ export function PlatformShell() {
 }
 
 /**
- * What the user may do in the account of the address. The session lists the first accounts, so another one is searched.
- * Undefined: not known yet; null: no access.
+ * The rights of the user in the account that the address names. The session lists only the first accounts, so the API is
+ * asked for others. Undefined: not known yet; null: no access.
  */
 function useAccess(id: string): AccountAccess | null | undefined {
   const { accounts, has_more_accounts: hasMore } = useSession();

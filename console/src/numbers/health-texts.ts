@@ -28,7 +28,7 @@ export function nameFactor(factor: HealthFactor, t: TFunction): string {
 /** Penalty of a number that is blocked at present. */
 const BANNED = 100;
 
-/** What to do about a factor that costs points; null: nothing. */
+/** Advice about a factor that lowers the score; null if there is nothing to do. */
 export function adviseFactor(factor: HealthFactor, t: TFunction): string | null {
   const key = findKey(factor);
   if (key === undefined || factor.penalty === 0) return null;

@@ -15,7 +15,7 @@ import {
 } from '../../support/servers/proxies.js';
 import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
 
-/** What whole engines behind a proxy log. */
+/** Logs of engine processes behind a proxy: neither its password nor its address. */
 const folder = mkdtempSync(join(tmpdir(), 'gwk-engine-proxy-'));
 const file = join(folder, 'url');
 let stage: Stage;

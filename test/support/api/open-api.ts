@@ -12,7 +12,7 @@ const SLOW_CLOCK: Clock = { ...processClock, now: () => processClock.now() / 100
 
 let shared: Promise<TestApi> | undefined;
 
-/** Of a portal that opens the console. */
+/** Token of a portal that signs people in to the console. */
 export const PLATFORM_TOKEN = 'platform-token-of-a-test-with-32-characters';
 
 /** Few transfers, so that tests reach the bounds with few connections. All sign-ins come from one address. */

@@ -28,7 +28,7 @@ const SCOPES = 'openid email profile';
 
 /** A real provider of OpenID Connect. It signs in the person that the test names, without a page. */
 export class TestOidcProvider {
-  /** Who signs in next; null: the person cancels. */
+  /** The person who signs in next; null if the next sign-in is canceled. */
   person: ProvidedClaims | null = null;
   readonly clientSecret = randomBytes(16).toString('hex');
   readonly #server = createServer((req, res) => void this.#answer(req, res));

@@ -25,7 +25,7 @@ import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { noteProgram, VERSION } from '../../platform/presence.js';
 import { closeRedis, openRedis } from '../../platform/redis.js';
 
-/** What administrators of the platform do. A database of its own: they see all accounts. */
+/** This file has its own database, because administrators of the platform see all accounts. */
 let api: TestApi;
 let admin: Browser & { user: TestUser };
 
