@@ -1,3 +1,4 @@
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { newUuid } from '@gwk/core/ids';
 import type { ProblemBody } from '@gwk/core/problems';
 import { Authenticator, setUpTotp } from '@gwk/test/support/api/authenticator';
@@ -9,6 +10,7 @@ import type { TestApi } from '@gwk/test/support/api/test-api';
 import { until } from '@gwk/test/support/wait';
 import { hashToken, newToken } from '../../accounts/sessions.js';
 import type { Prisma } from '../../generated/prisma/client.js';
+import { newTotp } from '../second-factor.js';
 import { createHandoff } from './handoffs.js';
 
 /** Requests that are under way while password or second factor change: the change decides. */
@@ -48,22 +50,25 @@ async function changeDuring<T>(
   return answer!;
 }
 
-const CONFIRMED = { totpConfirmedAt: new Date(), totpSealed: new Uint8Array(1) };
-const CHANGES = [
-  ['the password', { passwordHash: 'another' }],
-  ['the second factor', CONFIRMED],
-] as const;
+const confirmTotp = () => {
+  const sealer = new Sealer(parseEncryptionKeys(api.encryptionKeys));
+  return { totpConfirmedAt: new Date(), totpSealed: newTotp(sealer, user).sealed };
+};
+const CHANGES: [what: string, change: () => Prisma.UserUpdateInput][] = [
+  ['the password', () => ({ passwordHash: 'another' })],
+  ['the second factor', confirmTotp],
+];
 
-test.each(CHANGES)('a right password opens no session if %s changes meanwhile', async (_, data) => {
-  const answer = await changeDuring(data, () => new Browser(api).signIn(user.email));
+test.each(CHANGES)('a right password opens no session if %s changes meanwhile', async (_, change) => {
+  const answer = await changeDuring(change(), () => new Browser(api).signIn(user.email));
   expect(outcome(answer)).toBe('invalid-credentials');
   expect(await countSessions()).toBe(0);
 });
 
-test.each(CHANGES)('a link opens no session if %s changes meanwhile', async (_, data) => {
+test.each(CHANGES)('a link opens no session if %s changes meanwhile', async (_, change) => {
   const { url } = await createHandoff(api.db, user.id, { baseUrl: 'http://127.0.0.1', seconds: 60 });
   const token = url.split('token=')[1];
-  const answer = await changeDuring(data, () => new Browser(api).open('/handoff', { token }));
+  const answer = await changeDuring(change(), () => new Browser(api).open('/handoff', { token }));
   expect(outcome(answer)).toBe('handoff-invalid');
   expect(await countSessions()).toBe(0);
 });
@@ -117,7 +122,7 @@ test.each([true, false])(
         expiresAt: new Date(Date.now() + 60_000),
       })),
     });
-    if (pending) await api.db.user.update({ where: { id: user.id }, data: CONFIRMED });
+    if (pending) await api.db.user.update({ where: { id: user.id }, data: confirmTotp() });
     expect((await new Browser(api).signIn(user.email)).status).toBe(pending ? 401 : 200);
     expect(await api.db.userSession.count({ where: { userId: user.id, pending } })).toBe(50);
     const opened = await browser.call('GET', '/console/api/session');
