@@ -65,16 +65,19 @@ test('an idle instance and a full stream each need at most 100 kB of Redis', asy
     await until(async () => (await admin.keys('gwk:*:alive:1')).length === INSTANCES, {
       what: 'each engine has a heartbeat',
     });
+    // Redis takes back the buffers of new connections while they are idle.
+    let perInstance = Infinity;
+    await until(async () => (perInstance = Math.round(((await used()) - empty) / INSTANCES)) <= MOST_BYTES, {
+      what: `an idle instance needs at most ${MOST_BYTES} bytes`,
+    });
     const idle = await used();
     for (const id of ids) {
       const batch = admin.multi();
       for (let entry = 0; entry < FULL_STREAM; entry++) batch.xAdd(keys.sends(id), '*', { m: randomUUID() });
       await batch.exec();
     }
-    const perInstance = Math.round((idle - empty) / INSTANCES);
     const perStream = Math.round(((await used()) - idle) / INSTANCES);
     report('Redis memory', { 'idle instance, bytes': perInstance, 'full stream, bytes': perStream });
-    expect(perInstance).toBeLessThanOrEqual(MOST_BYTES);
     expect(perStream).toBeLessThanOrEqual(MOST_BYTES);
   } finally {
     for (const engine of engines) engine.stop();
