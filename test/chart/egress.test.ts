@@ -51,6 +51,26 @@ function readProfiles(values: object): Record<string, { proxy?: object }> {
 }
 
 describeChart('a proxy', () => {
+  test('takes e-mails and OpenID Connect too, unless their peers are named', () => {
+    const SERVER = '203.0.113.9';
+    const values = {
+      ...WITH_PROXY,
+      smtp: { host: 'mail.example.org', from: 'gwk@example.org' },
+      api: {
+        console: {
+          oidc: { issuer: 'https://login.example.org:8443', clientId: 'gwk', domains: ['example.org'] },
+        },
+      },
+    };
+    for (const port of [587, 8443]) expect(listReaching(values, SERVER, port)).toEqual([]);
+    const peers = [{ ipBlock: { cidr: `${SERVER}/32` } }];
+    const networkPolicy = { ...WITH_PROXY.networkPolicy, smtp: peers, oidc: peers };
+    expect(listReaching({ ...values, networkPolicy }, SERVER, 587)).toEqual(['api', 'worker']);
+    expect(listReaching({ ...values, networkPolicy }, SERVER, 8443)).toEqual(['api']);
+    const direct = { ...values, proxy: {}, networkPolicy: {} };
+    expect(listReaching(direct, SERVER, 587)).toEqual(expect.arrayContaining(['api', 'worker']));
+  });
+
   test('is the only way out for API, workers and engines', () => {
     expect(listReaching(WITH_PROXY, PROXY, 3128)).toEqual(['api', 'engine', 'worker']);
     const values = { ...WITH_PROXY, media: WITH_BUCKET.media };

@@ -1,5 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import { mailSettings } from '@gwk/core/config/mail';
+import { proxySettings } from '@gwk/core/config/proxy';
 import { loadConfig } from '@gwk/core/config/load';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { startMailServer, type MailServer } from '@gwk/test/support/servers/mail-server';
@@ -49,7 +50,9 @@ const notices = () =>
   alertNoticesJob(
     {
       ...given.deps,
-      mailer: openMailer(loadConfig(mailSettings, server.settings)),
+      mailer: openMailer(
+        loadConfig({ ...mailSettings, ...proxySettings('GWK_WORKER', 'tests') }, server.settings),
+      ),
       acceptor: given.world.acceptor(),
       onResult: (channel, result) => results.push([channel, result]),
     },

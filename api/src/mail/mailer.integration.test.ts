@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { inspect } from 'node:util';
 import { mailSettings } from '@gwk/core/config/mail';
 import { loadConfig } from '@gwk/core/config/load';
+import { proxySettings } from '@gwk/core/config/proxy';
 import { startMailServer, type MailServer } from '@gwk/test/support/servers/mail-server';
+import { buildProxyUrl, PROXY_CA, startProxy, type ProxyKind } from '@gwk/test/support/servers/proxies';
 import { MailError, openMailer, type Mail } from './mailer.js';
 
 const MAIL: Mail = {
@@ -14,11 +17,12 @@ const MAIL: Mail = {
   link: { label: 'Abrir o console', url: 'https://gwk.example.org/console' },
 };
 
+const settings = { ...mailSettings, ...proxySettings('GWK_API', 'tests') };
 let server: MailServer;
 afterEach(() => server?.stop());
 
-function mailer(settings: Record<string, string> = {}) {
-  return openMailer(loadConfig(mailSettings, { ...server.settings, ...settings }))!;
+function mailer(given: Record<string, string> = {}) {
+  return openMailer(loadConfig(settings, { ...server.settings, ...given }))!;
 }
 
 async function refusal(sending: Promise<void>) {
@@ -129,6 +133,41 @@ test('ends at its time limit if the server does not answer', async () => {
 });
 
 test('needs a sender address with a server, and is absent without one', () => {
-  expect(openMailer(loadConfig(mailSettings, {}))).toBeNull();
-  expect(() => openMailer(loadConfig(mailSettings, { GWK_SMTP_HOST: 'localhost' }))).toThrow(/GWK_SMTP_FROM/);
+  expect(openMailer(loadConfig(settings, {}))).toBeNull();
+  expect(() => openMailer(loadConfig(settings, { GWK_SMTP_HOST: 'localhost' }))).toThrow(/GWK_SMTP_FROM/);
+});
+
+describe.each<ProxyKind>(['http', 'https', 'socks5'])('through a proxy (%s)', (kind) => {
+  const HOST = 'mail.example.com';
+
+  test.each(['starttls', 'tls'])('sends with TLS of the server (%s)', async (mode) => {
+    server = await startMailServer({ [mode === 'tls' ? 'secure' : 'starttls']: true });
+    const proxy = await startProxy(kind);
+    const route = { HTTPS_PROXY: proxy.url, GWK_API_PROXY_CA: PROXY_CA };
+    // Only the proxy can resolve this name.
+    const secure = { ...route, GWK_SMTP_TLS: mode, GWK_SMTP_CA: server.ca };
+    await mailer({ ...secure, GWK_SMTP_HOST: HOST }).send(MAIL);
+    expect(proxy.opened).toEqual([`${HOST}:${server.settings['GWK_SMTP_PORT']}`]);
+    await mailer(secure).send(MAIL);
+    // localhost is reached directly.
+    expect(proxy.opened).toHaveLength(1);
+    expect(server.mails.map((mail) => mail.secure)).toEqual([true, true]);
+    await proxy.stop();
+  });
+
+  test('reports a refused login and a proxy that is down, without the password', async () => {
+    server = await startMailServer();
+    const proxy = await startProxy(kind);
+    const route = {
+      GWK_SMTP_HOST: HOST,
+      GWK_API_PROXY_CA: PROXY_CA,
+      HTTPS_PROXY: buildProxyUrl(kind, proxy.port, 'wrong-word'),
+    };
+    const refused = await refusal(mailer(route).send(MAIL));
+    expect([refused.code, refused.permanent]).toEqual(['proxy_login_refused', false]);
+    await proxy.stop();
+    const down = await refusal(mailer(route).send(MAIL));
+    expect([down.code, down.permanent]).toEqual(['proxy_unreachable', false]);
+    expect(inspect([refused, down], { depth: 9, showHidden: true })).not.toContain('wrong-word');
+  });
 });

@@ -1,5 +1,7 @@
 import { ConfigError } from '@gwk/core/config/load';
 import type { MailConfig } from '@gwk/core/config/mail';
+import type { Target } from '@gwk/core/proxy/access';
+import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
 import { createTransport, type SMTPTransportOptions } from 'nodemailer';
 import { renderMail, type MailText } from './render.js';
 
@@ -16,7 +18,7 @@ export interface Mail extends MailText {
 export class MailError extends Error {
   override name = 'MailError';
   constructor(
-    /** Code of nodemailer, such as `EAUTH`, `ETIMEDOUT` or `EABORT` (time limit). */
+    /** Code of nodemailer, such as `EAUTH`, `ETIMEDOUT` or `EABORT` (time limit), or of the proxy (proxy-error.ts). */
     readonly code: string,
     /** SMTP status; null: the server did not answer. */
     readonly status: number | null,
@@ -34,10 +36,12 @@ export class MailError extends Error {
 export class Mailer {
   readonly #config: MailConfig;
   readonly #from: string;
+  readonly #proxy: Proxy | null;
 
-  constructor(config: MailConfig, from: string) {
+  constructor(config: MailConfig & ProxyConfig, from: string) {
     this.#config = config;
     this.#from = from;
+    this.#proxy = Proxy.fromConfig(config);
   }
 
   /**
@@ -47,7 +51,7 @@ export class Mailer {
   async send({ to, id, ...text }: Mail, timeoutMs = TIMEOUT_MS): Promise<void> {
     const from = this.#from;
     try {
-      await createTransport(connectionOptions(this.#config)).sendMail({
+      await createTransport(connectionOptions(this.#config, this.#proxy)).sendMail({
         from: { name: this.#config.smtpSenderName, address: from },
         // An object is one address. nodemailer would read a text as a list.
         to: { name: '', address: to },
@@ -64,15 +68,15 @@ export class Mailer {
 }
 
 /** Returns null without an SMTP server. @throws ConfigError */
-export function openMailer(config: MailConfig): Mailer | null {
+export function openMailer(config: MailConfig & ProxyConfig): Mailer | null {
   if (config.smtpHost === undefined) return null;
   if (config.smtpFrom === undefined)
     throw new ConfigError(['GWK_SMTP_FROM is not set, and GWK_SMTP_HOST is']);
   return new Mailer(config, config.smtpFrom);
 }
 
-function connectionOptions(config: MailConfig): SMTPTransportOptions {
-  const { smtpHost: host, smtpPort: port, smtpTls, smtpCa: ca, smtpUser: user } = config;
+function connectionOptions(config: MailConfig, proxy: Proxy | null): SMTPTransportOptions {
+  const { smtpHost: host = '', smtpPort: port, smtpTls, smtpCa: ca, smtpUser: user } = config;
   return {
     host,
     port,
@@ -82,9 +86,16 @@ function connectionOptions(config: MailConfig): SMTPTransportOptions {
     ...(ca !== undefined && { tls: { ca } }),
     // With a user but no AUTH on the server, nodemailer would send without signing in.
     ...(user !== undefined && { auth: { user, pass: config.smtpPassword() ?? '' }, forceAuth: true }),
+    ...(proxy && !proxy.isDirect(host, port) && { getSocket: throughProxy(proxy, { host, port }) }),
     // The time limit of a mail bounds its connection too.
     socketCloseTimeout: 0,
     disableFileAccess: true,
     disableUrlAccess: true,
   };
 }
+
+/** nodemailer has a proxy client too, which neither trusts a given authority nor hides the password in errors. */
+const throughProxy =
+  (proxy: Proxy, target: Target): NonNullable<SMTPTransportOptions['getSocket']> =>
+  (_options, done) =>
+    void proxy.open(target).then((connection) => done(null, { connection }), done);

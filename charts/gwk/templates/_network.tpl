@@ -73,10 +73,10 @@
 {{- $open = append $open (printf "networkPolicy.%s (port %v)" $of (get $v (printf "%sPort" $of))) -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.smtp.host (empty (include "gwk.peers" (dict "root" $ "of" "smtp") | fromJsonArray)) -}}
+{{- if and (include "gwk.smtpRule" .) (empty (include "gwk.peers" (dict "root" $ "of" "smtp") | fromJsonArray)) -}}
 {{- $open = append $open (printf "networkPolicy.smtp (port %v)" .Values.smtp.port) -}}
 {{- end -}}
-{{- if and .Values.api.console.oidc.issuer (empty (include "gwk.peers" (dict "root" $ "of" "oidc") | fromJsonArray)) -}}
+{{- if and (include "gwk.oidcRule" .) (empty (include "gwk.peers" (dict "root" $ "of" "oidc") | fromJsonArray)) -}}
 {{- $open = append $open (printf "networkPolicy.oidc (port %s)" (include "gwk.oidcPort" .)) -}}
 {{- end -}}
 {{- if not $v.kubernetesApi -}}
@@ -133,15 +133,21 @@ to:
 
 {{- define "gwk.oidcRule" -}}
 {{- if .Values.api.console.oidc.issuer }}
-- ports: [{ port: {{ include "gwk.oidcPort" . }}, protocol: TCP }]
-  {{- include "gwk.toPeers" (dict "root" . "of" "oidc") | nindent 2 }}
+{{- include "gwk.directRule" (dict "root" . "of" "oidc" "port" (include "gwk.oidcPort" .)) }}
 {{- end }}
 {{- end }}
 
 {{- define "gwk.smtpRule" -}}
 {{- if .Values.smtp.host }}
-- ports: [{ port: {{ .Values.smtp.port }}, protocol: TCP }]
-  {{- include "gwk.toPeers" (dict "root" . "of" "smtp") | nindent 2 }}
+{{- include "gwk.directRule" (dict "root" . "of" "smtp" "port" .Values.smtp.port) }}
+{{- end }}
+{{- end }}
+
+{{- /* Egress rule for "smtp" or "oidc" at a port. With a proxy only known peers are reached without it. */ -}}
+{{- define "gwk.directRule" -}}
+{{- if or (not .root.Values.proxy.existingSecret) (include "gwk.peers" . | fromJsonArray) }}
+- ports: [{ port: {{ .port }}, protocol: TCP }]
+  {{- include "gwk.toPeers" . | nindent 2 }}
 {{- end }}
 {{- end }}
 

@@ -110,7 +110,7 @@ export const apiSettings = {
     'Public base URL of media links. It may have its own host. Default: GWK_API_BASE_URL.',
   ),
   ...mediaStoreSettings,
-  ...proxySettings('GWK_API', 'the bucket'),
+  ...proxySettings('GWK_API', 'the bucket, the OpenID Connect provider and the SMTP server'),
   ...accountLimitSettings,
   environment: setting(
     'GWK_API_ENVIRONMENT',

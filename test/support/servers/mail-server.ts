@@ -37,7 +37,7 @@ export interface MailServer {
 /** Starts an SMTP server that keeps the mails it receives. */
 export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
-  const { ca, ...pair } = await makeServerCertificate(['localhost']);
+  const { ca, ...pair } = await makeServerCertificate(['localhost', 'mail.example.com']);
   const server = new SMTPServer({ ...serverOptions(options, mails), ...pair });
   // Failed handshakes of clients are expected.
   server.on('error', () => undefined);

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** The parts of the package that the tests use; it has no types. */
@@ -21,6 +22,8 @@ interface Context {
 /** A variable, so that the compiler does not look for the types. */
 const PACKAGE: string = 'oidc-provider';
 
+type ProviderCertificate = { name: string; key: string; cert: string };
+
 export type ProvidedClaims = Record<string, unknown> & { sub: string };
 
 const CLIENT_ID = 'gwk';
@@ -31,12 +34,23 @@ export class TestOidcProvider {
   /** The person who signs in next; null if the next sign-in is canceled. */
   person: ProvidedClaims | null = null;
   readonly clientSecret = randomBytes(16).toString('hex');
-  readonly #server = createServer((req, res) => void this.#answer(req, res));
+  readonly #server;
   #provider: Provider | undefined;
 
-  /** @param redirects addresses to which answers may go */
-  static async start(redirects: readonly string[]): Promise<TestOidcProvider> {
-    const started = new TestOidcProvider();
+  private constructor(private readonly certificate: ProviderCertificate | null) {
+    const answer: RequestListener = (req, res) => void this.#answer(req, res);
+    this.#server = certificate ? createSecureServer(certificate, answer) : createServer(answer);
+  }
+
+  /**
+   * @param redirects addresses to which answers may go
+   * @param certificate its name is that of the issuer; null: an issuer without TLS
+   */
+  static async start(
+    redirects: readonly string[],
+    certificate: ProviderCertificate | null = null,
+  ): Promise<TestOidcProvider> {
+    const started = new TestOidcProvider(certificate);
     await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve));
     const { default: Implementation } = (await import(PACKAGE)) as {
       default: new (issuer: string, settings: object) => Provider;
@@ -46,7 +60,8 @@ export class TestOidcProvider {
   }
 
   get issuer(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const { port } = this.#server.address() as AddressInfo;
+    return this.certificate ? `https://${this.certificate.name}:${port}` : `http://127.0.0.1:${port}`;
   }
 
   /** Settings of an API that uses it. */
@@ -102,13 +117,13 @@ export class TestOidcProvider {
 }
 
 /** Follows the redirects of a provider like a browser, and returns the address outside of it. */
-export async function followRedirects(start: string): Promise<URL> {
+export async function followRedirects(start: string, send: typeof fetch = fetch): Promise<URL> {
   const { origin } = new URL(start);
   const cookies = new Map<string, string>();
   let address = new URL(start);
   while (address.origin === origin) {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fetch(address, { redirect: 'manual', headers: { cookie } });
+    const answer = await send(address, { redirect: 'manual', headers: { cookie } });
     for (const line of answer.headers.getSetCookie()) {
       const [name = '', value = ''] = line.split(';')[0]!.split('=');
       cookies.set(name, value);

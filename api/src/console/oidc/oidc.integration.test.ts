@@ -1,6 +1,7 @@
 import { processClock } from '@gwk/core/clock';
 import { loadConfig } from '@gwk/core/config/load';
 import { oidcSettings } from '@gwk/core/config/oidc';
+import { proxySettings } from '@gwk/core/config/proxy';
 import { createLogger } from '@gwk/core/log';
 import type { ProblemBody } from '@gwk/core/problems';
 import { newUuid, toPublicId } from '@gwk/core/ids';
@@ -237,7 +238,8 @@ describe('an answer of the provider', () => {
 test('uses a rotated client secret at once', async () => {
   const redirectUri = `${ORIGIN}/console/oidc`;
   let secret: string | undefined = 'a former secret';
-  const config = { ...loadConfig(oidcSettings, provider.settings), oidcClientSecret: () => secret };
+  const settings = { ...oidcSettings, ...proxySettings('GWK_API', 'tests') };
+  const config = { ...loadConfig(settings, provider.settings), oidcClientSecret: () => secret };
   const client = openProvider(config, processClock, createLogger('test', 'silent'))!;
   const readClaims = async () => {
     const token = newToken();

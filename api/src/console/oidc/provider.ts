@@ -4,7 +4,9 @@ import type { OidcConfig } from '@gwk/core/config/oidc';
 import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
-import type { ClientAuth, Configuration } from 'openid-client';
+import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
+import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
+import { proxyConnector } from '../../platform/proxy-connector.js';
 import { combineClaims, type Claims, type ProviderSettings } from './decide.js';
 
 const TIMEOUT_S = 5;
@@ -19,10 +21,11 @@ const derive = (purpose: string, token: string): string => hash('sha256', `${pur
 /** The provider of OpenID Connect. A sign-in is the authorization code flow with PKCE, state and nonce. */
 export class OidcProvider {
   #known: { found: Promise<Configuration>; until: number } | null = null;
+  #fetch: CustomFetch | undefined;
 
   constructor(
     readonly settings: ProviderSettings,
-    readonly config: OidcConfig,
+    readonly config: OidcConfig & ProxyConfig,
     readonly clock: Clock,
     readonly log: Logger,
   ) {}
@@ -94,8 +97,14 @@ export class OidcProvider {
   }
 
   async #discover(): Promise<Configuration> {
-    const { allowInsecureRequests, ClientSecretPost, discovery, enableNonRepudiationChecks, None } =
-      await import('openid-client');
+    const {
+      allowInsecureRequests,
+      ClientSecretPost,
+      customFetch,
+      discovery,
+      enableNonRepudiationChecks,
+      None,
+    } = await import('openid-client');
     const { issuer, clientId } = this.settings;
     // Read at each use, because the secret may be rotated while the description is fresh.
     const authenticate: ClientAuth = (...given) => {
@@ -103,18 +112,30 @@ export class OidcProvider {
       (secret === undefined ? None() : ClientSecretPost(secret))(...given);
     };
     const isPlain = new URL(issuer).protocol === 'http:';
+    this.#fetch ??= await openFetch(Proxy.fromConfig(this.config));
     return discovery(new URL(issuer), clientId, undefined, authenticate, {
       timeout: TIMEOUT_S,
+      [customFetch]: this.#fetch,
       execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
     });
   }
 }
 
+/** Node's own fetch takes no connector of another version of undici. */
+async function openFetch(proxy: Proxy | null): Promise<CustomFetch> {
+  if (!proxy) return fetch;
+  const { Agent, buildConnector, fetch: fetchThrough } = await import('undici');
+  const connect = buildConnector({ allowH2: false, timeout: TIMEOUT_S * 1000 });
+  const dispatcher = new Agent({ allowH2: false, connect: proxyConnector({ proxy, connect }) });
+  return (url, options) => fetchThrough(url, { ...options, dispatcher });
+}
+
 /** Never the message, which may quote the answer of the provider. */
 function describeFailure(error: unknown): { code: string | null; name: string; status: number | null } {
-  const { code, error: refusal, name, status } = error as Record<string, unknown>;
+  const { code, error: refusal, name, status, cause } = error as Record<string, unknown>;
+  const codes = [refusal, (cause as { code?: unknown } | undefined)?.code, code];
   return {
-    code: typeof refusal === 'string' ? refusal : typeof code === 'string' ? code : null,
+    code: codes.find((known) => typeof known === 'string') ?? null,
     name: typeof name === 'string' ? name : 'unknown',
     status: typeof status === 'number' ? status : null,
   };
@@ -128,12 +149,16 @@ function isOutage(error: unknown): boolean {
     status?: number;
     cause?: unknown;
   };
-  const answered = cause instanceof Response ? cause.status : (status ?? 0);
+  const answered = status ?? (cause as Partial<Response> | undefined)?.status ?? 0;
   return name === 'TypeError' || code === 'OAUTH_TIMEOUT' || answered >= 500;
 }
 
 /** Returns null without a provider. @throws ConfigError if settings are missing */
-export function openProvider(config: OidcConfig, clock: Clock, log: Logger): OidcProvider | null {
+export function openProvider(
+  config: OidcConfig & ProxyConfig,
+  clock: Clock,
+  log: Logger,
+): OidcProvider | null {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcDomains: domains } = config;
   const { oidcClaim: claim, oidcRoles: roles } = config;
   if (issuer === undefined) {

@@ -1,5 +1,6 @@
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
 import { oidcSettings } from '@gwk/core/config/oidc';
+import { proxySettings } from '@gwk/core/config/proxy';
 import { createLogger } from '@gwk/core/log';
 import { processClock } from '@gwk/core/clock';
 import { combineClaims, readPerson } from './decide.js';
@@ -13,15 +14,12 @@ const GOOD = {
 const ROLES =
   '{"staff": [{"account": "acme", "role": "agent"}], "leads": [{"account": "acme", "role": "admin"}]}';
 
+const settings = { ...oidcSettings, ...proxySettings('GWK_API', 'tests') };
 const open = (changes: Record<string, string | undefined>) =>
-  openProvider(
-    loadConfig(oidcSettings, { ...GOOD, ...changes }),
-    processClock,
-    createLogger('test', 'silent'),
-  );
+  openProvider(loadConfig(settings, { ...GOOD, ...changes }), processClock, createLogger('test', 'silent'));
 
 test('there is no provider without an issuer', () => {
-  expect(openProvider(loadConfig(oidcSettings, {}), processClock, createLogger('test', 'silent'))).toBeNull();
+  expect(openProvider(loadConfig(settings, {}), processClock, createLogger('test', 'silent'))).toBeNull();
 });
 
 test.each([
