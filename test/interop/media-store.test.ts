@@ -1,5 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
+import { once } from 'node:events';
+import { connect, type AddressInfo } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { isMarkedAsUntransferable } from 'node:worker_threads';
 import { openMediaStore } from '@gwk/api/media/media';
 import { loadConfig } from '@gwk/core/config/load';
@@ -7,6 +10,7 @@ import { mediaStoreSettings } from '@gwk/core/config/media';
 import { proxySettings } from '@gwk/core/config/proxy';
 import { Proxy } from '@gwk/core/proxy/proxy';
 import { testMediaStore } from '../support/api/media-store.js';
+import { TEST_CERTIFICATE } from '../support/certificate.js';
 import { PROXY_CA, startProxy, type ProxyKind } from '../support/servers/proxies.js';
 import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object-store.js';
 
@@ -20,11 +24,9 @@ async function open() {
 }
 
 /** The name of the bucket's server is known to the proxy alone. */
-async function openThrough(kind: ProxyKind) {
-  objects ??= await ObjectStore.start();
+async function openThrough(kind: ProxyKind, url: string) {
   const proxy = await startProxy(kind);
-  const { port } = new URL(objects.environment['GWK_MEDIA_S3_URL']!);
-  const media = { ...objects.environment, GWK_MEDIA_S3_URL: `http://s3.test:${port}` };
+  const media = { ...objects!.environment, GWK_MEDIA_S3_URL: url };
   const route = { HTTPS_PROXY: proxy.url, GWK_API_PROXY_CA: PROXY_CA };
   const config = loadConfig(mediaStoreSettings, media);
   const store = await openMediaStore(
@@ -34,9 +36,40 @@ async function openThrough(kind: ProxyKind) {
   return { store, proxy };
 }
 
+const findPort = async (): Promise<number> => {
+  objects ??= await ObjectStore.start();
+  return Number(new URL(objects.environment['GWK_MEDIA_S3_URL']!).port);
+};
+
+/** TLS in front of the bucket, with a certificate that this process trusts until `stop`. */
+async function startTls() {
+  const port = await findPort();
+  const trusted = getCACertificates('default');
+  setDefaultCACertificates([...trusted, TEST_CERTIFICATE.cert]);
+  const server = createServer(TEST_CERTIFICATE, (socket) => {
+    // An error means that the client is gone.
+    pipeline(socket, connect(port, '127.0.0.1'), socket, () => undefined);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const stop = () => {
+    setDefaultCACertificates(trusted);
+    server.close();
+  };
+  return { url: `https://${TEST_CERTIFICATE.name}:${(server.address() as AddressInfo).port}`, stop };
+}
+
 function testProxies(): void {
-  test.each<ProxyKind>(['http', 'https', 'socks5'])('is reached through a proxy (%s)', async (kind) => {
-    const { store, proxy } = await openThrough(kind);
+  const startPlain = async () => ({ url: `http://s3.test:${await findPort()}`, stop: () => undefined });
+  test.each<[ProxyKind, string, () => Promise<{ url: string; stop: () => void }>]>([
+    ['http', 'without TLS', startPlain],
+    ['https', 'without TLS', startPlain],
+    ['socks5', 'without TLS', startPlain],
+    ['http', 'with TLS', startTls],
+    ['https', 'with TLS', startTls],
+    ['socks5', 'with TLS', startTls],
+  ])('is reached through a proxy (%s), %s', async (kind, _, start) => {
+    const bucket = await start();
+    const { store, proxy } = await openThrough(kind, bucket.url);
     const key = randomUUID();
     const bytes = randomBytes(FILE_BYTES);
     await store.write(key, Readable.from([bytes]));
@@ -46,8 +79,10 @@ function testProxies(): void {
     expect(Buffer.concat(read).equals(bytes)).toBe(true);
     await store.remove(key);
     expect(proxy.opened.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(proxy.opened)).toEqual(new Set([new URL(bucket.url).host]));
     store.close();
     await proxy.stop();
+    bucket.stop();
   });
 }
 
