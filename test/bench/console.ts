@@ -30,7 +30,7 @@ const REQUESTS = {
   'failed messages': '/v1/messages?status=failed',
   'messages of a type': '/v1/messages?type=image',
   'list of opt-outs': '/v1/opt-outs',
-  'list of webhooks': '/v1/webhook-endpoints',
+  'list of webhooks': '/console/api/webhook-endpoints',
 };
 
 async function main(): Promise<void> {

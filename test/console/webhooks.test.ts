@@ -55,6 +55,15 @@ describeWithChromium('webhooks in the console', () => {
     await page.getByText('<script>answer 200</script>').waitFor();
   });
 
+  test('the list shows the success rate of an endpoint and its last error', async () => {
+    const page = await stage.signIn();
+    await show(page, stage.at('webhooks'));
+    const row = page.getByRole('row', { name: endpoint.url });
+    await row.getByRole('cell', { name: /^answered 410/ }).waitFor();
+    await row.getByText('100%').waitFor();
+    expect(await findViolations(page)).toEqual([]);
+  });
+
   test('all that failed in a period is sent again', async () => {
     const { client } = stage.customer;
     const page = await stage.signIn();

@@ -1,6 +1,7 @@
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { trafficJob } from '@gwk/api/jobs/traffic';
 import { lowestUuidAt, newUuid } from '@gwk/core/ids';
+import { RATED_DELIVERIES } from '@gwk/core/resources/console-endpoint';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
 import { fillLargeAccount } from '../support/servers/large-account.js';
@@ -129,6 +130,15 @@ test.each<[string, number, () => Promise<number>]>([
         `SELECT * FROM gwk_deliveries_of_endpoint((SELECT id FROM webhook_endpoints), 'failed', NULL, $1, $2, 51)`,
         [lowestUuidAt(0), lowestUuidAt(Date.now() + 24 * HOUR_MS)],
       ),
+  ],
+  [
+    'the results of an endpoint',
+    5_000,
+    () =>
+      countPages('SELECT * FROM gwk_results_of_endpoints(ARRAY(SELECT id FROM webhook_endpoints), $1, $2)', [
+        lowestUuidAt(Date.now() - 24 * HOUR_MS),
+        RATED_DELIVERIES,
+      ]),
   ],
 ])('%s: at most %i pages', async (_, bound, count) => {
   expect(await count()).toBeLessThan(bound);

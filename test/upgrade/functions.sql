@@ -2599,9 +2599,9 @@ DECLARE
   disabled uuid[];
 BEGIN
   changed := ARRAY(
-    SELECT e.id FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean, disable text)
+    SELECT e.id FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean, disable text, error text)
     JOIN webhook_endpoints e ON e.id = d.id
-    WHERE NOT d.healthy OR d.disable IS NOT NULL OR e.failing_since IS NOT NULL);
+    WHERE NOT d.healthy OR d.disable IS NOT NULL OR d.error IS NOT NULL OR e.failing_since IS NOT NULL);
   PERFORM FROM webhook_endpoints e WHERE e.id = ANY (changed) ORDER BY e.id FOR NO KEY UPDATE;
 
   UPDATE webhook_endpoints e SET failing_since = NULL, last_failed_at = NULL
@@ -2630,6 +2630,11 @@ BEGIN
   FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean)
   WHERE e.id = d.id AND NOT d.healthy
     AND (e.failing_since IS NULL OR e.last_failed_at IS NULL OR e.last_failed_at < now() - interval '1 minute');
+
+  UPDATE webhook_endpoints e SET last_error = d.error, last_error_at = now()
+  FROM jsonb_to_recordset(endpoints) AS d(id uuid, error text)
+  WHERE e.id = d.id AND d.error IS NOT NULL
+    AND (e.last_error IS DISTINCT FROM d.error OR e.last_error_at < now() - interval '1 minute');
 
   WITH held AS MATERIALIZED (
     SELECT q.delivery_id, q.endpoint_id, r.delay_ms, r.status_code, r.error, r.latency_ms, r.response,
@@ -2662,6 +2667,22 @@ BEGIN
   FROM held h
   WHERE d.id = h.delivery_id AND h.result <> 'returned';
   RETURN coalesce(disabled, '{}');
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_results_of_endpoints(endpoints uuid[], low uuid, max_rows integer)
+RETURNS TABLE (id uuid, tried integer, succeeded integer) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  FOREACH id IN ARRAY endpoints LOOP
+    SELECT (count(*) FILTER (WHERE n.status <> 'pending' OR n.attempts > 0))::integer,
+      (count(*) FILTER (WHERE n.status = 'succeeded'))::integer
+    INTO tried, succeeded FROM (
+      SELECT d.status, d.attempts FROM webhook_deliveries d
+      WHERE d.endpoint_id = gwk_results_of_endpoints.id AND d.id >= low
+      ORDER BY d.endpoint_id DESC, d.id DESC LIMIT max_rows) AS n;
+    RETURN NEXT;
+  END LOOP;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_track_endpoint_enabled() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -97,6 +97,7 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['POST', '/console/api/alert-contacts/{contact_id}/code', 'alerts:write', 204],
   ['POST', '/console/api/alert-contacts/{contact_id}/verify', 'alerts:write', 200],
   ['DELETE', '/console/api/alert-contacts/{contact_id}', 'alerts:write', 204],
+  ['GET', '/console/api/webhook-endpoints', 'webhooks:read', 200],
   ['GET', '/console/api/messages/{message_id}/deliveries', 'webhooks:read', 200],
   ['GET', '/console/api/webhook-deliveries/{delivery_id}', 'webhooks:read', 200],
   ['GET', '/console/api/members', 'members:read', 200],

@@ -1,8 +1,9 @@
 import { Webhook } from 'standardwebhooks';
 import type { z } from 'zod';
 import type { ConsoleDeliveryOut, MessageDeliveryList } from '@gwk/core/resources/console-delivery';
+import type { ConsoleEndpointList } from '@gwk/core/resources/console-endpoint';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openBrowser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
@@ -11,6 +12,7 @@ import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { emit } from '../events/emit.js';
 
 type List = z.output<typeof MessageDeliveryList>;
+type Endpoints = z.output<typeof ConsoleEndpointList>;
 
 let api: TestApi;
 let account: TestAccount;
@@ -36,6 +38,36 @@ const emitSent = () =>
       data: { message_id: world.ids['message_id'], note: 'é' },
     },
   ]);
+
+test('an endpoint shows its success rate and last error', async () => {
+  const read = async () =>
+    (
+      await (
+        await openBrowser(api, account, 'viewer')
+      ).call<Endpoints>('GET', '/console/api/webhook-endpoints')
+    ).body.data[0]!;
+  const endpointId = fromPublicId('endpoint', world.ids['endpoint_id']!)!;
+  const [known] = await api.db.webhookDelivery.findMany({ where: { endpointId } });
+  const write = (status: string, attempts: number, id = newUuid()) =>
+    api.db.webhookDelivery.create({ data: { ...known!, id, status, attempts } });
+  expect(await read()).toMatchObject({ success_rate: 0, last_error: null, last_error_at: null });
+  await write('succeeded', 1);
+  await write('succeeded', 2);
+  await write('pending', 1);
+  // Neither tried nor of the last 24 hours.
+  await write('pending', 0);
+  await write('failed', 1, lowestUuidAt(Date.now() - 25 * 3_600_000));
+  expect(await read()).toMatchObject({ id: world.ids['endpoint_id'], success_rate: 0.5 });
+  const at = new Date();
+  await api.db.webhookEndpoint.update({
+    where: { id: endpointId },
+    data: { lastError: 'answered 500', lastErrorAt: at },
+  });
+  expect(await read()).toMatchObject({ last_error: 'answered 500', last_error_at: at.toISOString() });
+  const restricted = await openBrowser(api, account, 'admin', []);
+  const { body } = await restricted.call<Endpoints>('GET', '/console/api/webhook-endpoints');
+  expect(body.data).toEqual([]);
+});
 
 test('a message shows the deliveries of its events and no others, and their endpoint', async () => {
   const [eventId] = await emitSent();

@@ -16,6 +16,7 @@ import { accountPolicyOperations } from '../console/account-policy.js';
 import { auditLogOperations } from '../console/audit-log/operations.js';
 import { acceptanceOperations } from '../console/accept-invitation.js';
 import { consoleDeliveryOperations } from '../console/deliveries.js';
+import { consoleEndpointOperations } from '../console/endpoints.js';
 import { instanceListOperations } from '../console/list-instances.js';
 import { alertContactOperations } from '../console/alert-contacts/operations.js';
 import { invitationOperations } from '../console/invitations.js';
@@ -62,6 +63,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...accountOperations,
   ...overviewOperations,
   ...instanceListOperations,
+  ...consoleEndpointOperations,
   ...consoleDeliveryOperations,
   ...keyOperations,
   ...profileOperations,

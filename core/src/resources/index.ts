@@ -4,6 +4,7 @@ export * from './console-account.js';
 export * from './console-alert.js';
 export * from './console-audit.js';
 export * from './console-delivery.js';
+export * from './console-endpoint.js';
 export * from './console-instances.js';
 export * from './console-key.js';
 export * from './console-member.js';

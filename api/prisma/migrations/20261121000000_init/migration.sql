@@ -580,6 +580,8 @@ CREATE TABLE "webhook_endpoints" (
     "disabled_at" TIMESTAMPTZ(3),
     "failing_since" TIMESTAMPTZ(3),
     "last_failed_at" TIMESTAMPTZ(3),
+    "last_error" TEXT,
+    "last_error_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );

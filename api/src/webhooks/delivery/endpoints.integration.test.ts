@@ -69,6 +69,8 @@ describe('endpoints', () => {
     await world.finished(id);
     const healthy = await world.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
     expect(healthy).toMatchObject({ enabled: true, failingSince: null, lastFailedAt: null });
+    expect(healthy.lastError).toBe('answered 500');
+    expect(healthy.lastErrorAt!.getTime()).toBeGreaterThanOrEqual(target.posts[0]!.at);
   });
 
   test('fails queued deliveries of deleted and disabled endpoints', async () => {

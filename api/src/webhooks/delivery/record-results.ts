@@ -69,13 +69,18 @@ export async function recordResults(db: Database, attempts: readonly AttemptResu
   return disabled as string[];
 }
 
-/** Merges the results of each endpoint: one success makes it healthy, unless an answer was 410. */
+/**
+ * Merges the results of each endpoint: one success makes it healthy, unless an answer was 410. Attempts without a call
+ * leave `healthy` null, but have an error.
+ */
 export function mergeEndpointResults(attempts: readonly AttemptResult[]) {
-  const called = attempts.filter(({ health }) => health !== null);
-  return [...Map.groupBy(called, ({ claimed }) => claimed.endpointId)].map(([id, results]) => {
-    const healthy = results.some(({ health }) => health!.healthy);
-    const reasons = results.map(({ health }) => health!.disable).filter((reason) => reason !== null);
+  const counted = attempts.filter(({ health, error }) => health !== null || error !== null);
+  return [...Map.groupBy(counted, ({ claimed }) => claimed.endpointId)].map(([id, results]) => {
+    const called = results.filter(({ health }) => health !== null);
+    const healthy = called.length === 0 ? null : called.some(({ health }) => health!.healthy);
+    const reasons = called.map(({ health }) => health!.disable).filter((reason) => reason !== null);
     const disable = reasons.includes('gone') ? 'gone' : healthy ? null : (reasons[0] ?? null);
-    return { id, healthy, disable, failing_since: results.at(-1)!.claimed.failingSince };
+    const error = results.findLast((one) => one.error !== null)?.error ?? null;
+    return { id, healthy, disable, failing_since: results.at(-1)!.claimed.failingSince, error };
   });
 }

@@ -2,8 +2,8 @@
 -- endpoint writes an audit entry. Returns the disabled endpoints.
 -- results: {delivery_id, lock, result, delay_ms, status_code, error, latency_ms, response (base64)}. result:
 -- 'succeeded', 'failed', 'retry' after delay_ms, or 'returned' (not called; releases the lock).
--- endpoints: {id, healthy, disable, failing_since}. healthy: a call succeeded. disable: reason to disable it; ignored
--- if failing_since has changed, except for 'gone'.
+-- endpoints: {id, healthy, disable, failing_since, error}. healthy: a call succeeded; NULL: there was none. disable: reason
+-- to disable it; ignored if failing_since has changed, except for 'gone'. error: of the last failed attempt.
 CREATE OR REPLACE FUNCTION gwk_record_webhook_results(results jsonb, endpoints jsonb, failure_gap_ms integer) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -14,9 +14,9 @@ DECLARE
   disabled uuid[];
 BEGIN
   changed := ARRAY(
-    SELECT e.id FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean, disable text)
+    SELECT e.id FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean, disable text, error text)
     JOIN webhook_endpoints e ON e.id = d.id
-    WHERE NOT d.healthy OR d.disable IS NOT NULL OR e.failing_since IS NOT NULL);
+    WHERE NOT d.healthy OR d.disable IS NOT NULL OR d.error IS NOT NULL OR e.failing_since IS NOT NULL);
   PERFORM FROM webhook_endpoints e WHERE e.id = ANY (changed) ORDER BY e.id FOR NO KEY UPDATE;
 
   UPDATE webhook_endpoints e SET failing_since = NULL, last_failed_at = NULL
@@ -46,6 +46,12 @@ BEGIN
   FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean)
   WHERE e.id = d.id AND NOT d.healthy
     AND (e.failing_since IS NULL OR e.last_failed_at IS NULL OR e.last_failed_at < now() - interval '1 minute');
+
+  -- The same error is written at most once a minute.
+  UPDATE webhook_endpoints e SET last_error = d.error, last_error_at = now()
+  FROM jsonb_to_recordset(endpoints) AS d(id uuid, error text)
+  WHERE e.id = d.id AND d.error IS NOT NULL
+    AND (e.last_error IS DISTINCT FROM d.error OR e.last_error_at < now() - interval '1 minute');
 
   WITH held AS MATERIALIZED (
     SELECT q.delivery_id, q.endpoint_id, r.delay_ms, r.status_code, r.error, r.latency_ms, r.response,

@@ -11,6 +11,8 @@ export const webhooks = {
   defaultEvents: 'the default events',
   eventCount_one: 'one type',
   eventCount_other: '{{count}} types',
+  successRate: 'Success (24 h)',
+  lastError: 'Last error',
   restrictedHelp: 'You may use only some numbers, so choose those whose events the endpoint receives.',
   numbersHelp: 'None: all numbers.',
   description: 'Description',

@@ -11,6 +11,8 @@ export const webhooks = {
   defaultEvents: 'os eventos padrão',
   eventCount_one: 'um tipo',
   eventCount_other: '{{count}} tipos',
+  successRate: 'Sucesso (24 h)',
+  lastError: 'Último erro',
   restrictedHelp: 'Você usa só alguns números; escolha aqueles cujos eventos o endpoint recebe.',
   numbersHelp: 'Nenhum: todos os números.',
   description: 'Descrição',
