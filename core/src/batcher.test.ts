@@ -71,8 +71,10 @@ describe('with linger', () => {
     const submit = (...items: number[]) => Promise.all(items.map((item) => batcher.submit(item)));
     return { groups, submit };
   };
-  /** Many items in one turn: afterwards the batcher expects more. */
-  const burst = Array.from({ length: 60 }, (_, i) => i);
+  /** Many calls in a short time: afterwards the batcher expects more. */
+  const submitMany = async (submit: (...items: number[]) => Promise<number[]>) => {
+    for (let call = 0; call < 60; call++) await submit(0, 1, 2, 3);
+  };
 
   test('does not wait while items are rare', async () => {
     const { groups, submit } = openLingering(5);
@@ -88,10 +90,23 @@ describe('with linger', () => {
   };
 
   test(
+    'does not wait when the items of one call are many, but calls are rare',
+    inFakeTime(async (pass) => {
+      const { groups, submit } = openLingering(30);
+      for (let call = 0; call < 60; call++) {
+        const answers = submit(1, 2, 3);
+        await after(pass, 20);
+        expect(groups).toHaveLength(call + 1);
+        await answers;
+      }
+    }),
+  );
+
+  test(
     'waits for more items under load',
     inFakeTime(async (pass) => {
       const { groups, submit } = openLingering(HOUR);
-      await submit(...burst);
+      await submitMany(submit);
       groups.length = 0;
       const first = submit(1, 2);
       await after(pass, HOUR - 1);
@@ -105,7 +120,7 @@ describe('with linger', () => {
     'starts a group after maxWaitMs',
     inFakeTime(async (pass) => {
       const { groups, submit } = openLingering(20);
-      await submit(...burst);
+      await submitMany(submit);
       groups.length = 0;
       const only = submit(1);
       await after(pass, 19);
@@ -120,7 +135,7 @@ describe('with linger', () => {
     'starts a group when no item arrived for idleTimeoutMs',
     inFakeTime(async (pass) => {
       const { groups, submit } = openLingering(HOUR, undefined, 60);
-      await submit(...burst);
+      await submitMany(submit);
       groups.length = 0;
       const all = [submit(1)];
       await after(pass, 59);

@@ -35,9 +35,9 @@ const MAX_ITEMS = 128;
 const IN_FLIGHT = 2;
 const CHECKS_PER_DEADLINE = 10;
 const MAX_WAIT_MS = 5;
-/** "Under load": at least this many more items can be expected while a batch waits. */
-const MIN_EXPECTED_ITEMS = 3;
-/** Moving average of the gap between two items: weight of the latest gap, and upper limit of a gap. */
+/** "Under load": at least this many more calls can be expected while a batch waits. A call has one or more items. */
+const MIN_EXPECTED_CALLS = 3;
+/** Moving average of the gap between two calls: weight of the latest gap, and upper limit of a gap. */
 const [GAP_WEIGHT, MAX_GAP_MS] = [0.1, 100];
 /** The next batch starts when it has this share of the items of the running one. */
 const MIN_SHARE = 0.5;
@@ -47,7 +47,7 @@ const MIN_SHARE = 0.5;
  *
  * By default a batch starts at the end of the event loop's turn, so that load alone makes batches larger. Each batch has
  * a fixed cost. While one batch runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
- * batch waits for more items whenever more can be expected, whatever else runs.
+ * batch waits for more items whenever more calls can be expected, whatever else runs.
  */
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
@@ -58,7 +58,9 @@ export class Batcher<T, R> {
   #batches: Pending<T, R>[][] = [];
   #scheduled = false;
   #waitTimer: NodeJS.Timeout | undefined;
-  /** Average gap between two items, and arrival of the last one. */
+  /** The items of this turn are counted as one call. */
+  #isCounted = false;
+  /** Average gap between two calls, and arrival of the last one. */
   #gapMs = MAX_GAP_MS;
   #lastAt = -Infinity;
   #deadlineTimer: NodeJS.Timeout | undefined;
@@ -72,8 +74,8 @@ export class Batcher<T, R> {
   submit(item: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       const since = performance.now();
-      this.#gapMs += GAP_WEIGHT * (Math.min(since - this.#lastAt, MAX_GAP_MS) - this.#gapMs);
-      this.#lastAt = since;
+      // Items of one turn are one call, and its caller asks again only after the answer.
+      if (!this.#isCounted) this.#countCall(since);
       this.#queue.push({ item, resolve, reject, since });
       this.#watchDeadlines();
       this.#schedule();
@@ -85,11 +87,18 @@ export class Batcher<T, R> {
     return this.#batches.reduce((sum, batch) => sum + batch.length, this.#queue.length);
   }
 
+  #countCall(now: number): void {
+    this.#isCounted = true;
+    this.#gapMs += GAP_WEIGHT * (Math.min(now - this.#lastAt, MAX_GAP_MS) - this.#gapMs);
+    this.#lastAt = now;
+  }
+
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
+      this.#isCounted = false;
       this.#pump();
     });
   }
@@ -106,7 +115,7 @@ export class Batcher<T, R> {
   /** The number of items at which the next batch starts without waiting. */
   #minBatch(): number {
     const { linger } = this.#options;
-    if (linger) return this.#gapMs * MIN_EXPECTED_ITEMS <= linger.maxWaitMs ? linger.minItems : 0;
+    if (linger) return this.#gapMs * MIN_EXPECTED_CALLS <= linger.maxWaitMs ? linger.minItems : 0;
     let largest = 0;
     for (const batch of this.#batches) largest = Math.max(largest, batch.length);
     return Math.min(largest * MIN_SHARE, this.#maxItems);
