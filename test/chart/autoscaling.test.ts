@@ -121,58 +121,48 @@ describeChart('autoscaling', () => {
 });
 
 describeChart('monitors', () => {
-  const values = (skipIfMissing: boolean) => ({
+  const values = (of: string, skipIfMissing: boolean) => ({
     ...MINIMAL_VALUES,
     networkPolicy: READ_BY_PROMETHEUS,
     monitoring: {
-      podMonitors: {
-        enabled: true,
-        skipIfMissing,
-        scrapeTimeout: '10s',
-        relabelings: [{ targetLabel: 'a' }],
-      },
+      [of]: { enabled: true, skipIfMissing, scrapeTimeout: '10s', relabelings: [{ targetLabel: 'a' }] },
       rules: { enabled: true, skipIfMissing },
     },
   });
   const kindsWith = (given: object, ...options: string[]) =>
     withValues(given, (file) => {
-      const { output } = helm(
-        'template',
-        'gwk',
-        CHART,
-        '--namespace',
-        'messages',
-        '--values',
-        file,
-        ...options,
-      );
-      return ['PodMonitor', 'PrometheusRule'].filter((kind) => output.includes(`kind: ${kind}\n`));
+      const install = ['template', 'gwk', CHART, '--namespace', 'messages', '--values', file];
+      const { output } = helm(...install, ...options);
+      const kinds = ['PodMonitor', 'ServiceMonitor', 'PrometheusRule'];
+      return [
+        ...kinds.filter((kind) => output.includes(`kind: ${kind}\n`)),
+        ...(output.includes('clusterIP: None') ? ['headless Service'] : []),
+      ];
     });
 
-  test('are left out where the cluster does not serve their kinds, if wanted', () => {
-    const served = ['PodMonitor', 'PrometheusRule'].map((kind) => `monitoring.coreos.com/v1/${kind}`);
-    expect(kindsWith(values(false))).toEqual(['PodMonitor', 'PrometheusRule']);
-    expect(kindsWith(values(true))).toEqual([]);
-    expect(kindsWith(values(true), '--api-versions', served.join(','))).toEqual([
-      'PodMonitor',
-      'PrometheusRule',
-    ]);
+  test.each([
+    ['podMonitors', ['PodMonitor', 'PrometheusRule']],
+    ['serviceMonitors', ['ServiceMonitor', 'PrometheusRule', 'headless Service']],
+  ])('%s are left out where the cluster does not serve their kind, if wanted', (of, kinds) => {
+    const served = kinds.slice(0, 2).map((kind) => `monitoring.coreos.com/v1/${kind}`);
+    expect(kindsWith(values(of, false))).toEqual(kinds);
+    expect(kindsWith(values(of, true))).toEqual([]);
+    expect(kindsWith(values(of, true), '--api-versions', served.join(','))).toEqual(kinds);
   });
 
-  test('have the fields of the values', () => {
-    for (const name of ['gwk-api', 'gwk-worker', 'gwk-operator', 'gwk-engine']) {
-      const { podMetricsEndpoints } = find(render(values(false)), 'PodMonitor', name)['spec'] as {
-        podMetricsEndpoints: object[];
-      };
-      expect(podMetricsEndpoints).toEqual([
-        {
-          port: name === 'gwk-api' ? 'metrics' : 'health',
-          path: '/metrics',
-          interval: '30s',
-          scrapeTimeout: '10s',
-          relabelings: [{ targetLabel: 'a' }],
-        },
-      ]);
-    }
+  test.each(['api', 'worker', 'operator', 'engine'])('of %s have the fields of the values', (name) => {
+    const fields = {
+      path: '/metrics',
+      interval: '30s',
+      scrapeTimeout: '10s',
+      relabelings: [{ targetLabel: 'a' }],
+    };
+    const specOf = (of: string, kind: string) => find(render(values(of, false)), kind, `gwk-${name}`)['spec'];
+    expect(specOf('podMonitors', 'PodMonitor')).toMatchObject({
+      podMetricsEndpoints: [{ port: name === 'api' ? 'metrics' : 'health', ...fields }],
+    });
+    expect(specOf('serviceMonitors', 'ServiceMonitor')).toMatchObject({
+      endpoints: [{ port: 'metrics', ...fields }],
+    });
   });
 });

@@ -8,7 +8,14 @@ import { until } from '../support/wait.js';
 /** A real API server validates every object of every installation, in a namespace with the restricted pod security level. */
 
 /** Kinds from CRDs of other projects. */
-const FOREIGN = ['HTTPRoute', 'Certificate', 'PodMonitor', 'PrometheusRule', 'ScaledObject'];
+const FOREIGN = [
+  'HTTPRoute',
+  'Certificate',
+  'PodMonitor',
+  'PrometheusRule',
+  'ScaledObject',
+  'ServiceMonitor',
+];
 
 const isForeign = ({ kind = '' }: KubeObject): boolean => FOREIGN.includes(kind);
 

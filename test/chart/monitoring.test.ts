@@ -20,6 +20,21 @@ interface Monitor {
   namespaceSelector?: object;
   podMetricsEndpoints: { port: string; path: string; interval: string }[];
 }
+interface ServiceMonitor extends Omit<Monitor, 'podMetricsEndpoints'> {
+  endpoints: { port: string }[];
+}
+type Labels = Record<string, string>;
+interface ServiceSpec {
+  ports: object[];
+  selector: Labels;
+}
+/** The labels of operator/src/cluster/kubernetes. */
+const ENGINE_LABELS = {
+  'app.kubernetes.io/managed-by': 'gwk-operator',
+  'app.kubernetes.io/component': 'engine',
+};
+const portsOf = (containers: { ports?: { containerPort: number }[] }[]) =>
+  containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort));
 const specOf = <T>(object: KubeObject) => object['spec'] as T;
 const withMonitoring = (more: object = {}) =>
   render({
@@ -33,6 +48,7 @@ describeChart('the monitoring objects of the chart', () => {
   test('are absent by default', () => {
     const kinds = render(MINIMAL_VALUES).map(({ kind }) => kind);
     expect(kinds).not.toContain('PodMonitor');
+    expect(kinds).not.toContain('ServiceMonitor');
     expect(kinds).not.toContain('PrometheusRule');
   });
 
@@ -50,6 +66,44 @@ describeChart('the monitoring objects of the chart', () => {
     },
   );
 
+  test.each<[string, number, string[]]>([
+    ['api', 8085, ['messages']],
+    ['worker', 8082, ['messages']],
+    ['operator', 8083, ['messages']],
+    ['engine', 8084, ['a', 'b']],
+  ])('the ServiceMonitor of %s selects a Service of its pods in each namespace', (name, port, namespaces) => {
+    const objects = render(
+      {
+        ...MINIMAL_VALUES,
+        networkPolicy: READ_BY_PROMETHEUS,
+        operator: { namespaces: ['a', 'b'] },
+        monitoring: { serviceMonitors: { enabled: true } },
+      },
+      { namespace: 'messages' },
+    );
+    const monitor = specOf<ServiceMonitor>(find(objects, 'ServiceMonitor', `gwk-${name}`));
+    expect(monitor.namespaceSelector).toEqual({ matchNames: namespaces });
+    const has = (labels: Labels, wanted: Labels) =>
+      Object.entries(wanted).every(([label, value]) => labels[label] === value);
+    const services = objects.filter(
+      ({ kind, metadata }) =>
+        kind === 'Service' && has(metadata.labels as Labels, monitor.selector.matchLabels),
+    );
+    expect(services.map(({ metadata }) => metadata.namespace)).toEqual(namespaces);
+    for (const service of services) {
+      const { ports, selector } = specOf<ServiceSpec>(service);
+      expect(ports).toEqual([{ name: monitor.endpoints[0]!.port, port }]);
+      const pods = [...listPodTemplates(objects)].filter(([, { metadata }]) =>
+        has(metadata.labels, selector),
+      );
+      const deployments = pods.map(([pod, { spec }]) => [pod, portsOf(spec.containers)]);
+      const expected = [[`Deployment/gwk-${name}`, expect.arrayContaining([port]) as number[]]];
+      // The operator creates the pods of engines, with these labels.
+      expect(deployments).toEqual(name === 'engine' ? [] : expected);
+      if (name === 'engine') expect(selector).toEqual(ENGINE_LABELS);
+    }
+  });
+
   test.each<[string, object, object]>([
     ['the release namespace', {}, { matchNames: ['messages'] }],
     ['the served namespaces', { operator: { namespaces: ['a', 'b'] } }, { matchNames: ['a', 'b'] }],
@@ -57,11 +111,7 @@ describeChart('the monitoring objects of the chart', () => {
   ])('the PodMonitor of engines selects %s', (_, values, namespaces) => {
     const spec = specOf<Monitor>(find(withMonitoring(values), 'PodMonitor', 'gwk-engine'));
     expect(spec.namespaceSelector).toEqual(namespaces);
-    // The labels of operator/src/cluster/kubernetes.
-    expect(spec.selector.matchLabels).toEqual({
-      'app.kubernetes.io/managed-by': 'gwk-operator',
-      'app.kubernetes.io/component': 'engine',
-    });
+    expect(spec.selector.matchLabels).toEqual(ENGINE_LABELS);
   });
 
   test.each(['fleet', 'instance', 'webhooks'])(

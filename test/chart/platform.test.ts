@@ -7,6 +7,7 @@ import {
   helm,
   MINIMAL_VALUES,
   listPodTemplates,
+  READ_BY_PROMETHEUS,
   render,
   templateText,
   withValues,
@@ -160,6 +161,28 @@ describeChart('requirements of platform teams', () => {
       'PodMonitors without access to metrics',
       { monitoring: { podMonitors: { enabled: true } } },
       /monitoring.podMonitors needs networkPolicy.metrics/,
+    ],
+    [
+      'ServiceMonitors without access to metrics',
+      { monitoring: { serviceMonitors: { enabled: true } } },
+      /monitoring.serviceMonitors needs networkPolicy.metrics/,
+    ],
+    [
+      'two monitors for each pod',
+      {
+        networkPolicy: READ_BY_PROMETHEUS,
+        monitoring: { podMonitors: { enabled: true }, serviceMonitors: { enabled: true } },
+      },
+      /Set one of monitoring.podMonitors and monitoring.serviceMonitors/,
+    ],
+    [
+      'ServiceMonitors for engines in unknown namespaces',
+      {
+        networkPolicy: READ_BY_PROMETHEUS,
+        operator: { namespaces: ['*'] },
+        monitoring: { serviceMonitors: { enabled: true } },
+      },
+      /list them in operator.namespaces, or use monitoring.podMonitors/,
     ],
     [
       'alerts without access to metrics',

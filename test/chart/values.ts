@@ -29,6 +29,14 @@ export const SIDECAR = {
   resources: { requests: { cpu: '10m' }, limits: { memory: '64Mi' } },
 };
 
+const EVERY_FIELD = {
+  enabled: true,
+  interval: '15s',
+  scrapeTimeout: '10s',
+  relabelings: [{ targetLabel: 'cluster', replacement: 'east' }],
+  metricRelabelings: [{ action: 'labeldrop', regex: 'pod_template_hash' }],
+};
+
 /** Values of typical installations, from the minimum to everything at once. */
 export const INSTALLATIONS: Record<string, object> = {
   'minimal values': MINIMAL_VALUES,
@@ -75,15 +83,13 @@ export const INSTALLATIONS: Record<string, object> = {
   'PodMonitors with every field': {
     ...MINIMAL_VALUES,
     networkPolicy: READ_BY_PROMETHEUS,
-    monitoring: {
-      podMonitors: {
-        enabled: true,
-        interval: '15s',
-        scrapeTimeout: '10s',
-        relabelings: [{ targetLabel: 'cluster', replacement: 'east' }],
-        metricRelabelings: [{ action: 'labeldrop', regex: 'pod_template_hash' }],
-      },
-    },
+    monitoring: { podMonitors: EVERY_FIELD },
+  },
+  'ServiceMonitors with every field': {
+    ...MINIMAL_VALUES,
+    networkPolicy: READ_BY_PROMETHEUS,
+    operator: { namespaces: ['shop', 'support'] },
+    monitoring: { serviceMonitors: EVERY_FIELD },
   },
   'a proxy': {
     ...MINIMAL_VALUES,

@@ -103,8 +103,8 @@ async function exportEngine(): Promise<string> {
 /** Labels that other programs and Prometheus set. */
 const FOREIGN = ['namespace', 'persistentvolumeclaim', 'alertname', 'alertstate'];
 
-/** Labels that Prometheus and a PodMonitor set on every scraped series. */
-const TARGET_LABELS = ['job', 'instance', 'namespace', 'pod', 'container', 'endpoint'];
+/** Labels that Prometheus and a PodMonitor or ServiceMonitor set on every scraped series. */
+const TARGET_LABELS = ['job', 'instance', 'namespace', 'pod', 'container', 'endpoint', 'service', 'node'];
 
 const used = readRules().flatMap(({ alert, expr }) =>
   [...expr.matchAll(/\b(\w+)\{([^}]*)\}/g)].flatMap(([, series, matchers]) =>

@@ -35,7 +35,7 @@ const SOURCES: Source[] = [
     module: 'github.com/prometheus-operator/prometheus-operator',
     version: 'v0.85.0',
     sum: 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=',
-    files: ['podmonitors', 'prometheusrules'].map(
+    files: ['podmonitors', 'prometheusrules', 'servicemonitors'].map(
       (plural) => `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`,
     ),
   },
