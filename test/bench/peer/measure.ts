@@ -89,7 +89,10 @@ export async function measureBurst(plan: Plan, { count, atOnce, killAt }: BurstO
   };
 }
 
-/** Waits until all these texts were shown, or nothing new has been shown for a while. */
+/**
+ * Waits until all these texts were shown, or nothing new has been shown for a while. Reading all texts takes the network
+ * milliseconds, so it is not asked while new ones arrive.
+ */
 async function untilQuiet(
   { network, sender, name }: Plan,
   texts: ReadonlySet<string>,
@@ -97,13 +100,18 @@ async function untilQuiet(
   let known = -1;
   let quietSince = now();
   for (;;) {
-    const all = await network.client.received({ from: sender.phone });
-    const shown = all.filter(({ text, fate }) => text?.startsWith(`${name} `) && fate === 'shown');
-    const byText = Map.groupBy(shown, ({ text }) => text!);
-    if (shown.length !== known) quietSince = now();
-    known = shown.length;
-    const complete = [...texts].every((text) => byText.has(text));
-    if (complete || now() - quietSince > QUIET_MS) return byText;
-    await pause(complete ? 0 : 20);
+    const { shown = 0 } = (await network.client.status()).fates;
+    const isNew = shown !== known;
+    known = shown;
+    if (isNew) quietSince = now();
+    else {
+      const all = await network.client.received({ from: sender.phone, fate: 'shown' });
+      const byText = Map.groupBy(
+        all.filter(({ text }) => text?.startsWith(`${name} `)),
+        ({ text }) => text!,
+      );
+      if ([...texts].every((text) => byText.has(text)) || now() - quietSince > QUIET_MS) return byText;
+    }
+    await pause(20);
   }
 }
