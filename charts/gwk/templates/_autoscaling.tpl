@@ -24,7 +24,8 @@ spec:
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata:
-  {{- include "gwk.metadata" . | nindent 2 }}
+  # KEDA then accepts its ScaledObject while this still exists: Helm creates new objects before it deletes old ones.
+  {{- include "gwk.metadata" (merge (dict "annotations" (dict "validations.keda.sh/hpa-ownership" "false")) .) | nindent 2 }}
 spec:
   scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ .name }} }
   minReplicas: {{ $v.minReplicas }}
