@@ -18,8 +18,8 @@ interface ApiDeployment {
   template: { spec: { containers: Parameters<typeof readEnvironment>[0][] } };
 }
 
-const settingsOf = (values: object) => {
-  const { template } = find(render(values), 'Deployment', 'gwk-api')['spec'] as ApiDeployment;
+const settingsOf = (values: object, program = 'api') => {
+  const { template } = find(render(values), 'Deployment', `gwk-${program}`)['spec'] as ApiDeployment;
   return readEnvironment(template.spec.containers[0]!);
 };
 
@@ -55,6 +55,14 @@ describeChart('the console', () => {
       GWK_API_BASE_URL: 'https://api.example.com',
       GWK_API_CONSOLE_URL: 'https://console.example.com',
     });
+  });
+
+  test('alerts of the worker lead to its address, unless it is off', () => {
+    const links = (values: object) => settingsOf(values, 'worker')['GWK_WORKER_CONSOLE_URL'];
+    expect(links(OWN_HOST)).toBe('https://console.example.com');
+    const ingress = { enabled: true, hosts: ['api.example.com'] };
+    expect(links({ ...MINIMAL_VALUES, ingress })).toBe('http://api.example.com');
+    expect(links({ ...OWN_HOST, console: { enabled: false } })).toBeUndefined();
   });
 
   test('has a route of its own for its host', () => {

@@ -1,9 +1,11 @@
+import { toPublicId } from '@gwk/core/ids';
 import type { Logger } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import type { AlertChannel, IncidentKind } from '@gwk/core/resources/console-alert';
 import type { Language } from '@gwk/core/resources/console-session';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
+import { makeConsoleUrl } from '../http/console-url.js';
 import { MailError, type Mailer } from '../mail/mailer.js';
 import { renderIncident, toMessageText, type AlertText } from './texts.js';
 import { findSender, sendByWhatsApp, type MessageSender } from './whatsapp.js';
@@ -13,6 +15,8 @@ export interface NoticeDeps {
   log: Logger;
   mailer: Mailer | null;
   acceptor: MessageSender;
+  /** Address of the console; undefined: alerts have no link. */
+  consoleUrl: string | undefined;
   onResult: (channel: AlertChannel, result: NoticeResult) => void;
 }
 
@@ -77,10 +81,19 @@ async function send(deps: NoticeDeps, notice: Notice): Promise<void> {
   const language = contact.language as Language;
   const at = phase === 'begin' ? incident.since : incident.endedAt!;
   const { name: subject, account } = incident;
-  const text = renderIncident(language, { kind, phase, subject, account: account.name, at });
+  const url = deps.consoleUrl === undefined ? null : makePageUrl(deps.consoleUrl, incident);
+  const text = renderIncident(language, { kind, phase, subject, account: account.name, at, url });
   if (contact.channel === 'whatsapp') return sendMessage(deps, notice, text);
   if (deps.mailer === null) throw new Unavailable('no SMTP server');
   await deps.mailer.send({ to: contact.address, id: `alert-${id}`, language, ...text });
+}
+
+function makePageUrl(consoleUrl: string, { accountId, kind, subject }: Notice['incident']): string {
+  const page =
+    kind === 'webhook_disabled'
+      ? `webhooks/${toPublicId('endpoint', subject)}`
+      : `numbers/${toPublicId('instance', subject)}`;
+  return makeConsoleUrl(consoleUrl, `${toPublicId('account', accountId)}/${page}`).href;
 }
 
 async function sendMessage({ db, acceptor }: NoticeDeps, notice: Notice, text: AlertText): Promise<void> {

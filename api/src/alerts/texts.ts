@@ -4,6 +4,7 @@ import type { Language } from '@gwk/core/resources/console-session';
 export interface AlertText {
   subject: string;
   paragraphs: string[];
+  link?: { label: string; url: string };
 }
 
 interface Incident {
@@ -14,6 +15,8 @@ interface Incident {
   subject: string;
   /** Start of the incident, or its end. */
   at: Date;
+  /** The page of the number or endpoint in the console; null: the worker does not know its address. */
+  url: string | null;
 }
 
 interface Words {
@@ -22,6 +25,7 @@ interface Words {
   end: (subject: string, isEndpoint: boolean) => [title: string, what: string];
   account: (name: string) => string;
   time: (time: string) => string;
+  open: string;
 }
 
 /** Incidents have the time in UTC, because gwk does not know where the person is. */
@@ -59,6 +63,7 @@ const WORDS: Record<Language, Words> = {
         : [`Resolvido: número “${subject}”`, 'O número está conectado de novo, ou foi suspenso ou removido.'],
     account: (name) => `Conta: ${name}`,
     time: (time) => `Horário: ${time} UTC`,
+    open: 'Abrir no console',
   },
   en: {
     code: (code, account) => ({
@@ -93,6 +98,7 @@ const WORDS: Record<Language, Words> = {
         : [`Resolved: number “${subject}”`, 'The number is connected again, or was suspended or removed.'],
     account: (name) => `Account: ${name}`,
     time: (time) => `Time: ${time} UTC`,
+    open: 'Open in the console',
   },
 };
 
@@ -100,14 +106,20 @@ export const renderCode = (language: Language, code: string, account: string): A
   WORDS[language].code(code, account);
 
 export function renderIncident(language: Language, incident: Incident): AlertText {
-  const { kind, phase, subject, account, at } = incident;
+  const { kind, phase, subject, account, at, url } = incident;
   const words = WORDS[language];
   const [title, what] =
     phase === 'begin' ? words.begin[kind](subject) : words.end(subject, kind === 'webhook_disabled');
   const time = at.toISOString().slice(0, 16).replace('T', ' ');
-  return { subject: title, paragraphs: [what, words.account(account), words.time(time)] };
+  return {
+    subject: title,
+    paragraphs: [what, words.account(account), words.time(time)],
+    ...(url !== null && { link: { label: words.open, url } }),
+  };
 }
 
 /** The text of a WhatsApp message. */
-export const toMessageText = ({ subject, paragraphs }: AlertText): string =>
-  [`*${subject.replaceAll('*', '')}*`, ...paragraphs].join('\n\n');
+export const toMessageText = ({ subject, paragraphs, link }: AlertText): string =>
+  [`*${subject.replaceAll('*', '')}*`, ...paragraphs, ...(link ? [`${link.label}: ${link.url}`] : [])].join(
+    '\n\n',
+  );

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { mailSettings } from '@gwk/core/config/mail';
 import { proxySettings } from '@gwk/core/config/proxy';
 import { loadConfig } from '@gwk/core/config/load';
@@ -6,6 +6,7 @@ import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { startMailServer, type MailServer } from '@gwk/test/support/servers/mail-server';
 import { openMailer } from '../mail/mailer.js';
 import type { NoticeResult } from '../alerts/notices.js';
+import { openContent } from '../messages/content.js';
 import { alertIncidentsJob, alertNoticesJob } from './alerts.js';
 
 const MINUTE = 60_000;
@@ -16,6 +17,7 @@ let server: MailServer;
 /** Minutes since START. */
 let minutes = 0;
 let results: [string, NoticeResult][] = [];
+let consoleUrl: string | undefined;
 /** The server accepts no mail. */
 let down = false;
 
@@ -38,6 +40,7 @@ beforeEach(async () => {
   results = [];
   minutes = 0;
   down = false;
+  consoleUrl = undefined;
 });
 afterAll(async () => {
   await given.world.close();
@@ -54,6 +57,7 @@ const notices = () =>
         loadConfig({ ...mailSettings, ...proxySettings('GWK_WORKER', 'tests') }, server.settings),
       ),
       acceptor: given.world.acceptor(),
+      consoleUrl,
       onResult: (channel, result) => results.push([channel, result]),
     },
     () => time(),
@@ -84,6 +88,41 @@ const setState = (id: string, state: string) =>
 const subjects = () =>
   server.mails.map(({ subject }) => subject.replace(/ “.*”/, '').replace(/ http.*$/, ''));
 const messages = async (instanceId: string) => given.world.database.message.count({ where: { instanceId } });
+
+async function readTexts(instanceId: string): Promise<string[]> {
+  const rows = await given.world.database.messageContent.findMany({ where: { instanceId } });
+  return rows.map(({ contentSealed }) => {
+    const content = openContent(given.world.sealer, instanceId, contentSealed);
+    return (JSON.parse(content) as { text: { body: string } }).text.body;
+  });
+}
+
+test('alerts lead to the page of the number or endpoint, if the worker knows the console', async () => {
+  await addContact();
+  await addContact('whatsapp', '5511987654321');
+  const { database: db, accountId } = given.world;
+  const senderId = await addInstance();
+  const instance = await addInstance('logged_out');
+  const endpoint = newUuid();
+  const disabled = { enabled: false, disabledReason: 'gone', disabledAt: time(0) };
+  await db.webhookEndpoint.create({
+    data: { id: endpoint, accountId, url: 'https://shop.example/', ...disabled },
+  });
+  consoleUrl = 'https://gwk.example.com/whatsapp';
+  await work();
+  const account = `https://gwk.example.com/console/${toPublicId('account', accountId)}`;
+  const links = server.mails.map(({ text }) => /Open in the console:\s+(\S+)/.exec(text)?.[1]);
+  expect(links.sort()).toEqual([
+    `${account}/numbers/${toPublicId('instance', instance)}`,
+    `${account}/webhooks/${toPublicId('endpoint', endpoint)}`,
+  ]);
+  const texts = await readTexts(senderId);
+  expect(texts.filter((text) => text.includes(`\n\nOpen in the console: ${account}/`))).toHaveLength(2);
+  consoleUrl = undefined;
+  await setState(instance, 'connected');
+  await work();
+  expect(server.mails.at(-1)!.text).not.toContain('Open in the console');
+});
 
 test('a number that is down for 5 minutes: one mail, and one when it is connected again', async () => {
   await addContact();

@@ -100,10 +100,10 @@ export const startWorker = (
         : heartbeatLiveness(redis, redisKeys);
       metrics.setLivenessSource(source.name);
       const readLiveness = createLivenessReader(source, log, metrics.livenessRead.bind(metrics));
-      const { environmentPolicy } = config;
+      const { environmentPolicy, consoleUrl } = config;
       const acceptor = new Acceptor({ database: db, sealer, sendNotifier, environmentPolicy });
       const onResult = metrics.alert.bind(metrics);
-      const alerts = { db, log, acceptor, mailer: openMailer(config), onResult };
+      const alerts = { db, log, acceptor, mailer: openMailer(config), consoleUrl, onResult };
       const all = [
         ...createJobs(deps, config, readLiveness),
         ...createInteractiveStatusJobs({ db, log, acceptor }, config),

@@ -58,6 +58,11 @@ export const workerSettings = {
     types.url('http', 'https').default('http://127.0.0.1:8080'),
     'Public base URL of media links. Must equal the address that the API uses: GWK_MEDIA_URL, or GWK_API_BASE_URL.',
   ),
+  consoleUrl: setting(
+    'GWK_WORKER_CONSOLE_URL',
+    types.url('http', 'https').optional(),
+    'Public URL of the console, for links in alerts: GWK_API_CONSOLE_URL or GWK_API_BASE_URL. Without it alerts have no link.',
+  ),
   ...mediaStoreSettings,
   ...accountLimitSettings,
   mediaConcurrency: setting(

@@ -92,6 +92,7 @@ const workerSettings = (wiring: Wiring): Environment => ({
   ...stores(wiring),
   GWK_WORKER_HOST: HOST,
   GWK_WORKER_PORT: String(wiring.config.workerPort),
+  GWK_WORKER_CONSOLE_URL: baseUrl(wiring.config),
   GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
 });
 
