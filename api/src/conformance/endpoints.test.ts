@@ -77,7 +77,6 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['POST', `${P}/passkeys/options`, 'signed-in', 200],
   ['POST', `${P}/passkeys`, 'signed-in', 201],
   ['POST', `${P}/passkeys/{passkey_id}/remove`, 'signed-in', 204],
-  ['GET', `${S}/options`, 'anyone', 200],
   ['POST', '/console/api/password-resets', 'anyone', 204],
   ['POST', '/console/api/password-resets/redeem', 'anyone', 204],
   ['POST', `${P}/totp`, 'signed-in', 200],

@@ -5,6 +5,7 @@ import { text } from './common.js';
 export const SignInMethods = z.object({
   password: z.boolean(),
   passkey: z.boolean().meta({ description: 'A passkey signs in alone.' }),
+  password_reset: z.boolean().meta({ description: 'The gateway e-mails links that set a new password.' }),
   provider: z.object({ name: z.string() }).nullable().meta({ description: 'OpenID Connect provider.' }),
 });
 

@@ -296,6 +296,7 @@ test('with passwords off only the provider and one-time links sign in', async ()
     expect((await browser.call('GET', `${SESSION}/methods`)).body).toEqual({
       password: false,
       passkey: false,
+      password_reset: false,
       provider: { name: 'SSO' },
     });
     const answer = await browser.signIn(user.email);

@@ -27,10 +27,14 @@ const getSignInMethods = operation({
   person: 'anyone',
   status: 200,
   result: SignInMethods,
-  handle({ services: { provider, config } }) {
+  handle({ services: { provider, passwordResets, config } }) {
     const { oidcPasswords } = config;
-    const shown = provider && { name: provider.settings.name };
-    const body = { password: oidcPasswords, passkey: oidcPasswords, provider: shown };
+    const body = {
+      password: oidcPasswords,
+      passkey: oidcPasswords,
+      password_reset: passwordResets !== null,
+      provider: provider && { name: provider.settings.name },
+    };
     return { status: 200, body, headers: PRIVATE };
   },
 });

@@ -1,9 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import {
-  PasswordReset,
-  PasswordResetRequest,
-  SignInOptions,
-} from '@gwk/core/resources/console-password-reset';
+import { PasswordReset, PasswordResetRequest } from '@gwk/core/resources/console-password-reset';
 import { operation } from '../../http/operation.js';
 import { requirePasswords } from '../oidc/passwords-off.js';
 import { isWeak } from '../passwords.js';
@@ -11,21 +7,6 @@ import { countResetRequest } from '../sign-in/attempts.js';
 import { findReset, setPassword, type PasswordResets } from './resets.js';
 
 const PATH = '/console/api/password-resets';
-
-const getSignInOptions = operation({
-  name: 'getSignInOptions',
-  method: 'GET',
-  path: '/console/api/session/options',
-  summary: 'Show the ways to sign in',
-  scope: null,
-  person: 'anyone',
-  status: 200,
-  result: SignInOptions,
-  handle: ({ services: { passwordResets } }) => ({
-    status: 200,
-    body: { password_reset: passwordResets !== null },
-  }),
-});
 
 const requestPasswordReset = operation({
   name: 'requestPasswordReset',
@@ -70,7 +51,7 @@ const resetPassword = operation({
   },
 });
 
-export const passwordResetOperations = [getSignInOptions, requestPasswordReset, resetPassword];
+export const passwordResetOperations = [requestPasswordReset, resetPassword];
 
 declare module '../../http/services.js' {
   interface Services {

@@ -164,11 +164,12 @@ test('an address may ask 20 times an hour, and still sign in', async () => {
 });
 
 test('the sign-in page learns whether there are links', async () => {
-  const readOptions = async (one: TestApi) =>
-    (await new Browser(one).call('GET', '/console/api/session/options')).body;
-  expect(await readOptions(api)).toEqual({ password_reset: true });
+  const readMethods = async (one: TestApi) =>
+    (await new Browser(one).call('GET', '/console/api/session/methods')).body;
+  const others = { password: true, passkey: true, provider: null };
+  expect(await readMethods(api)).toEqual({ ...others, password_reset: true });
   const without = await sharedApi();
-  expect(await readOptions(without)).toEqual({ password_reset: false });
+  expect(await readMethods(without)).toEqual({ ...others, password_reset: false });
   const answer = await new Browser(without).call('POST', PATH, { body: { email: user.email } });
   expect(outcome(answer)).toBe('not-found');
 });
