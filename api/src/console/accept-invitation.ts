@@ -21,7 +21,7 @@ const acceptInvitation = operation({
   path: '/console/api/invitations/accept',
   summary: 'Accept an invitation',
   description:
-    'A person who is signed in with the e-mail of the invitation becomes a member. A new person sends name and password, and is signed in. A known person signs in first.',
+    'A person who is signed in with the e-mail of the invitation becomes a member. A new person sends name and password, and is signed in. A known person signs in first. The sign-in with the provider accepts the invitations of the e-mail itself.',
   scope: null,
   person: 'anyone',
   status: 200,
@@ -39,7 +39,7 @@ const acceptInvitation = operation({
       const user = await createUser(services, invitation, given);
       return startSession(services, exchange, { user, by: 'invitation', stale: 'invitation-invalid' });
     }
-    await db.$transaction((tx) => join(tx, invitation, session));
+    await db.$transaction((tx) => joinAccount(tx, invitation, session));
     services.sessions.clear();
     const token = new SessionCookie(config).read(exchange.headers.cookie)!;
     return { status: 200, body: await viewSession(db, token), headers: PRIVATE };
@@ -95,7 +95,7 @@ async function createUser(
       subject: id,
       detail: { email },
     });
-    await join(tx, invitation, { userId: user.id });
+    await joinAccount(tx, invitation, { userId: user.id });
     return user;
   });
 }
@@ -104,7 +104,7 @@ async function createUser(
  * Uses up the invitation. Only one of two uses at once deletes it.
  * @throws Problem `already-member`, `invitation-invalid`
  */
-async function join(
+export async function joinAccount(
   tx: Prisma.TransactionClient,
   { id, accountId, role, restricted, instanceIds, tokenHash }: Invitation,
   { userId }: Pick<Session, 'userId'>,

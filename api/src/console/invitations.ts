@@ -151,7 +151,7 @@ async function checkDailyLimit(tx: Prisma.TransactionClient, accountId: string):
  * @returns null without an SMTP server
  */
 async function sendInvitation(
-  { db, mailer, log }: Services,
+  { db, mailer, log, provider, config }: Services,
   { id, email, accountId, role }: Invitation,
   { by, url }: { by: string; url: string },
 ): Promise<boolean | null> {
@@ -160,7 +160,8 @@ async function sendInvitation(
   const inviter = await db.user.findUniqueOrThrow({ where: { id: by } });
   const invited = await db.user.findUnique({ where: { email } });
   const language = (invited ?? inviter).language as Language;
-  const given = { account: account.name, role: role as Role, by: inviter.email };
+  const providerName = config.oidcPasswords ? null : provider!.settings.name;
+  const given = { account: account.name, role: role as Role, by: inviter.email, provider: providerName };
   const text = renderInvitation(language, given, url);
   try {
     await mailer.send({ to: email, id: `invitation-${id}`, ...text }, MAIL_TIMEOUT_MS);

@@ -18,9 +18,15 @@ export interface Invited {
   role: Role;
   /** E-mail of the inviter. The name would let an inviter write any text to any person. */
   by: string;
+  /** Name of the provider with which a new person must sign in; null: the person chooses a password. */
+  provider: string | null;
 }
 
-export function renderInvitation(language: Language, { account, role, by }: Invited, url: string): MailText {
+export function renderInvitation(
+  language: Language,
+  { account, role, by, provider }: Invited,
+  url: string,
+): MailText {
   const roleName = ROLES[language][role];
   return language === 'en'
     ? {
@@ -28,6 +34,7 @@ export function renderInvitation(language: Language, { account, role, by }: Invi
         subject: `Invitation to the account ${account}`,
         paragraphs: [
           `${by} invites you to the account ${account} as ${roleName}.`,
+          ...(provider === null ? [] : [`Sign in with ${provider} and this e-mail.`]),
           'The link works once, for 7 days. If you do not expect the invitation, ignore this e-mail.',
         ],
         link: { label: 'Join the account', url },
@@ -37,6 +44,7 @@ export function renderInvitation(language: Language, { account, role, by }: Invi
         subject: `Convite para a conta ${account}`,
         paragraphs: [
           `${by} convida você para a conta ${account} como ${roleName}.`,
+          ...(provider === null ? [] : [`Entre com ${provider} e este e-mail.`]),
           'O link funciona uma vez, por 7 dias. Se você não espera o convite, ignore este e-mail.',
         ],
         link: { label: 'Participar da conta', url },

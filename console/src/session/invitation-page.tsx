@@ -6,6 +6,8 @@ import { useNavigate } from 'react-router';
 import { ProblemAlert } from '../ui/problem-alert';
 import { isProblem } from './code-form';
 import { EntryLayout } from './entry-layout';
+import { useSignInMethods } from './provider';
+import { ProviderButton } from './provider-button';
 import { useSessionQuery, useSetSession } from './session';
 import { acceptInvitation } from './session-api';
 import { SignInPage } from './sign-in-page';
@@ -31,7 +33,9 @@ export default function InvitationPage() {
     attempt.mutate();
   };
   const [signsIn, setSignsIn] = useState(false);
+  const { password: hasPasswords = true, provider = null } = useSignInMethods().data ?? {};
   if (signsIn && !session) return <SignInPage />;
+  if (!session && !hasPasswords && provider) return <ProviderInvitation name={provider.name} />;
   return (
     <EntryLayout>
       <Title order={1} size="h2">
@@ -80,6 +84,20 @@ export default function InvitationPage() {
           </Button>
         </Stack>
       </form>
+    </EntryLayout>
+  );
+}
+
+/** Without passwords the sign-in with the provider accepts the invitation. */
+function ProviderInvitation({ name }: { name: string }) {
+  const { t } = useTranslation();
+  return (
+    <EntryLayout>
+      <Title order={1} size="h2">
+        {t('invitation.title')}
+      </Title>
+      <Text size="sm">{t('invitation.byProvider', { name })}</Text>
+      <ProviderButton name={name} isOnly />
     </EntryLayout>
   );
 }

@@ -9,7 +9,9 @@ import { visitProvider } from './provider';
 export function ProviderButton({ name, isOnly }: { name: string; isOnly: boolean }) {
   const { t } = useTranslation();
   const { pathname, search } = useLocation();
-  const visit = useMutation({ mutationFn: () => visitProvider(pathname + search) });
+  // The sign-in accepts the invitation.
+  const path = pathname === '/invitation' ? '/' : pathname + search;
+  const visit = useMutation({ mutationFn: () => visitProvider(path) });
   return (
     <Stack>
       <ProblemAlert error={visit.error} />

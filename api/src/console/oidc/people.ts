@@ -4,23 +4,26 @@ import { Problem } from '@gwk/core/problems';
 import type { Role } from '@gwk/core/roles';
 import { audit } from '../../accounts/audit-log.js';
 import type { Database } from '../../database/database.js';
-import type { Prisma, User } from '../../generated/prisma/client.js';
+import type { Invitation, Prisma, User } from '../../generated/prisma/client.js';
+import { joinAccount } from '../accept-invitation.js';
 import { endInvitations, mayInvite } from '../members.js';
 import type { ProvidedPerson } from './decide.js';
 
 type Transaction = Prisma.TransactionClient;
 
 /**
- * Finds or creates the user of a person, and applies the roles of the claim.
+ * Finds or creates the user of a person, applies the roles of the claim, and accepts the invitations of the e-mail.
  * @throws Problem `no-account` if the person then has no account
  */
 export async function admitPerson(db: Database, person: ProvidedPerson, log: Logger): Promise<User> {
   const { user, hasAccount } = await db.$transaction(async (tx) => {
     // Two first sign-ins of one person take turns.
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`oidc ${person.email}`}, 0))`;
-    const found = (await findUser(tx, person, log)) ?? (await createUser(tx, person));
+    const invitations = await lockInvitations(tx, person);
+    const found = (await findUser(tx, person, log)) ?? (await createUser(tx, person, invitations.length > 0));
     if (!found) return { user: null, hasAccount: false };
     await applyRoles(tx, { user: found, person, log });
+    await acceptInvitations(tx, found, invitations);
     const members = await tx.member.count({ where: { userId: found.id } });
     return { user: found, hasAccount: found.isPlatformAdmin || members > 0 };
   });
@@ -62,9 +65,9 @@ async function linkUser(tx: Transaction, { id }: User, { issuer, subject }: Prov
   return linked;
 }
 
-/** Only for a person to whom the claim gives a role. */
-async function createUser(tx: Transaction, person: ProvidedPerson): Promise<User | null> {
-  if (![...person.roles.values()].some((role) => role !== null)) return null;
+/** Only for a person to whom the claim gives a role, or who is invited. */
+async function createUser(tx: Transaction, person: ProvidedPerson, isInvited: boolean): Promise<User | null> {
+  if (!isInvited && ![...person.roles.values()].some((role) => role !== null)) return null;
   const { issuer, subject, email, name } = person;
   const id = newUuid();
   const identities = { create: { issuer, subject } };
@@ -72,6 +75,31 @@ async function createUser(tx: Transaction, person: ProvidedPerson): Promise<User
   const detail = { email, by: 'provider' };
   await audit(tx, { actor: `user:${id}`, accountId: null, action: 'user.create', subject: id, detail });
   return user;
+}
+
+/**
+ * The open invitations of the e-mail, which the provider has verified. In the accounts whose roles the claim decides, the next
+ * sign-in would end the membership. Locked, so that none is revoked or accepted meanwhile.
+ */
+async function lockInvitations(tx: Transaction, { email, roles }: ProvidedPerson): Promise<Invitation[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT id FROM invitations WHERE email = ${email} AND expires_at > now() ORDER BY id FOR UPDATE`;
+  return tx.invitation.findMany({
+    where: { id: { in: rows.map(({ id }) => id) }, account: { name: { notIn: [...roles.keys()] } } },
+  });
+}
+
+/** An invitation of an account that the person has joined meanwhile stays. */
+async function acceptInvitations(
+  tx: Transaction,
+  { id: userId }: User,
+  invitations: readonly Invitation[],
+): Promise<void> {
+  const joined = await tx.member.findMany({ where: { userId }, select: { accountId: true } });
+  const accountIds = new Set(joined.map(({ accountId }) => accountId));
+  for (const invitation of invitations) {
+    if (!accountIds.has(invitation.accountId)) await joinAccount(tx, invitation, { userId });
+  }
 }
 
 interface Application {

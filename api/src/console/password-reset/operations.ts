@@ -14,13 +14,14 @@ const requestPasswordReset = operation({
   path: PATH,
   summary: 'Send a link that sets a new password',
   description:
-    'The answer and its time are the same for unknown e-mails. The link is valid once, for 30 minutes; another one replaces it. At most 3 e-mails an hour for a person, and 20 requests an hour for an address. Without an SMTP server: `not-found`.',
+    'The answer and its time are the same for unknown e-mails. The link is valid once, for 30 minutes; another one replaces it. At most 3 e-mails an hour for a person, and 20 requests an hour for an address. Without an SMTP server: `not-found`; while passwords are off: `passwords-off`.',
   scope: null,
   person: 'anyone',
   status: 204,
-  problems: ['not-found'],
+  problems: ['not-found', 'passwords-off'],
   body: PasswordResetRequest,
-  async handle({ body: { email }, exchange, services: { db, passwordResets } }) {
+  async handle({ body: { email }, exchange, services: { db, passwordResets, config } }) {
+    requirePasswords(config);
     if (!passwordResets) throw new Problem('not-found', { detail: 'Este gateway não envia e-mails.' });
     const client = exchange.ip ?? '';
     if (await countResetRequest(db, email, client)) passwordResets.start(email, client);

@@ -32,6 +32,7 @@ export const team = {
 export const invitation = {
   title: 'Invitation',
   help: 'Choose your name and a password to join the account.',
+  byProvider: 'Sign in with {{name}} and the e-mail of the invitation to join the account.',
   signedIn: 'Join the account as {{email}}.',
   accept: 'Join',
 };

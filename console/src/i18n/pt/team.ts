@@ -32,6 +32,7 @@ export const team = {
 export const invitation = {
   title: 'Convite',
   help: 'Escolha o seu nome e uma senha para entrar na conta.',
+  byProvider: 'Entre com {{name}} e o e-mail do convite para participar da conta.',
   signedIn: 'Entrar na conta como {{email}}.',
   accept: 'Entrar na conta',
 };
