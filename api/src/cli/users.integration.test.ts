@@ -129,6 +129,34 @@ test('ends the invitations that a member could have made when a new role makes n
   expect(await countAfter('none')).toBe(0);
 });
 
+test('ends the invitations of a deleted user, and those of a former administrator of the platform', async () => {
+  await gwk('account', 'create', 'left');
+  await gwk('account', 'create', 'visited');
+  const find = async (name: string) => (await db.account.findUniqueOrThrow({ where: { name } })).id;
+  const [left, visited] = [await find('left'), await find('visited')];
+  const invite = async (accountId: string, actor: string) => {
+    const id = newUuid();
+    const row = { id, email: `${id}@example.org`, role: 'agent', tokenHash: hashToken(newToken()) };
+    await db.invitation.create({ data: { accountId, ...row, expiresAt: new Date(Date.now() + 60_000) } });
+    const entry = { id: newUuid(), accountId, actor, action: 'invitation.create', subject: id };
+    await db.auditEntry.create({ data: entry });
+  };
+  const count = (accountId: string) => db.invitation.count({ where: { accountId } });
+  const create = async (...args: string[]) => {
+    const { json } = await gwk('user', 'create', ...args);
+    return `user:${fromPublicId('user', (json as { id: string }).id)!}`;
+  };
+  const zoe = await create('zoe@example.org', '--platform-admin', '--account', 'left', '--role', 'admin');
+  for (const account of [left, visited]) await invite(account, zoe);
+  await invite(visited, 'user:another');
+  await gwk('user', 'admin', 'zoe@example.org', '--off');
+  expect([await count(left), await count(visited)]).toEqual([1, 1]);
+  await gwk('user', 'admin', 'zoe@example.org', '--on');
+  await invite(visited, zoe);
+  await gwk('user', 'delete', 'zoe@example.org');
+  expect([await count(left), await count(visited)]).toEqual([0, 1]);
+});
+
 test('resets a user: a new password, no second factor, no sessions, no links and no failures', async () => {
   const made = await gwk('user', 'create', 'eva@example.org');
   const userId = fromPublicId('user', (made.json as { id: string }).id)!;

@@ -76,7 +76,7 @@ export function registerUsers(program: Command): void {
 
   user
     .command('delete <email>')
-    .description('delete a user and end all sessions')
+    .description('delete a user; ends all sessions, and the invitations that the user could have made')
     .action((email: string) => printChange('user delete', (tx) => deleteUser(tx, email)));
 }
 
@@ -90,7 +90,9 @@ function registerRights(user: Command): void {
 
   user
     .command('admin <email>')
-    .description('give a user all accounts (--on), or only its own (--off)')
+    .description(
+      'give a user all accounts (--on), or only its own (--off), which ends its invitations to the others',
+    )
     .addOption(new Option('--on', 'make the user an administrator of the platform').conflicts('off'))
     .option('--off', 'leave the user only the accounts of which it is a member')
     .action((email: string, { on, off }: { on?: boolean; off?: boolean }) =>
@@ -213,6 +215,8 @@ async function setAdmin(
   if (on === off) throw new CommandError('give --on or --off');
   const { id } = await findUser(tx, email);
   await tx.user.update({ where: { id }, data: { isPlatformAdmin: on } });
+  const { endSentInvitations } = await import('../console/members.js');
+  if (off) await endSentInvitations(tx, id);
   await audit(tx, { accountId: null, action: 'user.admin', subject: id, detail: { platform_admin: on } });
   return readShown(tx, id);
 }
@@ -262,7 +266,10 @@ async function printHandoff(tx: Prisma.TransactionClient, email: string, seconds
 
 async function deleteUser(tx: Prisma.TransactionClient, email: string) {
   const { id } = await findUser(tx, email);
+  const { endInvitations, endSentInvitations } = await import('../console/members.js');
+  for (const member of await tx.member.findMany({ where: { userId: id } })) await endInvitations(tx, member);
   await tx.user.delete({ where: { id } });
+  await endSentInvitations(tx, id);
   await audit(tx, {
     accountId: null,
     action: 'user.delete',

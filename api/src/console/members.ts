@@ -164,6 +164,16 @@ export async function endInvitations(
   await tx.invitation.deleteMany({ where: { accountId, ...ofOthers } });
 }
 
+/** Ends the open invitations that a person has made, also as administrator of the platform, where no role allows them now. */
+export async function endSentInvitations(tx: Prisma.TransactionClient, userId: string): Promise<void> {
+  const members = await tx.member.findMany({ where: { userId } });
+  const allowed = members.filter(({ role }) => mayInvite(role)).map(({ accountId }) => accountId);
+  await tx.$executeRaw`
+    DELETE FROM invitations i USING audit_entries e
+    WHERE e.actor = ${`user:${userId}`} AND e.action = 'invitation.create' AND i.id::text = e.subject
+      AND i.account_id <> ALL (${allowed}::uuid[])`;
+}
+
 /** @throws Problem `forbidden` if one of the roles is that of an owner, and the person may not change owners */
 export function checkOwners({ access }: Session, roles: readonly (string | undefined)[]): void {
   if (roles.includes('owner') && !access!.permissions.has('owners:write')) throw new Problem('forbidden');
