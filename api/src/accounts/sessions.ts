@@ -1,7 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { fromPublicId } from '@gwk/core/ids';
 import { ROLE_RIGHTS, type Permission, type Role } from '@gwk/core/roles';
-import type { Queryable } from '../database/database.js';
+import type { Database, Queryable } from '../database/database.js';
+import { audit, byCaller } from './audit-log.js';
 import type { Caller } from './caller.js';
 import { CredentialCache } from './credential-cache.js';
 
@@ -28,6 +29,8 @@ interface AccountAccess {
   permissions: ReadonlySet<Permission>;
   /** The account requires a second factor, and the person has none. */
   lacksMfa: boolean;
+  /** An administrator of the platform enters an account of others for the first time in this session. */
+  isFirstVisit: boolean;
 }
 
 /** Creates the token of a cookie or link. It is stored as its hash only. */
@@ -82,6 +85,7 @@ interface SessionRow {
   requestsPerMinute: number | null;
   suspended: boolean;
   requiresMfa: boolean;
+  visited: boolean;
   role: Role | null;
   restricted: boolean;
   instanceIds: string[];
@@ -108,7 +112,8 @@ async function findSessions(
     SELECT w.name, l.id AS "sessionId", u.id AS "userId", u.is_platform_admin AS "isPlatformAdmin",
       u.totp_confirmed_at IS NOT NULL OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id) AS "hasSecondFactor", a.id AS "accountId", a.name AS "accountName",
       a.requests_per_minute AS "requestsPerMinute", a.suspended_at IS NOT NULL AS suspended,
-      a.requires_mfa AS "requiresMfa", m.role, coalesce(m.restricted, false) AS restricted,
+      a.requires_mfa AS "requiresMfa", a.id = ANY (l.visited_accounts) AS visited,
+      m.role, coalesce(m.restricted, false) AS restricted,
       ARRAY(SELECT i.instance_id::text FROM member_instances i
         WHERE i.account_id = a.id AND i.user_id = u.id) AS "instanceIds"
     FROM wanted w JOIN live l ON l.token_hash = w.hash JOIN users u ON u.id = l.user_id
@@ -142,7 +147,21 @@ function accessOf(row: SessionRow): AccountAccess | null {
     role,
     permissions: new Set(permissions),
     lacksMfa: row.requiresMfa && !row.hasSecondFactor,
+    isFirstVisit: row.role === null && !row.visited,
   };
+}
+
+/** Writes the audit entry of a first visit, once: the update locks the session. */
+export async function recordVisit(db: Database, { id, access }: Session): Promise<void> {
+  if (!access?.isFirstVisit) return;
+  const { caller } = access;
+  const { accountId } = caller;
+  await db.$transaction(async (tx) => {
+    const visits = await tx.$executeRaw`
+      UPDATE user_sessions SET visited_accounts = array_append(visited_accounts, ${accountId}::uuid)
+      WHERE id = ${id}::uuid AND NOT ${accountId}::uuid = ANY (visited_accounts)`;
+    if (visits > 0) await audit(tx, byCaller(caller, 'account.visit', accountId));
+  });
 }
 
 /** Whether a session still gives access to an instance, for streams that stay open. */

@@ -21,6 +21,14 @@ const PATH = '/console/api/profile';
 const NEW_PASSWORD = 'nine green turtles';
 const codeOf = (answer: { body: unknown }) => (answer.body as ProblemBody).type.split('/').at(-1);
 const change = (body: object) => browser.call('POST', `${PATH}/password`, { body });
+/** Entries of the user, without those of sign-ins. */
+const readAudit = async () =>
+  (
+    await api.db.auditEntry.findMany({
+      where: { actor: `user:${user.id}`, subject: user.id, action: { not: 'user.sign-in' } },
+      orderBy: { id: 'asc' },
+    })
+  ).map(({ action, detail }) => [action, detail]);
 const isOpen = async (one: Browser) => (await one.call('GET', '/console/api/session')).status === 200;
 
 test('changes name and language', async () => {
@@ -30,6 +38,7 @@ test('changes name and language', async () => {
     body: { name: 'Ana Lima', language: 'en', email: user.email },
   });
   expect((await browser.call('PATCH', PATH, { body: { language: 'de' } })).status).toBe(422);
+  expect(await readAudit()).toEqual([['user.update', { name: 'Ana Lima', language: 'en' }]]);
 });
 
 test('a changed password ends all other sessions and links, and the old one no longer works', async () => {
@@ -86,6 +95,11 @@ test('lists the own sessions, and ends one of them', async () => {
   expect(codeOf(await stranger.call('DELETE', `${PATH}/sessions/${first!.id}`))).toBe('not-found');
   expect((await browser.call('DELETE', `${PATH}/sessions/${first!.id}`)).status).toBe(204);
   expect([await isOpen(browser), await isOpen(other), await isOpen(stranger)]).toEqual([true, false, true]);
+  await browser.call('DELETE', '/console/api/session');
+  expect(await readAudit()).toEqual([
+    ['user.session-end', { address: '127.0.0.1' }],
+    ['user.sign-out', {}],
+  ]);
 });
 
 test('lists no session that ended because nobody used it', async () => {

@@ -26,7 +26,12 @@ const updateProfile = operation({
   result: SessionUser,
   async handle({ session, body: { name, language }, services }) {
     const data = { ...(name !== undefined && { name }), ...(language !== undefined && { language }) };
-    const row = await services.db.user.update({ where: { id: session!.userId }, data, ...WITH_PASSKEY });
+    const { userId } = session!;
+    const row = await services.db.$transaction(async (tx) => {
+      const entry = { actor: `user:${userId}`, accountId: null, action: 'user.update', subject: userId };
+      await audit(tx, { ...entry, detail: data });
+      return tx.user.update({ where: { id: userId }, data, ...WITH_PASSKEY });
+    });
     return { status: 200, body: viewUser(row) };
   },
 });
@@ -121,9 +126,17 @@ const endSession = operation({
   person: 'signed-in',
   status: 204,
   async handle({ session, params, services }) {
-    const where = { id: params['session_id']!, userId: session!.userId };
-    const { count } = await services.db.userSession.deleteMany({ where });
-    if (count === 0) throw new Problem('not-found');
+    const { userId } = session!;
+    const where = { id: params['session_id']!, userId };
+    await services.db.$transaction(async (tx) => {
+      const ended = await tx.userSession.findFirst({ where });
+      const { count } = await tx.userSession.deleteMany({ where });
+      if (!ended || count === 0) throw new Problem('not-found');
+      // The address of the ended session.
+      const { address } = ended;
+      const entry = { actor: `user:${userId}`, accountId: null, action: 'user.session-end', subject: userId };
+      await audit(tx, { ...entry, detail: { address } });
+    });
     services.sessions.clear();
     return { status: 204 };
   },

@@ -1,4 +1,5 @@
 import type { Clock } from '@gwk/core/clock';
+import { recordVisit } from '../accounts/sessions.js';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { RequestHandler } from 'express';
@@ -25,6 +26,7 @@ export function createHandler(operation: Operation, services: Services, observer
     req.operation = operation;
     if (tracing.on) traceRequest(operation, req, res, services.clock);
     authorize(operation, req, services);
+    if (req.session) await recordVisit(services.db, req.session);
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
       const body = operation.body && (await bodyOf(operation, req, received, services.clock));

@@ -154,6 +154,7 @@ CREATE TABLE "user_sessions" (
     "pending" BOOLEAN NOT NULL DEFAULT false,
     "address" TEXT NOT NULL,
     "user_agent" TEXT NOT NULL,
+    "visited_accounts" UUID[] DEFAULT ARRAY[]::UUID[],
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "last_seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "expires_at" TIMESTAMPTZ(3) NOT NULL

@@ -9,6 +9,7 @@ import type { ProblemBody } from '@gwk/core/problems';
 import type { Page } from '@gwk/core/resources/common';
 import type { SessionOut } from '@gwk/core/resources/console-session';
 import {
+  addMember,
   browserOf,
   createUser,
   openBrowser,
@@ -52,6 +53,31 @@ const createInstance = async (account: TestAccount, name: string, kind = 'sandbo
   const client = await api.clientOf(account);
   return (await client.call<{ id: string }>('POST', '/v1/instances', { body: { name, kind } })).body.id;
 };
+
+test('entering an account of others is in its audit log, once for each session', async () => {
+  const [visited, own] = [await api.account(), await api.account()];
+  await addMember(api, own, { userId: admin.user.id, role: 'viewer' });
+  const countVisits = (account: TestAccount) =>
+    api.db.auditEntry.count({
+      where: { accountId: account.id, action: 'account.visit', actor: `user:${admin.user.id}` },
+    });
+  const visitor = await browserOf(api, admin.user);
+  visitor.use(visited);
+  const requests = Array.from({ length: 3 }, () => visitor.call('GET', '/v1/instances'));
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  await visitor.call('GET', '/console/api/overview');
+  expect(await countVisits(visited)).toBe(1);
+  visitor.use(own);
+  await visitor.call('GET', '/v1/instances');
+  expect(await countVisits(own)).toBe(0);
+  const another = await browserOf(api, admin.user);
+  another.use(visited);
+  await another.call('GET', '/v1/instances');
+  expect(await countVisits(visited)).toBe(2);
+  const member = await openBrowser(api, visited);
+  await member.call('GET', '/v1/instances');
+  expect(await api.db.auditEntry.count({ where: { action: 'account.visit' } })).toBe(2);
+});
 
 describe('accounts', () => {
   test('are created, renamed, limited, suspended, resumed and given namespaces, each with an audit entry', async () => {

@@ -2,6 +2,7 @@ import { Problem } from '@gwk/core/problems';
 import { AccountSearchOut, HandoffSignIn, SessionOut, SignIn } from '@gwk/core/resources/console-session';
 import { CodeIn } from '@gwk/core/resources/console-totp';
 import { z } from 'zod';
+import { audit } from '../../accounts/audit-log.js';
 import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 import { accountSearch } from '../account-view.js';
@@ -135,7 +136,12 @@ const signOut = operation({
   person: 'signed-in',
   status: 204,
   async handle({ session, services }) {
-    await services.db.userSession.deleteMany({ where: { id: session!.id } });
+    const { id, userId } = session!;
+    await services.db.$transaction(async (tx) => {
+      const { count } = await tx.userSession.deleteMany({ where: { id } });
+      if (count === 0) return;
+      await audit(tx, { actor: `user:${userId}`, accountId: null, action: 'user.sign-out', subject: userId });
+    });
     services.sessions.clear();
     return { status: 204, headers: ['Set-Cookie', new SessionCookie(services.config).clear()] };
   },
