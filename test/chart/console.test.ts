@@ -12,7 +12,7 @@ import { INSTALLATIONS } from './values.js';
 
 /** Where the console is served. */
 const OWN_HOST = INSTALLATIONS['a console at a host of its own']!;
-const PATHS = ['/console', '/v1', '/problems'];
+const PATHS = ['/', '/console', '/v1', '/problems'];
 
 interface ApiDeployment {
   template: { spec: { containers: Parameters<typeof readEnvironment>[0][] } };

@@ -1,6 +1,6 @@
 import type { ProblemBody } from '@gwk/core/problems';
 import { Browser, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { openApi, sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 
 /** A console at a host of its own, over HTTPS, with an API that is public elsewhere. */
@@ -24,6 +24,23 @@ test('sign-in sets a cookie of that host, by which /v1 and /console/api answer t
   browser.use(await api.account());
   expect((await browser.call('GET', '/console/api/account')).status).toBe(200);
   expect((await browser.call('GET', '/v1/instances')).status).toBe(200);
+});
+
+test.each<[string, string, number, string | undefined]>([
+  ['/', 'console.example.com', 302, '/console'],
+  ['/?next=https://evil.example', 'Console.Example.com', 302, '/console'],
+  ['/', 'api.internal', 404, undefined],
+  ['/', 'evil.example', 404, undefined],
+  ['/v2', 'console.example.com', 404, undefined],
+])('%s of the host %s is answered %i', async (path, host, status, location) => {
+  const browser = new Browser(api);
+  browser.headers['host'] = host;
+  const answer = await browser.call('GET', path);
+  expect([answer.status, answer.headers['location']]).toEqual([status, location]);
+});
+
+test('without a host of its own the console takes no other address', async () => {
+  expect((await new Browser(await sharedApi()).call('GET', '/')).status).toBe(404);
 });
 
 test.each([

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 async function listen(files: string): Promise<http.Server> {
   const app = express();
-  app.use(serveConsole({ answered: () => undefined, closing: false, clock: processClock }, files));
+  app.use(serveConsole({ answered: () => undefined, closing: false, clock: processClock }, null, files));
   app.use((_request, response) => void response.status(418).end());
   const started = createServer({
     app,

@@ -28,14 +28,21 @@ const ENCODINGS = [
 /**
  * Serves the web console: hashed files that browsers keep for a year, and for every other path its page, which shows the
  * screen of the address. Requests outside /console, and those of /console/api, pass on. So do all without built files.
+ * @param ownHost host that serves the console alone: its `/` leads to the console
  */
-export function serveConsole(observer: Observer, folder: string = BUILT): RequestHandler {
+export function serveConsole(
+  observer: Observer,
+  ownHost: string | null,
+  folder: string = BUILT,
+): RequestHandler {
   if (!existsSync(join(folder, 'index.html'))) return (_request, _response, next) => next();
   const page = readFileSync(join(folder, 'index.html'), 'utf8');
   const assets = readAssets(join(folder, 'assets'));
   return (request, response, next) => {
     const req = request as Exchange;
     const path = stripQuery(req.url);
+    if (path === '/' && ownHost !== null && req.headers.host?.toLowerCase() === ownHost)
+      return respond(req, response as Reply, TO_CONSOLE, observer);
     if (!isWithin(path, ROOT) || isWithin(path, API)) return next();
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new Problem('method-not-allowed', { allow: 'GET, HEAD' });
@@ -45,6 +52,8 @@ export function serveConsole(observer: Observer, folder: string = BUILT): Reques
     respond(req, response as Reply, answer, observer);
   };
 }
+
+const TO_CONSOLE: Answer = { status: 302, headers: ['Location', ROOT, 'Cache-Control', 'no-store'] };
 
 const isWithin = (path: string, parent: string): boolean => path === parent || path.startsWith(`${parent}/`);
 
