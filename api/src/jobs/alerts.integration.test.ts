@@ -318,3 +318,39 @@ test('a removed number ends its incident, and a removed contact receives no end'
   const ends = server.mails.filter(({ subject }) => subject.startsWith('Resolved'));
   expect(ends.map(({ to }) => to)).toEqual([['ana@example.com']]);
 });
+
+test('a contact who is added during an incident receives neither its begin nor its end, but the next one', async () => {
+  await addContact();
+  const id = await addInstance('disconnected');
+  minutes = 5;
+  await work();
+  await addContact('email', 'late@example.com');
+  await setState(id, 'connected');
+  await work();
+  await setState(id, 'banned');
+  await work();
+  const received = server.mails.map(({ to, subject }) => [to[0], subject.replace(/ “.*”/, '')]);
+  expect(received.filter(([to]) => to === 'late@example.com')).toEqual([
+    ['late@example.com', 'Number banned'],
+  ]);
+  expect(received.filter(([to]) => to === 'ana@example.com')).toHaveLength(3);
+});
+
+test('a WhatsApp alert that fails after it was accepted is not repeated, and e-mails arrive all the same', async () => {
+  await addContact();
+  await addContact('whatsapp', '5511987654321');
+  const sender = await addInstance();
+  const id = await addInstance('logged_out');
+  await work();
+  const { database: db } = given.world;
+  await db.message.updateMany({
+    where: { instanceId: sender },
+    data: { status: 'failed', failedAt: time() },
+  });
+  minutes = 120;
+  await work();
+  expect([await messages(sender), subjects()]).toEqual([1, ['Number logged out']]);
+  await setState(id, 'connected');
+  await work();
+  expect([await messages(sender), subjects()]).toEqual([2, ['Number logged out', 'Resolved: number']]);
+});
