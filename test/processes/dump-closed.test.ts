@@ -3,7 +3,7 @@ import { TestApi } from '../support/api/test-api.js';
 import { migrate } from '@gwk/api/database/migrate';
 import pg from 'pg';
 import { query } from '../support/servers/database.js';
-import { PostgresPlace } from './postgres-place.js';
+import { PostgresPlace } from '../support/servers/postgres-place.js';
 import { describeWithWholePostgres } from '../support/servers/postgres-programs.js';
 import { readPageCommands } from '../support/readme.js';
 import { redisPrefix, redisUrl } from '../support/servers/servers.js';

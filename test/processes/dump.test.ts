@@ -22,7 +22,7 @@ import pg from 'pg';
 import { rowsOf, schemaOf } from './database-content.js';
 import { query } from '../support/servers/database.js';
 import { messagesOnUnknownDays } from '../support/servers/days.js';
-import { PostgresPlace } from './postgres-place.js';
+import { PostgresPlace } from '../support/servers/postgres-place.js';
 import { describeWithWholePostgres } from '../support/servers/postgres-programs.js';
 import { readPageCommands } from '../support/readme.js';
 import { redisPrefix, redisUrl } from '../support/servers/servers.js';

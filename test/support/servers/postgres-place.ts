@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { query } from '../support/servers/database.js';
-import { neededPostgres } from '../support/servers/postgres-programs.js';
+import { query } from './database.js';
+import { neededPostgres } from './postgres-programs.js';
 
 /** A server with a superuser, and a database `gwk` owned by the role `gwk`, which is not a superuser. */
 export class PostgresPlace {
