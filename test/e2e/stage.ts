@@ -3,17 +3,16 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { fromPublicId } from '@gwk/core/ids';
-import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
-import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import type { RunningNetwork } from '@gwk/network/start';
 import { GatewayClient } from '../support/gateway/client.js';
 import { NodeCluster } from '../support/kubernetes/nodes/cluster.js';
-import { GATEWAY } from '../support/kubernetes/nodes/settings.js';
 import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ensureHelm } from '../support/chart/helm-binary.js';
 import { CHART } from '../support/chart/render.js';
 import { makeArchives } from '../support/images/make.js';
 import { until } from '../support/wait.js';
 import { buildRules, limited, MESH_LABEL } from './strict-cluster.js';
+import { WayOut } from './way-out.js';
 
 const execute = promisify(execFile);
 
@@ -35,9 +34,13 @@ export class E2eStage {
 
   private constructor(
     readonly cluster: NodeCluster,
-    readonly network: RunningNetwork,
+    readonly wayOut: WayOut,
     readonly helm: string,
   ) {}
+
+  get network(): RunningNetwork {
+    return this.wayOut.network;
+  }
 
   static async start(say: (line: string) => void): Promise<E2eStage> {
     const found = await ensureHelm(say);
@@ -45,9 +48,7 @@ export class E2eStage {
     const { helm } = found;
     const cluster = await NodeCluster.start([MAIN_NODE, ENGINE_NODE], say);
     try {
-      // GATEWAY is the host's address on the bridge of the pods.
-      const network = await startNetwork({ host: GATEWAY });
-      const stage = new E2eStage(cluster, network, helm);
+      const stage = new E2eStage(cluster, await WayOut.start(), helm);
       await stage.#prepare();
       return stage;
     } catch (error) {
@@ -58,7 +59,7 @@ export class E2eStage {
 
   async stop(): Promise<void> {
     this.client?.close();
-    await this.network.close();
+    await this.wayOut.stop();
     await this.cluster.stop();
   }
 
@@ -193,7 +194,8 @@ export class E2eStage {
     await cluster.node(ENGINE_NODE).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
     rmSync(archives, { recursive: true });
     await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-    for (const rule of buildRules(NAMESPACE)) await cluster.admin.applied(rule);
+    const objects = [...buildRules(NAMESPACE), ...this.wayOut.objects(NAMESPACE)];
+    for (const object of objects) await cluster.admin.applied(object);
     for (const name of ['media', 'postgres', 'redis']) await this.makeVolume(name);
     await this.kubectl('taint', 'node', ENGINE_NODE, 'gwk.test/engines=only:NoSchedule');
   }
@@ -217,26 +219,19 @@ export class E2eStage {
 
   #values(tag: string): object {
     const nodeSelector = { 'gwk.test/node': MAIN_NODE };
-    const network = this.network.url.replace('0.0.0.0', GATEWAY);
     const small = limited('512Mi');
+    const { api, worker, operator, ...wayOut } = this.wayOut.values();
     return {
+      ...wayOut,
       image: { tag, pullPolicy: 'Never' },
       userIds: 'assigned',
       jobs: { podLabels: MESH_LABEL, resources: small },
       migrations: { resources: small, waitResources: small },
       demo: { enabled: true, postgres: { resources: small }, redis: { resources: small } },
       media: { folder: { storageClassName: '-' } },
-      api: { nodeSelector, resources: small },
-      worker: { nodeSelector, replicas: 1, resources: small, decoder: { resources: small } },
-      operator: {
-        nodeSelector,
-        resources: small,
-        settings: {
-          GWK_OPERATOR_NETWORK_URL: network,
-          GWK_OPERATOR_NETWORK_ROOT: this.network.root.toString('hex'),
-          GWK_OPERATOR_NETWORK_CA: MEDIA_CERTIFICATE.cert,
-        },
-      },
+      api: { ...api, nodeSelector, resources: small },
+      worker: { ...worker, nodeSelector, replicas: 1, resources: small, decoder: { resources: small } },
+      operator: { ...operator, nodeSelector, resources: small },
       engine: {
         profiles: {
           default: {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import type { MessageOut } from '@gwk/core/resources/message';
 import type { Person } from '@gwk/network/control/client';
 import { pairingSecretName, PAIRING_FIELD } from '@gwk/core/resources/pairing-request';
 import { ROOT } from '../support/program.js';
@@ -98,6 +99,48 @@ export async function firstMessages(context: Context): Promise<string> {
     { what: 'the message is an event', timeoutMs: 30_000 },
   );
   return `out in ${out}, both in ${took()}`;
+}
+
+/** Pods have no other way to the network, to endpoints and to the provider (way-out.ts). */
+export async function passProxy(context: Context): Promise<string> {
+  const { stage, contacts, phone } = context;
+  const { wayOut, client } = stage;
+  const took = clock();
+  const { id } = await client.createWebhook(`${wayOut.hooksUrl}/hook`, { event_types: ['message.received'] });
+  await sendFile(context);
+  await contacts[0]!.writesFile('document', Buffer.alloc(20_000, 1), { to: phone.number });
+  await until(() => wayOut.calls.some((call) => call.includes('"media_id"')), {
+    what: 'the endpoint learns of the received file',
+    timeoutMs: 60_000,
+  });
+  const passed = took();
+  await client.expect(204, 'DELETE', `/v1/webhook-endpoints/${id}`);
+  const signIn = await fetch(`${client.baseUrl}/console/api/session/provider`, {
+    method: 'POST',
+    headers: { origin: wayOut.origin },
+  });
+  const page = await signIn.text();
+  if (!page.includes(wayOut.provider.issuer)) throw new Error(`sign-in: ${signIn.status} ${page}`);
+  const counts = wayOut.countConnections();
+  const unseen = Object.keys(counts).filter((host) => counts[host] === 0);
+  if (unseen.length > 0) throw new Error(`not through the proxy: ${unseen.join(', ')}`);
+  const figures = Object.entries(counts).map(([host, count]) => `${host} ${count}`);
+  return `files both ways and a webhook after ${passed}; connections: ${figures.join(', ')}`;
+}
+
+/** The worker fetches the file from the host of webhooks. */
+async function sendFile({ stage, contacts, instanceId }: Context): Promise<void> {
+  const { client, wayOut } = stage;
+  const ana = contacts[0]!;
+  const media = { url: `${wayOut.hooksUrl}/file`, filename: 'a.pdf' };
+  const body = { instance_id: instanceId, to: ana.number, type: 'document', document: { media } };
+  const { id } = await client.expect<MessageOut>(202, 'POST', '/v1/messages', { body });
+  const sent = await until(async () => (await client.message(id)).wa_message_id, {
+    what: 'the file is sent',
+    timeoutMs: 60_000,
+  });
+  const message = await ana.receives({ id: sent, limitMs: 30_000 });
+  if (!(await ana.opens(message)).equals(wayOut.file)) throw new Error('another file arrived');
 }
 
 export const reconnects = async (

@@ -20,8 +20,12 @@ export interface TestProxy {
 }
 
 export const PROXY_LOGIN = { user: 'gateway', password: 'p@ss:word/1' };
-export const buildProxyUrl = (kind: ProxyKind, port: number, password = PROXY_LOGIN.password): string =>
-  `${kind}://${PROXY_LOGIN.user}:${encodeURIComponent(password)}@${kind === 'https' ? 'localhost' : '127.0.0.1'}:${port}`;
+export const buildProxyUrl = (
+  kind: ProxyKind,
+  port: number,
+  password = PROXY_LOGIN.password,
+  host = kind === 'https' ? 'localhost' : '127.0.0.1',
+): string => `${kind}://${PROXY_LOGIN.user}:${encodeURIComponent(password)}@${host}:${port}`;
 
 /** Hosts that every proxy refuses. */
 const REFUSED = /^refused\./;
@@ -33,14 +37,23 @@ const lookUpLocally = ((name, options, callback) =>
 /** Certificate authority of the `https` proxy. */
 export const PROXY_CA = MEDIA_CERTIFICATE.cert;
 
-/** @param port to start again where a former one stopped */
-export async function startProxy(kind: ProxyKind, port = 0): Promise<TestProxy> {
+/**
+ * @param port to start again where a former one stopped
+ * @param host for clients on other machines
+ */
+export async function startProxy(kind: ProxyKind, port = 0, host?: string): Promise<TestProxy> {
   const opened: string[] = [];
-  const started = kind === 'socks5' ? await startSocks(opened, port) : await startHttp(kind, opened, port);
-  return { ...started, opened, url: buildProxyUrl(kind, started.port) };
+  const at = { port, host: host ?? '127.0.0.1' };
+  const started = kind === 'socks5' ? await startSocks(opened, at) : await startHttp(kind, opened, at);
+  return { ...started, opened, url: buildProxyUrl(kind, started.port, PROXY_LOGIN.password, host) };
 }
 
-async function startHttp(kind: 'http' | 'https', opened: string[], port: number) {
+interface Place {
+  port: number;
+  host: string;
+}
+
+async function startHttp(kind: 'http' | 'https', opened: string[], at: Place) {
   const prepareRequestFunction: PrepareRequestFunction = ({
     username,
     password,
@@ -53,7 +66,7 @@ async function startHttp(kind: 'http' | 'https', opened: string[], port: number)
     opened.push(`${hostname}:${targetPort}`);
     return { dnsLookup: lookUpLocally as typeof lookup };
   };
-  const options = { port, host: '127.0.0.1', prepareRequestFunction };
+  const options = { ...at, prepareRequestFunction };
   const server = new HttpProxy(
     kind === 'https' ? { ...options, serverType: 'https', httpsOptions: MEDIA_CERTIFICATE } : options,
   );
@@ -63,7 +76,7 @@ async function startHttp(kind: 'http' | 'https', opened: string[], port: number)
   return { port: server.port, stop: () => server.close(true) };
 }
 
-async function startSocks(opened: string[], port: number) {
+async function startSocks(opened: string[], at: Place) {
   const server = createSocksServer({
     auth: { username: PROXY_LOGIN.user, password: PROXY_LOGIN.password },
   });
@@ -78,7 +91,7 @@ async function startSocks(opened: string[], port: number) {
     connection.destAddress = toLocal(connection.destAddress);
     defaultConnectionHandler(connection, sendStatus);
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at.port, at.host, resolve));
   const { server: listener } = server as unknown as { server: NetServer };
   return {
     port: (listener.address() as AddressInfo).port,
