@@ -80,9 +80,9 @@ async function measure(api: TestApi): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) times.push(await time(browser, path));
     table.rounds(`${name}, ms (the first: ${first.toFixed(0)})`, times, 1, { atMost: REQUEST_MS });
   }
-  table.rounds('overview in the browser, ms', await showOverview(api, browser, account.id), 0, {
-    atMost: OVERVIEW_MS,
-  });
+  const { usable, complete } = await showOverview(api, browser, account.id);
+  table.rounds('overview in the browser, ms', usable, 0, { atMost: OVERVIEW_MS });
+  table.rounds('overview with its chart, ms', complete, 0, { atMost: OVERVIEW_MS });
   table.print();
 }
 
@@ -93,24 +93,27 @@ async function time(browser: Browser, path: string): Promise<number> {
   return performance.now() - began;
 }
 
-/** Opens the overview in new browsers without a cache, until its counts are shown. */
-async function showOverview(api: TestApi, { headers }: Browser, accountId: string): Promise<number[]> {
+/** Opens the overview in new browsers without a cache, until its counts are shown, and until its chart is. */
+async function showOverview(api: TestApi, { headers }: Browser, accountId: string) {
   const chromium = await startChromium();
   const address = `http://127.0.0.1:${api.port}`;
   const [name, value] = headers['cookie']!.split('=') as [string, string];
-  const times: number[] = [];
+  const usable: number[] = [];
+  const complete: number[] = [];
   for (let round = 0; round < 5; round++) {
     const context = await chromium.newContext({ locale: 'en-US' });
     await context.addCookies([{ name, value, url: address }]);
     const page = await context.newPage();
     const began = performance.now();
     await page.goto(`${address}/console/acc_${accountId.replaceAll('-', '')}/overview`);
+    await page.getByRole('heading', { name: 'Numbers by state' }).waitFor();
+    usable.push(performance.now() - began);
     await page.locator('.recharts-wrapper').waitFor();
-    times.push(performance.now() - began);
+    complete.push(performance.now() - began);
     await context.close();
   }
   await chromium.close();
-  return times;
+  return { usable, complete };
 }
 
 await main();

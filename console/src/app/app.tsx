@@ -2,6 +2,8 @@ import { Badge, createTheme, DEFAULT_THEME, MantineProvider, type MantineColorsT
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from 'react-router/dom';
 import { ApiError } from '../api/problem';
+import { overviewQuery } from '../overview/overview-query';
+import { SESSION_QUERY } from '../session/session';
 import { router } from './router';
 
 /** A palette whose darkest shade has a contrast of 4.5 on its lightest ones, for badges and marked links. */
@@ -35,6 +37,15 @@ const queries = new QueryClient({
     },
   },
 });
+
+const OVERVIEW = /^\/console\/(acc_[0-9a-f]{32})\/overview$/;
+
+/** Starts the requests of the first page while its scripts load. */
+export function prefetch(): void {
+  void queries.prefetchQuery(SESSION_QUERY);
+  const account = OVERVIEW.exec(location.pathname)?.[1];
+  if (account !== undefined) void queries.prefetchQuery(overviewQuery(account));
+}
 
 export function App({ nonce }: { nonce: string }) {
   return (

@@ -2,7 +2,6 @@ import { Anchor, Badge, Button, Group, Paper, SimpleGrid, Stack, Text, Title } f
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import type { components } from '../generated/api';
 import type { Instance } from '../numbers/queries';
@@ -10,6 +9,7 @@ import { EmptyState } from '../ui/empty-state';
 import { LIVE_MS } from '../ui/live';
 import { PageHeader } from '../ui/page-header';
 import { QueryView } from '../ui/query-view';
+import { overviewQuery } from './overview-query';
 import { Traffic } from './traffic';
 
 type Overview = components['schemas']['OverviewOut'];
@@ -26,12 +26,8 @@ const STATES: readonly Instance['state'][] = [
 
 export default function OverviewPage() {
   const { t } = useTranslation();
-  const { id, api } = useAccount();
-  const overview = useQuery({
-    queryKey: [id, 'overview'],
-    queryFn: () => takeData(api.GET('/console/api/overview')),
-    refetchInterval: LIVE_MS,
-  });
+  const { id } = useAccount();
+  const overview = useQuery({ ...overviewQuery(id), refetchInterval: LIVE_MS });
   return (
     <>
       <PageHeader title={t('overview.title')} subtitle={t('overview.subtitle')} />

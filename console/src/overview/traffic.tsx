@@ -1,9 +1,8 @@
-import '@mantine/charts/styles.css';
-import { BarChart } from '@mantine/charts';
 import { Box, Group, SegmentedControl, Stack, Table, Title, VisuallyHidden } from '@mantine/core';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { components } from '../generated/api';
+import { CHART_HEIGHT, SERIES } from './series';
 
 type Point = components['schemas']['OverviewOut']['hours'][number];
 
@@ -16,11 +15,9 @@ const FORMATS: Record<Period, Intl.DateTimeFormatOptions> = {
   hours: { hour: '2-digit', minute: '2-digit' },
   days: { day: '2-digit', month: '2-digit', timeZone: 'UTC' },
 };
-const SERIES = [
-  { name: 'sent', color: 'teal.7' },
-  { name: 'received', color: 'blue.7' },
-  { name: 'failed', color: 'red.8' },
-] as const;
+/** Starts to load with the page, which does not wait for the large package of charts. */
+const chart = import('./traffic-chart');
+const TrafficChart = lazy(() => chart);
 
 /** Messages by hour or day. The table is always there for screen readers, which cannot read the chart. */
 export function Traffic({ hours, days }: { hours: Point[]; days: Point[] }) {
@@ -59,19 +56,9 @@ export function Traffic({ hours, days }: { hours: Point[]; days: Point[] }) {
       ) : (
         <>
           <Box aria-hidden>
-            <BarChart
-              h={260}
-              type="stacked"
-              data={points}
-              dataKey="label"
-              series={SERIES.map((one) => ({ ...one, label: t(`overview.${one.name}`) }))}
-              withLegend
-              valueFormatter={(value) => value.toLocaleString(i18n.language)}
-              yAxisProps={{ allowDecimals: false }}
-              // The chart takes no focus: it is hidden from screen readers, and keyboards reach the table.
-              barChartProps={{ accessibilityLayer: false }}
-              barProps={{ isAnimationActive: false }}
-            />
+            <Suspense fallback={<Box h={CHART_HEIGHT} />}>
+              <TrafficChart points={points} />
+            </Suspense>
           </Box>
           <VisuallyHidden component="div">{table}</VisuallyHidden>
         </>

@@ -4,6 +4,7 @@ import { setUnauthorizedHandler } from '../api/client';
 import { readSession, type AccountAccess, type Session } from './session-api';
 
 const KEY = ['session'];
+export const SESSION_QUERY = { queryKey: KEY, queryFn: readSession };
 /** A changed role shows after this time without a reload. */
 const RENEW_MS = 60_000;
 
@@ -13,7 +14,7 @@ export function useSessionQuery() {
   useEffect(() => {
     setUnauthorizedHandler(() => client.setQueryData(KEY, null));
   }, [client]);
-  return useQuery({ queryKey: KEY, queryFn: readSession, refetchInterval: RENEW_MS, retry: 1 });
+  return useQuery({ ...SESSION_QUERY, refetchInterval: RENEW_MS, retry: 1 });
 }
 
 /** Replaces the session after sign-in and sign-out. Data of the former one is dropped. */
