@@ -61,7 +61,8 @@ describeWithChromium('what people do in the console', () => {
     const page = await stage.signIn();
     await page.getByRole('link', { name: 'Numbers', exact: true }).click();
     await page.getByRole('button', { name: 'New number' }).click();
-    await page.getByLabel('Name').fill('Main shop');
+    // While the list loads, the page has another field of that name.
+    await page.getByRole('dialog').getByLabel('Name').fill('Main shop');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
     const picture = page.getByAltText('QR code to scan with the phone');
     await picture.waitFor();
