@@ -28,7 +28,7 @@ describeWithChromium('what people do in the console', () => {
     expect(await second.getByRole('alert').textContent()).toContain('Request id');
     // The token does not stay in the history of the browser.
     expect(new URL(second.url()).hash).toBe('');
-    await second.getByRole('link', { name: 'Sign in with password' }).click();
+    await second.getByRole('link', { name: 'Go to the sign-in' }).click();
     await second.getByLabel('E-mail').waitFor();
     expect(await findViolations(second)).toEqual([]);
     await takePicture(second, 'sign-in');

@@ -13,33 +13,9 @@ describeWithChromium('the console of a restricted member', () => {
   });
   afterAll(() => stage?.close());
 
-  async function restrict(email: string): Promise<void> {
-    const owner = await stage.signIn();
-    const account = stage.customer.account.id;
-    await owner.evaluate(
-      async ({ account: id, email: wanted, instances }) => {
-        const headers = { 'X-Gwk-Account': id, 'Content-Type': 'application/json' };
-        const read = async (path: string) => (await fetch(path, { headers })).json();
-        const { csrf_token } = (await read('/console/api/session')) as { csrf_token: string };
-        const { data } = (await read('/console/api/members')) as {
-          data: { user_id: string; email: string }[];
-        };
-        const { user_id } = data.find((member) => member.email === wanted)!;
-        const answer = await fetch(`/console/api/members/${user_id}`, {
-          method: 'PATCH',
-          headers: { ...headers, 'X-CSRF-Token': csrf_token },
-          body: JSON.stringify({ instance_ids: instances }),
-        });
-        if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
-      },
-      { account, email, instances: [sandbox] },
-    );
-    await owner.context().close();
-  }
-
   test('a restricted administrator creates an endpoint for the own numbers only', async () => {
     await stage.createUser('ines@example.com', 'admin');
-    await restrict('ines@example.com');
+    await stage.restrict('ines@example.com', [sandbox]);
     const page = await stage.signIn({}, 'ines@example.com');
     await show(page, stage.at('webhooks/new'));
     await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/own');

@@ -62,6 +62,30 @@ export class ConsoleStage {
     await this.gateway.gwk('user', 'create', email, '--name', 'Ana Souza', '--account', name, '--role', role);
   }
 
+  /** Restricts a member to some numbers, as the owner. */
+  async restrict(email: string, instances: string[]): Promise<void> {
+    const owner = await this.signIn();
+    await owner.evaluate(
+      async ({ account, email: wanted, instances: ids }) => {
+        const headers = { 'X-Gwk-Account': account, 'Content-Type': 'application/json' };
+        const read = async (path: string) => (await fetch(path, { headers })).json();
+        const { csrf_token } = (await read('/console/api/session')) as { csrf_token: string };
+        const { data } = (await read('/console/api/members')) as {
+          data: { user_id: string; email: string }[];
+        };
+        const { user_id } = data.find((member) => member.email === wanted)!;
+        const answer = await fetch(`/console/api/members/${user_id}`, {
+          method: 'PATCH',
+          headers: { ...headers, 'X-CSRF-Token': csrf_token },
+          body: JSON.stringify({ instance_ids: ids }),
+        });
+        if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+      },
+      { account: this.customer.account.id, email, instances },
+    );
+    await owner.context().close();
+  }
+
   async createPlatformAdmin(email: string): Promise<void> {
     await this.gateway.gwk('user', 'create', email, '--name', 'Paula Lima', '--platform-admin');
   }
@@ -76,9 +100,9 @@ export class ConsoleStage {
   async newPage(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ locale: 'en-US', ...options });
     const page = await context.newPage();
-    page.on('pageerror', (error) => this.faults.push(error.message));
+    page.on('pageerror', (error) => this.faults.push(`${page.url()}: ${error.message}`));
     page.on('console', (line) => {
-      if (line.text().includes('Content Security Policy')) this.faults.push(line.text());
+      if (line.text().includes('Content Security Policy')) this.faults.push(`${page.url()}: ${line.text()}`);
     });
     return page;
   }
@@ -112,6 +136,26 @@ export async function show(page: Page, address: string): Promise<void> {
 export async function takePicture(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+/** Sizes and colours in which pages without a session are kept as pictures. */
+const LOOKS = {
+  '': { width: 1280, height: 720, colorScheme: 'light' },
+  '-dark': { width: 1280, height: 720, colorScheme: 'dark' },
+  '-phone-light': { width: 390, height: 800, colorScheme: 'light' },
+  '-phone': { width: 390, height: 800, colorScheme: 'dark' },
+} as const;
+
+/** Keeps pictures of the page at once in light and dark, wide and narrow, where axe must find nothing. */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  for (const [look, { width, height, colorScheme }] of Object.entries(LOOKS)) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme });
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false);
+    expect(await findViolations(page)).toEqual([]);
+    await takePicture(page, name + look);
+  }
 }
 
 interface Violation {

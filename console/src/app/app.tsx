@@ -24,6 +24,7 @@ const theme = createTheme({
   defaultRadius: 'md',
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   cursorType: 'pointer',
+  respectReducedMotion: true,
   // A state is never cut, also in a narrow column.
   components: { Badge: Badge.extend({ defaultProps: { miw: 'max-content' } }) },
 });

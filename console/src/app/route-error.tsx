@@ -1,14 +1,23 @@
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { PageHeader } from '../ui/page-header';
+import { useAccount } from './account';
 
-export function NotFoundPage() {
+export const NotFoundPage = () => <DeadEnd reason="notFound" home="/" />;
+
+/** Somebody with another role has shared the address. */
+export function NoAccessPage() {
+  const { path } = useAccount();
+  return <DeadEnd reason="noAccess" home={path('')} />;
+}
+
+function DeadEnd({ reason, home }: { reason: 'notFound' | 'noAccess'; home: string }) {
   const { t } = useTranslation();
   return (
     <Stack align="flex-start">
-      <Title order={1}>{t('notFound.title')}</Title>
-      <Text>{t('notFound.text')}</Text>
-      <Button component={Link} to="/">
+      <PageHeader title={t(`${reason}.title`)} subtitle={t(`${reason}.text`)} />
+      <Button component={Link} to={home}>
         {t('notFound.home')}
       </Button>
     </Stack>

@@ -1,5 +1,6 @@
 import { createBrowserRouter, type RouteObject } from 'react-router';
 import { HomePage, RequireSession, StartPage } from './require-session';
+import type { PagePath } from './page-rights';
 import { NotFoundPage, RouteError } from './route-error';
 import { PlatformShell, Shell } from './shell';
 
@@ -7,6 +8,12 @@ import { PlatformShell, Shell } from './shell';
 const page = (path: string, load: () => Promise<{ default: React.ComponentType }>): RouteObject => ({
   path,
   lazy: async () => ({ Component: (await load()).default }),
+});
+
+/** A page of an account. The shell shows it to members with its right. */
+const accountPage = (path: PagePath, load: Parameters<typeof page>[1]): RouteObject => ({
+  ...page(path, load),
+  handle: path,
 });
 
 export const router = createBrowserRouter(
@@ -39,28 +46,28 @@ export const router = createBrowserRouter(
               path: ':account',
               element: <Shell />,
               children: [
-                page('overview', () => import('../overview/overview-page')),
-                page('numbers', () => import('../numbers/numbers-page')),
-                page('numbers/:number', () => import('../numbers/number-page')),
-                page('numbers/:number/pairing', () => import('../numbers/pairing/pairing-page')),
-                page('messages', () => import('../messages/messages-page')),
-                page('messages/new', () => import('../messages/send-page')),
-                page('messages/:message', () => import('../messages/message-page')),
-                page('opt-outs', () => import('../opt-outs/opt-outs-page')),
-                page('webhooks', () => import('../webhooks/webhooks-page')),
-                page('webhooks/new', () => import('../webhooks/create-page')),
-                page('webhooks/:endpoint', () => import('../webhooks/endpoint-page')),
-                page('deliveries/:delivery', () => import('../webhooks/delivery-page')),
-                page('events', () => import('../events/events-page')),
-                page('events/:event', () => import('../events/event-page')),
-                page('keys', () => import('../keys/keys-page')),
-                page('team', () => import('../team/team-page')),
-                page('account', () => import('../account/account-page')),
-                page('account/policy', () => import('../account/account-policy-page')),
-                page('alert-contacts', () => import('../alert-contacts/alert-contacts-page')),
-                page('audit-log', () => import('../audit-log/audit-log-page')),
-                page('formats', () => import('../formats/formats-page')),
-                page('profile', () => import('../profile/profile-page')),
+                accountPage('overview', () => import('../overview/overview-page')),
+                accountPage('numbers', () => import('../numbers/numbers-page')),
+                accountPage('numbers/:number', () => import('../numbers/number-page')),
+                accountPage('numbers/:number/pairing', () => import('../numbers/pairing/pairing-page')),
+                accountPage('messages', () => import('../messages/messages-page')),
+                accountPage('messages/new', () => import('../messages/send-page')),
+                accountPage('messages/:message', () => import('../messages/message-page')),
+                accountPage('opt-outs', () => import('../opt-outs/opt-outs-page')),
+                accountPage('webhooks', () => import('../webhooks/webhooks-page')),
+                accountPage('webhooks/new', () => import('../webhooks/create-page')),
+                accountPage('webhooks/:endpoint', () => import('../webhooks/endpoint-page')),
+                accountPage('deliveries/:delivery', () => import('../webhooks/delivery-page')),
+                accountPage('events', () => import('../events/events-page')),
+                accountPage('events/:event', () => import('../events/event-page')),
+                accountPage('keys', () => import('../keys/keys-page')),
+                accountPage('team', () => import('../team/team-page')),
+                accountPage('account', () => import('../account/account-page')),
+                accountPage('account/policy', () => import('../account/account-policy-page')),
+                accountPage('alert-contacts', () => import('../alert-contacts/alert-contacts-page')),
+                accountPage('audit-log', () => import('../audit-log/audit-log-page')),
+                accountPage('formats', () => import('../formats/formats-page')),
+                accountPage('profile', () => import('../profile/profile-page')),
                 { index: true, element: <StartPage /> },
                 { path: '*', element: <NotFoundPage /> },
               ],

@@ -16,13 +16,14 @@ import { IconServer, IconShieldLock, type Icon } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Link, Navigate, Outlet, useLocation, useNavigate, useParams } from 'react-router';
+import { Link, Navigate, Outlet, useLocation, useMatches, useNavigate, useParams } from 'react-router';
 import icon from '../icon.svg';
 import { lacksSecondFactor, useSession } from '../session/session';
 import { findAccounts, type AccountAccess } from '../session/session-api';
 import { AccountProvider, useAccount } from './account';
 import { findStartPage, listPages, PLATFORM_PAGES } from './navigation';
-import { NotFoundPage } from './route-error';
+import { mayOpen, type PagePath } from './page-rights';
+import { NoAccessPage, NotFoundPage } from './route-error';
 import { ColorSchemeButton, LanguageMenu } from './preferences';
 import { UserMenu } from './user-menu';
 
@@ -54,10 +55,16 @@ export function Shell() {
   return (
     <AccountProvider access={access}>
       <Layout current={access} navigation={(close) => <AccountNavigation close={close} />}>
-        {lacksSecondFactor(session, access) ? <ProfileFirst /> : <Outlet />}
+        {lacksSecondFactor(session, access) ? <ProfileFirst /> : <AllowedPage access={access} />}
       </Layout>
     </AccountProvider>
   );
+}
+
+/** The page of the address, if the member has the right that it needs. */
+function AllowedPage({ access }: { access: AccountAccess }) {
+  const path = useMatches().at(-1)?.handle as PagePath | undefined;
+  return path === undefined || mayOpen(access, path) ? <Outlet /> : <NoAccessPage />;
 }
 
 /** The profile in place of any page, until the user has the second factor that the account requires. */

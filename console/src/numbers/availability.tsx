@@ -9,6 +9,7 @@ import type { components } from '../generated/api';
 import { formatDuration } from '../ui/duration';
 import { QueryView } from '../ui/query-view';
 import { formatTime } from '../ui/time';
+import type { Instance } from './queries';
 import { StateBadge } from './state-badge';
 
 type Month = components['schemas']['AvailabilityOut'];
@@ -19,7 +20,7 @@ const monthOf = (date: Date): string =>
   `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}`;
 
 /** The days of a month with the share of each day that the number was connected, and the incidents. */
-export function Availability({ instanceId }: { instanceId: string }) {
+export function Availability({ instance: { id: instanceId } }: { instance: Instance }) {
   const { t, i18n } = useTranslation();
   const { id, api } = useAccount();
   const [first, setFirst] = useState(() => new Date(new Date().getFullYear(), new Date().getMonth(), 1));
@@ -61,10 +62,10 @@ export function Availability({ instanceId }: { instanceId: string }) {
       </Group>
       <QueryView query={availability}>
         {(found) => (
-          <>
+          <Stack>
             <Calendar month={found} first={first} />
             <Incidents incidents={found.incidents} />
-          </>
+          </Stack>
         )}
       </QueryView>
     </Stack>
@@ -124,7 +125,7 @@ function colorOf(uptime: number | null): string {
 }
 
 const formatPercent = (percent: number, language: string): string =>
-  `${percent.toLocaleString(language, { maximumFractionDigits: 2 })} %`;
+  (percent / 100).toLocaleString(language, { style: 'percent', maximumFractionDigits: 2 });
 
 function Incidents({ incidents }: { incidents: Month['incidents'] }) {
   const { t, i18n } = useTranslation();

@@ -19,13 +19,14 @@ import { QueryView } from '../ui/query-view';
 import { LIVE_MS } from '../ui/live';
 import { Time } from '../ui/time';
 import { adviseFactor, explainFactor, nameFactor, type HealthFactor } from './health-texts';
+import type { Instance } from './queries';
 
 type HealthReport = components['schemas']['HealthOut'];
 
 const RISK_COLORS = { low: 'teal', medium: 'orange', high: 'red' } as const;
 const FACTOR_COLORS = { ok: 'teal', attention: 'orange', bad: 'red', info: 'gray' } as const;
 
-export function Health({ instanceId }: { instanceId: string }) {
+export function Health({ instance: { id: instanceId } }: { instance: Instance }) {
   const { id, api } = useAccount();
   const health = useQuery({
     queryKey: [id, 'health', instanceId],
@@ -54,7 +55,7 @@ function Report({ report }: { report: HealthReport }) {
           </Group>
           <RiskBadge risk={report.risk} size="lg" />
         </Group>
-        <Progress value={report.score} color={color} aria-label={t('health.score')} />
+        <Progress value={report.score} color={`${color}.7`} aria-label={t('health.score')} />
         <Text size="sm" c="dimmed" mt="xs">
           {t('health.help')} {t('health.computed')} <Time value={report.computed_at} />
         </Text>
@@ -98,7 +99,7 @@ function FactorCard({ factor }: { factor: HealthFactor }) {
   const { t, i18n } = useTranslation();
   return (
     <Paper withBorder p="md">
-      <Group justify="space-between" wrap="nowrap" mb={4}>
+      <Group justify="space-between" align="flex-start" wrap="nowrap" mb={4}>
         <Text fw={600}>{nameFactor(factor, t)}</Text>
         <Badge color={FACTOR_COLORS[factor.status]} variant="light" tt="none" flex="none">
           {t(`health.status.${factor.status}`)}

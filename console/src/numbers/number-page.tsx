@@ -1,7 +1,9 @@
 import { Alert, Button, Group, Tabs, Text } from '@mantine/core';
+import type { ComponentType } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams, useSearchParams } from 'react-router';
 import { useAccount } from '../app/account';
+import type { Right } from '../session/session';
 import { CopyText } from '../ui/copy-text';
 import { PageHeader } from '../ui/page-header';
 import { QueryView } from '../ui/query-view';
@@ -14,15 +16,40 @@ import { readPhone, useInstance, type Instance } from './queries';
 import { StateBadge } from './state-badge';
 import { TryNumber } from './try-number';
 
+interface Tab {
+  value: 'health' | 'availability' | 'policy' | 'try' | 'settings';
+  /** The tab is offered to members with this right. */
+  right: Right;
+  Panel: ComponentType<{ instance: Instance }>;
+}
+
+const TABS: readonly Tab[] = [
+  { value: 'health', right: 'instances:read', Panel: Health },
+  { value: 'availability', right: 'instances:read', Panel: Availability },
+  { value: 'policy', right: 'instances:read', Panel: NumberPolicy },
+  { value: 'try', right: 'messages:send', Panel: TryNumber },
+  { value: 'settings', right: 'instances:write', Panel: NumberSettings },
+];
+
 export default function NumberPage() {
+  const { t } = useTranslation();
+  const { path } = useAccount();
   const { number = '' } = useParams();
-  return <QueryView query={useInstance(number)}>{(instance) => <Content instance={instance} />}</QueryView>;
+  const header = (
+    <PageHeader title={t('common.number')} back={{ to: path('numbers'), label: t('numbers.title') }} />
+  );
+  return (
+    <QueryView query={useInstance(number)} header={header}>
+      {(instance) => <Content instance={instance} />}
+    </QueryView>
+  );
 }
 
 function Content({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
   const { can, path } = useAccount();
   const [search, setSearch] = useSearchParams();
+  const tabs = TABS.filter(({ right }) => can(right));
   const mayPair = can('instances:write') && PAIRABLE.has(instance.state);
   const subtitle = [readPhone(instance), instance.business_name].filter((text) => text !== null).join(' · ');
   return (
@@ -47,32 +74,22 @@ function Content({ instance }: { instance: Instance }) {
       </Group>
       <StateHelp instance={instance} />
       <Tabs
-        value={search.get('tab') ?? 'health'}
+        value={(tabs.find(({ value }) => value === search.get('tab')) ?? tabs[0])?.value ?? null}
         onChange={(tab) => setSearch(tab === null ? {} : { tab }, { replace: true })}
         keepMounted={false}
       >
         <Tabs.List mb="md">
-          <Tabs.Tab value="health">{t('number.tabs.health')}</Tabs.Tab>
-          <Tabs.Tab value="availability">{t('number.tabs.availability')}</Tabs.Tab>
-          <Tabs.Tab value="policy">{t('number.tabs.policy')}</Tabs.Tab>
-          {can('messages:send') && <Tabs.Tab value="try">{t('number.tabs.try')}</Tabs.Tab>}
-          {can('instances:write') && <Tabs.Tab value="settings">{t('number.tabs.settings')}</Tabs.Tab>}
+          {tabs.map(({ value }) => (
+            <Tabs.Tab key={value} value={value}>
+              {t(`number.tabs.${value}`)}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
-        <Tabs.Panel value="health">
-          <Health instanceId={instance.id} />
-        </Tabs.Panel>
-        <Tabs.Panel value="availability">
-          <Availability instanceId={instance.id} />
-        </Tabs.Panel>
-        <Tabs.Panel value="policy">
-          <NumberPolicy instanceId={instance.id} />
-        </Tabs.Panel>
-        <Tabs.Panel value="try">
-          <TryNumber instance={instance} />
-        </Tabs.Panel>
-        <Tabs.Panel value="settings">
-          <NumberSettings instance={instance} />
-        </Tabs.Panel>
+        {tabs.map(({ value, Panel }) => (
+          <Tabs.Panel key={value} value={value}>
+            <Panel instance={instance} />
+          </Tabs.Panel>
+        ))}
       </Tabs>
     </>
   );

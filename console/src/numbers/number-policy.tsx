@@ -3,8 +3,9 @@ import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { PolicyEditor } from '../policy/policy-editor';
 import { QueryView } from '../ui/query-view';
+import type { Instance } from './queries';
 
-export function NumberPolicy({ instanceId }: { instanceId: string }) {
+export function NumberPolicy({ instance: { id: instanceId } }: { instance: Instance }) {
   const { id, api, can } = useAccount();
   const queries = useQueryClient();
   const queryKey = [id, 'policy', instanceId];

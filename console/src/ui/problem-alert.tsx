@@ -72,7 +72,7 @@ const ADVICE = {
   'invalid-credentials': 'problems.advice.credentials',
   'passwords-off': 'problems.advice.passwordsOff',
   'provider-unavailable': 'problems.advice.wait',
-  'no-account': 'problems.advice.forbidden',
+  'no-account': 'problems.advice.noAccount',
   'recent-sign-in-required': 'problems.advice.recentSignIn',
   'too-many-passkeys': 'problems.advice.tooManyPasskeys',
   'invalid-code': 'problems.advice.code',

@@ -6,22 +6,28 @@ import { ProblemAlert } from './problem-alert';
 
 interface QueryViewProps<T> {
   query: Pick<UseQueryResult<T>, 'data' | 'error'> & { refetch: () => Promise<unknown> };
+  /** The heading of the page while there is no data. */
+  header?: ReactNode;
   children: (data: T) => ReactNode;
 }
 
 /** Shows the data of a query, or its progress or error. A failed renewal keeps the former data below its error. */
-export function QueryView<T>({ query, children }: QueryViewProps<T>) {
+export function QueryView<T>({ query, header, children }: QueryViewProps<T>) {
   const { t } = useTranslation();
   const { data, error, refetch } = query;
   if (data === undefined && !error) {
     return (
-      <Center p="xl">
-        <Loader aria-label={t('common.loading')} />
-      </Center>
+      <>
+        {header}
+        <Center p="xl">
+          <Loader aria-label={t('common.loading')} />
+        </Center>
+      </>
     );
   }
   return (
     <Stack>
+      {data === undefined && header}
       {error && (
         <Stack align="flex-start">
           <ProblemAlert error={error} />
@@ -30,7 +36,7 @@ export function QueryView<T>({ query, children }: QueryViewProps<T>) {
           </Button>
         </Stack>
       )}
-      {data !== undefined && children(data)}
+      {data !== undefined && <div>{children(data)}</div>}
     </Stack>
   );
 }

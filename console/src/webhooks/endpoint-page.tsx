@@ -16,7 +16,8 @@ import { Deliveries } from './deliveries';
 import { EndpointState, type Endpoint } from './webhooks-page';
 
 export default function EndpointPage() {
-  const { id, api } = useAccount();
+  const { t } = useTranslation();
+  const { id, api, path } = useAccount();
   const { endpoint = '' } = useParams();
   const query = useQuery({
     queryKey: [id, 'endpoint', endpoint],
@@ -26,7 +27,14 @@ export default function EndpointPage() {
       ),
     refetchInterval: LIVE_MS,
   });
-  return <QueryView query={query}>{(found) => <Content endpoint={found} />}</QueryView>;
+  const header = (
+    <PageHeader title={t('delivery.endpoint')} back={{ to: path('webhooks'), label: t('webhooks.title') }} />
+  );
+  return (
+    <QueryView query={query} header={header}>
+      {(found) => <Content endpoint={found} />}
+    </QueryView>
+  );
 }
 
 function Content({ endpoint }: { endpoint: Endpoint }) {

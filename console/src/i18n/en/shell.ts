@@ -46,8 +46,8 @@ export const signIn = {
 export const handoff = {
   title: 'Signing in',
   failed:
-    'A sign-in link works once and only for a short time. Request another one, or sign in with your password.',
-  signIn: 'Sign in with password',
+    'A sign-in link works once and only for a short time. Request another one, or sign in on the sign-in page.',
+  signIn: 'Go to the sign-in',
 };
 
 export const noAccount = {
@@ -59,6 +59,11 @@ export const notFound = {
   title: 'Page not found',
   text: 'This page does not exist, or you may not see it.',
   home: 'Go to the start page',
+};
+
+export const noAccess = {
+  title: 'This page is not part of your role',
+  text: 'Ask an owner or administrator of the account for another role, or for access to all numbers.',
 };
 
 export const routeError = {
@@ -104,6 +109,8 @@ export const problems = {
     network: 'Check your connection, then try again.',
     unauthorized: 'Sign in again.',
     forbidden: 'Your role does not allow this. Ask an owner or administrator of the account.',
+    noAccount:
+      'You are not a member of this account. Ask one of its owners or administrators for an invitation.',
     suspended: 'The account is suspended. It can read, but not send. Contact the operator of this gateway.',
     wait: 'Wait {{seconds}} seconds, then try again.',
     credentials: 'Check e-mail and password.',

@@ -44,8 +44,9 @@ export const signIn = {
 
 export const handoff = {
   title: 'Entrando',
-  failed: 'Um link de entrada vale uma vez e por pouco tempo. Peça outro ou entre com a sua senha.',
-  signIn: 'Entrar com senha',
+  failed:
+    'Um link de entrada vale uma vez e por pouco tempo. Peça outro link ou entre pela página de entrada.',
+  signIn: 'Ir para a entrada',
 };
 
 export const noAccount = {
@@ -57,6 +58,11 @@ export const notFound = {
   title: 'Página não encontrada',
   text: 'Esta página não existe, ou você não pode vê-la.',
   home: 'Ir para a página inicial',
+};
+
+export const noAccess = {
+  title: 'Esta página não faz parte do seu papel',
+  text: 'Peça outro papel, ou acesso a todos os números, a um proprietário ou administrador da conta.',
 };
 
 export const routeError = {
@@ -102,6 +108,7 @@ export const problems = {
     network: 'Verifique a sua conexão e tente de novo.',
     unauthorized: 'Entre de novo.',
     forbidden: 'O seu papel não permite isto. Fale com um proprietário ou administrador da conta.',
+    noAccount: 'Você não é membro desta conta. Peça um convite a um proprietário ou administrador dela.',
     suspended: 'A conta está suspensa: pode ler, mas não enviar. Fale com o operador deste gateway.',
     wait: 'Espere {{seconds}} segundos e tente de novo.',
     credentials: 'Confira o e-mail e a senha.',

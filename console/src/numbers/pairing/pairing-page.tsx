@@ -29,8 +29,11 @@ export default function PairingPage() {
   const { path } = useAccount();
   const { number = '' } = useParams();
   const instance = useInstance(number);
+  const header = (
+    <PageHeader title={t('number.pair')} back={{ to: path('numbers'), label: t('numbers.title') }} />
+  );
   return (
-    <QueryView query={instance}>
+    <QueryView query={instance} header={header}>
       {(found) => (
         <>
           <PageHeader
@@ -166,7 +169,7 @@ function Connected({ instance }: { instance: Instance }) {
   return (
     <Paper withBorder p="xl" role="status">
       <Stack align="center" ta="center">
-        <IconCheck size={56} color="var(--mantine-color-teal-filled)" aria-hidden />
+        <IconCheck size={56} color="var(--mantine-color-anchor)" aria-hidden />
         <Title order={2}>{t('pairing.connected')}</Title>
         <Text>{t('pairing.connectedHelp', { name: instance.name })}</Text>
         <Button component={Link} to={path(`numbers/${instance.id}`)}>

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROLES } from '@gwk/core/roles';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { ROOT } from '../support/program.js';
+import { until } from '../support/wait.js';
+import { describeWithChromium } from './chromium.js';
+import { PageWalk } from './page-walk.js';
+import { ConsoleStage } from './stage.js';
+
+/** Paths of the pages in a part of the router of the console. */
+function findPages(part: ':account' | 'platform'): string[] {
+  const router = readFileSync(join(ROOT, 'console/src/app/router.tsx'), 'utf8');
+  const routes = router.split(`path: '${part}'`)[1]!.split(`path: '*'`)[0]!;
+  const paths = [...routes.matchAll(/page\('([^']+)'/gi)].map(([, path]) => path!);
+  expect(paths).toContain('overview');
+  return paths;
+}
+
+/** Owners have all numbers. Of the others, administrators may do most. */
+const MEMBERS = [...ROLES.map((role) => [role, 'all'] as const), ['admin', 'some'] as const];
+/** Tabs that not all roles have. */
+const TABS = ['try', 'settings'];
+
+describeWithChromium('what the console offers to a role', () => {
+  let stage: ConsoleStage;
+  let sandbox: string;
+  /** Values of the parameters of paths. */
+  let ids: Record<string, string>;
+
+  beforeAll(async () => {
+    stage = await ConsoleStage.open('roles');
+    const { client } = stage.customer;
+    ({ id: sandbox } = await client.connectedInstance('Role shop'));
+    const web = await client.expect<InstanceOut>(201, 'POST', '/v1/instances', {
+      body: { name: 'Other shop', kind: 'web' },
+    });
+    const endpoint = await client.expect<WebhookEndpointOut>(201, 'POST', '/v1/webhook-endpoints', {
+      body: { url: 'https://example.com/hook', instance_ids: [sandbox] },
+    });
+    await client.expect(201, 'POST', '/v1/opt-outs', { body: { phone: '5511900000000' } });
+    const message = await client.acceptedText(sandbox, '5511987654321', 'Bom dia');
+    const delivery = await until(async () => (await client.deliveries(endpoint.id))[0], {
+      what: 'a delivery',
+    });
+    const [event] = await client.events({ instance_id: sandbox });
+    ids = {
+      number: sandbox,
+      web: web.id,
+      message: message.id,
+      endpoint: endpoint.id,
+      delivery: delivery.id,
+      event: event!.id,
+      id: stage.customer.account.id,
+    };
+  });
+  afterAll(() => stage?.close());
+
+  const fill = (path: string) =>
+    path.replaceAll(/:(\w+)/g, (_, name: string) => {
+      const id = ids[name];
+      if (id === undefined) throw new Error(`${path} needs an example of ${name}`);
+      return id;
+    });
+  /** Addresses that people may share, whatever the role of the reader. */
+  const listAddresses = () =>
+    [
+      ...findPages(':account').map(fill),
+      ...TABS.map((tab) => `numbers/${sandbox}?tab=${tab}`),
+      `numbers/${ids['web']}`,
+      `numbers/${ids['web']}/pairing`,
+    ].map((path) => stage.at(path));
+
+  /** Opens the addresses and uses all that the pages offer. @returns requests that the API refused */
+  async function findRefusals(email: string, addresses: readonly string[]): Promise<string[]> {
+    const page = await stage.signIn({ reducedMotion: 'reduce' }, email);
+    const walk = await PageWalk.start(page);
+    const refused: string[] = [];
+    for (const address of addresses) {
+      const answers = await walk.visit(address);
+      refused.push(
+        ...answers
+          .filter(({ status }) => status === 403)
+          .map(({ method, path }) => `${address}: ${method} ${path}`),
+      );
+    }
+    await page.context().close();
+    return refused;
+  }
+
+  test.each(MEMBERS)(
+    '%s with %s numbers: no page asks the API for what it refuses',
+    async (role, numbers) => {
+      const email = `${role}-${numbers}@example.com`;
+      await stage.createUser(email, role);
+      if (numbers === 'some') await stage.restrict(email, [sandbox]);
+      expect(await findRefusals(email, listAddresses())).toEqual([]);
+    },
+  );
+
+  test('administrators of the platform: no page asks the API for what it refuses', async () => {
+    await stage.createPlatformAdmin('paula@example.com');
+    const platform = findPages('platform').map((path) => stage.atPlatform(fill(path)));
+    expect(await findRefusals('paula@example.com', [...platform, ...listAddresses()])).toEqual([]);
+  });
+});
