@@ -135,7 +135,8 @@ export async function show(page: Page, address: string): Promise<void> {
 
 export async function takePicture(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+  // To hide the caret, Playwright would add a style that the policy of the page may refuse.
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true, caret: 'initial' });
 }
 
 /** Sizes and colours in which pages without a session are kept as pictures. */

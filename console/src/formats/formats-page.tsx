@@ -42,13 +42,13 @@ export default function FormatsPage() {
   );
 }
 
-function FormatCard({ format: { label, format, monitor, devices } }: { format: Format }) {
+function FormatCard({ format: { format, monitor, devices } }: { format: Format }) {
   const { t, i18n } = useTranslation();
   const rate = monitor?.success_rate_30d ?? null;
   return (
     <Paper withBorder p="lg" component="section">
       <Title order={2} size="h4">
-        {label}
+        {t(`formats.names.${format}`)}
       </Title>
       <Text size="sm" c="dimmed" mb="sm">
         {format}

@@ -14,6 +14,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { getClient, takeData } from '../api/client';
+import { useSignInMethods } from '../session/provider';
 import { useSession } from '../session/session';
 import { ConfirmButton } from '../ui/confirm-button';
 import { LIVE_MS } from '../ui/live';
@@ -30,12 +31,13 @@ const api = getClient(null);
 export default function ProfilePage() {
   const { t } = useTranslation();
   const { user } = useSession();
+  const { data: methods } = useSignInMethods();
   return (
     <>
       <PageHeader title={t('profile.title')} subtitle={user.email} />
       <Stack maw={720}>
         <NameForm />
-        <PasswordForm />
+        {methods?.password && <PasswordForm />}
         <Section title={t('secondFactor.title')} help={t('secondFactor.help')}>
           <SecondFactor />
         </Section>
@@ -109,16 +111,18 @@ function NameForm() {
 function PasswordForm() {
   const { t } = useTranslation();
   const { user } = useSession();
+  const queries = useQueryClient();
   const [current, setCurrent] = useState('');
   const [password, setPassword] = useState('');
   const change = useMutation({
     mutationFn: () =>
       api.POST('/console/api/profile/password', {
-        body: { current: current === '' ? null : current, password },
+        body: { current: user.has_password ? current : null, password },
       }),
     onSuccess: () => {
       setCurrent('');
       setPassword('');
+      return queries.invalidateQueries({ queryKey: ['session'] });
     },
   });
   const submit = (event: FormEvent) => {
@@ -131,13 +135,15 @@ function PasswordForm() {
         <Stack>
           {/* Password managers store the password for this e-mail. */}
           <input type="hidden" autoComplete="username" value={user.email} readOnly />
-          <PasswordInput
-            label={t('profile.current')}
-            description={t('profile.currentHelp')}
-            autoComplete="current-password"
-            value={current}
-            onChange={(event) => setCurrent(event.currentTarget.value)}
-          />
+          {user.has_password && (
+            <PasswordInput
+              label={t('profile.current')}
+              autoComplete="current-password"
+              required
+              value={current}
+              onChange={(event) => setCurrent(event.currentTarget.value)}
+            />
+          )}
           <PasswordInput
             label={t('profile.next')}
             description={t('profile.nextHelp')}

@@ -1,10 +1,11 @@
-import { Button, Loader, Text, Title } from '@mantine/core';
+import { Alert, Button, Loader, Title } from '@mantine/core';
+import { IconAlertCircle } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useNavigate } from 'react-router';
 import { ProblemAlert } from '../ui/problem-alert';
-import { CodeForm, findFactors } from './code-form';
+import { CodeForm, findFactors, isProblem } from './code-form';
 import { EntryLayout } from './entry-layout';
 import { answerProvider, takeReturnPath } from './provider';
 import { useSetSession } from './session';
@@ -39,8 +40,7 @@ export default function ProviderPage() {
       )}
       {error && !factors && (
         <>
-          <ProblemAlert error={error} />
-          <Text>{t('provider.failed')}</Text>
+          <ProviderProblem error={error} />
           <Button component={Link} to="/" variant="default">
             {t('provider.again')}
           </Button>
@@ -48,5 +48,16 @@ export default function ProviderPage() {
       )}
       {!error && <Loader aria-label={t('common.loading')} />}
     </EntryLayout>
+  );
+}
+
+/** The provider gave nobody, or its answer is not for this browser. There is no e-mail and no password to check. */
+function ProviderProblem({ error }: { error: Error }) {
+  const { t } = useTranslation();
+  if (!isProblem(error, 'invalid-credentials')) return <ProblemAlert error={error} />;
+  return (
+    <Alert color="orange" icon={<IconAlertCircle />} role="alert" title={t('provider.failedTitle')}>
+      {t('provider.failed')}
+    </Alert>
   );
 }

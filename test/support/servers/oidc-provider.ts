@@ -52,11 +52,16 @@ export class TestOidcProvider {
   ): Promise<TestOidcProvider> {
     const started = new TestOidcProvider(certificate);
     await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve));
+    await started.register(redirects);
+    return started;
+  }
+
+  /** Replaces the addresses to which answers may go, once the address of the API is known. */
+  async register(redirects: readonly string[]): Promise<void> {
     const { default: Implementation } = (await import(PACKAGE)) as {
       default: new (issuer: string, settings: object) => Provider;
     };
-    started.#provider = new Implementation(started.issuer, started.#settings(redirects));
-    return started;
+    this.#provider = new Implementation(this.issuer, this.#settings(redirects));
   }
 
   get issuer(): string {

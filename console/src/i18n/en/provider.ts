@@ -1,5 +1,6 @@
 export const provider = {
   signIn: 'Sign in with {{name}}',
-  failed: 'The sign-in with the provider did not succeed. You can start it again.',
+  failedTitle: 'The sign-in did not succeed',
+  failed: 'It was canceled, took more than 10 minutes, or began in another browser. You can start it again.',
   again: 'Back to the sign-in',
 };

@@ -1,5 +1,6 @@
 export const provider = {
   signIn: 'Entrar com {{name}}',
-  failed: 'A entrada com o provedor não deu certo. Você pode começar de novo.',
+  failedTitle: 'A entrada não foi concluída',
+  failed: 'Ela foi cancelada, demorou mais de 10 minutos ou começou em outro navegador. Você pode recomeçar.',
   again: 'Voltar para a entrada',
 };
