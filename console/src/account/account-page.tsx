@@ -1,4 +1,4 @@
-import { Alert, Anchor, Paper, Stack, Switch, Table, Text, Title } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Paper, Stack, Switch, Table, Text, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -45,9 +45,11 @@ export default function AccountPage() {
             </Stack>
             {found.suspended && <Alert color="red">{t('account.suspended')}</Alert>}
             <Limits account={found} />
-            <Anchor component={Link} to={path('account/policy')}>
-              {t('accountPolicy.link')}
-            </Anchor>
+            <Group>
+              <Button component={Link} to={path('account/policy')} variant="default">
+                {t('accountPolicy.link')}
+              </Button>
+            </Group>
             <Security account={found} />
           </Stack>
         )}

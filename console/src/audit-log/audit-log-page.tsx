@@ -1,4 +1,4 @@
-import { Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Box, Button, Code, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
@@ -65,14 +65,14 @@ export default function AuditLogPage() {
       </PageHeader>
       <Stack>
         <ProblemAlert error={download.error} />
-        <Group align="flex-end">
+        <Box className="filters">
           {TEXTS.map((name) => (
             <FilterInput key={name} name={name} filter={filters[name]} />
           ))}
           {TIMES.map((name) => (
             <FilterInput key={name} name={name} filter={filters[name]} isTime />
           ))}
-        </Group>
+        </Box>
         <PagesView
           pages={pages}
           empty={<EmptyState title={t('auditLog.empty')} help={t('auditLog.emptyHelp')} />}
@@ -97,7 +97,7 @@ function FilterInput({
   return (
     <TextInput
       label={t(`auditLog.filters.${name}`)}
-      {...(isTime && { type: 'datetime-local' })}
+      {...(isTime && { type: 'datetime-local', className: 'wide' })}
       value={value ?? ''}
       onChange={(event) => set(event.currentTarget.value.trim() || null)}
     />
@@ -121,13 +121,13 @@ function EntriesTable({ entries }: { entries: Entry[] }) {
         <Table.Tbody>
           {entries.map((entry) => (
             <Table.Tr key={entry.id}>
-              <Table.Td>
+              <Table.Td style={{ whiteSpace: 'nowrap' }}>
                 <Time value={entry.at} />
               </Table.Td>
-              <Table.Td className="wrap">{entry.actor_name ?? entry.actor}</Table.Td>
+              <Table.Td>{entry.actor_name ?? entry.actor}</Table.Td>
               <Table.Td>{entry.action}</Table.Td>
               <Table.Td className="wrap">
-                <Text size="sm">{entry.subject}</Text>
+                <Text size="xs">{entry.subject}</Text>
               </Table.Td>
               <Table.Td className="wrap">
                 {Object.keys(entry.detail).length > 0 && <Code>{JSON.stringify(entry.detail)}</Code>}

@@ -1,4 +1,4 @@
-import { Anchor, Group, Select, Table } from '@mantine/core';
+import { Anchor, Box, Select, Table } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { takeData } from '../api/client';
@@ -35,7 +35,7 @@ export default function EventsPage() {
   return (
     <>
       <PageHeader title={t('events.title')} subtitle={t('events.subtitle')} />
-      <Group mb="md" align="flex-end">
+      <Box className="filters">
         <InstanceSelect value={instance} onChange={setInstance} />
         <Select
           label={t('events.type')}
@@ -46,7 +46,7 @@ export default function EventsPage() {
           searchable
           clearable
         />
-      </Group>
+      </Box>
       <PagesView pages={pages} empty={<EmptyState title={t('events.empty')} help={t('events.emptyHelp')} />}>
         {(rows) => <EventsTable events={rows} />}
       </PagesView>

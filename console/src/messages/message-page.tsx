@@ -55,7 +55,7 @@ function Content({ message }: { message: Message }) {
           )}
         </Alert>
       )}
-      <Group align="flex-start" grow preventGrowOverflow={false}>
+      <Group align="stretch" grow preventGrowOverflow={false}>
         <Steps message={message} />
         <Facts message={message} />
       </Group>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Select, Table, Text, TextInput } from '@mantine/core';
+import { Anchor, Box, Button, Select, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSend } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
@@ -44,7 +44,7 @@ export default function MessagesPage() {
       <PageHeader title={t('messages.title')} subtitle={t('messages.subtitle')}>
         {send}
       </PageHeader>
-      <Group mb="md" align="flex-end">
+      <Box className="filters">
         <InstanceSelect value={instance} onChange={setInstance} />
         <Select
           label={t('common.state')}
@@ -64,7 +64,7 @@ export default function MessagesPage() {
         />
         <ContactFilter value={to} set={setTo} />
         <OpenById />
-      </Group>
+      </Box>
       <PagesView
         pages={pages}
         empty={
@@ -142,7 +142,12 @@ function MessagesTable({ messages }: { messages: Message[] }) {
         {messages.map((message) => (
           <Table.Tr key={message.id}>
             <Table.Td>
-              <Anchor component={Link} to={path(`messages/${message.id}`)} className="wrap">
+              <Anchor
+                component={Link}
+                to={path(`messages/${message.id}`)}
+                // A phone number fits on a phone. The id of a group does not.
+                {...(message.to.includes('@') && { className: 'wrap' })}
+              >
                 {message.to}
               </Anchor>
               <Text size="xs" c="dimmed">

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, NativeSelect, Table, Text, TextInput } from '@mantine/core';
+import { Anchor, Box, Button, NativeSelect, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -48,7 +48,7 @@ export default function NumbersPage() {
         {!isEmpty && button}
       </PageHeader>
       {!isEmpty && (
-        <Group mb="md" align="flex-end">
+        <Box className="filters">
           <Search value={search} set={setSearch} />
           <NativeSelect
             label={t('common.state')}
@@ -59,7 +59,7 @@ export default function NumbersPage() {
             value={state ?? ''}
             onChange={({ currentTarget }) => setState(currentTarget.value || null)}
           />
-        </Group>
+        </Box>
       )}
       <PagesView
         pages={pages}
@@ -112,7 +112,9 @@ function NumbersTable({ instances }: { instances: ListedInstance[] }) {
             <Table.Th>{t('common.state')}</Table.Th>
             <Table.Th visibleFrom="sm">{t('common.phone')}</Table.Th>
             <Table.Th visibleFrom="sm">{t('number.tabs.health')}</Table.Th>
-            <Table.Th ta="right">{t('numbers.queue')}</Table.Th>
+            <Table.Th visibleFrom="sm" ta="right">
+              {t('numbers.queue')}
+            </Table.Th>
             <Table.Th visibleFrom="md">{t('numbers.lastMessage')}</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -162,7 +164,9 @@ function NumberRow({ instance }: { instance: ListedInstance }) {
       <Table.Td visibleFrom="sm">
         <RiskBadge risk={instance.health.risk} />
       </Table.Td>
-      <Table.Td ta="right">{instance.queue >= MAX_QUEUE ? `${queue}+` : queue}</Table.Td>
+      <Table.Td visibleFrom="sm" ta="right">
+        {instance.queue >= MAX_QUEUE ? `${queue}+` : queue}
+      </Table.Td>
       <Table.Td visibleFrom="md">
         {instance.last_message_at === null ? '–' : <Time value={instance.last_message_at} />}
       </Table.Td>

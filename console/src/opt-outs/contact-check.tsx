@@ -47,13 +47,13 @@ export function ContactCheck() {
             <Button type="submit" loading={check.isPending} disabled={instance === null}>
               {t('contactCheck.submit')}
             </Button>
+            <Text role="status" size="sm" className="wrap">
+              {check.data &&
+                (check.data.exists
+                  ? t('contactCheck.exists', { jid: check.data.jid ?? '' })
+                  : t('contactCheck.absent'))}
+            </Text>
           </Group>
-          <Text role="status" className="wrap">
-            {check.data &&
-              (check.data.exists
-                ? t('contactCheck.exists', { jid: check.data.jid ?? '' })
-                : t('contactCheck.absent'))}
-          </Text>
           <ProblemAlert error={check.error} />
         </Stack>
       </form>

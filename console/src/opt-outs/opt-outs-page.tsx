@@ -119,7 +119,9 @@ function OptOutsTable({ rows }: { rows: OptOut[] }) {
         <Table.Tbody>
           {rows.map((row) => (
             <Table.Tr key={`${row.phone} ${row.contact_id} ${row.instance_id}`}>
-              <Table.Td className="wrap">{row.phone ?? row.contact_id}</Table.Td>
+              <Table.Td {...(row.phone === null && { className: 'wrap' })}>
+                {row.phone ?? row.contact_id}
+              </Table.Td>
               <Table.Td>
                 {t(`optOuts.sources.${row.source}`, { keyword: row.keyword ?? '' })}
                 {row.scope === 'sandbox' && (

@@ -84,7 +84,7 @@ function AttentionItem({ item }: { item: Attention }) {
   const isWarning = WARNINGS.has(item.reason);
   return (
     <Paper withBorder p="md">
-      <Group justify="space-between" gap="xs">
+      <Group justify="space-between" gap="xs" mb={4}>
         <Anchor
           component={Link}
           to={path(findRemedy(item, can('instances:write')))}

@@ -1,4 +1,4 @@
-import { Anchor, Group, Select, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Box, Select, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -72,7 +72,7 @@ function Filters() {
   });
   const current = account === null ? undefined : (named.data ?? { id: account, name: account });
   return (
-    <Group align="flex-end">
+    <Box className="filters">
       <Select
         label={t('common.state')}
         placeholder={t('common.all')}
@@ -96,7 +96,7 @@ function Filters() {
         onChange={(chosen) => setAccount(chosen?.id ?? null)}
         clearable
       />
-    </Group>
+    </Box>
   );
 }
 

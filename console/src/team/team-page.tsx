@@ -104,7 +104,7 @@ function MemberRow({ member }: { member: Member }) {
     <Table.Tr>
       <Table.Td>
         <Text fw={600}>{member.name}</Text>
-        <Text size="sm" c="dimmed" className="wrap">
+        <Text size="sm" c="dimmed" className="wrap" miw={180}>
           {member.email}
         </Text>
         {member.instance_ids !== null && (

@@ -31,7 +31,7 @@ export function PageHeader({ title, subtitle, back, children }: PageHeaderProps)
           <Title order={1} size="h2" className="wrap">
             {title}
           </Title>
-          {subtitle !== undefined && <Text c="dimmed">{subtitle}</Text>}
+          {Boolean(subtitle) && <Text c="dimmed">{subtitle}</Text>}
         </Stack>
         {children !== undefined && <Group gap="sm">{children}</Group>}
       </Group>

@@ -11,7 +11,7 @@ export const alertContacts = {
   addresses: { email: 'E-mail', whatsapp: 'Phone number with country code' },
   unavailable: {
     email: 'This gateway has no SMTP server, so it sends no e-mails.',
-    whatsapp: 'No number of the account is connected, so only e-mails arrive.',
+    whatsapp: 'No number of the account is connected, so it sends no alerts by WhatsApp.',
   },
   language: 'Language',
   sendCode: 'Send the code',

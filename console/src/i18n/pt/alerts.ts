@@ -10,7 +10,7 @@ export const alertContacts = {
   addresses: { email: 'E-mail', whatsapp: 'Telefone com código do país' },
   unavailable: {
     email: 'Este gateway não tem servidor SMTP e não envia e-mails.',
-    whatsapp: 'Nenhum número da conta está conectado; só e-mails são enviados.',
+    whatsapp: 'Nenhum número da conta está conectado; ela não envia alertas pelo WhatsApp.',
   },
   language: 'Idioma',
   sendCode: 'Enviar o código',

@@ -29,6 +29,7 @@ export function CodeView({ code }: { code: ShownCode }) {
       <Progress
         value={Math.min(100, (seconds / whole) * 100)}
         w={280}
+        color="teal.7"
         aria-label={t('pairing.remaining')}
         transitionDuration={400}
       />

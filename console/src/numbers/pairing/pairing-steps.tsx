@@ -43,7 +43,7 @@ function Step({ picture, text, number }: { picture: ReactNode; text: string; num
   );
 }
 
-const MARK = 'var(--mantine-color-teal-filled)';
+const MARK = 'var(--mantine-color-anchor)';
 const LINE = { stroke: 'currentColor', strokeWidth: 3, strokeLinecap: 'round' as const, opacity: 0.35 };
 
 const Menu = () => (
