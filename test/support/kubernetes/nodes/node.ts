@@ -26,7 +26,7 @@ export interface NodeOptions {
 export class ClusterNode {
   readonly name: string;
   readonly #options: NodeOptions;
-  readonly #socket: string;
+  readonly socket: string;
   readonly #cgroup: string;
   #containerd: ServerProcess | null = null;
   #kubelet: ServerProcess | null = null;
@@ -34,7 +34,7 @@ export class ClusterNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.name = options.name;
-    this.#socket = join(options.folder, 'containerd.sock');
+    this.socket = join(options.folder, 'containerd.sock');
     this.#cgroup = `gwk-${options.name}`;
   }
 
@@ -42,7 +42,7 @@ export class ClusterNode {
     const { folder, programs, cni } = this.#options;
     mkdirSync(folder, { recursive: true });
     const config = join(folder, 'containerd.toml');
-    const places = { folder, socket: this.#socket, cni: { config: cni, plugins: programs.cni } };
+    const places = { folder, socket: this.socket, cni: { config: cni, plugins: programs.cni } };
     writeFileSync(config, containerdConfig(places));
     this.#containerd = launch({
       command: join(programs.containerd, 'containerd'),
@@ -56,7 +56,7 @@ export class ClusterNode {
 
   async ctr(...args: string[]): Promise<string> {
     const command = join(this.#options.programs.containerd, 'ctr');
-    const { stdout } = await execute(command, ['-a', this.#socket, '-n', 'k8s.io', ...args], {
+    const { stdout } = await execute(command, ['-a', this.socket, '-n', 'k8s.io', ...args], {
       maxBuffer: 2 ** 24,
     });
     return stdout;
@@ -76,7 +76,8 @@ export class ClusterNode {
     makeCgroup(this.#cgroup);
     const ports = { kubelet: await findFreePort(), health: await findFreePort() };
     const config = join(folder, 'kubelet.json');
-    writeFileSync(config, kubeletConfig(this.#socket, this.#cgroup, ports));
+    const places = { socket: this.socket, cgroup: this.#cgroup, logs: join(folder, 'logs') };
+    writeFileSync(config, kubeletConfig(places, ports));
     this.#kubelet = launch({
       command: join(programs.kubernetes, 'kubelet'),
       args: [

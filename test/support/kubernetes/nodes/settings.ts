@@ -67,13 +67,21 @@ export interface KubeletPorts {
 }
 
 /** Each kubelet has its own cgroup, so kubelets on one machine do not kill each other's pods as orphans. */
-export const kubeletConfig = (socket: string, cgroup: string, ports: KubeletPorts): string =>
+export interface KubeletPlaces {
+  socket: string;
+  cgroup: string;
+  /** Nodes on one machine must not share it: each kubelet deletes logs of pods that it does not know. */
+  logs: string;
+}
+
+export const kubeletConfig = ({ socket, cgroup, logs }: KubeletPlaces, ports: KubeletPorts): string =>
   JSON.stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     failCgroupV1: false,
     cgroupDriver: 'cgroupfs',
     cgroupRoot: `/${cgroup}`,
+    podLogsDir: logs,
     containerRuntimeEndpoint: `unix://${socket}`,
     failSwapOn: false,
     oomScoreAdj: 0,
