@@ -1,5 +1,6 @@
 import { until } from '../support/wait.js';
 import { ENGINE_NODE, MAIN_NODE, NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';
+import { typePages } from './documents/walk.js';
 import { Traffic } from './traffic.js';
 import {
   type Context,
@@ -37,6 +38,7 @@ export const SCENARIOS: Scenario[] = [
   ['engines of the next version with an API of the first', underTraffic(newEngineOldApi)],
   ['the kubelet of the engine stops, then starts again', underTraffic(stopKubelet)],
   ['the node of the engine loses its power', underTraffic(losePower)],
+  ['the commands of the pages for administrators are typed', typePages],
 ];
 
 let scenarioCount = 0;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { fromPublicId } from '@gwk/core/ids';
@@ -63,6 +63,11 @@ export class E2eStage {
     await this.cluster.stop();
   }
 
+  /** Folder of the image archives of the first version. */
+  get archives(): string {
+    return join(this.cluster.folder, 'images');
+  }
+
   async kubectl(...args: string[]): Promise<string> {
     const command = join(this.cluster.programs.kubernetes, 'kubectl');
     return this.#run(command, ['-n', NAMESPACE, ...args]);
@@ -82,6 +87,13 @@ export class E2eStage {
       ...['upgrade', '--install', RELEASE, CHART, '-n', NAMESPACE],
       ...['-f', values, ...wait, ...more],
     ]);
+  }
+
+  /** Removes the release, its Instances and the CRD, so that another release can be installed. */
+  async uninstall(): Promise<void> {
+    await this.kubectl('delete', 'gwi', '--all', '--timeout=2m');
+    await this.#run(this.helm, ['uninstall', RELEASE, '-n', NAMESPACE, '--wait', '--timeout', '2m']);
+    await this.kubectl('delete', 'crd', 'instances.gwk.dev');
   }
 
   /** Runs `helm test`. Its hook runs in the cluster. */
@@ -162,8 +174,8 @@ export class E2eStage {
   /** State of the cluster and the last errors in its logs, for the report of a failed scenario. */
   async describeState(): Promise<string> {
     const asked = [
-      ['get', 'pods,gwi,jobs', '-o', 'wide'],
-      ['get', 'events', '--sort-by=.lastTimestamp'],
+      ['get', 'pods,gwi,jobs', '-A', '-o', 'wide'],
+      ['get', 'events', '-A', '--sort-by=.lastTimestamp'],
     ];
     const said = await Promise.all(asked.map((args) => this.kubectl(...args).catch(String)));
     const lines = said.flatMap((text) => text.trimEnd().split('\n').slice(-25));
@@ -182,8 +194,7 @@ export class E2eStage {
   }
 
   async #prepare(): Promise<void> {
-    const { cluster } = this;
-    const archives = join(cluster.folder, 'images');
+    const { cluster, archives } = this;
     await makeArchives(archives, [...PROGRAMS, ...TEST_SERVERS], VERSIONS.first);
     const file = (name: string) => join(archives, `${name}.tar`);
     const home = cluster.node(MAIN_NODE);
@@ -192,7 +203,6 @@ export class E2eStage {
     await Promise.all(loaded);
     for (const name of PROGRAMS) await home.tag(imageOf(name, VERSIONS.first), imageOf(name, VERSIONS.next));
     await cluster.node(ENGINE_NODE).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
-    rmSync(archives, { recursive: true });
     await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     const objects = [...buildRules(NAMESPACE), ...this.wayOut.objects(NAMESPACE)];
     for (const object of objects) await cluster.admin.applied(object);

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BLOCKS, findBlocks, WALK, type AdministratorPage } from '../support/docs/blocks.js';
 import {
   listFlags,
   readFlags,
@@ -13,98 +14,32 @@ import { findBinaries } from '../support/kubernetes/binaries.js';
 import { ROOT } from '../support/program.js';
 import { readPageBlocks } from '../support/readme.js';
 
-/** The control plane of this tier stores pods and never runs them. */
-const NODES = 'it needs pods that run; the tests below check its commands and flags';
-const POSTGRES = 'test/processes/dump.test.ts';
-const STORED = 'test/kubernetes/resource-versions.test.ts';
-const RELEASE = 'test/kubernetes/release-instances.test.ts';
-
-/** Where each shell block of a page is typed, by a text of the block; or, in words, why no test can type it. */
-const BLOCKS: Record<string, [text: string, typed: string][]> = {
-  'install.md': [
-    [
-      'kind load',
-      'it needs Docker and kind; make e2e builds the same images and imports them into its nodes',
-    ],
-    ['images import', 'it needs the containerd of a node; make e2e imports its images by this command'],
-    ['demo.enabled=true', NODES],
-    ['create secret generic databases', NODES],
-    ['--values values.yaml', 'its values name the servers of the reader; test/chart applies such values'],
-    ['service-name=kubernetes', NODES],
-    ['get secret gwk', NODES],
-  ],
-  'kubernetes.md': [
-    ['account create main', NODES],
-    ['apply -f shop.yaml', NODES],
-    ['condition=Ready gwi/shop', NODES],
-    ['--field-selector', NODES],
-    ['gwk.js pair', 'it waits for a phone; test/e2e/steps.ts pairs a simulated one by the same command'],
-    ['condition=UpToDate', NODES],
-  ],
-  'upgrade.md': [
-    ['^helm upgrade gwk', NODES],
-    ['logs --prefix', NODES],
-    ['delete job -l app.kubernetes.io/component=migrations', NODES],
-    ['get gwi -A -o wide', NODES],
-    ['> instances.yaml', NODES],
-    ['"storedVersions":["v1alpha1"]', STORED],
-    ['.status.storedVersions}', NODES],
-    ['"storedVersions":["v1"]', STORED],
-    ['delete secret gwk-internal-tls', NODES],
-  ],
-  'operate.md': [
-    ['pg_dump ', POSTGRES],
-    ['audit --since', NODES],
-    ['"msg":"audit"', NODES],
-    ['managed-by=gwk-operator,app.kubernetes.io/component=engine', NODES],
-    ['pg_restore ', POSTGRES],
-    ['BEFORE_URL', 'test/processes/dump-closed.test.ts'],
-    ['after-restore', NODES],
-    ['account suspend', NODES],
-    ['--set api.replicas=1', NODES],
-    ['--replicas=2', NODES],
-    ['instances.json | kubectl apply', NODES],
-    ['store_removals', POSTGRES],
-    ['account limits acme', NODES],
-    ['--subject ins_...', NODES],
-  ],
-  'uninstall.md': [
-    ['delete gwi --all', NODES],
-    ['delete pods -l', NODES],
-    ['psql "$DATABASE_URL"', RELEASE],
-    ['patch gwi shop', RELEASE],
-  ],
-};
+const PAGES = Object.keys(BLOCKS) as AdministratorPage[];
 
 const PROGRAMS = [
   ...['kubectl', 'helm', 'gwk', 'node', 'make', 'kind', 'ctr', 'docker'],
   ...['psql', 'pg_dump', 'pg_restore', 'createdb', 'jq', 'find'],
 ];
 
-const isBlock = (block: string, text: string): boolean =>
-  text.startsWith('^') ? block.startsWith(text.slice(1)) : block.includes(text);
-
 /** Words that name a command of kubectl, where one is not enough. */
 const DEPTHS: Record<string, number> = { create: 3, rollout: 2 };
 
 const listCommands = (): TypedCommand[] =>
-  Object.keys(BLOCKS).flatMap((page) =>
-    readPageBlocks(page, 'sh').flatMap((block) => recordCommands(block, PROGRAMS)),
-  );
+  PAGES.flatMap((page) => readPageBlocks(page, 'sh').flatMap((block) => recordCommands(block, PROGRAMS)));
 
-describe.each(Object.entries(BLOCKS))('the shell blocks of docs/%s', (page, rows) => {
-  test('are all typed by a test, or have a reason', () => {
-    const unlisted = readPageBlocks(page, 'sh').filter(
-      (block) => rows.filter(([text]) => isBlock(block, text)).length === 0,
-    );
-    expect(unlisted).toEqual([]);
+describe.each(PAGES)('the shell blocks of docs/%s', (page) => {
+  const rows = BLOCKS[page];
+
+  test('are all typed by a test', () => {
+    const found = rows.flatMap(([text]) => findBlocks(page, text));
+    expect(readPageBlocks(page, 'sh').filter((block) => !found.includes(block))).toEqual([]);
   });
 
   test.each(rows)('%s: %s', (text, typed) => {
-    expect(readPageBlocks(page, 'sh').filter((block) => isBlock(block, text))).toHaveLength(1);
-    if (!typed.endsWith('.ts')) return;
-    expect(existsSync(join(ROOT, typed))).toBe(true);
-    expect(readFileSync(join(ROOT, typed), 'utf8')).toContain(page);
+    expect(findBlocks(page, text)).toHaveLength(1);
+    const test = readFileSync(join(ROOT, typed), 'utf8');
+    expect(test).toContain(page);
+    if (typed.startsWith(WALK)) expect(test).toContain(`type('${page}', '${text}'`);
   });
 
   test('are commands that a shell understands', () => {
