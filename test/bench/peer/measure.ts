@@ -31,7 +31,7 @@ export async function measureOneByOne(
     const to = testPhone(index % contacts);
     const text = `${name} ${index}`;
     const from = now();
-    const shown = network.client.waitReceived({ to, text });
+    const shown = network.client.waitReceived({ from: sender.phone, to, text });
     if (!(await sender.send(to, text))) throw new Error(`${sender.name} refused "${text}"`);
     times.push((await shown).at - from);
   }

@@ -34,21 +34,18 @@ export interface Waiting {
 const agrees = <T>(wanted: T | undefined, value: T | undefined): boolean =>
   wanted === undefined || wanted === value;
 
+const COMPARED = ['to', 'from', 'id', 'group', 'fate', 'device'] as const;
+
+/** Decodes the text last: waits look at thousands of entries again with each new one. */
 function fitsReceived(filter: ReceivedFilter, entry: Received): boolean {
-  const text = filter.text === undefined ? undefined : textOfMessage(entry.message);
-  return [
-    agrees(filter.to, entry.to),
-    agrees(filter.from, entry.from),
-    agrees(filter.id, entry.id),
-    agrees(filter.text, text),
-    agrees(filter.group, entry.group),
-    agrees(filter.fate, entry.fate),
-    agrees(filter.device, entry.device),
-    filter.after === undefined || entry.seq > filter.after,
-    filter.copies === true || entry.from !== entry.to,
+  return (
+    (filter.after === undefined || entry.seq > filter.after) &&
+    COMPARED.every((name) => agrees<unknown>(filter[name], entry[name])) &&
+    (filter.copies === true || entry.from !== entry.to) &&
     // A person does not see the sender key of a group.
-    !entry.message?.senderKeyDistributionMessage || entry.encryption === 'skmsg',
-  ].every(Boolean);
+    (!entry.message?.senderKeyDistributionMessage || entry.encryption === 'skmsg') &&
+    (filter.text === undefined || textOfMessage(entry.message) === filter.text)
+  );
 }
 
 function fitsReceipt(filter: ReceiptFilter, receipt: ReceiptSeen): boolean {
