@@ -252,7 +252,8 @@ describe('a typed reply', () => {
       reply = receive(typedMessage('1'));
       await until(
         async () => {
-          const waiting = await tx.$queryRaw<unknown[]>`
+          // Outside the transaction, which would see the activity of its first look only.
+          const waiting = await stage.database.$queryRaw<unknown[]>`
             SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
           return waiting.length > 0;
         },

@@ -38,8 +38,9 @@ async function changeDuring<T>(
   await api.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id: user.id }, data });
     answer = request().finally(() => (ended = true));
+    // Outside the transaction, which would see the activity of its first look only.
     const isWaiting = async () => {
-      const waiting = await tx.$queryRaw<unknown[]>`
+      const waiting = await api.db.$queryRaw<unknown[]>`
         SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       return waiting.length > 0 || ended;
     };
