@@ -597,8 +597,6 @@ DECLARE
   candidates uuid[];
   places integer[];
   claimed_ids uuid[];
-  claimed_places integer[];
-  follower_ids uuid[];
   released_ids uuid[];
   opted_out_ids uuid[];
   opted_out_places integer[];
@@ -672,7 +670,7 @@ BEGIN
         claim_holder = holders[j.place], claimed_at = now()
       FROM checked j
       WHERE o.message_id = j.message_id AND NOT j.is_suspended AND NOT j.is_opted_out
-      RETURNING o.message_id, j.place
+      RETURNING o.message_id
     ), released AS (
       UPDATE outbox o
       SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
@@ -680,44 +678,11 @@ BEGIN
       WHERE o.message_id = j.message_id AND j.is_suspended AND j.state = 'claimed'
       RETURNING o.message_id
     )
-    SELECT (SELECT array_agg(t.message_id ORDER BY t.message_id) FROM newly_claimed t),
-      (SELECT array_agg(t.place ORDER BY t.message_id) FROM newly_claimed t),
-      (SELECT array_agg(g.message_id) FROM released g),
+    SELECT (SELECT array_agg(t.message_id) FROM newly_claimed t), (SELECT array_agg(g.message_id) FROM released g),
       array_agg(j.message_id) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended),
       array_agg(j.place) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended)
-    INTO claimed_ids, claimed_places, released_ids, opted_out_ids, opted_out_places
+    INTO claimed_ids, released_ids, opted_out_ids, opted_out_places
     FROM checked j;
-
-    WITH following AS (
-      SELECT f.message_id, c.place, row_number() OVER (PARTITION BY c.place ORDER BY f.depth, h.head_since) AS rank
-      FROM unnest(claimed_ids, claimed_places) AS c(message_id, place)
-      JOIN outbox h ON h.message_id = c.message_id
-      CROSS JOIN LATERAL (
-        SELECT n.message_id, row_number() OVER in_order AS depth, bool_and(n.is_free) OVER in_order AS is_next
-        FROM (
-          SELECT e.message_id, e.seq, e.prepared AND e.attempted_at IS NULL AND (
-            e.state = 'waiting'
-            OR (e.claim_epoch, e.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place])) AS is_free
-          FROM outbox e
-          WHERE e.conversation_id = h.conversation_id AND e.seq >> 4 >= h.seq >> 4 AND e.seq > h.seq
-          ORDER BY e.seq >> 4, e.seq LIMIT 7
-        ) AS n WINDOW in_order AS (ORDER BY n.seq)
-      ) AS f
-      WHERE h.attempted_at IS NULL AND f.is_next
-    ), also_claimed AS (
-      UPDATE outbox o
-      SET state = 'claimed', claim_id = claim_ids[f.place], claim_epoch = epochs[f.place],
-        claim_holder = holders[f.place], claimed_at = now()
-      FROM following f
-      WHERE o.message_id = f.message_id
-        AND f.rank <= limits[f.place] - (SELECT count(*) FROM unnest(claimed_places) AS p(place) WHERE p.place = f.place)
-      RETURNING o.message_id
-    )
-    SELECT array_agg(t.message_id) INTO follower_ids FROM also_claimed t;
-    IF follower_ids IS NOT NULL THEN
-      claimed_ids := claimed_ids || follower_ids;
-      SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates || follower_ids) AS s;
-    END IF;
 
     UPDATE messages m SET status = 'sending', version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'queued';
@@ -760,7 +725,7 @@ BEGIN
   JOIN messages m ON m.id = o.message_id AND m.id = ANY (granted) AND m.id BETWEEN lowest AND highest
   LEFT JOIN message_contents c ON c.message_id = o.message_id
   WHERE refusals[r.place] IS NULL
-  ORDER BY r.place, o.head_since, o.seq, o.message_id;
+  ORDER BY r.place, o.head_since, o.message_id;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_renew_leases(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)

@@ -107,9 +107,7 @@ export class Sender {
     for (let next: HeldMessage | undefined = held; next;) {
       const result = await next.delivery.run();
       const { conversation_id } = next.delivery.message;
-      const finished = this.#finish(next, result);
-      // The next engine would send a failed message again, and must not do so after a later one.
-      if (result.kind === 'failed') await finished;
+      void this.#finish(next, result);
       next = this.#queue.finish(conversation_id);
       // A returned or kept message must be the next of its conversation, so the later ones are released too.
       while (next && (result.kind === 'returned' || result.kind === 'kept')) {
