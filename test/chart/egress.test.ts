@@ -51,7 +51,7 @@ function readProfiles(values: object): Record<string, { proxy?: object }> {
 }
 
 describeChart('a proxy', () => {
-  test('takes e-mails and OpenID Connect too, unless their peers are named', () => {
+  test('takes e-mails and OpenID Connect too, unless their peers are named or they are reached without it', () => {
     const SERVER = '203.0.113.9';
     const values = {
       ...WITH_PROXY,
@@ -67,6 +67,13 @@ describeChart('a proxy', () => {
     const networkPolicy = { ...WITH_PROXY.networkPolicy, smtp: peers, oidc: peers };
     expect(listReaching({ ...values, networkPolicy }, SERVER, 587)).toEqual(['api', 'worker']);
     expect(listReaching({ ...values, networkPolicy }, SERVER, 8443)).toEqual(['api']);
+    const listed = { ...values, proxy: { ...WITH_PROXY.proxy, noProxy: ['*.example.org'] } };
+    expect(listReaching(listed, SERVER, 587)).toEqual(['api', 'worker']);
+    expect(listReaching(listed, SERVER, 8443)).toEqual(['api']);
+    const named = { ...values, smtp: { host: 'mailrelay', from: 'gwk@example.org' } };
+    expect(listReaching(named, SERVER, 587)).toEqual(['api', 'worker']);
+    const others = { ...values, proxy: { ...WITH_PROXY.proxy, noProxy: ['mple.org', '10.0.0.0/8'] } };
+    expect(listReaching(others, SERVER, 587)).toEqual([]);
     const direct = { ...values, proxy: {}, networkPolicy: {} };
     expect(listReaching(direct, SERVER, 587)).toEqual(expect.arrayContaining(['api', 'worker']));
   });

@@ -133,19 +133,30 @@ to:
 
 {{- define "gwk.oidcRule" -}}
 {{- if .Values.api.console.oidc.issuer }}
-{{- include "gwk.directRule" (dict "root" . "of" "oidc" "port" (include "gwk.oidcPort" .)) }}
+{{- include "gwk.directRule" (dict "root" . "of" "oidc" "port" (include "gwk.oidcPort" .) "host" (regexReplaceAll ":[0-9]+$" (urlParse .Values.api.console.oidc.issuer).host "")) }}
 {{- end }}
 {{- end }}
 
 {{- define "gwk.smtpRule" -}}
 {{- if .Values.smtp.host }}
-{{- include "gwk.directRule" (dict "root" . "of" "smtp" "port" .Values.smtp.port) }}
+{{- include "gwk.directRule" (dict "root" . "of" "smtp" "port" .Values.smtp.port "host" .Values.smtp.host) }}
 {{- end }}
 {{- end }}
 
-{{- /* Egress rule for "smtp" or "oidc" at a port. With a proxy only known peers are reached without it. */ -}}
+{{- /* Not empty if a program reaches the host without the proxy: no dot in its name, or listed in proxy.noProxy. The programs
+also compare addresses with ranges (core/src/proxy/direct-hosts.ts). */ -}}
+{{- define "gwk.isDirect" -}}
+{{- $host := lower .host -}}
+{{- if not (contains "." $host) }}yes{{ end -}}
+{{- range .root.Values.proxy.noProxy -}}
+{{- $name := regexReplaceAll ":[0-9]+$" . "" | trimPrefix "*" | trimPrefix "." | lower -}}
+{{- if or (eq . "*") (eq $host $name) (hasSuffix (printf ".%s" $name) $host) }}yes{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Egress rule for "smtp" or "oidc" at a port. With a proxy only direct hosts and known peers are reached without it. */ -}}
 {{- define "gwk.directRule" -}}
-{{- if or (not .root.Values.proxy.existingSecret) (include "gwk.peers" . | fromJsonArray) }}
+{{- if or (not .root.Values.proxy.existingSecret) (include "gwk.peers" . | fromJsonArray) (include "gwk.isDirect" .) }}
 - ports: [{ port: {{ .port }}, protocol: TCP }]
   {{- include "gwk.toPeers" . | nindent 2 }}
 {{- end }}
