@@ -29,7 +29,7 @@ const notes = (values: object) =>
   ).text;
 
 describeChart('the console', () => {
-  test('is at the host of the API, unless it is off', () => {
+  test('is at the host of the API, unless it is off or only a Service', () => {
     expect(settingsOf(MINIMAL_VALUES)).toMatchObject({ GWK_API_CONSOLE: 'on' });
     expect(settingsOf(MINIMAL_VALUES)).not.toHaveProperty('GWK_API_CONSOLE_URL');
     const off = settingsOf({ ...MINIMAL_VALUES, console: { enabled: false } });
@@ -63,6 +63,8 @@ describeChart('the console', () => {
     const ingress = { enabled: true, hosts: ['api.example.com'] };
     expect(links({ ...MINIMAL_VALUES, ingress })).toBe('http://api.example.com');
     expect(links({ ...OWN_HOST, console: { enabled: false } })).toBeUndefined();
+    // Nobody outside the cluster can open its Service.
+    expect(links(MINIMAL_VALUES)).toBeUndefined();
   });
 
   test('has a route of its own for its host', () => {

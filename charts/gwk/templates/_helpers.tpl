@@ -157,6 +157,11 @@ http://{{ include "gwk.fullname" . }}-api.{{ include "gwk.namespace" . }}.svc{{ 
 {{- end -}}
 {{- end -}}
 
+{{- /* Not empty if the base URL is one that people can open. */ -}}
+{{- define "gwk.isPublic" -}}
+{{- if or .Values.api.baseUrl (and .Values.ingress.enabled .Values.ingress.hosts) (and .Values.route.enabled .Values.route.hostnames) }}yes{{ end -}}
+{{- end -}}
+
 {{- define "gwk.consoleUrl" -}}
 {{- if .Values.console.host -}}
 {{ and .Values.ingress.enabled (empty .Values.ingress.tls) | ternary "http" "https" }}://{{ .Values.console.host }}
