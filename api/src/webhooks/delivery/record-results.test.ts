@@ -62,16 +62,17 @@ test.each<[string, AttemptResult[], object[]]>([
     ],
   ],
   [
-    'the last error of calls, and of attempts without a call',
+    'the last error of calls, and of attempts without a call, but not of deliveries given up',
     [
       attemptWith(failure, 'a', 'answered 500'),
       attemptWith(failure, 'a', 'answered 503'),
       attemptWith(success),
-      attemptWith(null, 'b', 'the event was deleted'),
+      attemptWith(null, 'b', 'the address is forbidden'),
+      { ...attemptWith(null, 'b', 'the event was deleted'), result: 'failed' },
     ],
     [
       { id: 'a', healthy: true, disable: null, failing_since: null, error: 'answered 503' },
-      { id: 'b', healthy: null, disable: null, failing_since: null, error: 'the event was deleted' },
+      { id: 'b', healthy: null, disable: null, failing_since: null, error: 'the address is forbidden' },
     ],
   ],
 ])('merges %s', (_sentence, attempts, expected) => {

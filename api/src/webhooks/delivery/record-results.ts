@@ -69,6 +69,8 @@ export async function recordResults(db: Database, attempts: readonly AttemptResu
   return disabled as string[];
 }
 
+const isGivenUp = ({ health, result }: AttemptResult): boolean => health === null && result === FAILED.result;
+
 /**
  * Merges the results of each endpoint: one success makes it healthy, unless an answer was 410. Attempts without a call
  * leave `healthy` null, but have an error.
@@ -80,7 +82,8 @@ export function mergeEndpointResults(attempts: readonly AttemptResult[]) {
     const healthy = called.length === 0 ? null : called.some(({ health }) => health!.healthy);
     const reasons = called.map(({ health }) => health!.disable).filter((reason) => reason !== null);
     const disable = reasons.includes('gone') ? 'gone' : healthy ? null : (reasons[0] ?? null);
-    const error = results.findLast((one) => one.error !== null)?.error ?? null;
+    // Not the reason why a delivery was given up without a call: it says nothing about the endpoint.
+    const error = results.findLast((one) => one.error !== null && !isGivenUp(one))?.error ?? null;
     return { id, healthy, disable, failing_since: results.at(-1)!.claimed.failingSince, error };
   });
 }
