@@ -18,6 +18,7 @@ import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
 import { makeLink } from './links.js';
 import { renderInvitation } from './mails.js';
 import { checkOwners } from './members.js';
+import { isAllowed } from './oidc/decide.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
 const PATH = '/console/api/invitations';
@@ -66,6 +67,7 @@ const createInvitation = operation({
   async handle({ caller, session, body: { email, role, instance_ids }, services }) {
     const { db, config } = services;
     checkOwners(session!, [role]);
+    checkDomain(services, email);
     const { accountId } = caller;
     const token = newToken();
     const row = await db.$transaction(async (tx) => {
@@ -122,6 +124,16 @@ const revokeInvitation = operation({
     return { status: 204 };
   },
 });
+
+/**
+ * With passwords off a person of another domain could never accept.
+ * @throws Problem `validation-error`
+ */
+function checkDomain({ config, provider }: Services, email: string): void {
+  if (config.oidcPasswords || provider === null || isAllowed(email, provider.settings)) return;
+  const message = `must be of ${provider.settings.domains.join(', ')}`;
+  throw new Problem('validation-error', { errors: [{ path: 'email', code: 'custom', message }] });
+}
 
 /** @throws Problem `forbidden` */
 function checkChange(caller: Caller, session: Session, invitation: Invitation): void {

@@ -24,6 +24,12 @@ export interface ProvidedPerson {
 
 const MAX_NAME = 80;
 
+/** Whether people with this e-mail (in small letters) may sign in. */
+export function isAllowed(email: string, { domains }: Pick<ProviderSettings, 'domains'>): boolean {
+  const [, domain, ...rest] = email.split('@');
+  return rest.length === 0 && domain !== undefined && domains.includes(domain);
+}
+
 /** Reads the claims of a person. Returns null if the e-mail is not verified or of no allowed domain. */
 export function readPerson(
   claims: Claims,
@@ -34,8 +40,7 @@ export function readPerson(
   const email = given.toLowerCase();
   // Some providers send the word.
   if (isVerified !== true && isVerified !== 'true') return null;
-  const [, domain, ...rest] = email.split('@');
-  if (rest.length > 0 || domain === undefined || !settings.domains.includes(domain)) return null;
+  if (!isAllowed(email, settings)) return null;
   return {
     issuer: iss,
     subject: sub,

@@ -71,6 +71,7 @@ async function signIn(person: ProvidedClaims, browser = new Browser(api)) {
 }
 
 const emailOf = (person: ProvidedClaims) => person['email'] as string;
+const countInvitations = (email: string) => api.db.invitation.count({ where: { email } });
 const countUsers = (email: string) => api.db.user.count({ where: { email } });
 
 test('an invited person is told to sign in with the provider, and is a member then', async () => {
@@ -93,21 +94,26 @@ test('an invited person is told to sign in with the provider, and is a member th
   expect((await signIn(person)).body.accounts).toHaveLength(1);
 });
 
-test('a known person joins the accounts that have invited the e-mail, and keeps a role', async () => {
+test('a person with an account joins no other one unasked', async () => {
   const user = await createUser(api);
   await addMember(api, account, { userId: user.id, role: 'viewer' });
   const other = await api.account();
-  await invite(user.email, other);
-  const id = newUuid();
-  const open = { accountId: account.id, email: user.email, role: 'admin', tokenHash: Buffer.from(id) };
-  await api.db.invitation.create({ data: { id, ...open, expiresAt: new Date(Date.now() + 60_000) } });
-  const { body } = await signIn(newPerson({ email: user.email }));
-  expect(new Map(body.accounts.map(({ name, role }) => [name, role]))).toEqual(
-    new Map([
-      [account.name, 'viewer'],
-      [other.name, 'agent'],
-    ]),
-  );
+  const invited = await invite(user.email, other);
+  const browser = new Browser(api);
+  const { body } = await signIn(newPerson({ email: user.email }), browser);
+  expect(body.accounts.map(({ name, role }) => [name, role])).toEqual([[account.name, 'viewer']]);
+  const accepted = await browser.call('POST', '/console/api/invitations/accept', {
+    body: { token: tokenOf(invited) },
+  });
+  expect(outcome(accepted)).toBe(200);
+});
+
+test('a person whose domain may not sign in is not invited', async () => {
+  const owner = await openBrowser(api, account);
+  const body = { email: 'bia@example.net', role: 'agent' };
+  const refused = await owner.call('POST', '/console/api/invitations', { body });
+  expect(outcome(refused)).toBe('validation-error');
+  expect(await countInvitations('bia@example.net')).toBe(0);
 });
 
 test.each<[string, Partial<ProvidedClaims>]>([

@@ -6,13 +6,14 @@ import { audit } from '../../accounts/audit-log.js';
 import type { Database } from '../../database/database.js';
 import type { Invitation, Prisma, User } from '../../generated/prisma/client.js';
 import { joinAccount } from '../accept-invitation.js';
-import { endInvitations, mayInvite } from '../members.js';
+import { endInvitations } from '../members.js';
 import type { ProvidedPerson } from './decide.js';
 
 type Transaction = Prisma.TransactionClient;
 
 /**
- * Finds or creates the user of a person, applies the roles of the claim, and accepts the invitations of the e-mail.
+ * Finds or creates the user of a person and applies the roles of the claim. A person who then has no account accepts the
+ * invitations of the e-mail; others accept by the link, so that nobody adds them to an account unasked.
  * @throws Problem `no-account` if the person then has no account
  */
 export async function admitPerson(db: Database, person: ProvidedPerson, log: Logger): Promise<User> {
@@ -23,9 +24,10 @@ export async function admitPerson(db: Database, person: ProvidedPerson, log: Log
     const found = (await findUser(tx, person, log)) ?? (await createUser(tx, person, invitations.length > 0));
     if (!found) return { user: null, hasAccount: false };
     await applyRoles(tx, { user: found, person, log });
-    await acceptInvitations(tx, found, invitations);
     const members = await tx.member.count({ where: { userId: found.id } });
-    return { user: found, hasAccount: found.isPlatformAdmin || members > 0 };
+    if (members > 0 || found.isPlatformAdmin) return { user: found, hasAccount: true };
+    for (const invitation of invitations) await joinAccount(tx, invitation, { userId: found.id });
+    return { user: found, hasAccount: invitations.length > 0 };
   });
   if (!user || !hasAccount) throw new Problem('no-account');
   return user;
@@ -83,23 +85,10 @@ async function createUser(tx: Transaction, person: ProvidedPerson, isInvited: bo
  */
 async function lockInvitations(tx: Transaction, { email, roles }: ProvidedPerson): Promise<Invitation[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT id FROM invitations WHERE email = ${email} AND expires_at > now() ORDER BY id FOR UPDATE`;
-  return tx.invitation.findMany({
-    where: { id: { in: rows.map(({ id }) => id) }, account: { name: { notIn: [...roles.keys()] } } },
-  });
-}
-
-/** An invitation of an account that the person has joined meanwhile stays. */
-async function acceptInvitations(
-  tx: Transaction,
-  { id: userId }: User,
-  invitations: readonly Invitation[],
-): Promise<void> {
-  const joined = await tx.member.findMany({ where: { userId }, select: { accountId: true } });
-  const accountIds = new Set(joined.map(({ accountId }) => accountId));
-  for (const invitation of invitations) {
-    if (!accountIds.has(invitation.accountId)) await joinAccount(tx, invitation, { userId });
-  }
+    SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
+    WHERE i.email = ${email} AND i.expires_at > now() AND a.name <> ALL (${[...roles.keys()]}::text[])
+    ORDER BY i.id FOR UPDATE OF i`;
+  return tx.invitation.findMany({ where: { id: { in: rows.map(({ id }) => id) } } });
 }
 
 interface Application {
@@ -124,7 +113,8 @@ async function applyRoles(tx: Transaction, { user, person, log }: Application): 
       log.warn({ user_id: user.id, account_id: accountId }, 'the last owner keeps the role');
       continue;
     }
-    if (member && (role === null || !mayInvite(role))) await endInvitations(tx, member);
+    if (member)
+      await endInvitations(tx, member, role === null ? null : { role, restricted: member.restricted });
     await setRole(tx, place, role);
     const detail = { role, by: 'provider' };
     await audit(tx, { actor: `user:${user.id}`, accountId, action: 'member.role', subject: user.id, detail });

@@ -32,7 +32,8 @@ export const team = {
 export const invitation = {
   title: 'Invitation',
   help: 'Choose your name and a password to join the account.',
-  byProvider: 'Sign in with {{name}} and the e-mail of the invitation to join the account.',
+  byProvider:
+    'Sign in with {{name}} and the e-mail of the invitation to join the account. If you have another account here, open the link again afterwards.',
   signedIn: 'Join the account as {{email}}.',
   accept: 'Join',
 };

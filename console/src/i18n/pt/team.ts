@@ -32,7 +32,8 @@ export const team = {
 export const invitation = {
   title: 'Convite',
   help: 'Escolha o seu nome e uma senha para entrar na conta.',
-  byProvider: 'Entre com {{name}} e o e-mail do convite para participar da conta.',
+  byProvider:
+    'Entre com {{name}} e o e-mail do convite para participar da conta. Se você já tem outra conta aqui, abra o link de novo depois.',
   signedIn: 'Entrar na conta como {{email}}.',
   accept: 'Entrar na conta',
 };
