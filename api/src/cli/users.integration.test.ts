@@ -134,9 +134,9 @@ test('ends the invitations of a deleted user, and those of a former administrato
   await gwk('account', 'create', 'visited');
   const find = async (name: string) => (await db.account.findUniqueOrThrow({ where: { name } })).id;
   const [left, visited] = [await find('left'), await find('visited')];
-  const invite = async (accountId: string, actor: string) => {
+  const invite = async (accountId: string, actor: string, role = 'agent') => {
     const id = newUuid();
-    const row = { id, email: `${id}@example.org`, role: 'agent', tokenHash: hashToken(newToken()) };
+    const row = { id, email: `${id}@example.org`, role, tokenHash: hashToken(newToken()) };
     await db.invitation.create({ data: { accountId, ...row, expiresAt: new Date(Date.now() + 60_000) } });
     const entry = { id: newUuid(), accountId, actor, action: 'invitation.create', subject: id };
     await db.auditEntry.create({ data: entry });
@@ -148,6 +148,7 @@ test('ends the invitations of a deleted user, and those of a former administrato
   };
   const zoe = await create('zoe@example.org', '--platform-admin', '--account', 'left', '--role', 'admin');
   for (const account of [left, visited]) await invite(account, zoe);
+  await invite(left, zoe, 'owner');
   await invite(visited, 'user:another');
   await gwk('user', 'admin', 'zoe@example.org', '--off');
   expect([await count(left), await count(visited)]).toEqual([1, 1]);

@@ -188,9 +188,9 @@ async function setRole(
   { account: name, role }: { account: string; role: string },
 ) {
   const { id: accountId } = await findAccount(tx, name);
-  const { endInvitations, mayInvite } = await import('../console/members.js');
+  const { endInvitations } = await import('../console/members.js');
   const before = await tx.member.findUnique({ where: { accountId_userId: { accountId, userId } } });
-  if (before && !mayInvite(role)) await endInvitations(tx, before);
+  if (before) await endInvitations(tx, before, role === 'none' ? null : { role, restricted: false });
   if (role === 'none') await tx.member.deleteMany({ where: { accountId, userId } });
   else if (!isRole(role))
     throw new CommandError(`unknown role "${role}" (valid roles: ${ROLES.join(', ')}, none)`);
@@ -267,7 +267,8 @@ async function printHandoff(tx: Prisma.TransactionClient, email: string, seconds
 async function deleteUser(tx: Prisma.TransactionClient, email: string) {
   const { id } = await findUser(tx, email);
   const { endInvitations, endSentInvitations } = await import('../console/members.js');
-  for (const member of await tx.member.findMany({ where: { userId: id } })) await endInvitations(tx, member);
+  for (const member of await tx.member.findMany({ where: { userId: id } }))
+    await endInvitations(tx, member, null);
   await tx.user.delete({ where: { id } });
   await endSentInvitations(tx, id);
   await audit(tx, {

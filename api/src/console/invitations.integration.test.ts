@@ -81,6 +81,16 @@ test.each([
   expect(await list()).toEqual([]);
 });
 
+test('invitations of owners end when an owner becomes an admin, and the others stay', async () => {
+  const second = await openBrowser(api, account, 'owner');
+  const kept = await invite(newEmail());
+  const { token } = await invite(newEmail(), { role: 'owner' });
+  const path = `/console/api/members/${toPublicId('user', second.user.id)}`;
+  expect((await owner.call('PATCH', path, { body: { role: 'admin' } })).status).toBe(200);
+  expect(outcome(await accept(new Browser(api), token))).toBe('invitation-invalid');
+  expect((await list()).map((row) => row.id)).toEqual([kept.id]);
+});
+
 test('open invitations stay when somebody who cannot invite is removed', async () => {
   const agent = await openBrowser(api, account, 'agent');
   const { id } = await invite(newEmail());

@@ -70,7 +70,7 @@ const updateMember = operation({
         restricted = instances !== null;
       }
       checkOwnerReach(body.role ?? member.role, restricted);
-      if (!mayInvite(body.role ?? member.role) || restricted) await endInvitations(tx, member);
+      await endInvitations(tx, member, { role: body.role ?? member.role, restricted });
       await audit(tx, byCaller(caller, 'member.update', place.userId, body));
       return tx.member.update({
         where: { accountId_userId: place },
@@ -101,7 +101,7 @@ const removeMember = operation({
       checkOwners(session!, [member.role]);
       checkReach(caller, member);
       await requireOtherOwner(tx, member);
-      await endInvitations(tx, member);
+      await endInvitations(tx, member, null);
       await audit(tx, byCaller(caller, 'member.remove', place.userId));
       await tx.member.delete({ where: { accountId_userId: place } });
     });
@@ -151,27 +151,37 @@ async function lockMember(tx: Prisma.TransactionClient, { accountId, userId }: P
 export const mayInvite = (role: string): boolean =>
   isRole(role) && ROLE_RIGHTS[role].permissions.includes('members:write');
 
+/** What decides which invitations a member may make. Only owners invite owners. */
+interface Inviter {
+  role: string;
+  restricted: boolean;
+}
+
 /**
- * Ends the invitations of an account that a member could have made for a second address of the same person. Only owners
- * invite owners.
+ * Ends the invitations of an account that a member could have made for a second address of the same person, and could no
+ * longer make after a change of the member (null: the end of the membership).
  */
 export async function endInvitations(
   tx: Prisma.TransactionClient,
   { accountId, role }: Pick<Place, 'accountId'> & { role: string },
+  after: Inviter | null,
 ): Promise<void> {
-  if (!mayInvite(role)) return;
-  const ofOthers = role === 'owner' ? {} : { role: { not: 'owner' } };
-  await tx.invitation.deleteMany({ where: { accountId, ...ofOthers } });
+  const stillInvites = after !== null && mayInvite(after.role) && !after.restricted;
+  if (!mayInvite(role) || (stillInvites && (role !== 'owner' || after.role === 'owner'))) return;
+  const of = role !== 'owner' ? { role: { not: 'owner' } } : stillInvites ? { role: 'owner' } : {};
+  await tx.invitation.deleteMany({ where: { accountId, ...of } });
 }
 
 /** Ends the open invitations that a person has made, also as administrator of the platform, where no role allows them now. */
 export async function endSentInvitations(tx: Prisma.TransactionClient, userId: string): Promise<void> {
-  const members = await tx.member.findMany({ where: { userId } });
-  const allowed = members.filter(({ role }) => mayInvite(role)).map(({ accountId }) => accountId);
+  const members = await tx.member.findMany({ where: { userId, restricted: false } });
+  const accountsOf = (may: (role: string) => boolean) =>
+    members.filter(({ role }) => may(role)).map(({ accountId }) => accountId);
   await tx.$executeRaw`
     DELETE FROM invitations i USING audit_entries e
     WHERE e.actor = ${`user:${userId}`} AND e.action = 'invitation.create' AND i.id::text = e.subject
-      AND i.account_id <> ALL (${allowed}::uuid[])`;
+      AND i.account_id <> ALL (${accountsOf((role) => role === 'owner')}::uuid[])
+      AND (i.role = 'owner' OR i.account_id <> ALL (${accountsOf(mayInvite)}::uuid[]))`;
 }
 
 /** @throws Problem `forbidden` if one of the roles is that of an owner, and the person may not change owners */
