@@ -28,8 +28,12 @@ const updateProfile = operation({
     const data = { ...(name !== undefined && { name }), ...(language !== undefined && { language }) };
     const { userId } = session!;
     const row = await services.db.$transaction(async (tx) => {
+      const before = await tx.user.findUniqueOrThrow({ where: { id: userId } });
+      const isChanged = Object.entries(data).some(
+        ([field, value]) => before[field as keyof typeof data] !== value,
+      );
       const entry = { actor: `user:${userId}`, accountId: null, action: 'user.update', subject: userId };
-      await audit(tx, { ...entry, detail: data });
+      if (isChanged) await audit(tx, { ...entry, detail: data });
       return tx.user.update({ where: { id: userId }, data, ...WITH_PASSKEY });
     });
     return { status: 200, body: viewUser(row) };
