@@ -39,6 +39,12 @@ test.each<[string, string, number, string | undefined]>([
   expect([answer.status, answer.headers['location']]).toEqual([status, location]);
 });
 
+test('/ leads to the console only those who read', async () => {
+  const browser = new Browser(api);
+  browser.headers['host'] = 'console.example.com';
+  expect((await browser.call('POST', '/')).status).toBe(404);
+});
+
 test('without a host of its own the console takes no other address', async () => {
   expect((await new Browser(await sharedApi()).call('GET', '/')).status).toBe(404);
 });

@@ -41,11 +41,11 @@ export function serveConsole(
   return (request, response, next) => {
     const req = request as Exchange;
     const path = stripQuery(req.url);
-    if (path === '/' && ownHost !== null && req.headers.host?.toLowerCase() === ownHost)
+    const isRead = req.method === 'GET' || req.method === 'HEAD';
+    if (path === '/' && isRead && ownHost !== null && req.headers.host?.toLowerCase() === ownHost)
       return respond(req, response as Reply, TO_CONSOLE, observer);
     if (!isWithin(path, ROOT) || isWithin(path, API)) return next();
-    if (req.method !== 'GET' && req.method !== 'HEAD')
-      throw new Problem('method-not-allowed', { allow: 'GET, HEAD' });
+    if (!isRead) throw new Problem('method-not-allowed', { allow: 'GET, HEAD' });
     const answer = path.startsWith(ASSETS)
       ? answerAsset(assets.get(path.slice(ASSETS.length)), req.headers['accept-encoding'] ?? '')
       : answerPage(page);
