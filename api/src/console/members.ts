@@ -151,7 +151,7 @@ async function lockMember(tx: Prisma.TransactionClient, { accountId, userId }: P
 export const mayInvite = (role: string): boolean =>
   isRole(role) && ROLE_RIGHTS[role].permissions.includes('members:write');
 
-/** What decides which invitations a member may make. Only owners invite owners. */
+/** A member, as far as it decides about invitations. Only owners invite owners. */
 interface Inviter {
   role: string;
   restricted: boolean;
