@@ -23,7 +23,7 @@ describeWithChromium('alert contacts in the console', () => {
   test('a person adds a contact by keyboard, enters the code of its e-mail, and removes it', async () => {
     const page = await stage.signIn();
     await show(page, stage.at('alert-contacts'));
-    await page.getByText('only e-mails arrive').waitFor();
+    await page.getByText('it sends no alerts by WhatsApp').waitFor();
     await page.getByRole('button', { name: 'Add a contact' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');

@@ -78,7 +78,7 @@ describeWithChromium('sign-in with a provider in the console', () => {
   test.each<[string, ProvidedClaims | null, string]>([
     ['of another domain', newPerson('eve', { email: 'eve@evil.example' }), 'Ask one of its owners'],
     ['whose groups give no role', newPerson('max', { groups: ['others'] }), 'Ask one of its owners'],
-    ['who cancels at the provider', null, 'You can start it again.'],
+    ['who cancels at the provider', null, ': start it again.'],
   ])('a person %s reads why, and returns to the sign-in', async (_, person, advice) => {
     provider.person = person;
     const page = await stage.newPage();
