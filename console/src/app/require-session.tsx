@@ -1,20 +1,37 @@
 import { Button, Center, Loader, Text, Title } from '@mantine/core';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Navigate, Outlet } from 'react-router';
 import { EntryLayout } from '../session/entry-layout';
 import { useSession, useSessionQuery, useSetSession } from '../session/session';
 import { signOut } from '../session/session-api';
-import { SignInPage } from '../session/sign-in-page';
 import { ProblemAlert } from '../ui/problem-alert';
 import { useAccount } from './account';
 import { findStartPage } from './navigation';
+
+const SignInPage = lazy(async () => ({ default: (await import('../session/sign-in-page')).SignInPage }));
+
+function Loading() {
+  const { t } = useTranslation();
+  return (
+    <Center mih="100vh">
+      <Loader aria-label={t('common.loading')} />
+    </Center>
+  );
+}
 
 /** Shows the page to a signed-in user, and the sign-in in its place to anyone else. */
 export function RequireSession() {
   const { t } = useTranslation();
   const { data, error, refetch } = useSessionQuery();
   if (data) return <Outlet />;
-  if (data === null) return <SignInPage />;
+  if (data === null) {
+    return (
+      <Suspense fallback={<Loading />}>
+        <SignInPage />
+      </Suspense>
+    );
+  }
   if (error) {
     return (
       <EntryLayout>
@@ -23,11 +40,7 @@ export function RequireSession() {
       </EntryLayout>
     );
   }
-  return (
-    <Center mih="100vh">
-      <Loader aria-label={t('common.loading')} />
-    </Center>
-  );
+  return <Loading />;
 }
 
 /** Opens the first account of the user, or the platform for its administrators. */
