@@ -18,7 +18,7 @@ function findPages(part: ':account' | 'platform'): string[] {
   return paths;
 }
 
-/** Owners have all numbers. Of the others, administrators may do most. */
+/** Each role with all numbers, and the most powerful role that can be restricted to some. */
 const MEMBERS = [...ROLES.map((role) => [role, 'all'] as const), ['admin', 'some'] as const];
 /** Tabs that not all roles have. */
 const TABS = ['try', 'settings'];

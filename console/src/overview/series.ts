@@ -1,4 +1,4 @@
-/** What the chart and the table of messages show. */
+/** Series of the chart of messages, and columns of its table. */
 export const SERIES = [
   { name: 'sent', color: 'teal.7' },
   { name: 'received', color: 'blue.7' },
