@@ -88,7 +88,7 @@ export default function InvitationPage() {
   );
 }
 
-/** Without passwords the sign-in with the provider accepts the invitation. */
+/** Without passwords the sign-in with the provider accepts the invitation of a person without an account. */
 function ProviderInvitation({ name }: { name: string }) {
   const { t } = useTranslation();
   return (

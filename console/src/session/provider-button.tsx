@@ -9,7 +9,7 @@ import { visitProvider } from './provider';
 export function ProviderButton({ name, isOnly }: { name: string; isOnly: boolean }) {
   const { t } = useTranslation();
   const { pathname, search } = useLocation();
-  // The sign-in accepts the invitation.
+  // The sign-in accepts the invitation of a person without an account; others open the link again.
   const path = pathname === '/invitation' ? '/' : pathname + search;
   const visit = useMutation({ mutationFn: () => visitProvider(path) });
   return (
