@@ -65,7 +65,8 @@ async function perform(name: string, run: () => Promise<string>, stage: E2eStage
     return true;
   } catch (error) {
     const { message, cause } = error as Error;
-    say(`FAILED ${name.padEnd(56)} ${took()}\n${message}`);
+    const last = message.trim().split('\n').at(-1)!;
+    say(`FAILED ${name.padEnd(56)} ${took()}: ${last.slice(0, 300)}\n${message}`);
     if (cause instanceof Error) say(cause.message);
     say(await stage.describeState());
     return false;

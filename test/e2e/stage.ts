@@ -180,7 +180,7 @@ export class E2eStage {
     const said = await Promise.all(asked.map((args) => this.kubectl(...args).catch(String)));
     const lines = said.flatMap((text) => text.trimEnd().split('\n').slice(-25));
     const logs = await Promise.all(
-      ['api', 'operator', 'worker'].map((name) =>
+      ['api', 'operator', 'worker', 'test'].map((name) =>
         this.kubectl('logs', '-l', `app.kubernetes.io/component=${name}`, '--tail=200').catch(String),
       ),
     );
