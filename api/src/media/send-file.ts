@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { countStreamed, freeBuffer, type BufferPool } from '../platform/buffers.js';
+import { waitForTurn } from '../platform/turns.js';
 import type { MediaFiles, MediaRow } from './files.js';
 import { CHUNK } from './store/sealed-file.js';
 import { MAX_CREDIT_MS } from './transfers/pace.js';
@@ -114,6 +115,7 @@ class Sender {
       size += chunk.copy(buffer, size);
       countStreamed(chunk.length * GARBAGE_SHARE);
       freeBuffer(chunk);
+      await waitForTurn();
     }
     return buffer.subarray(0, size);
   }
@@ -136,6 +138,7 @@ class Sender {
         this.#write(window.subarray(sent, sent + SLICE_BYTES));
         sent += SLICE_BYTES;
         while (this.#isWriting && !turn.isOver && !socket.destroyed) await this.#wait();
+        await waitForTurn();
       }
     } finally {
       clearInterval(timer);
