@@ -2,20 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { openContent, sealContent } from '@gwk/api/messages/content';
+import { LOOK_EVERY_MS, MAX_CREDIT_MS } from '@gwk/api/media/transfers/pace';
 import {
   createInternalApiWorld,
+  newTransfers,
   type InternalApiWorld,
   type TestEngine,
 } from '../../support/api/internal-api.js';
-import { realTime, until } from '../../support/wait.js';
+import { ManualClock } from '../../support/clock.js';
+import { until } from '../../support/wait.js';
 
-/** Replaces the limit of 60 s. It is Node's own timer of a socket. */
-const IDLE_MS = realTime(2_000);
-
+const clock = new ManualClock();
+const transfers = newTransfers(clock);
 let internalApi: InternalApiWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  internalApi = await createInternalApiWorld({ silenceMs: IDLE_MS });
+  internalApi = await createInternalApiWorld({ transfers });
   engine = await (await internalApi.addEngine()).acquire();
 });
 afterAll(() => internalApi.close());
@@ -57,8 +59,12 @@ test('closes the connection and the file when an engine does not read a download
   await engine.claim(10);
   const unread = await internalApi.clientWith(engine.token).download({ ...lease(engine), message_id: id });
   unread.on('error', () => undefined);
-  expect(openFiles()).toBe(1);
-  // The timeout of the client is 30 s.
-  await until(() => openFiles() === 0, { what: 'the file is closed', timeoutMs: realTime(15_000) });
+  expect(transfers.engine_download.size).toBe(1);
+  const isClosed = (): boolean => {
+    clock.advance(MAX_CREDIT_MS + LOOK_EVERY_MS);
+    return transfers.engine_download.size === 0;
+  };
+  await until(isClosed, { what: 'the connection is closed' });
+  expect(openFiles()).toBe(0);
   unread.destroy();
 });

@@ -9,7 +9,7 @@ import { openDatabase, type Database } from '@gwk/api/database/database';
 import { MediaFiles } from '@gwk/api/media/files';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { openTransfers, type MediaTransfers } from '@gwk/api/media/transfers/media-transfers';
-import { processClock } from '@gwk/core/clock';
+import { processClock, type Clock } from '@gwk/core/clock';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type {
@@ -59,6 +59,7 @@ export interface InternalApiOptions {
   live?: InternalDeps['live'];
   log?: DestinationStream;
   silenceMs?: number;
+  transfers?: MediaTransfers;
 }
 
 /** Behaves as if Redis were unavailable: no engine answers, so engines poll for requests. */
@@ -74,8 +75,8 @@ export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFile
   return new MediaFiles({ db, sealer, store: new FolderStore(folder), limits: NO_ACCOUNT_LIMITS });
 }
 
-export const newTransfers = (): MediaTransfers =>
-  openTransfers({ maxDownloads: 100, maxUploads: 100 }, processClock, new Registry());
+export const newTransfers = (clock: Clock = processClock): MediaTransfers =>
+  openTransfers({ maxDownloads: 100, maxUploads: 100 }, clock, new Registry());
 
 export async function createInternalApiWorld(options: InternalApiOptions = {}): Promise<InternalApiWorld> {
   return openInternalApi(await createWorld(0), options);
@@ -121,7 +122,7 @@ async function startReplica(
     sealer: world.sealer,
     media: { files: filesIn(mediaFolder, database, world.sealer) },
     acceptor: world.acceptor(),
-    transfers: newTransfers(),
+    transfers: options.transfers ?? newTransfers(),
     live: options.live ?? NO_LIVE_ENGINES,
     log: logTo(options.log),
     ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
