@@ -335,7 +335,8 @@ export class Engine {
       claim: async (claim_id, limit) => {
         const span = tracing.child('claim', this.#claimTraceparent, { kind: 'client' });
         this.#claimTraceparent = null;
-        const claim = this.#api.claim(claim_id, limit, span.traceparent);
+        const followers = this.#sender.wantsFollowers;
+        const claim = this.#api.claim(claim_id, { limit, followers }, span.traceparent);
         const messages = await claim.finally(() => span.end());
         this.metrics.claims.inc();
         return messages;

@@ -135,9 +135,12 @@ describe('the credentials of one engine', () => {
     for (const text of ['held', 'waits', 'waits too']) {
       accepted.push(await client.acceptedText(instance.id, testPhone(5), text));
     }
+    const { id: waiting } = accepted[2]!;
+    const isQueued = async () => (await client.message(waiting)).status === 'queued';
+    await until(isQueued, { what: 'it waits behind the held one' });
     const claim = { number: 1, repeated: false, claim_id: newUuid(), limit: 100 };
     expect(await engine.call('claims', { ...lease, ...claim })).toEqual({ messages: [] });
-    expect((await client.message(accepted[2]!.id)).status).toBe('queued');
+    expect(await isQueued()).toBe(true);
     await stage.gateway.network.setRule({}, chat);
   });
 

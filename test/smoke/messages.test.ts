@@ -275,6 +275,7 @@ describe('messages of every type', () => {
     const leaving = (await post('text', { body: 'a' }, { to })).body;
     const waiting = (await post('text', { body: 'b' }, { to })).body;
     await untilStatus(leaving.id, 'sending');
+    await untilStatus(waiting.id, 'queued');
     for (const [id, deletion] of [
       [leaving.id, 'message-sending'],
       [waiting.id, 'message-not-sent'],

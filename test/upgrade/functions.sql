@@ -179,9 +179,10 @@ DECLARE
 BEGIN
   SELECT max(v.last_seq) INTO base_seq FROM conversations v WHERE v.id IN (target_id, source_id);
   WITH own AS (
-    SELECT o.message_id, o.conversation_id, o.seq, o.state = 'claimed' AS claimed,
-      max(o.created_at) OVER (PARTITION BY o.conversation_id ORDER BY o.seq) AS since
+    SELECT o.message_id, o.conversation_id, o.seq, bool_and(o.state = 'claimed') OVER in_order AS claimed,
+      max(o.created_at) OVER in_order AS since
     FROM outbox o WHERE o.conversation_id IN (target_id, source_id) AND o.seq IS NOT NULL
+    WINDOW in_order AS (PARTITION BY o.conversation_id ORDER BY o.seq)
   ), ordered AS (
     SELECT w.message_id, row_number() OVER (ORDER BY w.claimed DESC, w.since, w.conversation_id, w.seq) AS place
     FROM own w
@@ -278,7 +279,7 @@ BEGIN
     SELECT DISTINCT ON (q.conversation_id) q.message_id FROM outbox q
     WHERE q.conversation_id IN (source_id, new_id) AND q.seq IS NOT NULL
       AND NOT EXISTS (SELECT FROM outbox h WHERE h.conversation_id = q.conversation_id AND h.head)
-    ORDER BY q.conversation_id, q.state = 'claimed' DESC, q.seq
+    ORDER BY q.conversation_id, q.seq
   ) AS first
   WHERE o.message_id = first.message_id;
   UPDATE messages m SET conversation_id = new_id, version = m.version + 1
@@ -461,10 +462,10 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
   SELECT w.message_id FROM conversations v
   CROSS JOIN LATERAL (
-    SELECT o.message_id FROM outbox o WHERE o.conversation_id = v.id AND o.attempted_at IS NULL OFFSET 0) AS w
+    SELECT o.message_id, o.state FROM outbox o WHERE o.conversation_id = v.id AND o.attempted_at IS NULL OFFSET 0) AS w
   WHERE v.contact_id = contact AND (sandbox IS NULL OR v.instance_id = sandbox)
     AND gwk_opted_out(contact, v.instance_id)
-  ORDER BY w.message_id LIMIT max_messages
+  ORDER BY w.state <> 'claimed', w.message_id LIMIT max_messages
 $$;
 
 CREATE OR REPLACE FUNCTION gwk_equals_by_hash(value text, wanted text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -581,7 +582,7 @@ END $$;
 
 CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
-  claim_ids uuid[], limits integer[]
+  claim_ids uuid[], limits integer[], with_followers boolean[]
 ) RETURNS TABLE (
   place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, lid text, phone text,
   timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
@@ -597,6 +598,9 @@ DECLARE
   candidates uuid[];
   places integer[];
   claimed_ids uuid[];
+  claimed_places integer[];
+  free integer[];
+  follower_ids uuid[];
   released_ids uuid[];
   opted_out_ids uuid[];
   opted_out_places integer[];
@@ -670,23 +674,69 @@ BEGIN
         claim_holder = holders[j.place], claimed_at = now()
       FROM checked j
       WHERE o.message_id = j.message_id AND NOT j.is_suspended AND NOT j.is_opted_out
-      RETURNING o.message_id
+      RETURNING o.message_id, j.place
     ), released AS (
       UPDATE outbox o
       SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
       FROM checked j
       WHERE o.message_id = j.message_id AND j.is_suspended AND j.state = 'claimed'
       RETURNING o.message_id
+    ), released_followers AS (
+      UPDATE outbox o
+      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
+      FROM checked j
+      JOIN outbox h ON h.message_id = j.message_id
+      WHERE (j.is_suspended OR h.attempted_at IS NOT NULL) AND o.conversation_id = h.conversation_id AND NOT o.head AND o.state = 'claimed'
+        AND o.attempted_at IS NULL
+        AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (epochs[j.place], holders[j.place])
+      RETURNING o.message_id
     )
-    SELECT (SELECT array_agg(t.message_id) FROM newly_claimed t), (SELECT array_agg(g.message_id) FROM released g),
+    SELECT (SELECT array_agg(t.message_id ORDER BY t.message_id) FROM newly_claimed t),
+      (SELECT array_agg(t.place ORDER BY t.message_id) FROM newly_claimed t),
+      (SELECT array_agg(g.message_id) FROM (TABLE released UNION ALL TABLE released_followers) AS g),
       array_agg(j.message_id) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended),
       array_agg(j.place) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended)
-    INTO claimed_ids, released_ids, opted_out_ids, opted_out_places
+    INTO claimed_ids, claimed_places, released_ids, opted_out_ids, opted_out_places
     FROM checked j;
+
+    free := ARRAY(
+      SELECT CASE WHEN l.is_wanted
+        THEN l.max_messages - cardinality(array_positions(claimed_places, l.place::integer)) ELSE 0 END
+      FROM unnest(limits, with_followers) WITH ORDINALITY AS l(max_messages, is_wanted, place) ORDER BY l.place);
+    WITH following AS (
+      SELECT f.message_id, c.place, row_number() OVER (PARTITION BY c.place ORDER BY f.depth, h.head_since) AS rank
+      FROM unnest(claimed_ids, claimed_places) AS c(message_id, place)
+      JOIN outbox h ON h.message_id = c.message_id
+      CROSS JOIN LATERAL (
+        SELECT n.message_id, row_number() OVER in_order AS depth, bool_and(n.is_free) OVER in_order AS is_next
+        FROM (
+          SELECT e.message_id, e.seq, e.prepared AND e.attempted_at IS NULL AND (
+            e.state = 'waiting'
+            OR (e.claim_epoch, e.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place])) AS is_free
+          FROM outbox e
+          WHERE e.conversation_id = h.conversation_id AND e.seq >> 4 >= h.seq >> 4 AND e.seq > h.seq
+          ORDER BY e.seq >> 4, e.seq LIMIT 7
+        ) AS n WINDOW in_order AS (ORDER BY n.seq)
+      ) AS f
+      WHERE h.attempted_at IS NULL AND f.is_next
+    ), also_claimed AS (
+      UPDATE outbox o
+      SET state = 'claimed', claim_id = claim_ids[f.place], claim_epoch = epochs[f.place],
+        claim_holder = holders[f.place], claimed_at = now()
+      FROM following f
+      WHERE o.message_id = f.message_id AND f.rank <= free[f.place]
+      RETURNING o.message_id
+    )
+    SELECT array_agg(t.message_id) INTO follower_ids FROM also_claimed t;
+    IF follower_ids IS NOT NULL THEN
+      claimed_ids := claimed_ids || follower_ids;
+      SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates || follower_ids) AS s;
+    END IF;
 
     UPDATE messages m SET status = 'sending', version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'queued';
     IF released_ids IS NOT NULL THEN
+      SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates || released_ids) AS s;
       UPDATE messages m SET status = 'queued', version = m.version + 1, updated_at = now()
       WHERE m.id = ANY (released_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'sending';
     END IF;
@@ -725,7 +775,7 @@ BEGIN
   JOIN messages m ON m.id = o.message_id AND m.id = ANY (granted) AND m.id BETWEEN lowest AND highest
   LEFT JOIN message_contents c ON c.message_id = o.message_id
   WHERE refusals[r.place] IS NULL
-  ORDER BY r.place, o.head_since, o.message_id;
+  ORDER BY r.place, CASE WHEN o.head THEN o.head_since END, o.seq, o.message_id;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_renew_leases(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
@@ -2428,7 +2478,10 @@ BEGIN
   waiting := ARRAY(
     SELECT EXISTS (
       SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
-    FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
+      OR EXISTS (
+        SELECT FROM outbox o WHERE o.instance_id = i.id AND o.claim_id IS NOT NULL AND o.head AND o.prepared
+          AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (i.epoch, i.holder))
+    FROM unnest(instance_ids, epochs, holders) WITH ORDINALITY AS i(id, epoch, holder, place)
     ORDER BY i.place);
   RETURN NEXT;
 END $$;

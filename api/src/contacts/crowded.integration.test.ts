@@ -79,6 +79,20 @@ test('an opt-out fails part of a long queue at once, and the job fails the rest'
   expect(await job.pass()).toEqual({ amount: 0, more: false });
 });
 
+test('of a long queue, an opt-out fails those first that an engine is about to send', async () => {
+  const to = someone();
+  await queueMany(to);
+  const last = await world.database.message.findMany({ where: { to }, orderBy: { id: 'desc' }, take: 3 });
+  const ids = last.map(({ id }) => id);
+  await world.database.outboxEntry.updateMany({
+    where: { messageId: { in: ids } },
+    data: { state: 'claimed' },
+  });
+  await optOutContact(to);
+  const failed = await world.database.message.findMany({ where: { id: { in: ids } } });
+  expect(failed.map(({ status }) => status)).toEqual(['failed', 'failed', 'failed']);
+});
+
 test('removing an opt-out leaves no message queued that was accepted before it', async () => {
   const to = someone();
   await queueMany(to);

@@ -64,7 +64,7 @@ describe('reports of a compromised engine', () => {
     await receive(engine, rex, { alt: jid(phone) });
     await accept(phone, other);
     await accept(tom, other);
-    expect(await chatsOfClaims(other)).toEqual([jid(phone)]);
+    expect(await chatsOfClaims(other)).toEqual([jid(phone), tom]);
     expect(await contactOf(phone)).toBe(await contactOf(tom));
   });
 
@@ -355,7 +355,7 @@ describe('a split', () => {
     expect(rows[0]!.conversationId).not.toBe(rows[1]!.conversationId);
     await stage.receive(engine, stage.text(rex, 'SAIR'));
     await accept(phone);
-    expect((await engine.claim()).map(({ chat }) => chat)).toEqual([jid(phone)]);
+    expect(new Set((await engine.claim()).map(({ chat }) => chat))).toEqual(new Set([jid(phone)]));
   });
 
   test.each(['phone number', 'LID'])('by its %s leaves both opted out', async (by) => {

@@ -127,7 +127,7 @@ test('an outcome during a merge advances the conversation', async () => {
   const lid = stage.someLid();
   const [first, second] = [await accept(), await accept()];
   const toLid = await accept(lid);
-  await engine.claim();
+  await engine.claim(2);
   const [kept, merged] = [await findContactId(phone), await findContactId(lid)];
   await whileLocked(
     async (tx) => {

@@ -28,7 +28,7 @@ BEGIN
     SELECT DISTINCT ON (q.conversation_id) q.message_id FROM outbox q
     WHERE q.conversation_id IN (source_id, new_id) AND q.seq IS NOT NULL
       AND NOT EXISTS (SELECT FROM outbox h WHERE h.conversation_id = q.conversation_id AND h.head)
-    ORDER BY q.conversation_id, q.state = 'claimed' DESC, q.seq
+    ORDER BY q.conversation_id, q.seq
   ) AS first
   WHERE o.message_id = first.message_id;
   -- Cached facts of these messages are stale.

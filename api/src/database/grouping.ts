@@ -6,7 +6,7 @@ import { DatabaseError } from 'pg';
  */
 export const LINGER = { minItems: 24, maxWaitMs: 15 };
 
-/** Outcomes can wait longer: the message was sent, and only the next one of its conversation waits. */
+/** Outcomes can wait longer: the message was sent, and the engine holds the next ones of its conversation. */
 export const LINGER_OUTCOMES = { minItems: 64, maxWaitMs: 40 };
 
 /**

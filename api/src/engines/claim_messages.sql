@@ -1,10 +1,12 @@
--- Claims up to `limits` heads for each caller: first entries of an older epoch, then waiting ones by head_since. A
--- repeated claim id claims nothing and returns the entries that it still holds. A row without message_id carries the
--- refusal of its caller. A row with `opted_out` is not claimed; the API fails that message. The other columns contain
--- the facts that decide an outcome (api/src/engines/message-cache.ts).
+-- Claims up to `limits` messages for each caller: first heads of an older epoch, then waiting heads by head_since, then, if
+-- wanted, followers: the next unattempted messages behind the unattempted of these heads, without a gap, at most 8 messages
+-- of a conversation. Followers that another lease holds behind an attempted head return to the queue. A repeated claim id
+-- claims nothing and returns the entries that it still holds. A row without message_id carries the refusal of its caller. A
+-- row with `opted_out` is not claimed; the API fails that message. The other columns contain the facts that decide an
+-- outcome (api/src/engines/message-cache.ts).
 CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
-  claim_ids uuid[], limits integer[]
+  claim_ids uuid[], limits integer[], with_followers boolean[]
 ) RETURNS TABLE (
   place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, lid text, phone text,
   timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
@@ -20,6 +22,9 @@ DECLARE
   candidates uuid[];
   places integer[];
   claimed_ids uuid[];
+  claimed_places integer[];
+  free integer[];
+  follower_ids uuid[];
   released_ids uuid[];
   opted_out_ids uuid[];
   opted_out_places integer[];
@@ -102,23 +107,71 @@ BEGIN
         claim_holder = holders[j.place], claimed_at = now()
       FROM checked j
       WHERE o.message_id = j.message_id AND NOT j.is_suspended AND NOT j.is_opted_out
-      RETURNING o.message_id
+      RETURNING o.message_id, j.place
     ), released AS (
       UPDATE outbox o
       SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
       FROM checked j
       WHERE o.message_id = j.message_id AND j.is_suspended AND j.state = 'claimed'
       RETURNING o.message_id
+    ), released_followers AS (
+      UPDATE outbox o
+      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
+      FROM checked j
+      JOIN outbox h ON h.message_id = j.message_id
+      WHERE (j.is_suspended OR h.attempted_at IS NOT NULL) AND o.conversation_id = h.conversation_id AND NOT o.head AND o.state = 'claimed'
+        AND o.attempted_at IS NULL
+        AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (epochs[j.place], holders[j.place])
+      RETURNING o.message_id
     )
-    SELECT (SELECT array_agg(t.message_id) FROM newly_claimed t), (SELECT array_agg(g.message_id) FROM released g),
+    SELECT (SELECT array_agg(t.message_id ORDER BY t.message_id) FROM newly_claimed t),
+      (SELECT array_agg(t.place ORDER BY t.message_id) FROM newly_claimed t),
+      (SELECT array_agg(g.message_id) FROM (TABLE released UNION ALL TABLE released_followers) AS g),
       array_agg(j.message_id) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended),
       array_agg(j.place) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended)
-    INTO claimed_ids, released_ids, opted_out_ids, opted_out_places
+    INTO claimed_ids, claimed_places, released_ids, opted_out_ids, opted_out_places
     FROM checked j;
+
+    free := ARRAY(
+      SELECT CASE WHEN l.is_wanted
+        THEN l.max_messages - cardinality(array_positions(claimed_places, l.place::integer)) ELSE 0 END
+      FROM unnest(limits, with_followers) WITH ORDINALITY AS l(max_messages, is_wanted, place) ORDER BY l.place);
+    -- An unattempted head that was granted shows that its account is not suspended and its contact not opted out. After an
+    -- attempted one, the others wait for its outcome.
+    WITH following AS (
+      SELECT f.message_id, c.place, row_number() OVER (PARTITION BY c.place ORDER BY f.depth, h.head_since) AS rank
+      FROM unnest(claimed_ids, claimed_places) AS c(message_id, place)
+      JOIN outbox h ON h.message_id = c.message_id
+      CROSS JOIN LATERAL (
+        SELECT n.message_id, row_number() OVER in_order AS depth, bool_and(n.is_free) OVER in_order AS is_next
+        FROM (
+          SELECT e.message_id, e.seq, e.prepared AND e.attempted_at IS NULL AND (
+            e.state = 'waiting'
+            OR (e.claim_epoch, e.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place])) AS is_free
+          FROM outbox e
+          WHERE e.conversation_id = h.conversation_id AND e.seq >> 4 >= h.seq >> 4 AND e.seq > h.seq
+          ORDER BY e.seq >> 4, e.seq LIMIT 7
+        ) AS n WINDOW in_order AS (ORDER BY n.seq)
+      ) AS f
+      WHERE h.attempted_at IS NULL AND f.is_next
+    ), also_claimed AS (
+      UPDATE outbox o
+      SET state = 'claimed', claim_id = claim_ids[f.place], claim_epoch = epochs[f.place],
+        claim_holder = holders[f.place], claimed_at = now()
+      FROM following f
+      WHERE o.message_id = f.message_id AND f.rank <= free[f.place]
+      RETURNING o.message_id
+    )
+    SELECT array_agg(t.message_id) INTO follower_ids FROM also_claimed t;
+    IF follower_ids IS NOT NULL THEN
+      claimed_ids := claimed_ids || follower_ids;
+      SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates || follower_ids) AS s;
+    END IF;
 
     UPDATE messages m SET status = 'sending', version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'queued';
     IF released_ids IS NOT NULL THEN
+      SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates || released_ids) AS s;
       UPDATE messages m SET status = 'queued', version = m.version + 1, updated_at = now()
       WHERE m.id = ANY (released_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'sending';
     END IF;
@@ -157,5 +210,7 @@ BEGIN
   JOIN messages m ON m.id = o.message_id AND m.id = ANY (granted) AND m.id BETWEEN lowest AND highest
   LEFT JOIN message_contents c ON c.message_id = o.message_id
   WHERE refusals[r.place] IS NULL
-  ORDER BY r.place, o.head_since, o.message_id;
+  -- Followers come in the order of their conversation, whatever their head_since: they may have been heads of two contacts
+  -- that were merged.
+  ORDER BY r.place, CASE WHEN o.head THEN o.head_since END, o.seq, o.message_id;
 END $$;

@@ -89,7 +89,8 @@ export class Claims {
       WITH c AS (SELECT * FROM gwk_claim_messages(
         ${leaseArrays(items)}, ${items.map((item) => item.number)}::bigint[],
         ${items.map((item) => item.repeated)}::boolean[],
-        ${items.map((item) => item.claim_id)}::uuid[], ${items.map((item) => item.limit)}::integer[]))
+        ${items.map((item) => item.claim_id)}::uuid[], ${items.map((item) => item.limit)}::integer[],
+        ${items.map((item) => item.followers)}::boolean[]))
       SELECT ${selectFields(NAMED, 'c')}, ${selectFields(MESSAGE, '(c.message)')} FROM c`;
     const answers: Claimed[] = items.map(() => ({ refusal: null, messages: [] }));
     const optedOut: string[] = [];

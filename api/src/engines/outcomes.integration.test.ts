@@ -83,9 +83,8 @@ describe('outcomes', () => {
   });
 
   test('return whether this instance has messages to claim', async () => {
-    const to = someone();
-    const ids = [await accept(to), await accept(to)];
-    await engine.claim();
+    const ids = [await accept(), await accept()];
+    await engine.claim(1);
     const stranger = await (await internalApi.addEngine()).acquire();
     await accept(someone(), stranger);
     const sent = (id: string) => ({ kind: 'sent' as const, message_id: id, at: now(), rendered_as: null });
@@ -126,7 +125,7 @@ describe('outcomes', () => {
     const to = someone();
     const first = await accept(to);
     const second = await accept(to);
-    await engine.claim();
+    await engine.claim(1);
     const error = { code: 'recipient_not_on_whatsapp' as const, message: 'no account' };
     await engine.report({ kind: 'failed', message_id: first, at: now(), error });
     expect(ids(await engine.claim())).toEqual([second]);
@@ -137,11 +136,11 @@ describe('outcomes', () => {
   test('that return a message let it be claimed again at its place', async () => {
     const to = someone();
     const first = await accept(to);
-    await accept(to);
+    const second = await accept(to);
     await engine.claim();
-    await engine.report({ kind: 'returned', message_id: first });
-    expect(await status(first)).toBe('queued');
-    expect(ids(await engine.claim())).toEqual([first]);
+    await engine.report({ kind: 'returned', message_id: first }, { kind: 'returned', message_id: second });
+    expect([await status(first), await status(second)]).toEqual(['queued', 'queued']);
+    expect(ids(await engine.claim())).toEqual([first, second]);
     await engine.build(first);
     await engine.report({ kind: 'returned', message_id: first });
     expect(await status(first)).toBe('sending');

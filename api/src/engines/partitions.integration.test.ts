@@ -46,7 +46,7 @@ test('claim, build, lookup and outcome of a message open only the partition of i
   };
   const calls: Record<string, [string, unknown[]]> = {
     claim: [
-      'SELECT gwk_claim_messages($1, $2, $3, ARRAY[1], ARRAY[false], $4, ARRAY[10])',
+      'SELECT gwk_claim_messages($1, $2, $3, ARRAY[1], ARRAY[false], $4, ARRAY[10], ARRAY[true])',
       [...caller, [newUuid()]],
     ],
     built: [

@@ -61,7 +61,7 @@ test('a repeated claim waits for an attempt under way, and returns the messages 
   const number = ++engine.number;
   const attempt = Prisma.sql`
     SELECT place FROM gwk_claim_messages(ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid],
-      ARRAY[${number}::bigint], ARRAY[false], ARRAY[${claimId}::uuid], ARRAY[10])`;
+      ARRAY[${number}::bigint], ARRAY[false], ARRAY[${claimId}::uuid], ARRAY[10], ARRAY[true])`;
   let repeat: ReturnType<typeof engine.claim> | undefined;
   let message: string | undefined;
   await database.$transaction(async (tx) => {

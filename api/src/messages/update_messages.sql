@@ -8,7 +8,7 @@
 -- queue: 'keep', 'finish' (remove the entry, promote the next one, delete the content after 24 h) or 'return' (back to
 -- waiting at its position; never attempted if `queued` again).
 -- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
--- waiting: whether the instance of each engine has something to claim.
+-- waiting: whether the instance of each engine has something to claim: waiting heads, and heads that another lease holds.
 CREATE OR REPLACE FUNCTION gwk_update_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
 ) RETURNS TABLE (updated uuid[], refusals text[], waiting boolean[])
@@ -91,7 +91,10 @@ BEGIN
   waiting := ARRAY(
     SELECT EXISTS (
       SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
-    FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
+      OR EXISTS (
+        SELECT FROM outbox o WHERE o.instance_id = i.id AND o.claim_id IS NOT NULL AND o.head AND o.prepared
+          AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (i.epoch, i.holder))
+    FROM unnest(instance_ids, epochs, holders) WITH ORDINALITY AS i(id, epoch, holder, place)
     ORDER BY i.place);
   RETURN NEXT;
 END $$;

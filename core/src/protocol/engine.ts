@@ -143,8 +143,9 @@ const ClaimedMessage = z.object({
 });
 
 /**
- * Claims the first waiting message of each conversation, at most `limit`, and sets them to `sending`. Conversations
- * take turns. Messages claimed by an older epoch come first. A repeat with the same claim id returns the same messages.
+ * Claims at most `limit` messages and sets them to `sending`: the first message of each conversation, those claimed by an
+ * older epoch first. With `followers`, then up to seven behind each of them that was never attempted. The messages of a
+ * conversation come in their order. A repeat with the same claim id returns the same messages.
  */
 const claims = {
   request: z.object({
@@ -156,6 +157,8 @@ const claims = {
     repeated: z.boolean(),
     claim_id: uuid(),
     limit: z.int().min(1).max(500),
+    /** Whether to claim the messages behind the first of a conversation too. */
+    followers: z.boolean().default(false),
   }),
   response: z.object({ messages: z.array(ClaimedMessage) }),
 };
@@ -259,7 +262,8 @@ const Outcome = z.discriminatedUnion('kind', [
     traceparent: Traceparent.optional(),
   }),
   /**
-   * Claimed, but not written to the socket: goes from `sending` to `queued`, at the head of its conversation. If it was
+   * Claimed, but not written to the socket: goes from `sending` to `queued`, at its place in its conversation. The engine
+   * returns the later ones of the conversation too. If it was
    * built, it stays unconfirmed, unless `unsent` states that no earlier engine wrote it to the socket either.
    * `claim_id` names the returned claim, so that a late report does not undo a newer claim.
    */

@@ -114,13 +114,13 @@ export class InternalApiClient {
    */
   async claim(
     claimId: string,
-    limit: number,
+    { limit, followers }: { limit: number; followers: boolean },
     traceparent: string | null,
   ): Promise<EngineResponse<'claims'>['messages']> {
     const attempt = () => {
       const repeated = this.#unanswered;
       this.#unanswered = true;
-      const body = { claim_id: claimId, limit, repeated, ...this.#nextNumber('claims') };
+      const body = { claim_id: claimId, limit, followers, repeated, ...this.#nextNumber('claims') };
       return this.#send('claims', body, undefined, traceparent);
     };
     const { messages } = await this.#untilAnswered('claims', attempt);

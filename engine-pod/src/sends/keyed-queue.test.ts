@@ -25,3 +25,14 @@ test('knows a second copy until the first is forgotten, even after it finished',
   expect(all.size).toBe(0);
   expect(all.offer('1', 'a', 'one')).toBe('run');
 });
+
+test('withdraws waiting items, which stay known', () => {
+  const all = queue();
+  for (const id of ['1', '2', '3']) all.offer(id, 'a', id);
+  all.offer('4', 'b', '4');
+  expect(all.withdraw((waiting, running) => running === '1' && waiting === '2')).toEqual(['2']);
+  expect([all.hasWaiting, all.get('2')]).toEqual([true, '2']);
+  expect(all.withdraw((_, running) => running === '1')).toEqual(['3']);
+  expect(all.hasWaiting).toBe(false);
+  expect([all.finish('a'), all.finish('b')]).toEqual([undefined, undefined]);
+});

@@ -42,6 +42,23 @@ export class KeyedQueue<T> {
     return next;
   }
 
+  /** Whether an item waits behind a running one. */
+  get hasWaiting(): boolean {
+    return [...this.#queues.values()].some((queue) => queue.length > 1);
+  }
+
+  /** Takes waiting items out of the queues. They stay known. */
+  withdraw(isWanted: (waiting: T, running: T) => boolean): T[] {
+    const withdrawn: T[] = [];
+    for (const [key, [running, ...waiting]] of this.#queues) {
+      const wanted = waiting.filter((item) => isWanted(item, running!));
+      if (wanted.length === 0) continue;
+      withdrawn.push(...wanted);
+      this.#queues.set(key, [running!, ...waiting.filter((item) => !wanted.includes(item))]);
+    }
+    return withdrawn;
+  }
+
   forget(id: string): void {
     this.#known.delete(id);
   }

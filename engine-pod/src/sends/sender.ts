@@ -1,3 +1,4 @@
+import { processClock, type Cancel, type Clock } from '@gwk/core/clock';
 import { failpoint } from '@gwk/core/failpoints';
 import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
@@ -21,6 +22,8 @@ interface HeldMessage {
   delivery: SendTask;
   claimId: string;
   claimedAt: number;
+  /** When it began to run. */
+  startedAt: number;
   bytes: number;
   /** Stream entry of the notification that announced the message. */
   notification: string | undefined;
@@ -31,6 +34,11 @@ interface HeldMessage {
 const MAX_HELD = 500;
 const MAX_HELD_BYTES = 4_000_000;
 const MAX_CLAIM = 100;
+/** The messages behind one that takes longer return to the queue, where people can cancel them. */
+const LATE_MS = 1_000;
+const LOOK_EVERY_MS = 500;
+/** So that slow messages do not make the engine claim and return the later ones again and again. */
+const WITHOUT_FOLLOWERS_MS = 30_000;
 
 /**
  * Holds the claimed messages until they are settled. Runs one of each conversation at a time and reports the
@@ -41,9 +49,13 @@ export class Sender {
   readonly #queue = new KeyedQueue<HeldMessage>();
   #bytes = 0;
   #idle: (() => void)[] = [];
+  readonly #clock: Clock;
+  #stopLooking: Cancel | null = null;
+  #followersFrom = -Infinity;
 
   constructor(options: SenderOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? processClock;
   }
 
   get held(): number {
@@ -60,6 +72,11 @@ export class Sender {
     return this.#bytes > MAX_HELD_BYTES ? 0 : Math.min(MAX_CLAIM, MAX_HELD - this.held);
   }
 
+  /** Whether to claim messages behind the first of a conversation. */
+  get wantsFollowers(): boolean {
+    return this.#clock.now() >= this.#followersFrom;
+  }
+
   /** Keeps the entry until the message is settled; false when the message is not held or has an entry already. */
   keepNotification(messageId: string, entryId: string): boolean {
     const held = this.#queue.get(messageId);
@@ -68,17 +85,25 @@ export class Sender {
     return true;
   }
 
-  /** Drops messages that are already held: a second copy must not be sent beside the first. */
+  /**
+   * Drops messages that are already held: a second copy must not be sent beside the first. Postgres had lost their former claim,
+   * so their outcomes name the newer one.
+   */
   accept(messages: ClaimedMessage[], claimId: string): void {
     for (const message of messages) {
       const bytes = message.content.length + (message.built?.length ?? 0);
-      if (this.#queue.get(message.message_id)) continue;
+      const known = this.#queue.get(message.message_id);
+      if (known) {
+        known.claimId = claimId;
+        continue;
+      }
       const span = startSpan(message);
       const delivery = new SendTask(message, this.#withSpan(span));
       const held: HeldMessage = {
         delivery,
         claimId,
-        claimedAt: performance.now(),
+        claimedAt: this.#clock.now(),
+        startedAt: 0,
         bytes,
         notification: undefined,
         span,
@@ -86,6 +111,7 @@ export class Sender {
       const place = this.#queue.offer(message.message_id, message.conversation_id, held);
       this.#bytes += bytes;
       if (place === 'run') void this.#run(held);
+      else this.#stopLooking ??= this.#clock.every(LOOK_EVERY_MS, () => this.#lookForLate());
     }
   }
 
@@ -105,30 +131,53 @@ export class Sender {
 
   async #run(held: HeldMessage): Promise<void> {
     for (let next: HeldMessage | undefined = held; next;) {
-      const result = await next.delivery.run();
-      const { conversation_id } = next.delivery.message;
-      void this.#finish(next, result);
-      next = this.#queue.finish(conversation_id);
-      // A returned or kept message must be the next of its conversation, so the later ones are released too.
-      while (next && (result.kind === 'returned' || result.kind === 'kept')) {
-        void this.#finish(next, { kind: next.delivery.attempted ? 'kept' : 'returned' });
-        next = this.#queue.finish(conversation_id);
-      }
+      const running: HeldMessage = next;
+      running.startedAt = this.#clock.now();
+      const result = await running.delivery.run();
+      void this.#finish(running, result);
+      // A sent message was built, which proves its claim. Postgres may have lost the claim of any other, also of one that
+      // failed before it was built, and would then put it before the later ones again.
+      if (result.kind !== 'sent') this.#returnLater((_, other) => other === running);
+      next = this.#queue.finish(running.delivery.message.conversation_id);
     }
   }
 
+  /** Returns waiting messages, except those that may have left. @returns whether there were any */
+  #returnLater(isWanted: (waiting: HeldMessage, running: HeldMessage) => boolean): boolean {
+    const later = this.#queue.withdraw(
+      (waiting, running) => !waiting.delivery.attempted && isWanted(waiting, running),
+    );
+    for (const held of later) void this.#finish(held, { kind: 'returned' });
+    return later.length > 0;
+  }
+
+  /** A message that was claimed behind one that was late already is first in the queue: it would be claimed again at once. */
+  #lookForLate(): void {
+    const now = this.#clock.now();
+    const areReturned = this.#returnLater(
+      ({ claimedAt }, { startedAt }) => now - startedAt >= LATE_MS && claimedAt - startedAt < LATE_MS,
+    );
+    if (areReturned) this.#followersFrom = now + WITHOUT_FOLLOWERS_MS;
+    if (this.#queue.hasWaiting) return;
+    this.#stopLooking?.();
+    this.#stopLooking = null;
+  }
+
   async #finish(held: HeldMessage, result: SendResult): Promise<void> {
-    this.#options.finished(result.kind, performance.now() - held.claimedAt);
+    this.#options.finished(result.kind, this.#clock.now() - held.claimedAt);
     held.span.set({ 'gwk.result': result.kind });
     held.span.end(result.kind === 'failed' ? result.error.code : null);
+    const { claimId } = held;
     const outcome = toOutcome(held, result);
     // A returned message can be claimed again at once, even by this engine, and must not be taken for a copy.
-    if (result.kind === 'returned') {
+    if (outcome?.kind === 'returned') {
       this.#forget(held);
-      this.#options.returned();
+      if (!held.delivery.attempted) this.#options.returned();
     }
     try {
-      const waiting = outcome ? await this.#report(outcome) : true;
+      let waiting = outcome ? await this.#report(outcome) : true;
+      // It was claimed again while the outcome of its lost claim was on the way, which the API then ignored.
+      if (held.claimId !== claimId) waiting = await this.#report(returnOf(held));
       // Free the capacity first, because the next claim uses all of it.
       this.#forget(held);
       this.#options.settled(held.notification, waiting);
@@ -174,7 +223,14 @@ function toOutcome(held: HeldMessage, result: SendResult): Outcome | undefined {
       // A message that was ever written to the socket, by any engine, is kept instead.
       return { kind: 'returned', message_id, claim_id: held.claimId, unsent: true };
     case 'dropped':
+      // This engine may hold a newer claim of it.
+      return held.delivery.attempted ? undefined : { kind: 'returned', message_id, claim_id: held.claimId };
     case 'kept':
       return undefined;
   }
+}
+
+/** A message that may have left stays unconfirmed. */
+function returnOf({ delivery, claimId }: HeldMessage): Extract<Outcome, { kind: 'returned' }> {
+  return { kind: 'returned', message_id: delivery.message.message_id, claim_id: claimId };
 }

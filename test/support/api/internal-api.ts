@@ -270,7 +270,11 @@ export class TestEngine {
     number = ++this.number,
     repeated = false,
   ): Promise<EngineResponse<'claims'>['messages']> {
-    const { messages } = await this.repeat('claims', { claim_id: claimId, limit, repeated }, number);
+    const { messages } = await this.repeat(
+      'claims',
+      { claim_id: claimId, limit, followers: true, repeated },
+      number,
+    );
     for (const { message_id } of messages) this.#claims.set(message_id, claimId);
     return messages;
   }

@@ -1,0 +1,185 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
+import { createLogger } from '@gwk/core/log';
+import { ManualClock } from '@gwk/test/support/clock';
+import { SendFailure, type Driver, type EncodedMessage, type Stanza } from '../driver/driver.js';
+import { Gate } from './gate.js';
+import { Sender } from './sender.js';
+
+const messageOf = (id: string): ClaimedMessage => ({
+  message_id: id,
+  conversation_id: 'c1',
+  chat: '551@s.whatsapp.net',
+  wa_message_id: `3EB0${id}`,
+  type: 'text',
+  content: '{"type":"text","text":{"body":"hello"}}',
+  interactive_mode: 'native+text',
+  quoted: null,
+  built: null,
+  rendered_as: null,
+  attempted_at: null,
+});
+
+interface Script {
+  /** What the network does with a message that is written. */
+  send?: (id: string) => unknown;
+  isOurs?: (id: string) => boolean;
+  isOpen?: () => boolean;
+  report?: (outcome: Outcome) => Promise<boolean>;
+}
+
+/** A sender whose outcomes stay unrecorded. */
+function openSender({ send, isOurs = () => true, isOpen = () => true, report = unanswered }: Script) {
+  const written: string[] = [];
+  const reported: Outcome[] = [];
+  const clock = new ManualClock();
+  const built: EncodedMessage = { bytes: Buffer.from('built'), rendered_as: null, menu: null };
+  const driver = {
+    build: async () => built,
+    send: async ({ stored, mayWrite, waMessageId }: Stanza) => {
+      await stored;
+      if (!mayWrite()) throw SendFailure.notWritten();
+      written.push(waMessageId);
+      await send?.(waMessageId);
+    },
+  } as Partial<Driver> as Driver;
+  let givenBack = 0;
+  const sender = new Sender({
+    ...{ driver, log: createLogger('engine', 'silent'), ackTimeoutMs: 60_000, clock },
+    gate: new Gate(isOpen, () => false),
+    storeBuilt: async ({ message_id }) => isOurs(message_id),
+    resending: () => undefined,
+    rateLimited: () => undefined,
+    report: (outcome) => (reported.push(outcome), report(outcome)),
+    settled: () => undefined,
+    returned: () => void givenBack++,
+    finished: () => undefined,
+  });
+  const kinds = () => reported.map(({ kind }) => kind);
+  return { sender, written, reported, kinds, clock, givenBack: () => givenBack };
+}
+
+const unanswered = () => new Promise<never>(() => undefined);
+const settle = async (): Promise<void> => {
+  for (let turns = 0; turns < 20; turns++) await turn();
+};
+
+test('the next message of a conversation does not wait until a sent one is recorded', async () => {
+  const { sender, written, kinds } = openSender({});
+  sender.accept([messageOf('1'), messageOf('2')], 'claim');
+  await settle();
+  expect([written, kinds()]).toEqual([
+    ['3EB01', '3EB02'],
+    ['sent', 'sent'],
+  ]);
+});
+
+test.each([
+  ['unanswered', unanswered],
+  ['refused', () => Promise.reject(new Error('refused'))],
+])(
+  'the later ones of its conversation return to the queue behind a failed one, its report %s',
+  async (_, report) => {
+    const send = (id: string) => {
+      if (id === '3EB01') throw SendFailure.refused('recipient_not_on_whatsapp');
+    };
+    const { sender, written, kinds } = openSender({ send, report });
+    sender.accept([messageOf('1'), messageOf('2')], 'claim');
+    await settle();
+    expect([written, kinds()]).toEqual([['3EB01'], ['failed', 'returned']]);
+  },
+);
+
+test('behind one that Postgres no longer grants, they return as well', async () => {
+  const { sender, written, reported } = openSender({ isOurs: (id) => id !== '1' });
+  sender.accept([messageOf('1'), messageOf('2')], 'claim');
+  await settle();
+  expect(written).toEqual([]);
+  expect(reported).toEqual([
+    { kind: 'returned', message_id: '1', claim_id: 'claim' },
+    { kind: 'returned', message_id: '2', claim_id: 'claim', unsent: true },
+  ]);
+});
+
+test('one that Postgres no longer grants can be claimed again before its return is recorded', async () => {
+  const { sender, written } = openSender({ isOurs: (id) => id !== '1' || sender.held > 1 });
+  sender.accept([messageOf('1')], 'lost');
+  await settle();
+  sender.accept([messageOf('1'), messageOf('2')], 'newer');
+  await settle();
+  expect(written).toEqual(['3EB01', '3EB02']);
+});
+
+test('of a message that Postgres claimed again, the newer claim is returned', async () => {
+  let isOpen = true;
+  const messages = [messageOf('1'), messageOf('2')];
+  const { sender, reported } = openSender({ send: unanswered, isOpen: () => isOpen });
+  sender.accept(messages, 'lost');
+  sender.accept(messages, 'newer');
+  isOpen = false;
+  await settle();
+  expect(reported.map((outcome) => outcome.kind === 'returned' && outcome.claim_id)).toEqual([
+    'newer',
+    'newer',
+  ]);
+});
+
+test('of one that is claimed again while its outcome is on the way, the newer claim is returned', async () => {
+  const recorded = Promise.withResolvers<boolean>();
+  const { sender, reported } = openSender({
+    send: () => {
+      throw SendFailure.refused('recipient_not_on_whatsapp');
+    },
+    report: () => recorded.promise,
+  });
+  sender.accept([messageOf('1')], 'lost');
+  await settle();
+  sender.accept([messageOf('1')], 'newer');
+  recorded.resolve(false);
+  await sender.waitUntilEmpty();
+  expect(reported.slice(1)).toEqual([{ kind: 'returned', message_id: '1', claim_id: 'newer' }]);
+});
+
+test('the later ones return after a second without an answer, and the unanswered one stays', async () => {
+  const { sender, written, kinds, clock, givenBack } = openSender({ send: unanswered });
+  sender.accept([messageOf('1'), messageOf('2'), messageOf('3')], 'claim');
+  await settle();
+  clock.advance(999);
+  expect(kinds()).toEqual([]);
+  clock.advance(501);
+  await settle();
+  expect([written, kinds(), givenBack()]).toEqual([['3EB01'], ['returned', 'returned'], 2]);
+  expect([sender.held, clock.count(500)]).toEqual([1, 0]);
+});
+
+test('for half a minute after that, the engine claims only first messages', async () => {
+  const { sender, clock } = openSender({ send: unanswered });
+  sender.accept([messageOf('1'), messageOf('2')], 'claim');
+  await settle();
+  expect(sender.wantsFollowers).toBe(true);
+  clock.advance(1_000);
+  expect(sender.wantsFollowers).toBe(false);
+  clock.advance(30_000);
+  expect(sender.wantsFollowers).toBe(true);
+});
+
+test('one that is claimed behind a late one stays: it is first in the queue', async () => {
+  const { sender, kinds, clock } = openSender({ send: unanswered });
+  sender.accept([messageOf('1')], 'claim');
+  await settle();
+  clock.advance(1_000);
+  sender.accept([messageOf('2')], 'later');
+  clock.advance(10_000);
+  await settle();
+  expect([sender.held, kinds()]).toEqual([2, []]);
+});
+
+test('one that an earlier engine attempted waits for its turn', async () => {
+  const { sender, kinds, clock } = openSender({ send: unanswered });
+  const attempted = { ...messageOf('2'), built: 'YQ==', attempted_at: new Date().toISOString() };
+  sender.accept([messageOf('1'), attempted], 'claim');
+  await settle();
+  clock.advance(5_000);
+  await settle();
+  expect([sender.held, kinds()]).toEqual([2, []]);
+});
