@@ -140,6 +140,69 @@ test('of one that is claimed again while its outcome is on the way, the newer cl
   expect(reported.slice(1)).toEqual([{ kind: 'returned', message_id: '1', claim_id: 'newer' }]);
 });
 
+test('what was claimed behind one that ended unsent returns with it, and does not pass it', async () => {
+  const recorded = Promise.withResolvers<boolean>();
+  const { sender, written, reported } = openSender({
+    send: () => {
+      throw SendFailure.refused('recipient_not_on_whatsapp');
+    },
+    report: () => recorded.promise,
+  });
+  sender.accept([messageOf('1')], 'lost');
+  await settle();
+  sender.accept([messageOf('1'), messageOf('2')], 'newer');
+  recorded.resolve(false);
+  await sender.waitUntilEmpty();
+  await settle();
+  expect(written).toEqual(['3EB01']);
+  expect(reported.slice(1)).toEqual([
+    { kind: 'returned', message_id: '2', claim_id: 'newer', unsent: true },
+    { kind: 'returned', message_id: '1', claim_id: 'newer' },
+  ]);
+});
+
+test('while the newer claim is returned, the message can be claimed a third time', async () => {
+  const recorded = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];
+  let reports = 0;
+  const { sender, written } = openSender({
+    send: () => {
+      if (reports === 0) throw SendFailure.refused('wa_error');
+    },
+    report: () => recorded[reports++]?.promise ?? Promise.resolve(false),
+  });
+  sender.accept([messageOf('1')], 'lost');
+  await settle();
+  sender.accept([messageOf('1')], 'newer');
+  recorded[0]!.resolve(false);
+  await settle();
+  sender.accept([messageOf('1')], 'third');
+  await settle();
+  expect(written).toEqual(['3EB01', '3EB01']);
+});
+
+test('an attempted one that Postgres no longer grants returns too', async () => {
+  const { sender, reported, clock } = openSender({ send: unanswered, isOurs: () => false });
+  sender.accept([{ ...messageOf('1'), built: 'YQ==', attempted_at: new Date().toISOString() }], 'claim');
+  await settle();
+  clock.advance(60_000);
+  await settle();
+  clock.advance(60_000);
+  await settle();
+  expect(reported).toEqual([{ kind: 'returned', message_id: '1', claim_id: 'claim' }]);
+});
+
+test('the messages of a newer claim stay together behind a late one', async () => {
+  const { sender, kinds, clock } = openSender({ send: unanswered });
+  sender.accept([messageOf('1'), messageOf('2')], 'lost');
+  await settle();
+  clock.advance(400);
+  clock.advanceSilently(700);
+  sender.accept([messageOf('1'), messageOf('2'), messageOf('3')], 'newer');
+  clock.advance(2_000);
+  await settle();
+  expect([sender.held, kinds()]).toEqual([3, []]);
+});
+
 test('the later ones return after a second without an answer, and the unanswered one stays', async () => {
   const { sender, written, kinds, clock, givenBack } = openSender({ send: unanswered });
   sender.accept([messageOf('1'), messageOf('2'), messageOf('3')], 'claim');

@@ -24,6 +24,8 @@ interface HeldMessage {
   claimedAt: number;
   /** When it began to run. */
   startedAt: number;
+  /** It has a result, and was not sent. */
+  isUnsent: boolean;
   bytes: number;
   /** Stream entry of the notification that announced the message. */
   notification: string | undefined;
@@ -87,32 +89,45 @@ export class Sender {
 
   /**
    * Drops messages that are already held: a second copy must not be sent beside the first. Postgres had lost their former claim,
-   * so their outcomes name the newer one.
+   * so their outcomes name the newer one. If one ended unsent, its newer claim will be returned, and the later messages of its
+   * conversation must not pass it.
    */
   accept(messages: ClaimedMessage[], claimId: string): void {
+    const unsentIn = new Set<string>();
     for (const message of messages) {
-      const bytes = message.content.length + (message.built?.length ?? 0);
       const known = this.#queue.get(message.message_id);
       if (known) {
         known.claimId = claimId;
+        known.claimedAt = this.#clock.now();
+        if (known.isUnsent) unsentIn.add(message.conversation_id);
         continue;
       }
-      const span = startSpan(message);
-      const delivery = new SendTask(message, this.#withSpan(span));
-      const held: HeldMessage = {
-        delivery,
-        claimId,
-        claimedAt: this.#clock.now(),
-        startedAt: 0,
-        bytes,
-        notification: undefined,
-        span,
-      };
-      const place = this.#queue.offer(message.message_id, message.conversation_id, held);
-      this.#bytes += bytes;
-      if (place === 'run') void this.#run(held);
-      else this.#stopLooking ??= this.#clock.every(LOOK_EVERY_MS, () => this.#lookForLate());
+      const held = this.#hold(message, claimId);
+      if (unsentIn.has(message.conversation_id)) void this.#finish(held, { kind: 'returned' });
+      else this.#offer(held);
     }
+  }
+
+  #hold(message: ClaimedMessage, claimId: string): HeldMessage {
+    const span = startSpan(message);
+    return {
+      delivery: new SendTask(message, this.#withSpan(span)),
+      claimId,
+      claimedAt: this.#clock.now(),
+      startedAt: 0,
+      isUnsent: false,
+      bytes: message.content.length + (message.built?.length ?? 0),
+      notification: undefined,
+      span,
+    };
+  }
+
+  #offer(held: HeldMessage): void {
+    const { message_id, conversation_id } = held.delivery.message;
+    const place = this.#queue.offer(message_id, conversation_id, held);
+    this.#bytes += held.bytes;
+    if (place === 'run') void this.#run(held);
+    else this.#stopLooking ??= this.#clock.every(LOOK_EVERY_MS, () => this.#lookForLate());
   }
 
   #withSpan(span: Span): SendContext {
@@ -151,7 +166,7 @@ export class Sender {
     return later.length > 0;
   }
 
-  /** A message that was claimed behind one that was late already is first in the queue: it would be claimed again at once. */
+  /** Messages that were claimed behind one that was late already stay: the first of them would be claimed again at once. */
   #lookForLate(): void {
     const now = this.#clock.now();
     const areReturned = this.#returnLater(
@@ -167,6 +182,7 @@ export class Sender {
     this.#options.finished(result.kind, this.#clock.now() - held.claimedAt);
     held.span.set({ 'gwk.result': result.kind });
     held.span.end(result.kind === 'failed' ? result.error.code : null);
+    held.isUnsent = result.kind !== 'sent';
     const { claimId } = held;
     const outcome = toOutcome(held, result);
     // A returned message can be claimed again at once, even by this engine, and must not be taken for a copy.
@@ -177,7 +193,10 @@ export class Sender {
     try {
       let waiting = outcome ? await this.#report(outcome) : true;
       // It was claimed again while the outcome of its lost claim was on the way, which the API then ignored.
-      if (held.claimId !== claimId) waiting = await this.#report(returnOf(held));
+      if (held.claimId !== claimId) {
+        this.#forget(held);
+        waiting = await this.#report(returnOf(held));
+      }
       // Free the capacity first, because the next claim uses all of it.
       this.#forget(held);
       this.#options.settled(held.notification, waiting);
@@ -221,10 +240,10 @@ function toOutcome(held: HeldMessage, result: SendResult): Outcome | undefined {
       return { ...result, message_id, ...(traceparent !== null && { traceparent }) };
     case 'returned':
       // A message that was ever written to the socket, by any engine, is kept instead.
-      return { kind: 'returned', message_id, claim_id: held.claimId, unsent: true };
+      return { ...returnOf(held), unsent: true };
     case 'dropped':
-      // This engine may hold a newer claim of it.
-      return held.delivery.attempted ? undefined : { kind: 'returned', message_id, claim_id: held.claimId };
+      // If Postgres had lost its claim, this engine may have claimed it again.
+      return returnOf(held);
     case 'kept':
       return undefined;
   }
