@@ -263,8 +263,8 @@ const Outcome = z.discriminatedUnion('kind', [
   }),
   /**
    * Claimed, but not written to the socket: goes from `sending` to `queued`, at its place in its conversation. The engine
-   * returns the later ones of the conversation too. If it was
-   * built, it stays unconfirmed, unless `unsent` states that no earlier engine wrote it to the socket either.
+   * also returns the later ones of the conversation that were not written either. If it was built, it stays unconfirmed,
+   * unless `unsent` states that no earlier engine wrote it to the socket either.
    * `claim_id` names the returned claim, so that a late report does not undo a newer claim.
    */
   z.object({
