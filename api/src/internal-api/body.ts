@@ -21,7 +21,12 @@ export async function readBody<S extends z.ZodType>(
     if (size > maxBytes) throw invalid('the body is too large');
     take?.(added);
   });
-  const parsed = schema.safeParse(parseJson(bytes));
+  return validate(schema, parseJson(bytes));
+}
+
+/** @throws RefusalError `invalid` */
+export function validate<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const parsed = schema.safeParse(body);
   if (!parsed.success) throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
   return parsed.data;
 }
@@ -36,7 +41,8 @@ const UNSTORABLE = /\\u(0000|d[89a-f])/i;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parseJson(bytes: Buffer): unknown {
+/** @throws RefusalError `invalid` */
+export function parseJson(bytes: Buffer): unknown {
   try {
     const text = utf8.decode(bytes);
     return UNSTORABLE.test(text) ? JSON.parse(text, storable) : JSON.parse(text);

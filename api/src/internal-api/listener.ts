@@ -14,48 +14,22 @@ import {
   LISTENER_LIMITS,
   IDLE_TIMEOUT_MS,
 } from '@gwk/core/listener-limits';
-import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
-import { OPERATOR_ROUTES, type OperatorRoute } from '@gwk/core/protocol/operator';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { API_METRICS } from '@gwk/core/metrics/api';
-import { Histogram } from 'prom-client';
-import type { z } from 'zod';
+import { Histogram, type Registry } from 'prom-client';
 import { ClientGone } from '../http/body.js';
 import { CLIENT_GONE } from '../http/respond.js';
-import { Leases } from '../engines/leases.js';
-import { RedisUsers } from '../engines/redis-users.js';
 import { Authentication } from './auth.js';
-import { BodyBudget, readBody } from './body.js';
-import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
+import { readBody, validate } from './body.js';
+import { CallChannels, isChannelRequest, type IncomingCall } from './call-channels.js';
+import { makeCalls, type Call } from './calls.js';
+import type { InternalDeps } from '../engines/dependencies.js';
 import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
 import { followIdentity, readIdentity } from './identity.js';
-import { engineHandlers } from './engine-routes.js';
-import { operatorHandlers } from './operator-routes.js';
 import { RefusalError } from '../engines/refusal.js';
 
 /** Returns the answer, in JSON. Undefined: the handler has answered. */
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
-
-type Authenticate = (request: IncomingMessage) => Authenticated | Promise<Authenticated>;
-
-interface Authenticated {
-  /** Caller for the body budget. */
-  caller: string;
-  handle: (body: never) => Promise<unknown>;
-}
-
-const SMALL_BODY = 64 * 1024;
-const ORDINARY_BODY = 4 * 1024 * 1024;
-const LARGE_BODY = 64 * 1024 * 1024;
-const MAX_BYTES: Record<string, number> = {
-  '/engine/built': LARGE_BODY,
-  '/engine/session-write': LARGE_BODY,
-  '/engine/inbound': LARGE_BODY,
-  '/engine/notices': ORDINARY_BODY,
-  '/engine/outcomes': ORDINARY_BODY,
-  '/engine/session-read': ORDINARY_BODY,
-  '/operator/project': ORDINARY_BODY,
-};
 
 const CLOSE_GRACE_MS = 5_000;
 
@@ -64,31 +38,37 @@ const CLOSE_GRACE_MS = 5_000;
  * logs ids and codes, never bodies.
  */
 export async function startInternalListener(deps: InternalDeps) {
-  const handlers = makeHandlers(deps);
-  const { registry } = deps;
-  const durations = registry && new Histogram({ ...API_METRICS.internalDuration, registers: [registry] });
+  const authentication = new Authentication(deps.database, deps.config.operatorToken, deps.now);
+  const calls = makeCalls(deps, authentication);
+  const handlers = makeHandlers(deps, calls, authentication);
+  const silenceMs = deps.silenceMs ?? IDLE_TIMEOUT_MS;
+  const observe = observer(deps.registry);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const began = performance.now();
     const path = pathOf(request);
     const handler = handlers.get(path);
-    const route = handler ? path : 'none';
-    const { traceparent } = request.headers;
-    const span = tracing.child(`POST ${route}`, traceparent as string | undefined, { kind: 'server' });
-    response.on('close', () => {
-      const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
-      durations?.labels({ route, status: String(status) }).observe((performance.now() - began) / 1000);
-      span.end(response.statusCode >= 500 ? String(response.statusCode) : null);
-    });
+    const end = observe(handler ? path : 'none', request.headers['traceparent'] as string | undefined);
+    response.on('close', () => end(response.statusCode, response.writableFinished));
     if (handler && request.method === 'POST') void respond(deps, handler, request, response);
     else send(response, 404, { error: 'not-found' });
   };
+  const channels = new CallChannels({
+    authenticate: (authorization) => authentication.engine(authorization),
+    answer: async (incoming, reply) => {
+      const path = `/engine/${incoming.route}`;
+      const call = calls.get(path);
+      const end = observe(call ? path : 'none', incoming.traceparent);
+      const answered = await answerCall(deps, { path, call }, incoming);
+      end(answered.status, await reply(answered));
+    },
+    silenceMs,
+  });
   const { internalTlsCert, internalTlsKey, internalHost, internalPort } = deps.config;
   const identity = readIdentity(internalTlsCert, internalTlsKey);
-  const tls = { ...identity, ...LISTENER_LIMITS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
-  const server: Server = identity
-    ? createHttpsServer(tls, answer)
-    : createHttpServer(LISTENER_LIMITS, answer);
-  server.setTimeout(deps.silenceMs ?? IDLE_TIMEOUT_MS);
+  const options = { ...LISTENER_LIMITS, shouldUpgradeCallback: isChannelRequest };
+  const tls = { ...identity, ...options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+  const server: Server = identity ? createHttpsServer(tls, answer) : createHttpServer(options, answer);
+  server.setTimeout(silenceMs);
+  channels.attach(server);
   limitConnections(server, deps.config.internalMaxConnections);
   const unfollow =
     identity &&
@@ -103,14 +83,18 @@ export async function startInternalListener(deps: InternalDeps) {
     /** Answers the calls in flight, within a few seconds, then closes. */
     close: () => {
       unfollow?.();
-      return closeServer(server);
+      return closeServer(server, channels);
     },
   };
 }
 
 /** Time for the calls in flight at a stop; a call whose body does not arrive must not delay the stop. */
-async function closeServer(server: Server): Promise<void> {
-  const late = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+async function closeServer(server: Server, channels: CallChannels): Promise<void> {
+  const late = setTimeout(() => {
+    server.closeAllConnections();
+    channels.terminate();
+  }, CLOSE_GRACE_MS);
+  channels.close();
   await new Promise((resolve) => server.close(resolve));
   clearTimeout(late);
 }
@@ -119,16 +103,12 @@ async function closeServer(server: Server): Promise<void> {
 const pathOf = ({ url = '' }: IncomingMessage): string =>
   url.startsWith(`${MEDIA_PATHS.upload}?`) ? MEDIA_PATHS.upload : url;
 
-function makeHandlers(deps: InternalDeps): ReadonlyMap<string, Handler> {
-  const { config, database, redis, sealer, log } = deps;
-  const authentication = new Authentication(database, config.operatorToken, deps.now);
-  const forgetTokens = (instanceId: string): void => authentication.forget(instanceId);
-  const redisUsers = new RedisUsers(redis, sealer, config, log);
-  const services = { leases: new Leases(deps, redisUsers), redisUsers, forgetTokens };
-  const engines = engineHandlers(deps, services);
-  const operator = operatorHandlers(deps, services);
+function makeHandlers(
+  deps: InternalDeps,
+  calls: ReadonlyMap<string, Call>,
+  authentication: Authentication,
+): ReadonlyMap<string, Handler> {
   const callerOf = (request: IncomingMessage) => authentication.engine(request.headers.authorization);
-
   const handlers = new Map<string, Handler>([
     [
       MEDIA_PATHS.download,
@@ -139,36 +119,44 @@ function makeHandlers(deps: InternalDeps): ReadonlyMap<string, Handler> {
       async (request, response) => takeReceived(deps, await callerOf(request), request, response),
     ],
   ]);
-  const budget = new BodyBudget();
-  const add = (path: string, schema: z.ZodType, authenticate: Authenticate): void => {
-    const maxBytes = MAX_BYTES[path] ?? SMALL_BODY;
-    handlers.set(path, async (request) => {
-      const { caller, handle } = await authenticate(request);
-      const held = budget.open(caller);
-      try {
-        const body = await readBody(request, schema, { maxBytes, take: held.take });
-        return (await handle(body as never)) ?? {};
-      } finally {
-        held.close();
-      }
-    });
-  };
-  for (const [name, { request }] of Object.entries(ENGINE_ROUTES)) {
-    const handler = engines[name as EngineRoute] as (caller: EngineCaller, body: never) => Promise<unknown>;
-    add(`/engine/${name}`, request, async (call) => {
-      const caller = await callerOf(call);
-      return { caller: caller.instanceId, handle: (body) => handler(caller, body) };
-    });
-  }
-  for (const [name, { request }] of Object.entries(OPERATOR_ROUTES)) {
-    const handle = operator[name as OperatorRoute];
-    add(`/operator/${name}`, request, (call) => {
-      authentication.operator(call.headers.authorization);
-      deps.noteOperator?.(call.headers['user-agent']);
-      return { caller: 'operator', handle };
-    });
-  }
+  for (const [path, { schema, maxBytes, run }] of calls)
+    handlers.set(path, (request) =>
+      run(request.headers, (take) => readBody(request, schema, { maxBytes, take })),
+    );
   return handlers;
+}
+
+/** Measures a call. The result is to be called with the status of the answer, and whether the whole answer has left. */
+function observer(registry: Registry | undefined) {
+  const durations = registry && new Histogram({ ...API_METRICS.internalDuration, registers: [registry] });
+  return (route: string, traceparent: string | undefined) => {
+    const began = performance.now();
+    const span = tracing.child(`POST ${route}`, traceparent, { kind: 'server' });
+    return (code: number, isComplete: boolean): void => {
+      const status = isComplete ? code : CLIENT_GONE;
+      durations?.labels({ route, status: String(status) }).observe((performance.now() - began) / 1000);
+      span.end(code >= 500 ? String(code) : null);
+    };
+  };
+}
+
+/** Answers a call of a channel. */
+async function answerCall(
+  deps: InternalDeps,
+  { path, call }: { path: string; call: Call | undefined },
+  { authorization, body, bytes }: IncomingCall,
+): Promise<{ status: number; body: unknown }> {
+  if (!call) return { status: 404, body: { error: 'not-found' } };
+  try {
+    const answer = await call.run({ authorization }, (take) => {
+      take(bytes);
+      return validate(call.schema, body);
+    });
+    return { status: 200, body: answer };
+  } catch (error) {
+    const refusal = toRefusal(deps, path, error);
+    return { status: refusal.status, body: describe(refusal) };
+  }
 }
 
 async function respond(
@@ -182,15 +170,20 @@ async function respond(
     if (answer !== undefined) send(response, 200, answer);
   } catch (error) {
     if (error instanceof ClientGone) return;
-    if (!(error instanceof RefusalError)) {
-      deps.log.error({ route: pathOf(request), err: error }, 'internal call failed');
-    }
-    const refusal = error instanceof RefusalError ? error : new RefusalError('unavailable');
+    const refusal = toRefusal(deps, pathOf(request), error);
     // The unread rest of a refused body would precede the next request on this connection.
     if (!request.complete) response.setHeader('connection', 'close');
-    send(response, refusal.status, { error: refusal.refusal, ...refusal.more });
+    send(response, refusal.status, describe(refusal));
   }
 }
+
+function toRefusal({ log }: InternalDeps, route: string, error: unknown): RefusalError {
+  if (error instanceof RefusalError) return error;
+  log.error({ route, err: error }, 'internal call failed');
+  return new RefusalError('unavailable');
+}
+
+const describe = ({ refusal, more }: RefusalError) => ({ error: refusal, ...more });
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   if (response.headersSent || response.destroyed) return;

@@ -61,7 +61,7 @@ export const apiSettings = {
   internalMaxConnections: setting(
     'GWK_API_INTERNAL_MAX_CONNECTIONS',
     types.integer(10, 1_000_000).default(16_384),
-    'Maximum connections to the internal listener per API process; an engine opens up to 10. At the limit it closes idle connections, and refuses new ones until one is free.',
+    'Maximum connections to the internal listener per API process; an engine opens up to 11. At the limit it closes idle connections, and refuses new ones until one is free.',
   ),
   internalTlsCert: rotatingSetting(
     'GWK_API_INTERNAL_TLS_CERT',

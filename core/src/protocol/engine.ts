@@ -6,8 +6,8 @@ import { RECEIPT_FIELDS, SENT_FIELDS } from '../resources/message.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
 
 /**
- * The routes of the internal API for engines: JSON over HTTP, `POST {base}/engine/<route>`, authenticated by the token
- * of one pod of an instance. Every call except `acquire` names the lease by epoch and holder. If they are outdated, the
+ * The routes of the internal API for engines: JSON over HTTP, `POST {base}/engine/<route>`, or small calls over a
+ * WebSocket (call-channel.ts), authenticated by the token of one pod of an instance. Every call except `acquire` names the lease by epoch and holder. If they are outdated, the
  * API answers 409 with `{"error":"fenced"}`, and the engine closes its socket and exits.
  *
  * Ids are UUIDs without prefix, times are ISO 8601, bytes are base64. The API validates requests with these schemas;

@@ -7,7 +7,9 @@ import type {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
+import { processClock, type Clock } from '../clock.js';
 import { http } from '../node-http.js';
+import { CallChannel } from './call-channel.js';
 import type {
   EngineRequest,
   EngineResponse,
@@ -51,21 +53,23 @@ interface InternalClientOptions {
   ca?: string | undefined;
   timeoutMs: number;
   userAgent?: string;
+  /** Clock of the channel for small calls (default: that of the process). */
+  clock?: Clock;
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 class InternalClient {
-  readonly #options: InternalClientOptions;
+  protected readonly options: InternalClientOptions;
   readonly #agent: HttpAgent;
 
   constructor(options: InternalClientOptions) {
-    this.#options = options;
+    this.options = options;
     this.#agent = this.agent({ keepAlive: true, maxSockets: 8 });
   }
 
   protected agent(settings: AgentOptions): HttpAgent {
-    return this.#options.baseUrl.startsWith('https:') ? new HttpsAgent(settings) : new http.Agent(settings);
+    return this.options.baseUrl.startsWith('https:') ? new HttpsAgent(settings) : new http.Agent(settings);
   }
 
   close(): void {
@@ -81,7 +85,7 @@ class InternalClient {
     { agent, headers }: { agent: HttpAgent; headers: OutgoingHttpHeaders },
     send: (call: ClientRequest) => void,
   ): Promise<IncomingMessage> {
-    const { baseUrl, ca, token, userAgent } = this.#options;
+    const { baseUrl, ca, token, userAgent } = this.options;
     const url = new URL(path, baseUrl);
     const open = url.protocol === 'https:' ? httpsRequest : http.request;
     const authorized = {
@@ -96,16 +100,15 @@ class InternalClient {
       send(call);
     });
     if (response.statusCode === 200) return response;
-    throw toError(response.statusCode ?? 0, await readAll(response));
+    throw toError(response.statusCode ?? 0, parseJson(await readAll(response)));
   }
 
   protected async post(
     path: string,
-    body: unknown,
-    timeoutMs = this.#options.timeoutMs,
+    text: string,
+    timeoutMs = this.options.timeoutMs,
     traceparent?: string | null,
   ): Promise<unknown> {
-    const text = JSON.stringify(body);
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),
@@ -140,19 +143,22 @@ async function readAll(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function toError(status: number, text: string): InternalApiRefusal | InternalApiUnreachable {
-  const answer = parseRefusal(text);
-  if (status >= 400 && status < 500 && answer)
-    return new InternalApiRefusal(answer.error, answer.retryAfterMs);
-  return new InternalApiUnreachable(`the internal API answered ${status}`, answer?.retryAfterMs);
+function toError(status: number, body: unknown): InternalApiRefusal | InternalApiUnreachable {
+  const { error, retry_after_ms: retryAfterMs } = (body ?? {}) as {
+    error?: unknown;
+    retry_after_ms?: number;
+  };
+  const refusal = isRefusal(error) ? error : undefined;
+  if (status >= 400 && status < 500 && refusal) return new InternalApiRefusal(refusal, retryAfterMs ?? null);
+  return new InternalApiUnreachable(`the internal API answered ${status}`, refusal && retryAfterMs);
 }
 
-function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | null } | null {
+/** Undefined for what is not JSON. */
+function parseJson(text: string): unknown {
   try {
-    const { error, retry_after_ms } = JSON.parse(text) as { error?: unknown; retry_after_ms?: number };
-    return isRefusal(error) ? { error, retryAfterMs: retry_after_ms ?? null } : null;
+    return JSON.parse(text);
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -162,13 +168,22 @@ const MAX_FILE_TRANSFERS = 2;
 const FILE_IDLE_TIMEOUT_MS = 30_000;
 
 export class EngineClient extends InternalClient {
+  readonly #channel: CallChannel;
   readonly #files = this.agent({
     keepAlive: true,
     maxSockets: MAX_FILE_TRANSFERS,
     timeout: FILE_IDLE_TIMEOUT_MS,
   });
 
+  constructor(options: InternalClientOptions) {
+    super(options);
+    const { baseUrl, token, ca } = options;
+    const clock = options.clock ?? processClock;
+    this.#channel = new CallChannel({ baseUrl, token, ca, maxAnswerBytes: MAX_ANSWER_BYTES, clock });
+  }
+
   override close(): void {
+    this.#channel.close();
     this.#files.destroy();
     super.close();
   }
@@ -197,10 +212,17 @@ export class EngineClient extends InternalClient {
   async call<R extends EngineRoute>(
     route: R,
     body: EngineRequest<R>,
-    timeoutMs?: number,
+    timeoutMs = this.options.timeoutMs,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    return (await this.post(`/engine/${route}`, body, timeoutMs, traceparent)) as EngineResponse<R>;
+    const text = JSON.stringify(body);
+    const answer = await this.#channel.call(route, text, { timeoutMs, traceparent }).catch((error: Error) => {
+      throw new InternalApiUnreachable(error.message);
+    });
+    if (!answer)
+      return (await this.post(`/engine/${route}`, text, timeoutMs, traceparent)) as EngineResponse<R>;
+    if (answer.status !== 200) throw toError(answer.status, answer.body);
+    return answer.body as EngineResponse<R>;
   }
 }
 
@@ -211,6 +233,6 @@ export class OperatorClient extends InternalClient {
     body: OperatorRequest<R>,
     timeoutMs?: number,
   ): Promise<OperatorResponse<R>> {
-    return (await this.post(`/operator/${route}`, body, timeoutMs)) as OperatorResponse<R>;
+    return (await this.post(`/operator/${route}`, JSON.stringify(body), timeoutMs)) as OperatorResponse<R>;
   }
 }

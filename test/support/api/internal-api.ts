@@ -45,6 +45,8 @@ export interface InternalApiWorld {
   clientWith(token: string, baseUrl?: string): EngineClient;
   /** Starts one more replica of the internal API on the same database. */
   addReplica(config?: Partial<ApiConfig>, now?: InternalDeps['now']): Promise<string>;
+  /** Stops the listeners that this world has started. */
+  closeReplicas(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -172,10 +174,13 @@ async function openInternalApi(
       const { token } = await operator.call('issue-token', { instance_id: instanceId, pod });
       return new TestEngine(internalApi.clientWith(token), instanceId, pod, token);
     },
+    async closeReplicas() {
+      for (const replica of replicas.splice(0)) await closeReplica(replica);
+    },
     async close() {
       operator.close();
       for (const client of engines) client.close();
-      for (const replica of replicas) await closeReplica(replica);
+      await internalApi.closeReplicas();
       await world.close();
       rmSync(mediaFolder, { recursive: true, force: true });
     },

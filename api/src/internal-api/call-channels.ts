@@ -1,0 +1,169 @@
+import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import {
+  CHANNEL_PATH,
+  LEAVE_CODE,
+  MAX_CALL_BYTES,
+  type ChannelAnswer,
+  type ChannelCall,
+} from '@gwk/core/protocol/call-channel';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { z } from 'zod';
+import { RefusalError } from '../engines/refusal.js';
+import { parseJson } from './body.js';
+
+const Call = z.object({
+  id: z.int(),
+  route: z.string(),
+  traceparent: z.string().optional(),
+  body: z.unknown(),
+}) satisfies z.ZodType<ChannelCall>;
+
+type Authorization = string | undefined;
+
+export type IncomingCall = Omit<ChannelCall, 'id'> & { authorization: Authorization; bytes: number };
+
+/** Resolves to whether the whole answer has left. */
+export type Reply = (answer: Omit<ChannelAnswer, 'id'>) => Promise<boolean>;
+
+interface CallChannelsOptions {
+  /** @throws RefusalError for credentials that open no channel */
+  authenticate: (authorization: Authorization) => Promise<unknown>;
+  /** Answers a call. Never rejects. */
+  answer: (call: IncomingCall, reply: Reply) => Promise<void>;
+  /** Closes a channel without calls for this long: engines renew their leases more often. */
+  silenceMs: number;
+}
+
+/**
+ * Unanswered calls of one channel. At this number the channel reads no further bytes, so an engine that does not read
+ * its answers fills no memory.
+ */
+const MAX_UNANSWERED = 32;
+
+/** For the option `shouldUpgradeCallback`. Other requests to upgrade are answered as if they were none. */
+export function isChannelRequest({ method, url, headers }: IncomingMessage): boolean {
+  return method === 'GET' && url === CHANNEL_PATH && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** WebSockets on which engines send their small calls (core/src/protocol/call-channel.ts). */
+export class CallChannels {
+  readonly #options: CallChannelsOptions;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: MAX_CALL_BYTES,
+    perMessageDeflate: false,
+  });
+  /** Connections whose credentials are checked now. */
+  readonly #opening = new Set<Socket>();
+  /** Open channels with their numbers of unanswered calls. */
+  readonly #unanswered = new Map<WebSocket, number>();
+  #isClosing = false;
+
+  constructor(options: CallChannelsOptions) {
+    this.#options = options;
+  }
+
+  attach(server: Server): void {
+    server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket as Socket, head));
+    // The server calls it at its limit of connections.
+    const closeIdle = server.closeIdleConnections.bind(server);
+    server.closeIdleConnections = () => {
+      closeIdle();
+      for (const [channel, unanswered] of this.#unanswered) if (unanswered === 0) leave(channel);
+    };
+  }
+
+  /** Reads no further calls, and closes each channel once its calls are answered. */
+  close(): void {
+    this.#isClosing = true;
+    for (const channel of this.#unanswered.keys()) this.#count(channel, 0);
+  }
+
+  terminate(): void {
+    for (const socket of this.#opening) socket.destroy();
+    for (const channel of this.#unanswered.keys()) channel.terminate();
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const onError = (): void => void socket.destroy();
+    socket.on('error', onError);
+    this.#opening.add(socket);
+    const refusal = await this.#findRefusal(request);
+    this.#opening.delete(socket);
+    if (refusal !== undefined) return refuse(socket, refusal);
+    socket.off('error', onError);
+    this.#server.handleUpgrade(request, socket, head, (channel) => {
+      this.#serve(channel, socket, request.headers.authorization);
+    });
+  }
+
+  /** Returns the HTTP status of the refusal. */
+  async #findRefusal({ headers }: IncomingMessage): Promise<number | undefined> {
+    try {
+      await this.#options.authenticate(headers.authorization);
+      return this.#isClosing ? 503 : undefined;
+    } catch (error) {
+      return error instanceof RefusalError ? error.status : 503;
+    }
+  }
+
+  #serve(channel: WebSocket, socket: Socket, authorization: Authorization): void {
+    this.#unanswered.set(channel, 0);
+    socket.setTimeout(this.#options.silenceMs, () => channel.terminate());
+    channel.on('error', () => channel.terminate());
+    channel.on('close', () => this.#unanswered.delete(channel));
+    channel.on('message', (data: Buffer, isBinary) => {
+      // By the close code that `leave` sent, later calls do not run.
+      if (channel.readyState !== channel.OPEN) return;
+      const call = isBinary ? undefined : readCall(data);
+      if (call) void this.#answer(channel, call, { authorization, bytes: data.length });
+      else channel.terminate();
+    });
+  }
+
+  async #answer(
+    channel: WebSocket,
+    { id, route, traceparent, body }: ChannelCall,
+    more: { authorization: Authorization; bytes: number },
+  ): Promise<void> {
+    this.#count(channel, 1);
+    await this.#options.answer({ route, traceparent, body, ...more }, ({ status, body: answered }) => {
+      const answer: ChannelAnswer = { id, status, body: answered };
+      return new Promise((resolve) => {
+        channel.send(JSON.stringify(answer), (error) => resolve(!error));
+      });
+    });
+    this.#count(channel, -1);
+  }
+
+  #count(channel: WebSocket, by: number): void {
+    const before = this.#unanswered.get(channel);
+    if (before === undefined) return;
+    const unanswered = before + by;
+    this.#unanswered.set(channel, unanswered);
+    const mustPause = unanswered >= MAX_UNANSWERED || (this.#isClosing && unanswered > 0);
+    if (mustPause && !channel.isPaused) channel.pause();
+    if (!mustPause && channel.isPaused) channel.resume();
+    if (this.#isClosing && unanswered === 0) leave(channel);
+  }
+}
+
+function leave(channel: WebSocket): void {
+  channel.close(LEAVE_CODE);
+}
+
+/** Undefined for what is no call. */
+function readCall(data: Buffer): ChannelCall | undefined {
+  try {
+    return Call.safeParse(parseJson(data)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(socket: Socket, status: number): void {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
+  socket.end(head, () => socket.destroy());
+}
