@@ -30,11 +30,6 @@ export function newUuid(): string {
   return uuidv7({ random, msecs: last.milliseconds, seq: last.sequence });
 }
 
-/** @returns the creation time of a UUIDv7, in milliseconds since 1970 */
-export function parseUuidTime(uuid: string): number {
-  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
-}
-
 /** @returns the smallest UUIDv7 created at `time` (milliseconds since 1970) or later */
 export function lowestUuidAt(time: number): string {
   const hex = Math.max(0, Math.floor(time)).toString(16).padStart(12, '0');

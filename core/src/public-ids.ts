@@ -34,3 +34,8 @@ export function fromPublicId(kind: IdKind, id: string): string | null {
   if (!/^[0-9a-f]{32}$/.test(hex)) return null;
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** @returns the creation time of a UUIDv7, in milliseconds since 1970 */
+export function parseUuidTime(uuid: string): number {
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+}

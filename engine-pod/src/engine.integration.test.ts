@@ -83,6 +83,53 @@ describe('sending', () => {
   });
 });
 
+describe('messages in their notification', () => {
+  test('are sent without a claim, and the notification is acknowledged', async () => {
+    const { api, network, redis } = await open();
+    await stage.start({ idleClaimMs: 60_000 });
+    const claimed = () =>
+      api.items<{ message_id: string; claim?: object }>('built', 'messages').filter(({ claim }) => claim);
+    // While a claim of the start is in progress, the engine claims these too.
+    for (let people = 0; claimed().length < 2; people += 2) {
+      const pair = [api.queue.add(`${people}`, 'hello'), api.queue.add(`${people + 1}`, 'hello')];
+      await stage.hand(...pair);
+      await until('both are sent', () => stage.sent === people + 2);
+    }
+    expect(new Set(network.arrivals.map(({ wa_message_id }) => wa_message_id)).size).toBe(stage.sent);
+    await until('it is acknowledged', async () => (await redis.call(['XLEN', stage.sends])) === 0);
+  });
+
+  test('that cannot be claimed are not sent; a claim finds them in their turn', async () => {
+    const { api } = await open();
+    await stage.start({ idleClaimMs: 60_000 });
+    await until('the first claims are answered', () => api.of('claims').length > 0);
+    const [first, second] = [api.queue.add('551', 'first'), api.queue.add('551', 'second')];
+    const gone = api.queue.add('552', 'gone');
+    api.queue.remove(gone.message_id);
+    await stage.hand(second, gone);
+    await until('both are sent', () => stage.sent === 2);
+    expect(texts()).toEqual(['first', 'second']);
+    expect(first.built).not.toBeNull();
+  });
+
+  test('of another key are claimed', async () => {
+    const { api, redis } = await open();
+    await stage.start({ idleClaimMs: 60_000 });
+    const message = api.queue.add('551', 'hello');
+    await redis.call(['XADD', stage.sends, '*', 'm', message.message_id, 'n', 'AAAA']);
+    await until('it is sent', () => stage.sent === 1);
+  });
+
+  test('wait in the queue beyond the pacing', async () => {
+    const { api } = await open({ messagesPerMinute: 1 });
+    await stage.start({ idleClaimMs: 60_000 });
+    const messages = ['551', '552'].map((to) => api.queue.add(to, to));
+    for (const message of messages) await stage.hand(message);
+    await until('one is sent', () => stage.sent === 1);
+    expect(messages.filter(({ built }) => built === null)).toHaveLength(1);
+  });
+});
+
 describe('unconfirmed sends', () => {
   test('resends the same bytes under the same id until one attempt is acknowledged', async () => {
     const { api, network } = await open();

@@ -149,8 +149,7 @@ export class Engine {
     );
     this.#gate.end();
     await resolvesWithin(this.#connection.stop(), STOP_LIMITS.socketMs);
-    const drained = Object.values(this.#senders).map((sender) => sender.drain());
-    await resolvesWithin(Promise.all(drained), STOP_LIMITS.drainMs);
+    await resolvesWithin(this.#drain(), STOP_LIMITS.drainMs);
     this.#idleCollector.stop();
     this.#redis.stop();
     this.#lease.stop();
@@ -158,6 +157,13 @@ export class Engine {
       this.#log.warn({ err: error }, 'lease not released; it expires on its own');
     });
     this.#api.close();
+  }
+
+  /** Sends built messages first, because the answer decides outcomes. */
+  async #drain(): Promise<void> {
+    await this.#senders.built.drain();
+    await new Promise(setImmediate);
+    await Promise.all(Object.values(this.#senders).map((sender) => sender.drain()));
   }
 
   /** Another engine, or nobody, owns the instance now: closes the socket first, then everything else at once. */
@@ -359,6 +365,11 @@ export class Engine {
       restoreUser: async () => void (await this.#api.call('redis-user', {})),
       notify: () => this.#claimer.notifyAndWait(),
       keep: (messageId, entry) => this.#sender.keepNotification(messageId, entry),
+      take: (messages, entry) => {
+        if (!this.#sender.mayTake(messages) || !this.#claimer.take(messages.length)) return false;
+        this.#sender.take(messages, entry);
+        return true;
+      },
       received: (notifiedAt) => this.metrics.notified(notifiedAt),
       traced: (traceparent) => (this.#claimTraceparent = traceparent),
       heartbeat: () => {

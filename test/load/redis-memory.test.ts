@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { RedisUsers } from '@gwk/api/engines/redis-users';
 import { Sealer } from '@gwk/core/encryption';
 import { createLogger } from '@gwk/core/log';
-import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import {
+  encodeNotified,
+  MAX_NOTIFIED_BYTES,
+  type NotifiedMessage,
+} from '@gwk/core/protocol/notified-messages';
+import { RedisKeys, SENDS_WITH_MESSAGES_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import { EngineRedis } from '@gwk/engine-pod/redis/engine-redis';
 import { createClient } from 'redis';
 import { report } from '../support/gateway/check-traffic.js';
@@ -42,6 +47,7 @@ test('an idle instance and a full stream each need at most 100 kB of Redis', asy
       restoreUser: async () => undefined,
       notify: async () => undefined,
       keep: () => true,
+      take: () => false,
       received: () => undefined,
       traced: () => undefined,
       heartbeat: () => ({ alive: new Date(), connected: new Date() }),
@@ -71,9 +77,14 @@ test('an idle instance and a full stream each need at most 100 kB of Redis', asy
       what: `an idle instance needs at most ${MOST_BYTES} bytes`,
     });
     const idle = await used();
+    const content = 'x'.repeat(MAX_NOTIFIED_BYTES - JSON.stringify([{ content: '' }]).length);
+    const longest = encodeNotified([{ content } as NotifiedMessage], randomUUID(), randomBytes(32))!;
     for (const id of ids) {
       const batch = admin.multi();
-      for (let entry = 0; entry < FULL_STREAM; entry++) batch.xAdd(keys.sends(id), '*', { m: randomUUID() });
+      for (let entry = 0; entry < FULL_STREAM; entry++) {
+        const messages = entry < SENDS_WITH_MESSAGES_MAXLEN && { n: longest };
+        batch.xAdd(keys.sends(id), '*', { m: randomUUID(), ...messages });
+      }
       await batch.exec();
     }
     const perStream = Math.round(((await used()) - idle) / INSTANCES);

@@ -580,6 +580,157 @@ BEGIN
   END LOOP;
 END $$;
 
+CREATE OR REPLACE FUNCTION gwk_store_built(
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
+  menus jsonb, menu_hours integer
+) RETURNS TABLE (place integer, refusal text, held boolean, existing bytea)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  refusals text[] := gwk_fence(instance_ids, epochs, holders);
+  claimed_ids uuid[];
+  already_built uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  PERFORM gwk_lock_conversations(message_ids);
+
+  WITH attempted AS (
+    UPDATE outbox o SET attempted_at = COALESCE(o.attempted_at, now())
+    FROM unnest(message_ids) WITH ORDINALITY AS b(message_id, place)
+    WHERE o.message_id = b.message_id AND o.state = 'claimed' AND refusals[b.place] IS NULL
+      AND o.instance_id = instance_ids[b.place]
+      AND o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
+    RETURNING o.message_id
+  )
+  SELECT array_agg(a.message_id) INTO claimed_ids FROM attempted a;
+
+  already_built := ARRAY(
+    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (claimed_ids) AND c.built_sealed IS NOT NULL);
+  UPDATE message_contents c SET built_sealed = b.built
+  FROM (SELECT DISTINCT ON (u.message_id) u.message_id, u.built
+        FROM unnest(message_ids, encoded) WITH ORDINALITY AS u(message_id, built, place)
+        WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built)
+        ORDER BY u.message_id, u.place) AS b
+  WHERE c.message_id = b.message_id;
+  IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
+    UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
+    FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
+          WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built) AND u.rendering IS NOT NULL) AS b
+    WHERE m.id = b.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
+      AND m.rendered_as IS DISTINCT FROM b.rendering;
+  END IF;
+  IF jsonb_array_length(menus) > 0 THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
+    INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
+    SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
+      now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
+        ELSE make_interval(hours => coalesce(
+          (i.policy ->> 'menu_ttl_hours')::integer, (a.policy ->> 'menu_ttl_hours')::integer, menu_hours)) END
+    FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
+    JOIN messages m ON m.id = n.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
+    JOIN instances i ON i.id = m.instance_id
+    JOIN accounts a ON a.id = m.account_id
+    WHERE n.message_id = ANY (claimed_ids)
+    ON CONFLICT (message_id) DO NOTHING;
+  END IF;
+
+  RETURN QUERY
+  SELECT b.place::integer, refusals[b.place], COALESCE(b.message_id = ANY (claimed_ids), false),
+    CASE WHEN b.message_id = ANY (already_built) OR b.repeated THEN (
+      SELECT c.built_sealed FROM message_contents c WHERE c.message_id = b.message_id) END
+  FROM (SELECT u.*, row_number() OVER (PARTITION BY u.message_id ORDER BY u.place) > 1 AS repeated
+        FROM unnest(message_ids) WITH ORDINALITY AS u(message_id, place)) AS b
+  ORDER BY b.place;
+END $$;
+
+CREATE OR REPLACE FUNCTION gwk_claim_built(
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[], details jsonb
+) RETURNS TABLE (
+  place integer, refusal text, held boolean, existing bytea, message messages, group_id text, lid text, phone text,
+  now timestamptz
+)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  refusals text[];
+  claim_ids uuid[];
+  timers_s integer[];
+  timers_set_at timestamptz[];
+  granted_ids uuid[] := message_ids;
+  claimed_ids uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  IF jsonb_array_length(details->'claims') > 0 THEN
+    SELECT array_agg(c.claim_id ORDER BY p.place), array_agg(c.timer_s ORDER BY p.place),
+      array_agg(c.timer_set_at ORDER BY p.place)
+    INTO claim_ids, timers_s, timers_set_at
+    FROM generate_series(1, cardinality(message_ids)) AS p(place)
+    LEFT JOIN jsonb_to_recordset(details->'claims')
+      AS c(place integer, claim_id uuid, timer_s integer, timer_set_at timestamptz) ON c.place = p.place;
+    refusals := gwk_fence(instance_ids, epochs, holders);
+    PERFORM gwk_lock_conversations(message_ids);
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(message_ids) AS s;
+    WITH claimable AS (
+      SELECT o.message_id, b.place
+      FROM unnest(message_ids, claim_ids, timers_s, timers_set_at) WITH ORDINALITY
+        AS b(message_id, claim_id, timer_s, timer_set_at, place)
+      JOIN outbox o ON o.message_id = b.message_id
+      JOIN messages m ON m.id = o.message_id AND m.id = ANY (message_ids) AND m.id BETWEEN lowest AND highest
+      JOIN conversations v ON v.id = o.conversation_id
+      JOIN instances i ON i.id = o.instance_id
+      JOIN accounts a ON a.id = i.account_id
+      WHERE b.claim_id IS NOT NULL AND refusals[b.place] IS NULL AND o.instance_id = instance_ids[b.place]
+        AND o.head AND o.prepared AND o.state = 'waiting' AND o.attempted_at IS NULL
+        AND m.status = 'queued' AND m.version = 1
+        AND a.suspended_at IS NULL AND NOT gwk_opted_out(v.contact_id, o.instance_id)
+        AND (v.group_id IS NOT NULL OR (v.timer_s, v.timer_set_at) IS NOT DISTINCT FROM (b.timer_s, b.timer_set_at))
+    ), claimed AS (
+      UPDATE outbox o
+      SET state = 'claimed', claim_id = claim_ids[c.place], claim_epoch = epochs[c.place],
+        claim_holder = holders[c.place], claimed_at = now()
+      FROM claimable c WHERE o.message_id = c.message_id
+      RETURNING o.message_id
+    )
+    SELECT array_agg(c.message_id) INTO claimed_ids FROM claimed c;
+    UPDATE messages m
+    SET status = CASE WHEN m.id = ANY (claimed_ids) THEN 'sending' ELSE m.status END, version = m.version + 1, updated_at = now()
+    FROM unnest(message_ids, claim_ids) WITH ORDINALITY AS b(message_id, claim_id, place)
+    WHERE m.id = b.message_id AND m.id = ANY (message_ids) AND m.id BETWEEN lowest AND highest
+      AND b.claim_id IS NOT NULL AND refusals[b.place] IS NULL AND m.instance_id = instance_ids[b.place]
+      AND m.status = 'queued' AND m.version = 1;
+    granted_ids := ARRAY(
+      SELECT CASE WHEN b.claim_id IS NOT NULL AND EXISTS (
+          SELECT FROM outbox o JOIN conversations v ON v.id = o.conversation_id
+          WHERE o.message_id = b.message_id AND o.attempted_at IS NULL AND v.group_id IS NULL
+            AND (v.timer_s, v.timer_set_at) IS DISTINCT FROM (b.timer_s, b.timer_set_at))
+        THEN NULL ELSE b.message_id END
+      FROM unnest(message_ids, claim_ids, timers_s, timers_set_at) WITH ORDINALITY
+        AS b(message_id, claim_id, timer_s, timer_set_at, place)
+      ORDER BY b.place);
+  END IF;
+
+  RETURN QUERY
+  SELECT s.place, s.refusal, s.held, s.existing, f.message, f.group_id, f.lid, f.phone, f.now
+  FROM gwk_store_built(instance_ids, epochs, holders, granted_ids, encoded, renderings, details->'menus', (details->>'menu_hours')::integer) AS s
+  LEFT JOIN LATERAL (
+    SELECT m AS message, v.group_id, v.lid, v.phone, clock_timestamp() AS now
+    FROM outbox o
+    JOIN conversations v ON v.id = o.conversation_id
+    JOIN messages m ON m.id = o.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
+    WHERE o.message_id = message_ids[s.place] AND o.message_id = ANY (claimed_ids)
+  ) AS f ON true
+  ORDER BY s.place;
+END $$;
+
 CREATE OR REPLACE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[], with_followers boolean[]
@@ -794,74 +945,6 @@ BEGIN
   FROM unnest(instance_ids, refusals) AS r(instance_id, refusal)
   WHERE l.instance_id = r.instance_id AND r.refusal IS NULL;
   RETURN refusals;
-END $$;
-
-CREATE OR REPLACE FUNCTION gwk_store_built(
-  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
-  menus jsonb, menu_hours integer
-) RETURNS TABLE (place integer, refusal text, held boolean, existing bytea)
-LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
-AS $$
-#variable_conflict use_column
-DECLARE
-  refusals text[] := gwk_fence(instance_ids, epochs, holders);
-  claimed_ids uuid[];
-  already_built uuid[];
-  lowest uuid;
-  highest uuid;
-BEGIN
-  PERFORM gwk_lock_conversations(message_ids);
-
-  WITH attempted AS (
-    UPDATE outbox o SET attempted_at = COALESCE(o.attempted_at, now())
-    FROM unnest(message_ids) WITH ORDINALITY AS b(message_id, place)
-    WHERE o.message_id = b.message_id AND o.state = 'claimed' AND refusals[b.place] IS NULL
-      AND o.instance_id = instance_ids[b.place]
-      AND o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
-    RETURNING o.message_id
-  )
-  SELECT array_agg(a.message_id) INTO claimed_ids FROM attempted a;
-
-  already_built := ARRAY(
-    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (claimed_ids) AND c.built_sealed IS NOT NULL);
-  UPDATE message_contents c SET built_sealed = b.built
-  FROM (SELECT DISTINCT ON (u.message_id) u.message_id, u.built
-        FROM unnest(message_ids, encoded) WITH ORDINALITY AS u(message_id, built, place)
-        WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built)
-        ORDER BY u.message_id, u.place) AS b
-  WHERE c.message_id = b.message_id;
-  IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
-    UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
-    FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
-          WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built) AND u.rendering IS NOT NULL) AS b
-    WHERE m.id = b.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
-      AND m.rendered_as IS DISTINCT FROM b.rendering;
-  END IF;
-  IF jsonb_array_length(menus) > 0 THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
-    INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
-    SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
-      now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
-        ELSE make_interval(hours => coalesce(
-          (i.policy ->> 'menu_ttl_hours')::integer, (a.policy ->> 'menu_ttl_hours')::integer, menu_hours)) END
-    FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
-    JOIN messages m ON m.id = n.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
-    JOIN instances i ON i.id = m.instance_id
-    JOIN accounts a ON a.id = m.account_id
-    WHERE n.message_id = ANY (claimed_ids)
-    ON CONFLICT (message_id) DO NOTHING;
-  END IF;
-
-  RETURN QUERY
-  SELECT b.place::integer, refusals[b.place], COALESCE(b.message_id = ANY (claimed_ids), false),
-    CASE WHEN b.message_id = ANY (already_built) OR b.repeated THEN (
-      SELECT c.built_sealed FROM message_contents c WHERE c.message_id = b.message_id) END
-  FROM (SELECT u.*, row_number() OVER (PARTITION BY u.message_id ORDER BY u.place) > 1 AS repeated
-        FROM unnest(message_ids) WITH ORDINALITY AS u(message_id, place)) AS b
-  ORDER BY b.place;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_write_session(

@@ -1,4 +1,7 @@
 import { Batcher } from '@gwk/core/batcher';
+import { selectFields } from '../database/model-columns.js';
+import type { MessageRow } from '../messages/apply-status.js';
+import { FACT_FIELDS } from '../messages/decide-status.js';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { resolvePolicy } from '@gwk/core/policy/policy';
 import type { Sealer } from '@gwk/core/encryption';
@@ -18,6 +21,8 @@ interface Stored {
   stored: boolean;
 }
 
+const NAMED = ['place', 'refusal', 'held', 'existing', 'groupId', 'lid', 'phone', 'now'] as const;
+
 interface BuiltRow {
   place: number;
   refusal: LeaseRefusal;
@@ -25,6 +30,9 @@ interface BuiltRow {
   held: boolean;
   existing: Uint8Array | null;
 }
+
+/** A message that the call claimed, with the facts that decide its outcome. */
+type ClaimedRow = BuiltRow & Omit<MessageRow, 'claimId' | 'claimEpoch' | 'claimHolder' | 'attemptedAt'>;
 
 /**
  * Stores the encoded form of a message before its first stanza, so that every resend has the same bytes
@@ -54,21 +62,30 @@ export class BuiltMessages {
   }
 
   async #storeAll(items: readonly BuiltItem[]): Promise<Stored[]> {
-    const { database, sealer, environmentPolicy } = this.deps;
-    const levels = { environment: environmentPolicy, account: {}, instance: {} };
-    const { menu_ttl_hours: menuHours } = resolvePolicy(levels, { warmingUp: false });
+    const { database, sealer } = this.deps;
     // Storing the rendering changes the version of the message, so cached facts are stale.
     for (const { message_id, rendered_as } of items) if (rendered_as !== null) this.known.forget(message_id);
-    const rows = await database.$queryRaw<BuiltRow[]>`
-      SELECT * FROM gwk_store_built(
+    const rows = await database.$queryRaw<(BuiltRow | ClaimedRow)[]>`
+      WITH b AS (SELECT * FROM gwk_claim_built(
         ${leaseArrays(items)}, ${items.map((item) => item.message_id)}::uuid[],
         ${items.map((item) => sealBuilt(sealer, item.instanceId, bytesOf(item)))}::bytea[],
-        ${items.map((item) => item.rendered_as)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
-    const answers = rows.map(({ place, refusal, held, existing }) => {
-      return { refusal, stored: held && this.#same(items[place - 1]!, existing) };
+        ${items.map((item) => item.rendered_as)}::text[], ${this.#detailsOf(items)}::jsonb))
+      SELECT ${selectFields(NAMED, 'b')}, ${selectFields(FACT_FIELDS, '(b.message)')} FROM b`;
+    const answers = rows.map((row) => {
+      const item = items[row.place - 1]!;
+      if ('id' in row && row.id !== null) this.#remember(row, item);
+      return { refusal: row.refusal, stored: row.held && this.#same(item, row.existing) };
     });
     await this.#storeCards(items.filter((_, index) => answers[index]!.stored));
     return answers;
+  }
+
+  /** Caches the facts of a message that this call claimed. */
+  #remember(row: ClaimedRow, { epoch, holder, claim, rendered_as }: BuiltItem): void {
+    if (rendered_as !== null || !claim) return;
+    const { claim_id: claimId } = claim;
+    const claimed = { claimEpoch: epoch, claimHolder: holder, claimId, attemptedAt: row.now };
+    this.known.remember({ ...row, ...claimed });
   }
 
   /** If the process ends before this, quotes of the message show only its type. */
@@ -84,14 +101,21 @@ export class BuiltMessages {
     });
   }
 
-  #menusOf(items: readonly BuiltItem[]): string {
-    const { sealer } = this.deps;
+  #detailsOf(items: readonly BuiltItem[]): string {
+    const { sealer, environmentPolicy } = this.deps;
+    const levels = { environment: environmentPolicy, account: {}, instance: {} };
+    const { menu_ttl_hours } = resolvePolicy(levels, { warmingUp: false });
     const menus = items.flatMap(({ menu, message_id, instanceId }) => {
       if (!menu) return [];
       const { kind, mode } = menu;
       return [{ message_id, kind, mode, options: sealMenu(sealer, instanceId, menu).toString('base64') }];
     });
-    return JSON.stringify(menus);
+    const claims = items.flatMap(({ claim }, index) => {
+      if (!claim) return [];
+      const { claim_id, timer } = claim;
+      return [{ place: index + 1, claim_id, timer_s: timer?.seconds, timer_set_at: timer?.set_at }];
+    });
+    return JSON.stringify({ menus, menu_hours: menu_ttl_hours, claims });
   }
 
   #same(item: BuiltItem, existing: Uint8Array | null): boolean {

@@ -60,6 +60,9 @@ test('a claim does not wait for the disk; what was built after it does', async (
     });
   expect(await waits("gwk_claim_messages('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')")).toBe('off');
   expect(await waits("gwk_store_built('{}', '{}', '{}', '{}', '{}', '{}', '[]', 1)")).not.toBe('off');
+  expect(await waits(`gwk_claim_built('{}', '{}', '{}', '{}', '{}', '{}', '{"claims": [{}]}')`)).not.toBe(
+    'off',
+  );
 });
 
 describe('claims', () => {

@@ -49,6 +49,14 @@ test('claim, build, lookup and outcome of a message open only the partition of i
       'SELECT gwk_claim_messages($1, $2, $3, ARRAY[1], ARRAY[false], $4, ARRAY[10], ARRAY[true])',
       [...caller, [newUuid()]],
     ],
+    claimBuilt: [
+      `SELECT gwk_claim_built($1, $2, $3, $4, ARRAY['built'::bytea], ARRAY['text_menu'], $5)`,
+      [
+        ...caller,
+        [id],
+        JSON.stringify({ menus: [], menu_hours: 1, claims: [{ place: 1, claim_id: newUuid() }] }),
+      ],
+    ],
     built: [
       `SELECT gwk_store_built($1, $2, $3, $4, ARRAY['built'::bytea], ARRAY['text_menu'], '[]', 1)`,
       [...caller, [id]],
@@ -56,7 +64,9 @@ test('claim, build, lookup and outcome of a message open only the partition of i
     facts: ['SELECT gwk_message_facts($1)', [[id]]],
     outcome: [`SELECT gwk_update_messages($1, $2, $3, $4, '[]')`, [...caller, JSON.stringify([change])]],
   };
-  expect(await listOpened(calls)).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
+  expect(await listOpened(calls)).toEqual({
+    ...{ claim: [day], claimBuilt: [day], built: [day], facts: [day], outcome: [day] },
+  });
   expect(await internalApi.world.database.message.findUnique({ where: { id } })).toMatchObject({
     status: 'sent',
   });

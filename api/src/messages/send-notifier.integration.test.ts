@@ -1,4 +1,4 @@
-import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { RedisKeys, SENDS_WITH_MESSAGES_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import { createLogger } from '@gwk/core/log';
 import { ManualClock } from '@gwk/test/support/clock';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
@@ -60,6 +60,47 @@ test('notifies an instance once for all messages within the interval', async () 
   await until(async () => (await notificationsOf('one')).length >= 2, { what: 'it is notified again' });
   expect(await notificationsOf('one')).toEqual([{ m: 'one0' }, { m: 'one1' }]);
   expect(await notificationsOf('two')).toEqual([{ m: 'two1' }]);
+});
+
+describe('messages of a notification', () => {
+  const of = (messageId: string) => ({ instanceId: 'one', messageId, messages: `messages of ${messageId}` });
+
+  test('are in the stream, unless the engine has left many entries there', async () => {
+    await sendNotifier.notify([{ ...of('a'), traceparents: ['x'] }]);
+    await untilNotified('one');
+    expect(await notificationsOf('one')).toEqual([{ m: 'a', t: 'x', n: 'messages of a' }]);
+    for (let entry = 0; entry < SENDS_WITH_MESSAGES_MAXLEN - 2; entry++)
+      await redis.xAdd(keys.sends('one'), '*', { m: 'z' });
+    for (const id of ['b', 'c']) await sendNotifier.notify([{ ...of(id), traceparents: ['x'] }]);
+    expect((await notificationsOf('one')).slice(-2)).toEqual([
+      { m: 'b', t: 'x', n: 'messages of b' },
+      { m: 'c', t: 'x' },
+    ]);
+  });
+
+  test('are left to a claim when the notification stands for others too', async () => {
+    await sendNotifier.notify([of('a')]);
+    await untilNotified('one');
+    clock.advance(1);
+    await sendNotifier.notify([of('b')]);
+    clock.advance(2);
+    // Behind a postponed one it waits as well, so that a busy instance does not claim every 2 ms.
+    await sendNotifier.notify([of('c')]);
+    expect(await notificationsOf('one')).toHaveLength(1);
+    clock.advance(MIN_INTERVAL_MS);
+    await until(async () => (await notificationsOf('one')).length >= 2, { what: 'it is notified again' });
+    clock.advance(2);
+    await sendNotifier.notify([of('d')]);
+    await until(async () => (await notificationsOf('one')).length >= 3, {
+      what: 'it is notified a third time',
+    });
+    expect(await notificationsOf('one')).toEqual([
+      { m: 'a', n: 'messages of a' },
+      { m: 'c' },
+      { m: 'd', n: 'messages of d' },
+    ]);
+    expect(await redis.pTTL(keys.sends('one'))).toBeGreaterThan(23 * 3_600_000);
+  });
 });
 
 test('sends a traced notification at once', async () => {

@@ -1,28 +1,41 @@
 import { createHash } from 'node:crypto';
 import { processClock, type Clock } from '@gwk/core/clock';
-import { type RedisKeys, SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
+import { type RedisKeys, SENDS_MAXLEN, SENDS_WITH_MESSAGES_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../platform/redis.js';
 
 /** Longest wait for Redis. The command continues after it. */
 const TIMEOUT_MS = 250;
 /** An instance is notified at most once in this interval. Under load, every batch would notify each busy instance. */
 const MIN_INTERVAL_MS = 10;
+/** The same with messages, which cause no claim. A client that waits for each answer sends again within 10 ms. */
+const MIN_INTERVAL_WITH_MESSAGES_MS = 2;
+/** The content of a message is kept for 24 hours at most, also for an instance without an engine. */
+const STREAM_TTL_MS = 24 * 3_600_000;
 const MAX_TRACKED_INSTANCES = 10_000;
 /** Bound on unanswered commands, for a Redis that is connected and unresponsive. Further notifications are postponed. */
 const MAX_PENDING_COMMANDS = 32;
 
 /**
  * Adds all notifications of a batch in one command, because the client spends several times longer on a command than
- * Redis on an XADD. Each stream has two arguments: the message, and the trace contexts ('' for none). An error of one
- * stream does not affect the others.
+ * Redis on an XADD. Each stream has three arguments: the message, the trace contexts and the encrypted messages ('' for
+ * none). An error of one stream does not affect the others.
  */
 const SCRIPT = `for place, stream in ipairs(KEYS) do
-  local message, spans = ARGV[2 * place - 1], ARGV[2 * place]
-  if spans == '' then
-    redis.pcall('XADD', stream, 'MAXLEN', '~', ${SENDS_MAXLEN}, '*', 'm', message)
-  else
-    redis.pcall('XADD', stream, 'MAXLEN', '~', ${SENDS_MAXLEN}, '*', 'm', message, 't', spans)
+  local message, spans, messages = ARGV[3 * place - 2], ARGV[3 * place - 1], ARGV[3 * place]
+  local fields = { 'm', message }
+  if spans ~= '' then
+    table.insert(fields, 't')
+    table.insert(fields, spans)
   end
+  if messages ~= '' then
+    local length = redis.pcall('XLEN', stream)
+    if type(length) == 'number' and length < ${SENDS_WITH_MESSAGES_MAXLEN} then
+      table.insert(fields, 'n')
+      table.insert(fields, messages)
+    end
+  end
+  redis.pcall('XADD', stream, 'MAXLEN', '~', ${SENDS_MAXLEN}, '*', unpack(fields))
+  if messages ~= '' and redis.pcall('PTTL', stream) == -1 then redis.pcall('PEXPIRE', stream, ${STREAM_TTL_MS}) end
 end`;
 const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
 
@@ -31,6 +44,8 @@ export interface SendNotification {
   messageId: string;
   /** Trace contexts of the notification's spans; usually none. */
   traceparents?: readonly string[];
+  /** All messages that the notification is about, encrypted for the engine. Without them it must claim. */
+  messages?: string | null;
 }
 
 /**
@@ -59,22 +74,26 @@ export class SendNotifier {
   notify(notifications: readonly SendNotification[]): Promise<void> {
     if (notifications.length === 0 || !this.#redis.isReady) return Promise.resolve();
     const now = this.#clock.now();
-    return this.#send(notifications.filter((notification) => !this.#postpone(notification, now)));
+    const current = notifications.flatMap((notification) => this.#postpone(notification, now) ?? []);
+    return this.#send(current);
   }
 
-  /** @returns false if the notification has to be sent at once */
-  #postpone(notification: SendNotification, now: number): boolean {
-    const { instanceId, traceparents = [] } = notification;
-    const notifiedAt = this.#notifiedAt.get(instanceId) ?? -Infinity;
+  /** @returns the notification to send at once, if it is not postponed */
+  #postpone(notification: SendNotification, now: number): SendNotification | undefined {
+    const { instanceId, traceparents = [], messages } = notification;
+    const elapsed = now - (this.#notifiedAt.get(instanceId) ?? -Infinity);
+    const interval =
+      messages && !this.#postponed.has(instanceId) ? MIN_INTERVAL_WITH_MESSAGES_MS : MIN_INTERVAL_MS;
     // A traced notification is sent at once, because its spans end when it has been sent.
-    if ((now - notifiedAt < MIN_INTERVAL_MS || this.#isBusy()) && traceparents.length === 0) {
-      this.#postponed.set(instanceId, notification);
+    if ((elapsed < interval || this.#isBusy()) && traceparents.length === 0) {
+      // It stands for others too, of which nothing is known here.
+      this.#postponed.set(instanceId, { ...notification, messages: null });
       this.#scheduleFlush();
-      return true;
+      return undefined;
     }
-    this.#postponed.delete(instanceId);
+    const replacesOther = this.#postponed.delete(instanceId);
     this.#recordTime(instanceId, now);
-    return false;
+    return replacesOther ? { ...notification, messages: null } : notification;
   }
 
   #isBusy(): boolean {
@@ -106,9 +125,10 @@ export class SendNotifier {
     this.#pendingCommands++;
     const sent = this.#runScript({
       keys: notifications.map(({ instanceId }) => this.#keys.sends(instanceId)),
-      arguments: notifications.flatMap(({ messageId, traceparents = [] }) => [
+      arguments: notifications.flatMap(({ messageId, traceparents = [], messages }) => [
         messageId,
         traceparents.join(','),
+        messages ?? '',
       ]),
     });
     return new Promise((resolve) => {

@@ -1,12 +1,11 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { decryptForEngine, encryptForEngine } from './command-key.js';
 import type { QuotedMessage } from './engine.js';
 
 /**
  * Commands to an engine, on the command stream of its instance in Redis. The engine replies on a channel of the API
  * process that sent the command. Deadlines use the clock of Redis.
  *
- * The command key of the instance encrypts each command. Write access to Redis alone cannot command an engine, and read
- * access reveals no phone numbers or texts.
+ * The command key of the instance encrypts each command (command-key.ts).
  */
 export const COMMANDS = [
   'live',
@@ -43,18 +42,12 @@ export type CommandReply =
 /** Bound on the reply of an engine: the API reads no longer ones, in UTF-16 code units of its JSON. */
 export const MAX_REPLY_LENGTH = 65_536;
 
-const NONCE = 12;
-const TAG = 16;
-
 /** @returns the fields of the stream entry: `args` is encrypted, the other fields are authenticated */
 export function encodeCommand(command: Command, key: Uint8Array): Record<string, string> {
-  const nonce = randomBytes(NONCE);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(authenticatedData(command));
-  const body = Buffer.concat([cipher.update(command.args, 'utf8'), cipher.final()]);
   return {
     id: command.id,
     name: command.name,
-    args: Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64'),
+    args: encryptForEngine(command.args, key, contextOf(command)),
     deadline: String(command.deadline),
     requester: command.requester,
   };
@@ -66,25 +59,12 @@ export function decodeCommand(fields: Record<string, string>, key: Uint8Array): 
   if (!id || !name || !args || !deadline || !requester) return null;
   if (!(COMMANDS as readonly string[]).includes(name)) return null;
   const frame = { id, name: name as CommandName, deadline: Number(deadline), requester };
-  const plainArgs = decryptArgs(frame, Buffer.from(args, 'base64'), key);
+  const plainArgs = decryptForEngine(args, key, contextOf(frame));
   return plainArgs === null ? null : { ...frame, args: plainArgs };
 }
 
-function decryptArgs(frame: Omit<Command, 'args'>, ciphertext: Buffer, key: Uint8Array): string | null {
-  if (ciphertext.length < NONCE + TAG) return null;
-  const decipher = createDecipheriv('aes-256-gcm', key, ciphertext.subarray(0, NONCE))
-    .setAAD(authenticatedData(frame))
-    .setAuthTag(ciphertext.subarray(NONCE, NONCE + TAG));
-  try {
-    return decipher.update(ciphertext.subarray(NONCE + TAG), undefined, 'utf8') + decipher.final('utf8');
-  } catch {
-    return null;
-  }
-}
-
-function authenticatedData({ id, name, deadline, requester }: Omit<Command, 'args'>): Buffer {
-  return Buffer.from(JSON.stringify([id, name, String(deadline), requester]));
-}
+const contextOf = ({ id, name, deadline, requester }: Omit<Command, 'args'>): string =>
+  JSON.stringify([id, name, String(deadline), requester]);
 
 /** The message that a command `edit`, `delete` or `react` changes, by a message of its own on the network. */
 export interface MessageKey {

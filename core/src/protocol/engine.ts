@@ -184,7 +184,10 @@ const SentMenu = z.object({
 });
 export type SentMenu = z.infer<typeof SentMenu>;
 
-/** Stores the encoded message before the engine sends its first stanza, and marks the start of the attempt. */
+/**
+ * Stores the encoded message before the engine sends its first stanza, and marks the start of the attempt. With `claim`, claims
+ * the message first: the engine built it from its notification.
+ */
 const built = {
   request: z.object({
     ...Lease,
@@ -198,13 +201,16 @@ const built = {
           menu: SentMenu.nullish(),
           /** For quotes of it. */
           card: messageCard().optional(),
+          /** Refused if the message is not first in its conversation, was claimed before, or has another timer than `timer`. */
+          claim: z.object({ claim_id: uuid(), timer: Timer.optional() }).optional(),
         }),
       )
       .min(1)
       .max(500),
   }),
   /**
-   * The engine must not send the messages missing here: it is fenced, the message failed, or the instance is deleted.
+   * The engine must not send the messages missing here: it is fenced, the message failed, the instance is deleted, or the
+   * claim is refused.
    */
   response: z.object({ stored: z.array(uuid()) }),
 };

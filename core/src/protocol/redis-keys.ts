@@ -17,7 +17,8 @@ export class RedisKeys {
   }
   /**
    * Stream of notifications about queued messages. Field `m` is the UUID of a message. Field `t`, with tracing, has the
-   * W3C traceparents of its parent spans, separated by commas.
+   * W3C traceparents of its parent spans, separated by commas. Field `n` has all messages that the notification is about
+   * (notified-messages.ts); without it they must be claimed.
    */
   sends(id: string): string {
     return `${this.instance(id)}sends`;
@@ -70,6 +71,8 @@ export class RedisKeys {
 
 /** Notifications need no history, because engines claim from Postgres. Bounds the stream while an engine is offline. */
 export const SENDS_MAXLEN = 1_000;
+/** A longer stream gets notifications without messages: the engine is offline or busy. */
+export const SENDS_WITH_MESSAGES_MAXLEN = 32;
 export const COMMANDS_MAXLEN = 1_000;
 
 /**

@@ -1,3 +1,4 @@
+import { decodeNotified, type NotifiedMessage } from '@gwk/core/protocol/notified-messages';
 import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/redis-keys';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { CommandReader, type CommandReaderOptions } from './command-reader.js';
@@ -20,6 +21,8 @@ interface EngineRedisOptions extends Pick<
   notify: () => Promise<void>;
   /** Keeps an entry until its message is settled; false when no such message is held. */
   keep: (messageId: string, entry: string) => boolean;
+  /** Takes new messages that came with this entry; false if they must be claimed. */
+  take: (messages: NotifiedMessage[], entry: string) => boolean;
   /** Reports the time of a notification, by the clock of Redis. */
   received: (notifiedAt: number) => void;
   /** Sets the parent of the next claim's span, for the few notifications that carry a trace. */
@@ -29,7 +32,10 @@ interface EngineRedisOptions extends Pick<
 const NOTIFICATION_BATCH = 32;
 /** Entries are deleted in batches. Nobody waits for it, and each command wakes two programs. */
 const ACKNOWLEDGE_EVERY_MS = 1_000;
-const MAX_UNACKNOWLEDGED = 100;
+/** Fewer than the API counts before it leaves messages out of notifications (SENDS_WITH_MESSAGES_MAXLEN). */
+const MAX_UNACKNOWLEDGED = 16;
+/** Entries to delete after a loss of the connection; about the length of a stream. */
+const MAX_KEPT = 1_000;
 
 /**
  * The Redis connections of an engine: two block on a stream, one writes.
@@ -128,11 +134,21 @@ export class EngineRedis {
     // The id of a stream entry begins with its time.
     for (const { id } of entries) received(Number.parseInt(id, 10));
     const spans = tracing.on ? startSpans(entries) : [];
-    if (spans.length > 0) traced(spans[0]!.traceparent);
-    await notify();
+    const untaken = entries.filter((entry) => !this.#take(entry));
+    if (untaken.length > 0) {
+      if (spans.length > 0) traced(spans[0]!.traceparent);
+      await notify();
+    }
     for (const span of spans) span.end();
-    const done = entries.filter(({ id, fields }) => !keep(fields['m'] ?? '', id));
+    const done = untaken.filter(({ id, fields }) => !keep(fields['m'] ?? '', id));
     if (done.length > 0) this.acknowledge(done.map(({ id }) => id));
+  }
+
+  #take({ id, fields: { m: messageId, n: encrypted } }: StreamEntry): boolean {
+    if (messageId === undefined || encrypted === undefined) return false;
+    const { commandKey: key } = this.#options;
+    const messages = decodeNotified(encrypted, messageId, { key, now: Date.now() });
+    return messages !== null && this.#options.take(messages, id);
   }
 
   #flush(): void {
@@ -140,7 +156,11 @@ export class EngineRedis {
     this.#flushTimer = undefined;
     if (this.#unacknowledged.length === 0) return;
     const entries = this.#unacknowledged.splice(0);
-    this.#write(['XDEL', this.#sends, ...entries]);
+    const deleted = this.#links.writer.call(['XDEL', this.#sends, ...entries]);
+    // A stream that keeps entries gets no messages any more.
+    deleted.catch(() => {
+      if (this.#unacknowledged.length < MAX_KEPT) this.#unacknowledged.push(...entries);
+    });
   }
 
   /** INCRBY stores an integer only, so engines need no command that can store large values. */

@@ -60,6 +60,13 @@ export class Claimer {
     });
   }
 
+  /** Takes the tokens of new messages that need no claim of their own; false if they must wait for a claim. */
+  take(count: number): boolean {
+    if (this.#claiming || this.#notified || this.#limit() < count) return false;
+    this.#options.pacing.take(count, this.#clock.now());
+    return true;
+  }
+
   /** Stops claiming. Resolves when a claim in progress is answered. */
   async stop(): Promise<void> {
     this.#stopped = true;

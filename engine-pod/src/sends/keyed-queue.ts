@@ -20,6 +20,10 @@ export class KeyedQueue<T> {
     return this.#known.get(id);
   }
 
+  some(isWanted: (item: T) => boolean): boolean {
+    return [...this.#known.values()].some(isWanted);
+  }
+
   /** `run`: start it now. `wait`: `finish` returns it when its turn comes. `known`: already queued. */
   offer(id: string, key: string, item: T): 'run' | 'wait' | 'known' {
     if (this.#known.has(id)) return 'known';

@@ -4,6 +4,7 @@ import { createLogger } from '@gwk/core/log';
 import { ManualClock } from '@gwk/test/support/clock';
 import { SendFailure, type Driver, type EncodedMessage, type Stanza } from '../driver/driver.js';
 import { Gate } from './gate.js';
+import type { BuiltMessageRecord } from './send-task.js';
 import { Sender } from './sender.js';
 
 const messageOf = (id: string): ClaimedMessage => ({
@@ -23,20 +24,33 @@ const messageOf = (id: string): ClaimedMessage => ({
 interface Script {
   /** What the network does with a message that is written. */
   send?: (id: string) => unknown;
-  isOurs?: (id: string) => boolean;
+  isOurs?: (id: string) => boolean | Promise<boolean>;
+  build?: (message: ClaimedMessage) => void;
+  /** Before the message is stored. */
+  encrypt?: () => void;
   isOpen?: () => boolean;
   report?: (outcome: Outcome) => Promise<boolean>;
 }
 
 /** A sender whose outcomes stay unrecorded. */
-function openSender({ send, isOurs = () => true, isOpen = () => true, report = unanswered }: Script) {
+function openSender({
+  send,
+  build,
+  encrypt,
+  isOurs = () => true,
+  isOpen = () => true,
+  report = unanswered,
+}: Script) {
   const written: string[] = [];
+  const stored: BuiltMessageRecord[] = [];
+  const settled: unknown[] = [];
   const reported: Outcome[] = [];
   const clock = new ManualClock();
   const built: EncodedMessage = { bytes: Buffer.from('built'), rendered_as: null, menu: null };
   const driver = {
-    build: async () => built,
+    build: async (message) => (build?.(message), built),
     send: async ({ stored, mayWrite, waMessageId }: Stanza) => {
+      encrypt?.();
       await stored;
       if (!mayWrite()) throw SendFailure.notWritten();
       written.push(waMessageId);
@@ -47,16 +61,16 @@ function openSender({ send, isOurs = () => true, isOpen = () => true, report = u
   const sender = new Sender({
     ...{ driver, log: createLogger('engine', 'silent'), ackTimeoutMs: 60_000, clock },
     gate: new Gate(isOpen, () => false),
-    storeBuilt: async ({ message_id }) => isOurs(message_id),
+    storeBuilt: async (record) => (stored.push(record), isOurs(record.message_id)),
     resending: () => undefined,
     rateLimited: () => undefined,
     report: (outcome) => (reported.push(outcome), report(outcome)),
-    settled: () => undefined,
+    settled: (notification, waiting) => void settled.push({ notification, waiting }),
     returned: () => void givenBack++,
     finished: () => undefined,
   });
   const kinds = () => reported.map(({ kind }) => kind);
-  return { sender, written, reported, kinds, clock, givenBack: () => givenBack };
+  return { sender, written, reported, stored, settled, kinds, clock, givenBack: () => givenBack };
 }
 
 const unanswered = () => new Promise<never>(() => undefined);
@@ -245,4 +259,168 @@ test('one that an earlier engine attempted waits for its turn', async () => {
   clock.advance(5_000);
   await settle();
   expect([sender.held, kinds()]).toEqual([2, []]);
+});
+
+describe('a message that came with its notification', () => {
+  const { message_id, conversation_id, chat, wa_message_id, type, content } = messageOf('1');
+  const notified = { message_id, conversation_id, chat, wa_message_id, type, content };
+
+  test('is claimed by the call that stores what was built, and sent', async () => {
+    const { sender, written, stored, reported, settled } = openSender({ report: async () => false });
+    expect(sender.mayTake([notified])).toBe(true);
+    sender.take([notified], '1-0');
+    await settle();
+    expect(stored).toEqual([
+      {
+        message_id: '1',
+        built: Buffer.from('built').toString('base64'),
+        rendered_as: null,
+        menu: null,
+        claim: { claim_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      },
+    ]);
+    expect([written, reported]).toEqual([
+      ['3EB01'],
+      [expect.objectContaining({ kind: 'sent', message_id: '1' })],
+    ]);
+    expect(settled).toEqual([{ notification: '1-0', waiting: false }]);
+  });
+
+  test('is built once, also if its notification is read again', async () => {
+    const { sender, stored, clock } = openSender({ report: async () => false });
+    sender.take([notified], '1-0');
+    await settle();
+    expect([sender.held, sender.mayTake([notified])]).toEqual([0, false]);
+    clock.advance(119_999);
+    expect([stored.length, sender.mayTake([notified])]).toEqual([1, false]);
+  });
+
+  test('is not reported if it was not granted; a claim looks for it', async () => {
+    const { sender, written, reported, settled, givenBack } = openSender({ isOurs: () => false });
+    sender.take([notified], '1-0');
+    await settle();
+    expect([written, reported, sender.held, givenBack()]).toEqual([[], [], 0, 1]);
+    expect(settled).toEqual([{ notification: '1-0', waiting: true }]);
+  });
+
+  test('is not reported if it cannot be built or the call fails; a claim looks for it', async () => {
+    const script: Script = {
+      build: () => {
+        throw SendFailure.refused('recipient_not_on_whatsapp');
+      },
+    };
+    for (const failing of [script, { isOurs: () => Promise.reject(new Error('refused')) }]) {
+      const { sender, reported, settled } = openSender(failing);
+      sender.take([notified], '1-0');
+      await settle();
+      expect([reported, sender.held]).toEqual([[], 0]);
+      expect(settled).toEqual([{ notification: '1-0', waiting: true }]);
+    }
+  });
+
+  test('that the network refuses while it is being stored is reported once it is claimed', async () => {
+    const { promise, resolve: grant } = Promise.withResolvers<boolean>();
+    const encrypt = () => {
+      throw SendFailure.refused('recipient_not_on_whatsapp');
+    };
+    const { sender, reported } = openSender({ isOurs: () => promise, encrypt });
+    sender.take([notified], '1-0');
+    await settle();
+    expect([reported, sender.held]).toEqual([[], 1]);
+    grant(true);
+    await settle();
+    expect([reported, sender.held]).toEqual([[expect.objectContaining({ kind: 'failed' })], 1]);
+  });
+
+  test('that a claim grants while the call is refused goes by that claim', async () => {
+    const { promise, resolve: answer } = Promise.withResolvers<boolean>();
+    const { sender, written, reported, givenBack } = openSender({ isOurs: () => promise });
+    sender.take([notified], '1-0');
+    await settle();
+    sender.accept([messageOf('1'), messageOf('2')], 'newer');
+    answer(false);
+    await settle();
+    expect(written).toEqual([]);
+    expect(reported).toEqual([
+      { kind: 'returned', message_id: '1', claim_id: 'newer' },
+      { kind: 'returned', message_id: '2', claim_id: 'newer', unsent: true },
+    ]);
+    // One token for its second copy, and one for each returned message.
+    expect(givenBack()).toBe(3);
+  });
+
+  test('that failed is reported if a claim grants it before the call is refused', async () => {
+    const { promise, resolve: answer } = Promise.withResolvers<boolean>();
+    const encrypt = () => {
+      throw SendFailure.refused('recipient_not_on_whatsapp');
+    };
+    const { sender, reported } = openSender({ isOurs: () => promise, encrypt });
+    sender.take([notified], '1-0');
+    await settle();
+    sender.accept([messageOf('1')], 'newer');
+    answer(false);
+    await settle();
+    expect(reported).toEqual([expect.objectContaining({ kind: 'failed', message_id: '1' })]);
+  });
+
+  test('holds back later ones that a claim brings under another conversation', async () => {
+    const { promise, resolve: answer } = Promise.withResolvers<boolean>();
+    const { sender, written, reported } = openSender({ isOurs: () => promise });
+    sender.take([notified], '1-0');
+    await settle();
+    // Its contact was merged meanwhile.
+    const merged = (id: string) => ({ ...messageOf(id), conversation_id: 'c2' });
+    sender.accept([merged('1'), merged('2')], 'newer');
+    expect(sender.mayTake([notified])).toBe(false);
+    answer(true);
+    await settle();
+    expect(written).toEqual(['3EB01']);
+    expect(reported).toMatchObject([
+      { kind: 'returned', message_id: '2' },
+      { kind: 'sent', message_id: '1' },
+    ]);
+  });
+
+  test('waits for a claim while a message of its conversation is held', async () => {
+    const { sender, stored } = openSender({});
+    sender.accept([messageOf('0')], 'claim');
+    expect(sender.mayTake([notified])).toBe(false);
+    expect(sender.mayTake([{ ...notified, conversation_id: 'c2' }])).toBe(true);
+    await settle();
+    // Sent, and not yet recorded: it is still the first of its conversation.
+    expect([sender.mayTake([notified]), stored.length]).toEqual([false, 1]);
+  });
+
+  test('that a claim returns meanwhile has one copy, which names that claim', async () => {
+    const { promise, resolve: grant } = Promise.withResolvers<boolean>();
+    let isOpen = true;
+    const { sender, written, reported } = openSender({ isOurs: () => promise, isOpen: () => isOpen });
+    sender.take([notified], '1-0');
+    await settle();
+    sender.accept([messageOf('1')], 'newer');
+    isOpen = false;
+    grant(true);
+    await settle();
+    expect([written, sender.held]).toEqual([[], 0]);
+    expect(reported).toEqual([{ kind: 'returned', message_id: '1', claim_id: 'newer', unsent: true }]);
+  });
+
+  test('is built with the timer of the last claim of its conversation', async () => {
+    const timers: unknown[] = [];
+    const { sender, stored } = openSender({
+      build: ({ timer }) => timers.push(timer),
+      report: async () => false,
+    });
+    const timer = { seconds: 86_400, set_at: '2026-11-20T10:00:00.000Z' };
+    sender.accept([{ ...messageOf('0'), timer }], 'claim');
+    await settle();
+    sender.take([notified], '1-0');
+    await settle();
+    sender.accept([messageOf('2')], 'claim');
+    await settle();
+    sender.take([{ ...notified, message_id: '3' }], '2-0');
+    await settle();
+    expect(timers).toEqual([timer, timer, undefined, undefined]);
+    expect(stored.map(({ claim }) => claim?.timer)).toEqual([undefined, timer, undefined, undefined]);
+  });
 });

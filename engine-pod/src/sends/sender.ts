@@ -1,10 +1,13 @@
 import { processClock, type Cancel, type Clock } from '@gwk/core/clock';
 import { failpoint } from '@gwk/core/failpoints';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
+import type { NotifiedMessage } from '@gwk/core/protocol/notified-messages';
 import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
-import { SendTask, type SendResult, type SendContext } from './send-task.js';
+import { randomUUID } from 'node:crypto';
+import { SendTask, type BuiltMessageRecord, type SendResult, type SendContext } from './send-task.js';
 import { KeyedQueue } from './keyed-queue.js';
 
 interface SenderOptions extends SendContext {
@@ -26,6 +29,10 @@ interface HeldMessage {
   startedAt: number;
   /** It has a result, and was not sent. */
   isUnsent: boolean;
+  /** False for a message that came with its notification, until what was built of it is stored. */
+  isClaimed: boolean;
+  /** That call. */
+  storing: Promise<boolean> | undefined;
   bytes: number;
   /** Stream entry of the notification that announced the message. */
   notification: string | undefined;
@@ -41,6 +48,9 @@ const LATE_MS = 1_000;
 const LOOK_EVERY_MS = 500;
 /** So that slow messages do not make the engine claim and return the later ones again and again. */
 const WITHOUT_FOLLOWERS_MS = 30_000;
+const TIMERS = { max: 1_000, ttlMs: 24 * 3_600_000 };
+/** Longer than the engine accepts messages of notifications. */
+const TAKEN = { max: 1_000, ttlMs: 120_000 };
 
 /**
  * Holds the claimed messages until they are settled. Runs one of each conversation at a time and reports the
@@ -54,10 +64,16 @@ export class Sender {
   readonly #clock: Clock;
   #stopLooking: Cancel | null = null;
   #followersFrom = -Infinity;
+  /** By conversation: the timer of disappearing messages in the last claim. Notifications do not have it. */
+  readonly #timers: ExpiringMap<NonNullable<ClaimedMessage['timer']>>;
+  /** Messages of notifications, so that a repeated entry does not build them again. */
+  readonly #taken: ExpiringMap<true>;
 
   constructor(options: SenderOptions) {
     this.#options = options;
     this.#clock = options.clock ?? processClock;
+    this.#timers = new ExpiringMap(TIMERS, () => this.#clock.now());
+    this.#taken = new ExpiringMap(TAKEN, () => this.#clock.now());
   }
 
   get held(): number {
@@ -95,31 +111,85 @@ export class Sender {
   accept(messages: ClaimedMessage[], claimId: string): void {
     const unsentIn = new Set<string>();
     for (const message of messages) {
+      this.#rememberTimer(message);
       const known = this.#queue.get(message.message_id);
       if (known) {
         known.claimId = claimId;
+        known.isClaimed = true;
         known.claimedAt = this.#clock.now();
-        if (known.isUnsent) unsentIn.add(message.conversation_id);
+        // Its token was taken when it was first held.
+        this.#options.returned();
+        // After a merge of contacts it runs under another conversation, beside which the later ones must not run.
+        const isMoved = known.delivery.message.conversation_id !== message.conversation_id;
+        if (known.isUnsent || isMoved) unsentIn.add(message.conversation_id);
         continue;
       }
-      const held = this.#hold(message, claimId);
+      const held = this.#hold(message, { claimId, isClaimed: true });
       if (unsentIn.has(message.conversation_id)) void this.#finish(held, { kind: 'returned' });
       else this.#offer(held);
     }
   }
 
-  #hold(message: ClaimedMessage, claimId: string): HeldMessage {
+  /**
+   * Whether neither these messages nor others of their conversations are held: only the first one of a conversation can be
+   * claimed. After a merge of contacts a message may be held under another conversation.
+   */
+  mayTake(messages: readonly NotifiedMessage[]): boolean {
+    const wanted = new Set(messages.map(({ conversation_id }) => conversation_id));
+    return (
+      !messages.some(({ message_id }) => this.#queue.get(message_id) ?? this.#taken.get(message_id)) &&
+      !this.#queue.some(({ delivery }) => wanted.has(delivery.message.conversation_id))
+    );
+  }
+
+  /**
+   * Builds messages that came with their notification. The call that stores what was built claims them.
+   * @param entry of the notification, to be kept until the last one of them is settled
+   */
+  take(messages: readonly NotifiedMessage[], entry: string): void {
+    messages.forEach((notified, index) => {
+      const timer = this.#timers.get(notified.conversation_id);
+      const message = { ...UNCLAIMED, ...notified, ...(timer && { timer }) };
+      const held = this.#hold(message, { claimId: randomUUID(), isClaimed: false });
+      this.#taken.set(notified.message_id, true);
+      if (index === messages.length - 1) held.notification = entry;
+      this.#offer(held);
+    });
+  }
+
+  #rememberTimer({ conversation_id, timer }: ClaimedMessage): void {
+    if (timer) this.#timers.set(conversation_id, timer);
+    else this.#timers.delete(conversation_id);
+  }
+
+  #hold(
+    message: ClaimedMessage,
+    { claimId, isClaimed }: Pick<HeldMessage, 'claimId' | 'isClaimed'>,
+  ): HeldMessage {
     const span = startSpan(message);
-    return {
-      delivery: new SendTask(message, this.#withSpan(span)),
+    const context = this.#withSpan(span);
+    const held: HeldMessage = {
+      delivery: new SendTask(message, {
+        ...context,
+        storeBuilt: async (built) => {
+          // Also if it was claimed meanwhile, so that the timer is compared.
+          held.storing = context.storeBuilt(isClaimed ? built : withClaim(built, held));
+          const isOurs = await held.storing;
+          held.isClaimed ||= isOurs;
+          return isOurs;
+        },
+      }),
       claimId,
       claimedAt: this.#clock.now(),
       startedAt: 0,
       isUnsent: false,
+      isClaimed,
+      storing: undefined,
       bytes: message.content.length + (message.built?.length ?? 0),
       notification: undefined,
       span,
     };
+    return held;
   }
 
   #offer(held: HeldMessage): void {
@@ -179,10 +249,13 @@ export class Sender {
   }
 
   async #finish(held: HeldMessage, result: SendResult): Promise<void> {
+    held.isUnsent = result.kind !== 'sent';
+    // The call in progress may claim the message, or a claim may return it meanwhile.
+    if (!held.isClaimed) await held.storing?.catch(() => false);
+    if (!held.isClaimed) return this.#leaveToClaims(held);
     this.#options.finished(result.kind, this.#clock.now() - held.claimedAt);
     held.span.set({ 'gwk.result': result.kind });
     held.span.end(result.kind === 'failed' ? result.error.code : null);
-    held.isUnsent = result.kind !== 'sent';
     const { claimId } = held;
     const outcome = toOutcome(held, result);
     // A returned message can be claimed again at once, even by this engine, and must not be taken for a copy.
@@ -207,6 +280,14 @@ export class Sender {
     }
   }
 
+  /** Nobody has claimed the message, so it has no outcome: a claim finds it again if it still waits. */
+  #leaveToClaims(held: HeldMessage): void {
+    this.#forget(held);
+    held.span.end(null);
+    this.#options.returned();
+    this.#options.settled(held.notification, true);
+  }
+
   async #report(outcome: Outcome): Promise<boolean> {
     if (outcome.kind === 'returned') return this.#options.report(outcome);
     failpoint('engine.before-outcome');
@@ -221,6 +302,20 @@ export class Sender {
     this.#bytes -= held.bytes;
     if (this.held === 0) for (const resume of this.#idle.splice(0)) resume();
   }
+}
+
+/** A claim adds these facts; a new text has no others. */
+const UNCLAIMED = {
+  interactive_mode: 'native',
+  quoted: null,
+  built: null,
+  rendered_as: null,
+  attempted_at: null,
+} as const;
+
+function withClaim(built: BuiltMessageRecord, { claimId, delivery }: HeldMessage): BuiltMessageRecord {
+  const { timer } = delivery.message;
+  return { ...built, claim: { claim_id: claimId, ...(timer && { timer }) } };
 }
 
 /** Spans the time from the claim to the result, including lookups and uploads. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { newUuid } from '@gwk/core/ids';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 
 interface Row {
@@ -16,7 +17,7 @@ export class ScriptedQueue {
 
   add(conversation: string, text: string, chat = `${conversation}@s.whatsapp.net`): ClaimedMessage {
     const message: ClaimedMessage = {
-      message_id: randomUUID(),
+      message_id: newUuid(),
       conversation_id: conversation,
       chat,
       wa_message_id: `WA${randomUUID()}`,
@@ -76,9 +77,11 @@ export class ScriptedQueue {
     return [...this.#waiting.values()].some(([head]) => head?.claimId === null);
   }
 
-  built(messages: { message_id: string; built: string }[]): string[] {
-    return messages.flatMap(({ message_id, built }) => {
+  built(messages: { message_id: string; built: string; claim?: { claim_id: string } }[]): string[] {
+    return messages.flatMap(({ message_id, built, claim }) => {
       const row = this.#byId.get(message_id);
+      const isHead = row && this.#waiting.get(row.message.conversation_id)![0] === row;
+      if (isHead) row.claimId ??= claim?.claim_id ?? null;
       if (!row?.claimId) return [];
       row.message.built ??= built;
       row.message.attempted_at ??= new Date().toISOString();

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { encodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
-import type { StateChange } from '@gwk/core/protocol/engine';
+import type { ClaimedMessage, StateChange } from '@gwk/core/protocol/engine';
+import { encodeNotified } from '@gwk/core/protocol/notified-messages';
 import { RedisConnection, type RedisAddress } from '@gwk/engine-pod/redis/connection';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 import { toRedisAddress } from './addresses.js';
@@ -114,6 +115,16 @@ export class Stage<E extends StagedEngine = EngineProcess> {
       throw new Error(`${(error as Error).message}\n${engine.log}`);
     });
     return engine;
+  }
+
+  /** Notifies of messages that the engine need not claim. */
+  async hand(...messages: ClaimedMessage[]): Promise<void> {
+    const { message_id } = messages[0]!;
+    const notified = messages.map(({ conversation_id, chat, wa_message_id, type, content, ...rest }) => {
+      return { message_id: rest.message_id, conversation_id, chat, wa_message_id, type, content };
+    });
+    const encrypted = encodeNotified(notified, message_id, this.api.commandKey)!;
+    await this.redis.call(['XADD', this.sends, '*', 'm', message_id, 'n', encrypted]);
   }
 
   async notify(...messageIds: string[]): Promise<void> {

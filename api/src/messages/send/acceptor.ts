@@ -23,6 +23,7 @@ import {
   type Sender,
   type SendInput,
 } from './items.js';
+import { NotifiedMessages } from './notified-messages.js';
 import { BatchWriter, type TextCount, type WriteEntry } from './write.js';
 
 declare module '../../http/services.js' {
@@ -84,6 +85,7 @@ export class Acceptor {
   readonly #policies: PolicyResolver;
   readonly #cache = new AcceptCache();
   readonly #entryContext: EntryContext;
+  readonly #notified: NotifiedMessages;
   readonly #predicted: Batcher<Prediction, Result>;
   readonly #gathered: Batcher<SendItem, Result>;
   /** Writes predicted batches, which rarely wait for locks, over one pipelined connection. */
@@ -96,6 +98,7 @@ export class Acceptor {
     this.#options = options;
     this.#policies = new PolicyResolver(options.environmentPolicy);
     this.#entryContext = { sealer, cache: this.#cache, newMessageId };
+    this.#notified = new NotifiedMessages(database, sealer);
     this.#pipelinedWriter = new BatchWriter({
       call: (sql, values) => database.callPipelined(sql, values),
       skipLockedMs: SKIP_LOCKED_MS,
@@ -235,21 +238,28 @@ export class Acceptor {
    * before the HTTP responses, which do not wait for its result. A lost notification only delays the messages.
    */
   #notifyEngines(entries: readonly WriteEntry[], traceparents: readonly (string | null)[]): void {
-    const notifications = new Map<string, SendNotification & { traceparents: string[] }>();
-    const spans: Span[] = [];
-    entries.forEach(({ plan, request: { instanceId }, messageId }, index) => {
-      if (plan.releaseAt !== null) return;
-      let notification = notifications.get(instanceId);
-      if (!notification) {
-        notification = { instanceId, messageId, traceparents: [] };
-        notifications.set(instanceId, notification);
-      }
-      const span = tracing.child('notify', traceparents[index], { kind: 'producer' });
-      if (span.traceparent === null) return;
-      notification.traceparents.push(span.traceparent);
-      spans.push(span);
+    const instances = new Map<string, { entries: WriteEntry[]; traces: (string | null)[] }>();
+    entries.forEach((entry, index) => {
+      if (entry.plan.releaseAt !== null) return;
+      const { instanceId } = entry.request;
+      if (!instances.has(instanceId)) instances.set(instanceId, { entries: [], traces: [] });
+      const instance = instances.get(instanceId)!;
+      instance.entries.push(entry);
+      instance.traces.push(traceparents[index] ?? null);
     });
-    const sent = this.#options.sendNotifier.notify([...notifications.values()]);
+    const spans: Span[] = [];
+    const notifications = [...instances].map(([instanceId, { entries, traces }]): SendNotification => {
+      const started = traces.map((trace) => tracing.child('notify', trace, { kind: 'producer' }));
+      const kept = started.filter(({ traceparent }) => traceparent !== null);
+      spans.push(...kept);
+      return {
+        instanceId,
+        messageId: entries[0]!.messageId,
+        traceparents: kept.map(({ traceparent }) => traceparent!),
+        messages: this.#notified.encrypt(entries, traces),
+      };
+    });
+    const sent = this.#options.sendNotifier.notify(notifications);
     if (spans.length > 0) void sent.then(() => spans.forEach((span) => span.end()));
   }
 
