@@ -99,7 +99,7 @@ describe('a channel to the internal API', () => {
     await until(async () => (await channel.call(2, 'renew', renewal())).status === 401, {
       what: 'the cached token has expired',
     });
-    expect(await channel.call(3, 'none', {})).toMatchObject({ status: 404 });
+    expect(await channel.closed).toBe(1005);
     expect(await readRefusal(engine.call('renew', { connected: true }))).toBe('unauthorized');
   });
 
@@ -180,22 +180,16 @@ test('a closing listener answers calls under way, then closes their channels', a
   await own.close();
 });
 
-test('a channel without calls ends after the idle timeout', async () => {
-  const own = await createInternalApiWorld({ silenceMs: 300 });
-  const { token } = await own.addEngine();
-  const channel = await RawChannel.open(own.url, token);
-  expect(await channel.closed).toBe(ABNORMAL);
-  await own.close();
-});
-
 /** Channels whose calls the test answers. */
-async function openChannels() {
+async function openChannels(silenceMs = 120_000) {
   const calls: { call: IncomingCall; reply: Reply; done: () => void }[] = [];
   const channels = new CallChannels({
     authenticate: (authorization) =>
-      authorization === 'Bearer token' ? Promise.resolve() : Promise.reject(new RefusalError('unauthorized')),
+      authorization === 'Bearer token'
+        ? Promise.resolve({ instanceId: 'one' })
+        : Promise.reject(new RefusalError('unauthorized')),
     answer: (call, reply) => new Promise((done) => calls.push({ call, reply, done })),
-    silenceMs: 120_000,
+    silenceMs,
   });
   const server = createServer({ shouldUpgradeCallback: isChannelRequest });
   channels.attach(server);
@@ -270,4 +264,18 @@ describe('channels', () => {
     await answerNext();
     expect(await call).toMatchObject({ status: 200 });
   });
+
+  test('of one instance are at most four: a further one replaces the oldest', async () => {
+    const more = await Promise.all([1, 2, 3].map(() => RawChannel.open(opened.url, 'token')));
+    const fifth = await RawChannel.open(opened.url, 'token');
+    expect(await channel.closed).toBe(ABNORMAL);
+    for (const open of [...more, fifth]) expect(open.socket.readyState).toBe(open.socket.OPEN);
+  });
+});
+
+test('a channel without calls ends after the idle timeout', async () => {
+  const { url, server } = await openChannels(300);
+  const channel = await RawChannel.open(url, 'token');
+  expect(await channel.closed).toBe(ABNORMAL);
+  await new Promise((resolve) => server.close(resolve));
 });

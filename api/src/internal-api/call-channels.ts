@@ -7,8 +7,10 @@ import {
   type ChannelAnswer,
   type ChannelCall,
 } from '@gwk/core/protocol/call-channel';
+import { REFUSALS } from '@gwk/core/protocol/refusals';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { z } from 'zod';
+import type { EngineCaller } from '../engines/dependencies.js';
 import { RefusalError } from '../engines/refusal.js';
 import { parseJson } from './body.js';
 
@@ -28,7 +30,7 @@ export type Reply = (answer: Omit<ChannelAnswer, 'id'>) => Promise<boolean>;
 
 interface CallChannelsOptions {
   /** @throws RefusalError for credentials that open no channel */
-  authenticate: (authorization: Authorization) => Promise<unknown>;
+  authenticate: (authorization: Authorization) => Promise<Pick<EngineCaller, 'instanceId'>>;
   /** Answers a call. Never rejects. */
   answer: (call: IncomingCall, reply: Reply) => Promise<void>;
   /** Closes a channel without calls for this long: engines renew their leases more often. */
@@ -40,6 +42,15 @@ interface CallChannelsOptions {
  * its answers fills no memory.
  */
 const MAX_UNANSWERED = 32;
+/** One in use, one before it, and those of a former pod. A further one replaces the oldest, so their calls fill no memory. */
+const MAX_CHANNELS_OF_INSTANCE = 4;
+/** Idle channels that close at once when the server is at its limit of connections. */
+const SHED_AT_ONCE = 16;
+
+interface OpenChannel {
+  instanceId: string;
+  unanswered: number;
+}
 
 /** For the option `shouldUpgradeCallback`. Other requests to upgrade are answered as if they were none. */
 export function isChannelRequest({ method, url, headers }: IncomingMessage): boolean {
@@ -57,8 +68,8 @@ export class CallChannels {
   });
   /** Connections whose credentials are checked now. */
   readonly #opening = new Set<Socket>();
-  /** Open channels with their numbers of unanswered calls. */
-  readonly #unanswered = new Map<WebSocket, number>();
+  /** Oldest first. */
+  readonly #open = new Map<WebSocket, OpenChannel>();
   #isClosing = false;
 
   constructor(options: CallChannelsOptions) {
@@ -71,49 +82,56 @@ export class CallChannels {
     const closeIdle = server.closeIdleConnections.bind(server);
     server.closeIdleConnections = () => {
       closeIdle();
-      for (const [channel, unanswered] of this.#unanswered) if (unanswered === 0) leave(channel);
+      const idle = [...this.#open].filter(([, { unanswered }]) => unanswered === 0);
+      for (const [channel] of idle.slice(0, SHED_AT_ONCE)) leave(channel);
     };
   }
 
   /** Reads no further calls, and closes each channel once its calls are answered. */
   close(): void {
     this.#isClosing = true;
-    for (const channel of this.#unanswered.keys()) this.#count(channel, 0);
+    for (const channel of this.#open.keys()) this.#count(channel, 0);
   }
 
   terminate(): void {
     for (const socket of this.#opening) socket.destroy();
-    for (const channel of this.#unanswered.keys()) channel.terminate();
+    for (const channel of this.#open.keys()) channel.terminate();
   }
 
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const onError = (): void => void socket.destroy();
     socket.on('error', onError);
     this.#opening.add(socket);
-    const refusal = await this.#findRefusal(request);
+    const caller = await this.#admit(request);
     this.#opening.delete(socket);
-    if (refusal !== undefined) return refuse(socket, refusal);
+    if (typeof caller === 'number') return refuse(socket, caller);
     socket.off('error', onError);
     this.#server.handleUpgrade(request, socket, head, (channel) => {
+      this.#replaceOldest(caller.instanceId);
+      this.#open.set(channel, { instanceId: caller.instanceId, unanswered: 0 });
       this.#serve(channel, socket, request.headers.authorization);
     });
   }
 
-  /** Returns the HTTP status of the refusal. */
-  async #findRefusal({ headers }: IncomingMessage): Promise<number | undefined> {
+  /** Returns the caller, or the HTTP status of the refusal. */
+  async #admit({ headers }: IncomingMessage): Promise<Pick<EngineCaller, 'instanceId'> | number> {
     try {
-      await this.#options.authenticate(headers.authorization);
-      return this.#isClosing ? 503 : undefined;
+      const caller = await this.#options.authenticate(headers.authorization);
+      return this.#isClosing ? 503 : caller;
     } catch (error) {
       return error instanceof RefusalError ? error.status : 503;
     }
   }
 
+  #replaceOldest(instanceId: string): void {
+    const own = [...this.#open].filter(([, open]) => open.instanceId === instanceId);
+    if (own.length >= MAX_CHANNELS_OF_INSTANCE) own[0]![0].terminate();
+  }
+
   #serve(channel: WebSocket, socket: Socket, authorization: Authorization): void {
-    this.#unanswered.set(channel, 0);
     socket.setTimeout(this.#options.silenceMs, () => channel.terminate());
     channel.on('error', () => channel.terminate());
-    channel.on('close', () => this.#unanswered.delete(channel));
+    channel.on('close', () => this.#open.delete(channel));
     channel.on('message', (data: Buffer, isBinary) => {
       // By the close code that `leave` sent, later calls do not run.
       if (channel.readyState !== channel.OPEN) return;
@@ -133,16 +151,17 @@ export class CallChannels {
       const answer: ChannelAnswer = { id, status, body: answered };
       return new Promise((resolve) => {
         channel.send(JSON.stringify(answer), (error) => resolve(!error));
+        // A token that is no longer valid opens no channel either.
+        if (status === REFUSALS.unauthorized) channel.close();
       });
     });
     this.#count(channel, -1);
   }
 
   #count(channel: WebSocket, by: number): void {
-    const before = this.#unanswered.get(channel);
-    if (before === undefined) return;
-    const unanswered = before + by;
-    this.#unanswered.set(channel, unanswered);
+    const open = this.#open.get(channel);
+    if (open === undefined) return;
+    const unanswered = (open.unanswered += by);
     const mustPause = unanswered >= MAX_UNANSWERED || (this.#isClosing && unanswered > 0);
     if (mustPause && !channel.isPaused) channel.pause();
     if (!mustPause && channel.isPaused) channel.resume();

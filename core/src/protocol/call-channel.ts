@@ -1,4 +1,5 @@
 import type { WebSocket } from 'ws';
+import { backoffDelay } from '../async/backoff.js';
 import type { Clock } from '../clock.js';
 
 /**
@@ -50,8 +51,8 @@ interface Connection {
 }
 
 const OPEN_TIMEOUT_MS = 5_000;
-/** After a connection that did not open or answered no call. */
-const REOPEN_AFTER_MS = 10_000;
+/** After connections that did not open or answered no call: behind some proxies that stays so. */
+const REOPEN = { firstMs: 10_000, maxMs: 600_000 };
 /** So that engines spread over new replicas of the API. */
 const MAX_AGE_MS = 10 * 60_000;
 
@@ -60,6 +61,8 @@ export class CallChannel {
   #connection: Connection | undefined;
   #lastId = 0;
   #mayOpenAt = -Infinity;
+  /** Connections since the last answer. */
+  #unanswered = 0;
 
   constructor(options: CallChannelOptions) {
     this.#options = options;
@@ -108,7 +111,7 @@ export class CallChannel {
     const now = this.#options.clock.now();
     if (this.#connection && now >= this.#connection.endsAt) this.#retire(this.#connection);
     if (!this.#connection && now >= this.#mayOpenAt) {
-      this.#mayOpenAt = now + REOPEN_AFTER_MS;
+      this.#mayOpenAt = now + backoffDelay(REOPEN, ++this.#unanswered);
       // Errors here, of the certificate authority for example, are those of HTTP too, which reports them.
       this.#open().catch(() => undefined);
     }
@@ -154,6 +157,7 @@ export class CallChannel {
     const answer = parseAnswer(data);
     if (!answer) return socket.terminate();
     if (this.#mayOpenAt < Infinity) this.#mayOpenAt = -Infinity;
+    this.#unanswered = 0;
     waiting.get(answer.id)?.resolve(answer);
   }
 }
