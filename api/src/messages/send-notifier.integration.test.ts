@@ -63,7 +63,11 @@ test('notifies an instance once for all messages within the interval', async () 
 });
 
 describe('messages of a notification', () => {
-  const of = (messageId: string) => ({ instanceId: 'one', messageId, messages: `messages of ${messageId}` });
+  const of = (messageId: string) => ({
+    instanceId: 'one',
+    messageId,
+    messages: () => `messages of ${messageId}`,
+  });
 
   test('are in the stream, unless the engine has left many entries there', async () => {
     await sendNotifier.notify([{ ...of('a'), traceparents: ['x'] }]);
@@ -76,6 +80,17 @@ describe('messages of a notification', () => {
       { m: 'b', t: 'x', n: 'messages of b' },
       { m: 'c', t: 'x' },
     ]);
+    // Nothing is encrypted for such an engine until it may have read them.
+    await redis.del(keys.sends('one'));
+    const encrypt = jest.fn(() => 'messages');
+    const traced = { instanceId: 'one', messageId: 'd', traceparents: ['x'], messages: encrypt };
+    clock.advance(999);
+    await sendNotifier.notify([traced]);
+    expect(await notificationsOf('one')).toEqual([{ m: 'd', t: 'x' }]);
+    expect(encrypt).not.toHaveBeenCalled();
+    clock.advance(1);
+    await sendNotifier.notify([traced]);
+    expect((await notificationsOf('one')).slice(1)).toEqual([{ m: 'd', t: 'x', n: 'messages' }]);
   });
 
   test('are left to a claim when the notification stands for others too', async () => {

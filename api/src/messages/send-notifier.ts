@@ -9,6 +9,8 @@ const TIMEOUT_MS = 250;
 const MIN_INTERVAL_MS = 10;
 /** The same with messages, which cause no claim. A client that waits for each answer sends again within 10 ms. */
 const MIN_INTERVAL_WITH_MESSAGES_MS = 2;
+/** An engine that leaves entries in its stream gets no messages for this time: it is offline or busy. */
+const WITHOUT_MESSAGES_MS = 1_000;
 /** The content of a message is kept for 24 hours at most, also for an instance without an engine. */
 const STREAM_TTL_MS = 24 * 3_600_000;
 const MAX_TRACKED_INSTANCES = 10_000;
@@ -20,7 +22,8 @@ const MAX_PENDING_COMMANDS = 32;
  * Redis on an XADD. Each stream has three arguments: the message, the trace contexts and the encrypted messages ('' for
  * none). An error of one stream does not affect the others.
  */
-const SCRIPT = `for place, stream in ipairs(KEYS) do
+const SCRIPT = `local long = {}
+for place, stream in ipairs(KEYS) do
   local message, spans, messages = ARGV[3 * place - 2], ARGV[3 * place - 1], ARGV[3 * place]
   local fields = { 'm', message }
   if spans ~= '' then
@@ -32,11 +35,14 @@ const SCRIPT = `for place, stream in ipairs(KEYS) do
     if type(length) == 'number' and length < ${SENDS_WITH_MESSAGES_MAXLEN} then
       table.insert(fields, 'n')
       table.insert(fields, messages)
+    else
+      table.insert(long, place)
     end
   end
   redis.pcall('XADD', stream, 'MAXLEN', '~', ${SENDS_MAXLEN}, '*', unpack(fields))
   if messages ~= '' and redis.pcall('PTTL', stream) == -1 then redis.pcall('PEXPIRE', stream, ${STREAM_TTL_MS}) end
-end`;
+end
+return long`;
 const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
 
 export interface SendNotification {
@@ -44,8 +50,8 @@ export interface SendNotification {
   messageId: string;
   /** Trace contexts of the notification's spans; usually none. */
   traceparents?: readonly string[];
-  /** All messages that the notification is about, encrypted for the engine. Without them it must claim. */
-  messages?: string | null;
+  /** Encrypts all messages that the notification is about. Null, or absent: the engine must claim them. */
+  messages?: (() => string | null) | null;
 }
 
 /**
@@ -61,6 +67,8 @@ export class SendNotifier {
   /** By instance: the notification to send when its interval has passed. One stands for all that came meanwhile. */
   readonly #postponed = new Map<string, SendNotification>();
   #isFlushScheduled = false;
+  /** By instance with a long stream: until when it gets no messages. */
+  readonly #withoutMessages = new Map<string, number>();
   /** Commands that Redis has not answered. */
   #pendingCommands = 0;
 
@@ -80,8 +88,9 @@ export class SendNotifier {
 
   /** @returns the notification to send at once, if it is not postponed */
   #postpone(notification: SendNotification, now: number): SendNotification | undefined {
-    const { instanceId, traceparents = [], messages } = notification;
+    const { instanceId, traceparents = [] } = notification;
     const elapsed = now - (this.#notifiedAt.get(instanceId) ?? -Infinity);
+    const messages = (this.#withoutMessages.get(instanceId) ?? 0) > now ? null : notification.messages;
     const interval =
       messages && !this.#postponed.has(instanceId) ? MIN_INTERVAL_WITH_MESSAGES_MS : MIN_INTERVAL_MS;
     // A traced notification is sent at once, because its spans end when it has been sent.
@@ -93,7 +102,7 @@ export class SendNotifier {
     }
     const replacesOther = this.#postponed.delete(instanceId);
     this.#recordTime(instanceId, now);
-    return replacesOther ? { ...notification, messages: null } : notification;
+    return { ...notification, messages: replacesOther ? null : messages };
   }
 
   #isBusy(): boolean {
@@ -123,13 +132,16 @@ export class SendNotifier {
   #send(notifications: readonly SendNotification[]): Promise<void> {
     if (notifications.length === 0) return Promise.resolve();
     this.#pendingCommands++;
-    const sent = this.#runScript({
+    const script = this.#runScript({
       keys: notifications.map(({ instanceId }) => this.#keys.sends(instanceId)),
       arguments: notifications.flatMap(({ messageId, traceparents = [], messages }) => [
         messageId,
         traceparents.join(','),
-        messages ?? '',
+        messages?.() ?? '',
       ]),
+    });
+    const sent = script.then((long) => {
+      this.#recordLong(long.map((place) => notifications[place - 1]!.instanceId));
     });
     return new Promise((resolve) => {
       const cancel = this.#clock.after(TIMEOUT_MS, resolve);
@@ -142,13 +154,22 @@ export class SendNotifier {
     });
   }
 
-  /** Sends the whole script if Redis does not have it, as after a restart. */
-  async #runScript(given: { keys: string[]; arguments: string[] }): Promise<void> {
+  /**
+   * Sends the whole script if Redis does not have it, as after a restart.
+   * @returns the places of streams that are too long for messages
+   */
+  async #runScript(given: { keys: string[]; arguments: string[] }): Promise<number[]> {
     try {
-      await this.#redis.evalSha(SCRIPT_SHA, given);
+      return (await this.#redis.evalSha(SCRIPT_SHA, given)) as unknown as number[];
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      await this.#redis.eval(SCRIPT, given);
+      return (await this.#redis.eval(SCRIPT, given)) as unknown as number[];
     }
+  }
+
+  #recordLong(instanceIds: readonly string[]): void {
+    if (this.#withoutMessages.size >= MAX_TRACKED_INSTANCES) this.#withoutMessages.clear();
+    const until = this.#clock.now() + WITHOUT_MESSAGES_MS;
+    for (const id of instanceIds) this.#withoutMessages.set(id, until);
   }
 }

@@ -256,7 +256,7 @@ export class Acceptor {
         instanceId,
         messageId: entries[0]!.messageId,
         traceparents: kept.map(({ traceparent }) => traceparent!),
-        messages: this.#notified.encrypt(entries, traces),
+        messages: () => this.#notified.encrypt(entries, traces),
       };
     });
     const sent = this.#options.sendNotifier.notify(notifications);
