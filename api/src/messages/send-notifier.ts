@@ -20,7 +20,7 @@ const MAX_PENDING_COMMANDS = 32;
 /**
  * Adds all notifications of a batch in one command, because the client spends several times longer on a command than
  * Redis on an XADD. Each stream has three arguments: the message, the trace contexts and the encrypted messages ('' for
- * none). An error of one stream does not affect the others.
+ * none). An error of one stream does not affect the others. Returns the places of streams that are too long for messages.
  */
 const SCRIPT = `local long = {}
 for place, stream in ipairs(KEYS) do
@@ -154,10 +154,7 @@ export class SendNotifier {
     });
   }
 
-  /**
-   * Sends the whole script if Redis does not have it, as after a restart.
-   * @returns the places of streams that are too long for messages
-   */
+  /** Sends the whole script if Redis does not have it, as after a restart. */
   async #runScript(given: { keys: string[]; arguments: string[] }): Promise<number[]> {
     try {
       return (await this.#redis.evalSha(SCRIPT_SHA, given)) as unknown as number[];
