@@ -51,13 +51,12 @@ describe('conversations side by side', () => {
     const slow: MessageOut[] = [];
     for (let index = 0; index < 3; index++) slow.push(await send(SLOW, `slow ${index}`));
     const taken = await latencies(OTHER, 'beside the slow', 10);
-    const status = (await stage.customer.client.message(slow[2]!.id)).status;
-    report('beside a conversation without answers', {
-      'slowest of the others, ms': taken.at(-1)!,
-      'the slow conversation meanwhile': status,
-    });
-    expect(status).toBe('queued');
+    report('beside a conversation without answers', { 'slowest of the others, ms': taken.at(-1)! });
     expect(percentile(taken, MOST)).toBeLessThan(realTime(1000));
+    // The engine claimed it behind the first one and returns it, since that one is late.
+    await until(async () => (await stage.customer.client.message(slow[2]!.id)).status === 'queued', {
+      what: 'the last slow message is returned to the queue',
+    });
     await stage.gateway.network.setRule({}, toChatId(SLOW));
     await until(async () => (await stage.customer.client.message(slow[2]!.id)).status === 'read', {
       what: 'the slow conversation is read',
