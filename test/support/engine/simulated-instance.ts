@@ -11,7 +11,6 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import { BaileysDriver } from '@gwk/engine-pod/driver/baileys/driver';
-import type { ConnectionTimings } from '@gwk/engine-pod/driver/baileys/connection/network-connection';
 import type { ConnectionEvent, Driver, DriverContext, Receipt, Stanza } from '@gwk/engine-pod/driver/driver';
 import { until as untilIs } from '../wait.js';
 import { ManualClock } from '../clock.js';
@@ -147,10 +146,7 @@ export class SimulatedInstance {
   readonly clock = new ManualClock();
   driver: Driver;
 
-  constructor(
-    readonly network: Pick<RunningNetwork, 'url' | 'root'> & { agents?: ProxyAgents | null },
-    readonly times: ConnectionTimings = {},
-  ) {
+  constructor(readonly network: Pick<RunningNetwork, 'url' | 'root'> & { agents?: ProxyAgents | null }) {
     this.driver = this.#newDriver();
   }
 
@@ -161,7 +157,7 @@ export class SimulatedInstance {
       ca: MEDIA_CERTIFICATE.cert,
       agents: this.network.agents ?? null,
     };
-    return new BaileysDriver(this.rows.context(), network, { clock: this.clock, ...this.times });
+    return new BaileysDriver(this.rows.context(), network, this.clock);
   }
 
   connect(pairing: Parameters<Driver['connect']>[1] = null): void {

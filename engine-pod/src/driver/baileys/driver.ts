@@ -7,6 +7,7 @@ import {
   type AuthenticationCreds,
   type proto,
 } from '@whiskeysockets/baileys';
+import { processClock, type Clock } from '@gwk/core/clock';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import { canonicalPhone, pairNames, type LinkedNames } from '@gwk/core/recipients';
@@ -22,7 +23,7 @@ import {
   type ReadMessage,
   type Stanza,
 } from '../driver.js';
-import { NetworkConnection, type ConnectionTimings } from './connection/network-connection.js';
+import { NetworkConnection } from './connection/network-connection.js';
 import { NetworkRoute } from './connection/network-route.js';
 import { viewDetails } from './groups/view.js';
 import { getOwnIds, type OwnIds } from './receive/normalise/envelope.js';
@@ -61,7 +62,7 @@ export class BaileysDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: NetworkSettings;
   readonly #route: NetworkRoute;
-  readonly #times: ConnectionTimings;
+  readonly #clock: Clock;
   readonly #recipients = new Recipients();
   /** LIDs that the API knows, by phone number. */
   readonly #storedNames = new ExpiringMap<string>(STORED_NAMES);
@@ -79,11 +80,11 @@ export class BaileysDriver implements Driver {
   /** Number of the current connection. Events of earlier ones are ignored. */
   #connectionNumber = 0;
 
-  constructor(context: DriverContext, network: NetworkSettings, times: ConnectionTimings = {}) {
+  constructor(context: DriverContext, network: NetworkSettings, clock: Clock = processClock) {
     this.#context = context;
     this.#network = network;
     this.#route = new NetworkRoute(network.agents);
-    this.#times = times;
+    this.#clock = clock;
     this.#restrictions = new RestrictionReporter(context);
     trustNetwork(network);
     this.#startSession();
@@ -239,10 +240,10 @@ export class BaileysDriver implements Driver {
     const { session, log, storeInbound, storeFile: keep, countIgnored } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#loseSession(error));
     this.#journal = new Journal(this.#store, (name, entry) => inbox.enqueue(name, entry));
-    this.#missing = new MissingMessages(this.#store, this.#journal, this.#times.clock);
+    this.#missing = new MissingMessages(this.#store, this.#journal, this.#clock);
     const leaving = (this.#sessionEnd = new AbortController());
     const findGroups = () => this.#findOpen()?.groups ?? null;
-    const admins = { findGroups, signal: leaving.signal, log, ...this.#times };
+    const admins = { findGroups, signal: leaving.signal, log, clock: this.#clock };
     const inbox = (this.#inbox = new Inbox({
       journal: this.#journal,
       secrets: new MessageSecrets(this.#store),
@@ -258,7 +259,7 @@ export class BaileysDriver implements Driver {
           storeFile: keep,
           route: this.#route,
           signal: leaving.signal,
-          ...this.#times,
+          clock: this.#clock,
         }),
       isAdmin: (group, member) => isAdmin(admins, group, member),
       countIgnored,
@@ -303,7 +304,7 @@ export class BaileysDriver implements Driver {
         findOtherId: (jid) => this.#findOtherId(jid),
       },
       findSent: (requested) => this.#findSentMessage(requested),
-      timings: this.#times,
+      clock: this.#clock,
     });
     this.#restrictions.listen(connection.socket);
     storeReceipts(connection.socket, (jid) => this.#isOwn(jid), this.#context.storeReceipt);

@@ -10,7 +10,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
-import { processClock, type Clock } from '@gwk/core/clock';
+import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import type { Disconnect, ConnectionEvent } from '../../driver.js';
 import { saveCredentials } from '../session/credentials.js';
@@ -49,21 +49,18 @@ interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFra
   isLeased: () => boolean;
   notices: NoticeServices;
   emit: (event: ConnectionEvent) => void;
-  timings?: ConnectionTimings;
-}
-
-/** Overrides for tests. */
-export interface ConnectionTimings {
-  clock?: Clock;
-  /** Timeout for opening the socket, 20 s (default). */
-  connectTimeoutMs?: number;
+  clock: Clock;
 }
 
 const QR_MS = 20_000;
 /** A pairing code is valid as long as the six references that the network gives. */
 const CODE_MS = 6 * QR_MS;
+/** Longest time to open the socket. */
+const CONNECT_MS = 20_000;
 const SOCKET_TIMINGS = {
-  connectTimeoutMs: 20_000,
+  // With a limit, Baileys makes three stack traces for each frame that it writes. #watchFrames limits the time to connect,
+  // and the write guard the time of a write.
+  connectTimeoutMs: 0,
   defaultQueryTimeoutMs: 10_000,
   keepAliveIntervalMs: 20_000,
   qrTimeout: QR_MS,
@@ -92,6 +89,7 @@ export class NetworkConnection {
   readonly #guard: WriteGuard;
   readonly #closing = new AbortController();
   readonly #clock: Clock;
+  /** Until the first frame: the time of the start. */
   #lastFrameAt: number;
   #stopWatching: () => void = () => undefined;
   #isOpen = false;
@@ -101,7 +99,7 @@ export class NetworkConnection {
   constructor(options: NetworkConnectionOptions) {
     this.#options = options;
     this.log = options.log;
-    this.#clock = options.timings?.clock ?? processClock;
+    this.#clock = options.clock;
     this.#lastFrameAt = this.#clock.now();
     const holdFrames = (until: Promise<void>): void => this.#guard.hold(until);
     const pipeline = new ReceivePipeline({ ...options, holdFrames });
@@ -111,7 +109,7 @@ export class NetworkConnection {
     ignoreBrokenFrames(this.socket, options.log);
     ignoreUnsolicitedStanzas(this.socket);
     this.#reportNotices();
-    this.#guard = new WriteGuard(this.socket, options.isLeased);
+    this.#guard = new WriteGuard(this.socket, options.isLeased, this.#clock);
     this.media = new MediaHosts(this.socket, options.log, options.route.uploadAgent);
     this.typing = new Typing(this.socket, this.#clock);
     // A new connection announces the name itself.
@@ -147,6 +145,7 @@ export class NetworkConnection {
 
   /** Ends the connection from this side and reports it. */
   fail(reason: string): void {
+    this.log.info({ reason }, 'connection ended');
     this.#end({ kind: 'dropped', reason });
   }
 
@@ -246,9 +245,10 @@ export class NetworkConnection {
   }
 
   #watchFrames(): void {
-    const restMs = this.#lastFrameAt + UNRESPONSIVE_MS - this.#clock.now();
+    const { isOpen } = this.socket.ws;
+    const restMs = this.#lastFrameAt + (isOpen ? UNRESPONSIVE_MS : CONNECT_MS) - this.#clock.now();
     if (restMs > 0) this.#stopWatching = this.#clock.after(restMs, () => this.#watchFrames());
-    else this.#end({ kind: 'dropped', reason: 'silent' });
+    else this.fail(isOpen ? 'silent' : 'timed_out');
   }
 
   #end(disconnect: Disconnect): void {
@@ -263,12 +263,11 @@ function openSocket(
   pipeline: ReceivePipeline,
   findGroup: (jid: string) => GroupMetadata | undefined,
 ): WASocket {
-  const { creds, store, journal, url, log, timings, route } = options;
+  const { creds, store, journal, url, log, route } = options;
   const agent = route.findSocketAgent(url);
   return makeWASocket({
     ...SOCKET_TIMINGS,
     ...pipeline.socketConfig,
-    ...(timings?.connectTimeoutMs !== undefined && { connectTimeoutMs: timings.connectTimeoutMs }),
     ...(url !== undefined && { waWebSocketUrl: url }),
     ...(agent && { agent }),
     auth: { creds, keys: { get: (type, ids) => store.get(type, ids), set: (data) => store.write(data) } },

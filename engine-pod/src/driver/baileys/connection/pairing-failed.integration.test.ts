@@ -4,6 +4,7 @@ import { HeldTimers } from '@gwk/network/testing/held-timers';
 import type { Person } from '@gwk/network/control/client';
 import type { Manners } from '@gwk/network/people/account';
 import { SimulatedInstance, QR } from '@gwk/test/support/engine/simulated-instance';
+import { until } from '@gwk/test/support/wait';
 
 /** Failed pairings: each reports a reason and stores nothing that a later engine would log in with. */
 let running: RunningNetwork;
@@ -127,8 +128,12 @@ test('a network that accepts the connection and sends nothing', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const url = `ws://127.0.0.1:${(silent.address() as AddressInfo).port}/ws/chat`;
-  const number = new SimulatedInstance({ ...running, url }, { connectTimeoutMs: 100 });
+  const number = new SimulatedInstance({ ...running, url });
   number.connect(QR);
+  await until(() => number.clock.count(20_000) > 0, { what: 'the connection waits for a frame' });
+  number.clock.advance(19_999);
+  expect(number.events).toEqual([]);
+  number.clock.advance(1);
   const { disconnect } = await number.happens('closed');
   expect(disconnect).toEqual({ kind: 'dropped', reason: 'timed_out' });
   await number.driver.close();

@@ -1,9 +1,13 @@
 import { failpoint } from '@gwk/core/failpoints';
+import type { Clock } from '@gwk/core/clock';
 import type { WASocket } from '@whiskeysockets/baileys';
 import { getRawSocket, type RawSocket } from './socket-internals.js';
 import { waitUntilStored, writeContext, type WriteContext } from './write-context.js';
 
 type Done = (error?: Error) => void;
+
+/** As in stock Baileys, which measures it with three stack traces a frame (connectTimeoutMs). */
+const WRITE_MS = 20_000;
 
 /**
  * The last check before a frame is written to the socket. Baileys awaits a lot between a send call and the write,
@@ -21,11 +25,11 @@ export class WriteGuard {
    * @param leased checked before each frame: a process that was stopped past its lease may handle socket input
    * before any of its timers
    */
-  constructor(socket: WASocket, leased: () => boolean) {
+  constructor(socket: WASocket, leased: () => boolean, clock: Clock) {
     this.#isLeased = leased;
     this.#raw = getRawSocket(socket);
     this.#send = this.#raw.send.bind(this.#raw);
-    this.#raw.send = (data, done) => this.#guard(data, done);
+    this.#raw.send = (data, done) => this.#guard(data, inTime(clock, done));
   }
 
   /** Writes nothing from now on and closes the socket. */
@@ -41,7 +45,7 @@ export class WriteGuard {
     this.#held = held;
   }
 
-  #guard(data: Uint8Array, done: Done = () => undefined): void {
+  #guard(data: Uint8Array, done: Done): void {
     const message = writeContext.getStore();
     // Usually the message has waited already (conversation-transactions.ts), so that no other frame waits behind
     // it.
@@ -69,6 +73,15 @@ export class WriteGuard {
       done(error);
     });
   }
+}
+
+/** Fails a write that takes too long, for example because the other side reads nothing. Later results are ignored. */
+function inTime(clock: Clock, done: Done = () => undefined): Done {
+  const cancel = clock.after(WRITE_MS, () => done(new Error('the frame was not written in time')));
+  return (error) => {
+    cancel();
+    done(error);
+  };
 }
 
 const isStanza = ({ encrypted, finished, abandoned }: WriteContext): boolean =>
