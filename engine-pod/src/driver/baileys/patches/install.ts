@@ -23,6 +23,8 @@ const REPLACEMENTS: { specifier: RegExp; by: string; from?: RegExp }[] = [
   // Telemetry, which an engine does not send.
   { specifier: /\/WAM\/index\.js$/, by: './replacements/empty.js' },
   { specifier: /^@cacheable\/node-cache$/, by: './replacements/node-cache.js' },
+  // Passes keys as key objects.
+  { specifier: /^crypto$/, by: './replacements/crypto.js' },
   // Bounds the size of decompressed data.
   { specifier: /^zlib$/, by: './replacements/zlib.js' },
 ];

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import { isJidGroup, type MediaType, type proto } from '@whiskeysockets/baileys';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
@@ -105,6 +105,9 @@ async function buildExpiry(
  * device's key and the message's id, so nothing has to be stored for as long as somebody may vote.
  */
 export function deriveMessageSecret(waMessageId: string, key: Uint8Array): Uint8Array {
-  const base = Buffer.from(hkdfSync('sha256', key, '', 'gwk message secrets', 32));
-  return createHmac('sha256', base).update(waMessageId).digest();
+  // Key objects, because for bytes Node first throws and catches an error.
+  const base = hkdfSync('sha256', createSecretKey(key), '', 'gwk message secrets', 32);
+  return createHmac('sha256', createSecretKey(new Uint8Array(base)))
+    .update(waMessageId)
+    .digest();
 }

@@ -1,4 +1,4 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { createHash, createSecretKey, hkdfSync } from 'node:crypto';
 
 /** The part of whatsapp-rust-bridge that Baileys uses, with Node's cryptography. */
 
@@ -8,7 +8,9 @@ interface HkdfInfo {
 }
 
 export function hkdf(key: Uint8Array, length: number, { salt, info }: HkdfInfo): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', key, salt ?? new Uint8Array(0), info ?? '', length));
+  return new Uint8Array(
+    hkdfSync('sha256', createSecretKey(key), salt ?? new Uint8Array(0), info ?? '', length),
+  );
 }
 
 export function md5(bytes: Uint8Array): Uint8Array {
