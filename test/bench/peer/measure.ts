@@ -15,6 +15,8 @@ export interface Plan {
 
 /** Nothing new for this long: what was not shown is lost. Longer than an engine needs to be replaced. */
 const QUIET_MS = 20_000;
+/** The times are those of the network, so they do not depend on how often it is asked. */
+const ASK_EVERY_MS = 300;
 
 const now = (): number => performance.timeOrigin + performance.now();
 
@@ -91,7 +93,8 @@ export async function measureBurst(plan: Plan, { count, atOnce, killAt }: BurstO
 
 /**
  * Waits until all these texts were shown, or nothing new has been shown for a while. Reading all texts takes the network
- * milliseconds, so it is not asked while new ones arrive.
+ * milliseconds, so it is not asked while new ones arrive. With a short interval, a sender would pay for each gap between its
+ * batches.
  */
 async function untilQuiet(
   { network, sender, name }: Plan,
@@ -112,6 +115,6 @@ async function untilQuiet(
       );
       if ([...texts].every((text) => byText.has(text)) || now() - quietSince > QUIET_MS) return byText;
     }
-    await pause(20);
+    await pause(ASK_EVERY_MS);
   }
 }
