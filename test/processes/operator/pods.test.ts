@@ -120,6 +120,7 @@ test("passes an engine its own settings and none of the operator's", async () =>
     GWK_LOG_LEVEL: 'debug',
   });
   expect(env).toMatchObject({ MALLOC_ARENA_MAX: '1' });
+  expect(env['NODE_OPTIONS']).toMatch(/^--max-semi-space-size=2\b/);
   expect(env).not.toHaveProperty('DATABASE_URL');
   expect(readFileSync(join(folder.path, 'pods', `${one.name}.json`), 'utf8')).not.toContain('secret-token');
 });

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
 import { GWK } from '../program.js';
 import { until as untilIs } from '../wait.js';
 
@@ -28,7 +29,7 @@ export class EngineProcess {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],
-        NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? '',
+        NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? ENGINE_ENVIRONMENT.NODE_OPTIONS,
         GWK_EXIT_WITH_PARENT: 'on',
         GWK_ENGINE_INTERNAL_URL: internalUrl,
         GWK_ENGINE_TOKEN: 'a-token',

@@ -78,6 +78,7 @@ function buildEnvironment(launch: EngineLaunch, record: PodRecord, token: string
   return {
     ...Object.fromEntries(machine),
     ...ENGINE_ENVIRONMENT,
+    NODE_OPTIONS: [ENGINE_ENVIRONMENT.NODE_OPTIONS, process.env['NODE_OPTIONS'] ?? ''].join(' ').trim(),
     ...launch.settings,
     ...(record.template.logLevel !== null && { GWK_LOG_LEVEL: record.template.logLevel }),
     GWK_ENGINE_TOKEN: token,
