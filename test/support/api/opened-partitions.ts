@@ -27,12 +27,15 @@ export class OpenedPartitions {
     return new OpenedPartitions(client);
   }
 
-  /** Partitions in the order in which the call first opened them. */
+  /**
+   * Partitions in the order in which the call first opened them. A plan with a bitmap also names the index, which
+   * the pattern skips.
+   */
   async by(call: string, values: unknown[]): Promise<string[]> {
     this.#plans = [];
     await this.client.query(call, values);
     const named = this.#plans.flatMap((plan) =>
-      [...plan.matchAll(/ on (messages_\w+)/g)].map(([, name]) => name!),
+      [...plan.matchAll(/ on (messages_[a-z0-9]+)\b/g)].map(([, name]) => name!),
     );
     return [...new Set(named)];
   }
