@@ -18,7 +18,7 @@ class Shutdown {
     onShutdown(stop, { exitWithParent: false, exit });
     const added = process.listeners('SIGTERM').find((listener) => !before.includes(listener))!;
     process.off('SIGTERM', added).off('SIGINT', added);
-    this.#request = (signal) => void added(signal);
+    this.#request = (signal) => added(signal);
   }
 
   signal(name: 'SIGTERM' | 'SIGINT'): void {

@@ -54,7 +54,7 @@ async function countAsked(after: number): Promise<number[]> {
   });
 }
 
-const countUsers = (list: { content: unknown } | undefined): number => (list?.content as unknown[]).length;
+const countUsers = (list: { content: unknown } | undefined): number => (list!.content as unknown[]).length;
 
 test(`sends to a group of ${MEMBERS} members in bounded queries, and later with none`, async () => {
   const crowd: Person[] = [];

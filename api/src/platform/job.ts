@@ -11,7 +11,7 @@ export interface Job {
   /** @returns the number of processed items, and whether more work is due now */
   pass(): Promise<JobResult>;
   /** Waits for the given milliseconds or until the signal, or less if work comes (default: a timer). */
-  rest?(ms: number, signal: AbortSignal): Promise<void>;
+  rest?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export interface JobResult {
@@ -46,7 +46,8 @@ interface LoopOptions {
   onPass?: (ok: boolean, amount: number) => void;
 }
 
-const rest: Required<Job>['rest'] = (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined);
+const restOnTimer: NonNullable<Job['rest']> = (ms, signal) =>
+  sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /** 10 % either way, which keeps workers from running in step. */
 const withJitter = (ms: number): number => ms * (0.9 + Math.random() / 5);
@@ -71,7 +72,7 @@ export async function loop(job: Job, { log, signal, onPass }: LoopOptions): Prom
       onPass?.(false, 0);
       wait = withJitter(backoff(job.everyMs, failures));
     }
-    if (!signal.aborted) await (job.rest ?? rest)(wait, signal);
+    if (!signal.aborted) await (job.rest ?? restOnTimer)(wait, signal);
   }
 }
 

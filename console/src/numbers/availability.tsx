@@ -16,7 +16,7 @@ type Month = components['schemas']['AvailabilityOut'];
 const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const LIVE_MONTH_MS = 60_000;
 
-const monthOf = (date: Date): string =>
+const monthOf = (date = new Date()): string =>
   `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}`;
 
 /** The days of a month with the share of each day that the number was connected, and the incidents. */
@@ -54,7 +54,7 @@ export function Availability({ instance: { id: instanceId } }: { instance: Insta
           variant="default"
           size="xs"
           onClick={() => move(1)}
-          disabled={month >= monthOf(new Date())}
+          disabled={month >= monthOf()}
           rightSection={<IconChevronRight size={14} />}
         >
           {t('availability.next')}

@@ -10,7 +10,7 @@ import { EmptyState } from '../ui/empty-state';
 import { useFilter } from '../ui/filters';
 import { PageHeader } from '../ui/page-header';
 import { PagesView, usePages } from '../ui/pages';
-import { Time } from '../ui/time';
+import { isFuture, Time } from '../ui/time';
 import { CreateNumber } from './create-number';
 import { RiskBadge } from './health';
 import { readPhone, type Instance, type ListedInstance } from './queries';
@@ -154,7 +154,7 @@ function NumberRow({ instance }: { instance: ListedInstance }) {
         <Text size="xs" c="dimmed" mt={4}>
           <Time value={instance.state_changed_at} />
         </Text>
-        {instance.restricted_until !== null && new Date(instance.restricted_until) > new Date() && (
+        {instance.restricted_until !== null && isFuture(instance.restricted_until) && (
           <Text size="xs" c="orange">
             {t('overview.reasons.restricted.name')}
           </Text>

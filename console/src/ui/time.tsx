@@ -16,6 +16,8 @@ export function formatRelative(time: string, language: string, now = Date.now())
   return new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }
 
+export const isFuture = (time: string, now = Date.now()): boolean => Date.parse(time) > now;
+
 export const formatTime = (time: string, language: string): string =>
   new Date(time).toLocaleString(language, { dateStyle: 'short', timeStyle: 'medium' });
 

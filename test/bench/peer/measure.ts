@@ -103,7 +103,7 @@ async function untilQuiet(
   let known = -1;
   let quietSince = now();
   for (;;) {
-    const { shown = 0 } = (await network.client.status()).fates;
+    const { shown } = (await network.client.status()).fates;
     const isNew = shown !== known;
     known = shown;
     if (isNew) quietSince = now();

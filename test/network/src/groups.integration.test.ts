@@ -37,7 +37,7 @@ describe('a group', () => {
     const second = await client.send(group, { text: 'hello again' });
     await ana.receives({ id: second.id });
     const [stanza] = await network.stanzas({ way: 'in', tag: 'message', id: second.id });
-    expect((stanza?.stanza.content as { tag: string }[]).map(({ tag }) => tag)).not.toContain('participants');
+    expect((stanza!.stanza.content as { tag: string }[]).map(({ tag }) => tag)).not.toContain('participants');
   });
 
   it('shows messages of a member, whose key comes with the first message', async () => {

@@ -115,7 +115,7 @@ export class TestOidcProvider {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (!req.url!.startsWith('/interaction')) return void this.#provider!.callback()(req, res);
+    if (!req.url!.startsWith('/interaction')) return this.#provider!.callback()(req, res);
     const result = this.person ? { login: { accountId: this.person.sub } } : { error: 'access_denied' };
     await this.#provider!.interactionFinished(req, res, result);
   }

@@ -175,7 +175,7 @@ describe('several endpoints', () => {
   test('four bad endpoints with long queues do not delay a good one', async () => {
     const bad = await Promise.all([
       world.startReceiver(() => undefined),
-      world.startReceiver((res) => void res.writeHead(200).flushHeaders()),
+      world.startReceiver((res) => res.writeHead(200).flushHeaders()),
       world.startReceiver((res) => { res.writeHead(200); trickle(res); }), // prettier-ignore
       world.startReceiver((res) => res.socket!.destroy()),
     ]);

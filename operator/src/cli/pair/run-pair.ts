@@ -23,7 +23,11 @@ export async function runPair(name: string, options: PairOptions): Promise<void>
     const { cluster, close } = await openCluster(name, options);
     const print = (text: string) => console.log(text);
     const terminal = { cluster, print, renderQr, signal: interrupted.signal };
-    await pair(terminal, options.method, options.phone ?? null).finally(close);
+    try {
+      await pair(terminal, options.method, options.phone ?? null);
+    } finally {
+      await close();
+    }
   });
 }
 
