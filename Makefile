@@ -90,7 +90,7 @@ test-all: $(INSTALLED) ## Run all checks and all tests
 checks: lint imports format-check types openapi prose ## Run all static checks
 
 .PHONY: lint
-lint: build ## Run ESLint: style, sizes, imports between workspaces
+lint: build ## Run oxlint: style, sizes, imports between workspaces
 	@npm run --silent lint
 
 .PHONY: imports
