@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildOnce, cacheFolder, goVersion, type GoModule } from '../kubernetes/go-modules.js';
-import { ROOT } from '../program.js';
+import { buildOnce, cacheFolder, goVersion, TEST_PROGRAMS, type GoModule } from '../kubernetes/go-modules.js';
 
 const describeHelm = (major: HelmMajor, version: string): GoModule => ({
   name: `helm ${major}`,
   place: 'helm',
-  sources: join(ROOT, `test/support/kubernetes/go/helm${major}`),
+  sources: TEST_PROGRAMS,
   files: [],
   version,
   builds: [

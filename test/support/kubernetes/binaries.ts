@@ -1,11 +1,10 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../program.js';
-import { buildOnce, cacheFolder, goVersion, type GoModule } from './go-modules.js';
+import { buildOnce, cacheFolder, goVersion, TEST_PROGRAMS, type GoModule } from './go-modules.js';
 
 /**
  * Kubernetes programs for tests: those in KUBEBUILDER_ASSETS if set, otherwise built from Go modules
- * (test/support/kubernetes/go/components).
+ * (test/support/kubernetes/go).
  */
 export interface Binaries {
   folder: string;
@@ -30,10 +29,10 @@ const NEEDED = ['etcd', 'kube-apiserver'];
 const MODULE: GoModule = {
   name: 'kubernetes',
   place: 'kubernetes',
-  sources: join(ROOT, 'test/support/kubernetes/go/components'),
-  files: ['main.go'],
+  sources: TEST_PROGRAMS,
+  files: ['kubernetes/main.go'],
   version: VERSION,
-  builds: [{ args: [`-ldflags=${linkerFlags()}`], output: BUILT, packages: ['.'] }],
+  builds: [{ args: [`-ldflags=${linkerFlags()}`], output: BUILT, packages: ['./kubernetes'] }],
   finish: (folder) => PROGRAMS.forEach((program) => symlinkSync(BUILT, join(folder, program))),
 };
 

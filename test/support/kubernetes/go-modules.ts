@@ -4,6 +4,12 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { homedir, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { ROOT } from '../program.js';
+
+/**
+ * Kubernetes, Helm and CoreDNS. They are one module with one list of versions, so that each package is compiled once.
+ */
+export const TEST_PROGRAMS = join(ROOT, 'test/support/kubernetes/go');
 
 /**
  * Programs built once from Go modules. The cache folder is named by a hash of the sources, so that different versions
@@ -65,7 +71,7 @@ async function buildInto(folder: string, module: GoModule, say: (line: string) =
 }
 
 function goBuild({ name, sources }: GoModule, args: string[], say: (line: string) => void): Promise<void> {
-  const child = spawn('go', ['build', '-v', '-mod=mod', '-trimpath', ...args], {
+  const child = spawn('go', ['build', '-v', '-trimpath', ...args], {
     cwd: sources,
     env: { ...process.env, CGO_ENABLED: '0' },
     stdio: ['ignore', 'ignore', 'pipe'],

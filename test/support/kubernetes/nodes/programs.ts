@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { ROOT } from '../../program.js';
 import { ensureBinaries } from '../binaries.js';
-import { buildOnce, goVersion, type GoModule } from '../go-modules.js';
+import { buildOnce, goVersion, TEST_PROGRAMS, type GoModule } from '../go-modules.js';
 import { forbiddenHere } from './allowed.js';
 import { nodeTools } from './tools.js';
 
@@ -9,7 +8,8 @@ import { nodeTools } from './tools.js';
 const CONTAINERD: GoModule = {
   name: 'containerd',
   place: 'containerd',
-  sources: join(ROOT, 'test/support/kubernetes/go/containerd'),
+  // Its own module: it needs a newer interface of the container runtime than this kubelet.
+  sources: join(TEST_PROGRAMS, 'containerd'),
   files: ['pause/main.go'],
   version: 'v2.4.2',
   builds: [
@@ -29,10 +29,10 @@ const CONTAINERD: GoModule = {
 const DNS: GoModule = {
   name: 'coredns',
   place: 'coredns',
-  sources: join(ROOT, 'test/support/kubernetes/go/dns'),
-  files: ['main.go'],
+  sources: TEST_PROGRAMS,
+  files: ['coredns/main.go'],
   version: 'v1.15.0',
-  builds: [{ args: ['-ldflags=-s -w'], output: 'coredns', packages: ['.'] }],
+  builds: [{ args: ['-ldflags=-s -w'], output: 'coredns', packages: ['./coredns'] }],
 };
 
 export interface NodePrograms {
