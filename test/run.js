@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { watchProcesses } from './processes.js';
 import { DEFAULT_TIERS, TIERS } from './tiers.js';
 
+const { haveFunctionsChanged } = await import('./upgrade/snapshot.js');
 const { describeFailures, listSkipped, listSlowest, summarizeFailures } =
   await import('@gwk/test/support/report');
 
@@ -46,6 +47,7 @@ const reports = [];
 const seconds = [];
 const failed = [];
 const skipped = [];
+const tiersWithoutWork = [];
 const children = new Set();
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -119,7 +121,17 @@ async function checks() {
 }
 
 const tier = (name) =>
-  stage(name, () => (TIERS[name].command === undefined ? runJest(name) : runProgram(name)));
+  stage(name, async () => {
+    if (name === 'upgrade' && !haveFunctionsChanged())
+      return skip(name, 'the SQL functions are those of the former release');
+    return TIERS[name].command === undefined ? runJest(name) : runProgram(name);
+  });
+
+function skip(name, reason) {
+  skipped.push(`${name}: ${reason}`);
+  tiersWithoutWork.push(name);
+  return { ok: true, output: `  skipped: ${reason}` };
+}
 
 async function runJest(name) {
   const file = join(folder, `${name}.json`);
@@ -185,7 +197,8 @@ function summarize() {
   );
   section('Failed', failed);
   say(`${totals.passed} passed, ${totals.failed} failed`);
-  process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1;
+  const isExpected = totals.passed > 0 || group.tiers.every((name) => tiersWithoutWork.includes(name));
+  process.exitCode = totals.failed === 0 && isExpected ? 0 : 1;
 }
 
 async function main(group) {

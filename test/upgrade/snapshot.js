@@ -4,9 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { readFunctions } from '@gwk/api/database/sql-functions';
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
-const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'));
-const functions = readFunctions(path('../../api/src')).map(({ sql }) => sql.replace(/^ *--.*\n/gm, ''));
-writeFileSync(
-  path('functions.sql'),
-  [`-- SQL functions of gwk ${version} (snapshot.js).\n`, ...functions].join('\n'),
-);
+const former = path('functions.sql');
+
+function describeFunctions() {
+  const functions = readFunctions(path('../../api/src'));
+  return functions.map(({ sql }) => sql.replace(/^ *--.*\n/gm, '')).join('\n');
+}
+
+/** Whether a function differs from that of the former release. Otherwise the tier upgrade would only repeat integration. */
+export function haveFunctionsChanged() {
+  const [, , ...lines] = readFileSync(former, 'utf8').split('\n');
+  return lines.join('\n') !== describeFunctions();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'));
+  writeFileSync(former, `-- SQL functions of gwk ${version} (snapshot.js).\n\n${describeFunctions()}`);
+}
