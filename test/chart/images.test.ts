@@ -122,9 +122,9 @@ const EXCLUDED: Record<string, string[]> = {
   engine: ['@kubernetes/client-node', 'redis', 'zod', 'uuid', 'sharp-linux-x64'],
 };
 
-test.each(NAMES)('%s: its image contains everything it loads and no excluded package', (name) => {
+test.each(NAMES)('%s: its image contains everything it loads and no excluded package', async (name) => {
   const target = join(folder, 'images', name);
-  const { layers } = (builder ??= new ImageBuilder(join(folder, 'stages'))).build(name);
+  const { layers } = await (builder ??= new ImageBuilder(join(folder, 'stages'))).build(name);
   for (const layer of layers) copyContents(layer, target);
   const app = join(target, 'app');
   for (const left of EXCLUDED[name]!)

@@ -28,10 +28,10 @@ let root: string;
 /** The files that the stage of the worker adds to the runtime image. */
 let layer: string;
 
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gwk-image-'));
   root = join(folder, 'image');
-  const { layers } = new ImageBuilder(join(folder, 'stages')).build('worker');
+  const { layers } = await new ImageBuilder(join(folder, 'stages')).build('worker');
   for (const each of layers) copyContents(each, root);
   layer = layers.at(-1)!;
   mkdirSync(join(root, 'tmp'), { recursive: true });

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { buildAlone } from '../build-lock.js';
 import { ROOT } from '../program.js';
-import { isDebian, makeDebianBase, makeDebianStage } from './debian.js';
+import { CACHE, isDebian, makeDebianBase, makeDebianStage } from './debian.js';
 import { listCopies, readConfig, readStages, type ImageConfig, type Stage } from './dockerfile.js';
 import { copy, copyContents, makeUser, run } from './folders.js';
 
@@ -34,8 +35,11 @@ export class ImageBuilder {
     this.#stages = readStages(args);
   }
 
-  build(name: string): BuiltImage {
-    return { layers: this.#layersOf(name), config: readConfig(this.#stages, name) };
+  build(name: string): Promise<BuiltImage> {
+    return buildAlone(join(CACHE, 'lock'), () => ({
+      layers: this.#layersOf(name),
+      config: readConfig(this.#stages, name),
+    }));
   }
 
   #layersOf(name: string): string[] {

@@ -19,7 +19,7 @@ import { ROOT } from '../program.js';
 import type { Stage } from './dockerfile.js';
 import { copy, run } from './folders.js';
 
-const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/images');
+export const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/images');
 const RELEASES: Readonly<Record<string, string>> = { 13: 'trixie' };
 const ARCHIVE = 'http://deb.debian.org/debian';
 const KEYRING = 'usr/share/keyrings/debian-archive-keyring.gpg';

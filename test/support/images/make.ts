@@ -25,7 +25,7 @@ export async function makeArchives(output: string, names: string[], tag: string)
       const server = SERVER_IMAGES[name];
       const root = join(work, 'servers', name);
       if (server) makeServer(name, root);
-      const { layers: folders, config } = server ? { ...server, layers: [root] } : builder.build(name);
+      const { layers: folders, config } = server ? { ...server, layers: [root] } : await builder.build(name);
       const layers: Layer[] = [];
       for (const folder of folders) layers.push(await layerOf(folder));
       const reference = server?.reference ?? `docker.io/library/gwk-${name}:${tag}`;

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { homedir, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { buildAlone } from '../build-lock.js';
 import { ROOT } from '../program.js';
 
 /**
@@ -48,12 +49,17 @@ export function cacheFolder({ version, sources, files, place }: GoModule): strin
 
 export async function buildOnce(module: GoModule, say: (line: string) => void): Promise<string> {
   const folder = cacheFolder(module);
-  if (existsSync(folder)) return folder;
+  if (!existsSync(folder)) await buildAlone(`${folder}.lock`, () => buildFolder(folder, module, say));
+  return folder;
+}
+
+async function buildFolder(folder: string, module: GoModule, say: (line: string) => void): Promise<void> {
+  // Another process has built it meanwhile.
+  if (existsSync(folder)) return;
   say(`${module.name}: building ${module.version} from Go modules, once; takes a few minutes on two cores`);
   const began = Date.now();
   await buildInto(folder, module, say);
   say(`${module.name}: built in ${Math.round((Date.now() - began) / 1000)} s`);
-  return folder;
 }
 
 /** Builds into a temporary folder and renames it when complete, so that concurrent builds do not collide. */

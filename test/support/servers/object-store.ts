@@ -4,6 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pickPort } from '../ports.js';
 import { baseEnvironment, type Environment } from '../program.js';
+import { buildAlone } from '../build-lock.js';
 import { until } from '../wait.js';
 
 /**
@@ -35,7 +36,7 @@ export class ObjectStore {
   static async start(): Promise<ObjectStore> {
     const given = process.env['TEST_S3_URL'];
     if (given !== undefined) return new ObjectStore(settings(given, named()), async () => undefined);
-    const binary = build();
+    const binary = await buildAlone(`${CACHE}.lock`, build);
     const folder = mkdtempSync(join(tmpdir(), 'gwk-s3-'));
     mkdirSync(join(folder, BUCKET));
     const port = await pickPort();
