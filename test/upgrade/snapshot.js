@@ -11,13 +11,17 @@ function describeFunctions() {
   return functions.map(({ sql }) => sql.replace(/^ *--.*\n/gm, '')).join('\n');
 }
 
+/** The functions of this version, as the snapshot of a release contains them. */
+export const writeSnapshot = (version) =>
+  `-- SQL functions of gwk ${version} (snapshot.js).\n\n${describeFunctions()}`;
+
 /** Whether a function differs from that of the former release. Otherwise the tier upgrade would only repeat integration. */
-export function haveFunctionsChanged() {
-  const [, , ...lines] = readFileSync(former, 'utf8').split('\n');
+export function haveFunctionsChanged(snapshot = readFileSync(former, 'utf8')) {
+  const [, , ...lines] = snapshot.split('\n');
   return lines.join('\n') !== describeFunctions();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'));
-  writeFileSync(former, `-- SQL functions of gwk ${version} (snapshot.js).\n\n${describeFunctions()}`);
+  writeFileSync(former, writeSnapshot(version));
 }
