@@ -35,6 +35,7 @@ export class ImageBuilder {
     this.#stages = readStages(args);
   }
 
+  /** All builders of this user share a cache, so one of them builds at a time. */
   build(name: string): Promise<BuiltImage> {
     return buildAlone(join(CACHE, 'lock'), () => ({
       layers: this.#layersOf(name),

@@ -2,9 +2,9 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildAlone } from '../build-lock.js';
 import { pickPort } from '../ports.js';
 import { baseEnvironment, type Environment } from '../program.js';
-import { buildAlone } from '../build-lock.js';
 import { until } from '../wait.js';
 
 /**
