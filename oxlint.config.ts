@@ -123,6 +123,8 @@ export default defineConfig({
       files: ['**/*.test.ts'],
       rules: { 'max-lines-per-function': 'off', 'typescript/require-array-sort-compare': 'off' },
     },
+    // It runs in pages.
+    { files: ['test/console/page-script.js'], env: { browser: true } },
     {
       files: ['**/*.js'],
       rules: { 'typescript/unbound-method': 'off', 'typescript/require-array-sort-compare': 'off' },

@@ -15,7 +15,7 @@ describeWithChromium('the console of a restricted member', () => {
 
   test('a restricted administrator creates an endpoint for the own numbers only', async () => {
     await stage.createUser('ines@example.com', 'admin');
-    await stage.restrict('ines@example.com', [sandbox]);
+    await stage.changeMember('ines@example.com', { instance_ids: [sandbox] });
     const page = await stage.signIn({}, 'ines@example.com');
     await show(page, stage.at('webhooks/new'));
     await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/own');

@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Role } from '@gwk/core/roles';
 import { NetworkClient } from '@gwk/network/control/client';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';
@@ -15,10 +16,18 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const SCREENSHOTS = join(ROOT, '.images/screenshots');
 const EMAIL = 'ana@example.com';
 
+interface MemberChange {
+  role?: Role;
+  /** Null: all numbers. */
+  instance_ids?: readonly string[] | null;
+}
+
 /** A gateway on the simulated network, a browser, and a user who owns the account of a customer. */
 export class ConsoleStage {
   /** Violations of the Content-Security-Policy and uncaught errors of all pages. */
   readonly faults: string[] = [];
+  /** Session of the owner, without a page. */
+  #owner?: Promise<BrowserContext>;
 
   private constructor(
     readonly gateway: Gateway,
@@ -62,28 +71,27 @@ export class ConsoleStage {
     await this.gateway.gwk('user', 'create', email, '--name', 'Ana Souza', '--account', name, '--role', role);
   }
 
-  /** Restricts a member to some numbers, as the owner. */
-  async restrict(email: string, instances: string[]): Promise<void> {
-    const owner = await this.signIn();
-    await owner.evaluate(
-      async ({ account, email: wanted, instances: ids }) => {
-        const headers = { 'X-Gwk-Account': account, 'Content-Type': 'application/json' };
-        const read = async (path: string) => (await fetch(path, { headers })).json();
-        const { csrf_token } = (await read('/console/api/session')) as { csrf_token: string };
-        const { data } = (await read('/console/api/members')) as {
-          data: { user_id: string; email: string }[];
-        };
-        const { user_id } = data.find((member) => member.email === wanted)!;
-        const answer = await fetch(`/console/api/members/${user_id}`, {
-          method: 'PATCH',
-          headers: { ...headers, 'X-CSRF-Token': csrf_token },
-          body: JSON.stringify({ instance_ids: ids }),
-        });
-        if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
-      },
-      { account: this.customer.account.id, email, instances },
-    );
-    await owner.context().close();
+  /** Changes the role or the numbers of a member, as the owner. */
+  async changeMember(email: string, change: MemberChange): Promise<void> {
+    const { request } = await (this.#owner ??= this.#signInOwner());
+    const url = this.gateway.urls[0]!;
+    const headers = { 'X-Gwk-Account': this.customer.account.id, Origin: url };
+    const read = async <T>(path: string) =>
+      (await (await request.get(`${url}/console/api/${path}`, { headers })).json()) as T;
+    const { csrf_token } = await read<{ csrf_token: string }>('session');
+    const { data } = await read<{ data: { user_id: string; email: string }[] }>('members');
+    const { user_id } = data.find((member) => member.email === email)!;
+    const answer = await request.patch(`${url}/console/api/members/${user_id}`, {
+      headers: { ...headers, 'X-CSRF-Token': csrf_token },
+      data: change,
+    });
+    if (!answer.ok()) throw new Error(`${answer.status()} ${await answer.text()}`);
+  }
+
+  async #signInOwner(): Promise<BrowserContext> {
+    const page = await this.signIn();
+    await page.close();
+    return page.context();
   }
 
   async createPlatformAdmin(email: string): Promise<void> {
