@@ -112,6 +112,25 @@ describe('messages in their notification', () => {
     expect(first.built).not.toBeNull();
   });
 
+  test('are claimed after the held message of their conversation, and not before', async () => {
+    const { api, network, redis } = await open();
+    let answer = (): void => undefined;
+    await stage.start({ idleClaimMs: 60_000 });
+    await until('the first claims are answered', () => api.of('claims').length > 0);
+    network.answerAfter = () => new Promise((resolve) => (answer = () => resolve(0)));
+    await stage.hand(api.queue.add('551', 'first'));
+    await until('the first is on the network', () => network.arrivals.length === 1);
+    const before = api.of('claims').length;
+    await stage.hand(api.queue.add('551', 'second'));
+    await until('the second is acknowledged', async () => (await redis.call(['XLEN', stage.sends])) === 1);
+    expect(api.of('claims')).toHaveLength(before);
+    network.answerAfter = () => Promise.resolve(0);
+    answer();
+    await until('both are sent', () => stage.sent === 2);
+    expect(texts()).toEqual(['first', 'second']);
+    expect(api.of('claims').length).toBeGreaterThan(before);
+  });
+
   test('of another key are claimed', async () => {
     const { api, redis } = await open();
     await stage.start({ idleClaimMs: 60_000 });

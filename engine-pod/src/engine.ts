@@ -366,9 +366,11 @@ export class Engine {
       notify: () => this.#claimer.notifyAndWait(),
       keep: (messageId, entry) => this.#sender.keepNotification(messageId, entry),
       take: (messages, entry) => {
-        if (!this.#sender.mayTake(messages) || !this.#claimer.take(messages.length)) return false;
+        const plan = this.#sender.receive(messages);
+        if (plan !== 'build') return plan === 'claim' ? 'claim' : 'done';
+        if (!this.#claimer.take(messages.length)) return 'claim';
         this.#sender.take(messages, entry);
-        return true;
+        return 'kept';
       },
       received: (notifiedAt) => this.metrics.notified(notifiedAt),
       traced: (traceparent) => (this.#claimTraceparent = traceparent),

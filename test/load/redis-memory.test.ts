@@ -47,7 +47,7 @@ test('an idle instance and a full stream each need at most 100 kB of Redis', asy
       restoreUser: async () => undefined,
       notify: async () => undefined,
       keep: () => true,
-      take: () => false,
+      take: () => 'claim',
       received: () => undefined,
       traced: () => undefined,
       heartbeat: () => ({ alive: new Date(), connected: new Date() }),

@@ -21,8 +21,11 @@ interface EngineRedisOptions extends Pick<
   notify: () => Promise<void>;
   /** Keeps an entry until its message is settled; false when no such message is held. */
   keep: (messageId: string, entry: string) => boolean;
-  /** Takes new messages that came with this entry; false if they must be claimed. */
-  take: (messages: NotifiedMessage[], entry: string) => boolean;
+  /**
+   * Takes new messages that came with this entry, and keeps it until they are settled; `done`: they need no claim now;
+   * `claim`: they must be claimed.
+   */
+  take: (messages: NotifiedMessage[], entry: string) => 'kept' | 'done' | 'claim';
   /** Reports the time of a notification, by the clock of Redis. */
   received: (notifiedAt: number) => void;
   /** Sets the parent of the next claim's span, for the few notifications that carry a trace. */
@@ -125,30 +128,32 @@ export class EngineRedis {
   }
 
   /**
-   * The rows in Postgres are the queue, so a notification is done once a claim was made. It is acknowledged then, or
-   * with the outcome of its message if the claim took it. Small batches are handled one after the other, so a long
-   * stream costs no memory.
+   * The rows in Postgres are the queue, so a notification is done once a claim was made or is not needed. It is acknowledged
+   * then, or with the outcome of its message if the engine holds that. Small batches are handled one after the other, so a
+   * long stream costs no memory.
    */
   async #handleNotifications(entries: StreamEntry[]): Promise<void> {
     const { received, traced, notify, keep } = this.#options;
     // The id of a stream entry begins with its time.
     for (const { id } of entries) received(Number.parseInt(id, 10));
     const spans = tracing.on ? startSpans(entries) : [];
-    const untaken = entries.filter((entry) => !this.#take(entry));
-    if (untaken.length > 0) {
+    const answers = entries.map((entry) => this.#take(entry));
+    if (answers.includes('claim')) {
       if (spans.length > 0) traced(spans[0]!.traceparent);
       await notify();
     }
     for (const span of spans) span.end();
-    const done = untaken.filter(({ id, fields }) => !keep(fields['m'] ?? '', id));
+    const done = entries.filter(({ id, fields }, index) => {
+      return answers[index] !== 'kept' && !keep(fields['m'] ?? '', id);
+    });
     if (done.length > 0) this.acknowledge(done.map(({ id }) => id));
   }
 
-  #take({ id, fields: { m: messageId, n: encrypted } }: StreamEntry): boolean {
-    if (messageId === undefined || encrypted === undefined) return false;
+  #take({ id, fields: { m: messageId, n: encrypted } }: StreamEntry): 'kept' | 'done' | 'claim' {
+    if (messageId === undefined || encrypted === undefined) return 'claim';
     const { commandKey: key } = this.#options;
     const messages = decodeNotified(encrypted, messageId, { key, now: Date.now() });
-    return messages !== null && this.#options.take(messages, id);
+    return messages === null ? 'claim' : this.#options.take(messages, id);
   }
 
   #flush(): void {
@@ -181,7 +186,7 @@ export class EngineRedis {
   }
 }
 
-/** Spans from the receipt of a notification until the claim is answered. */
+/** Spans from the receipt of a notification until its claim is answered, if it causes one. */
 function startSpans(entries: readonly StreamEntry[]): Span[] {
   const traceparents = entries.flatMap(({ fields }) => fields['t']?.split(',') ?? []);
   return traceparents.map((traceparent) => tracing.child('notified', traceparent, { kind: 'consumer' }));

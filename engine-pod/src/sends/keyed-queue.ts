@@ -20,8 +20,9 @@ export class KeyedQueue<T> {
     return this.#known.get(id);
   }
 
-  some(isWanted: (item: T) => boolean): boolean {
-    return [...this.#known.values()].some(isWanted);
+  /** All known items, in the order of their arrival. */
+  items(): Iterable<T> {
+    return this.#known.values();
   }
 
   /** `run`: start it now. `wait`: `finish` returns it when its turn comes. `known`: already queued. */

@@ -264,10 +264,11 @@ test('one that an earlier engine attempted waits for its turn', async () => {
 describe('a message that came with its notification', () => {
   const { message_id, conversation_id, chat, wa_message_id, type, content } = messageOf('1');
   const notified = { message_id, conversation_id, chat, wa_message_id, type, content };
+  const other = { ...notified, message_id: '2', conversation_id: 'c2' };
 
   test('is claimed by the call that stores what was built, and sent', async () => {
     const { sender, written, stored, reported, settled } = openSender({ report: async () => false });
-    expect(sender.mayTake([notified])).toBe(true);
+    expect(sender.receive([notified])).toBe('build');
     sender.take([notified], '1-0');
     await settle();
     expect(stored).toEqual([
@@ -290,9 +291,8 @@ describe('a message that came with its notification', () => {
     const { sender, stored, clock } = openSender({ report: async () => false });
     sender.take([notified], '1-0');
     await settle();
-    expect([sender.held, sender.mayTake([notified])]).toEqual([0, false]);
     clock.advance(119_999);
-    expect([stored.length, sender.mayTake([notified])]).toEqual([1, false]);
+    expect([sender.held, stored.length, sender.receive([notified])]).toEqual([0, 1, 'nothing']);
   });
 
   test('is not reported if it was not granted; a claim looks for it', async () => {
@@ -371,7 +371,7 @@ describe('a message that came with its notification', () => {
     // Its contact was merged meanwhile.
     const merged = (id: string) => ({ ...messageOf(id), conversation_id: 'c2' });
     sender.accept([merged('1'), merged('2')], 'newer');
-    expect(sender.mayTake([notified])).toBe(false);
+    expect(sender.receive([notified])).toBe('nothing');
     answer(true);
     await settle();
     expect(written).toEqual(['3EB01']);
@@ -381,14 +381,28 @@ describe('a message that came with its notification', () => {
     ]);
   });
 
-  test('waits for a claim while a message of its conversation is held', async () => {
-    const { sender, stored } = openSender({});
+  test('needs no claim if a claim has brought it', async () => {
+    const { sender } = openSender({ report: async () => false });
+    sender.accept([messageOf('1')], 'claim');
+    expect(sender.receive([notified])).toBe('nothing');
+    await settle();
+    expect([sender.held, sender.receive([notified])]).toEqual([0, 'nothing']);
+    expect(sender.receive([notified, other])).toBe('claim');
+  });
+
+  test('is claimed once the held message of its conversation is settled', async () => {
+    const { promise, resolve: record } = Promise.withResolvers<boolean>();
+    const { sender, stored, settled } = openSender({ report: () => promise });
     sender.accept([messageOf('0')], 'claim');
-    expect(sender.mayTake([notified])).toBe(false);
-    expect(sender.mayTake([{ ...notified, conversation_id: 'c2' }])).toBe(true);
+    expect(sender.receive([other])).toBe('build');
+    expect(sender.receive([notified, other])).toBe('claim');
     await settle();
     // Sent, and not yet recorded: it is still the first of its conversation.
-    expect([sender.mayTake([notified]), stored.length]).toEqual([false, 1]);
+    expect([sender.receive([notified]), stored.length, settled]).toEqual(['wait', 1, []]);
+    // The notified one was accepted after the outcome had been recorded, which did not count it.
+    record(false);
+    await settle();
+    expect(settled).toEqual([{ notification: undefined, waiting: true }]);
   });
 
   test('that a claim returns meanwhile has one copy, which names that claim', async () => {
@@ -407,10 +421,8 @@ describe('a message that came with its notification', () => {
 
   test('is built with the timer of the last claim of its conversation', async () => {
     const timers: unknown[] = [];
-    const { sender, stored } = openSender({
-      build: ({ timer }) => timers.push(timer),
-      report: async () => false,
-    });
+    const build = (message: ClaimedMessage) => timers.push(message.timer);
+    const { sender, stored } = openSender({ build, report: async () => false });
     const timer = { seconds: 86_400, set_at: '2026-11-20T10:00:00.000Z' };
     sender.accept([{ ...messageOf('0'), timer }], 'claim');
     await settle();

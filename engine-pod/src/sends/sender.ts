@@ -36,8 +36,12 @@ interface HeldMessage {
   bytes: number;
   /** Stream entry of the notification that announced the message. */
   notification: string | undefined;
+  /** A notification announced a later message of its conversation, which can be claimed once this one is settled. */
+  hasNext: boolean;
   span: Span;
 }
+
+export type NotificationPlan = 'build' | 'wait' | 'nothing' | 'claim';
 
 /** Limits on the messages an engine holds. The others wait in Postgres, where they cost the engine nothing. */
 const MAX_HELD = 500;
@@ -50,7 +54,7 @@ const LOOK_EVERY_MS = 500;
 const WITHOUT_FOLLOWERS_MS = 30_000;
 const TIMERS = { max: 1_000, ttlMs: 24 * 3_600_000 };
 /** Longer than the engine accepts messages of notifications. */
-const TAKEN = { max: 1_000, ttlMs: 120_000 };
+const SEEN = { max: 1_000, ttlMs: 120_000 };
 
 /**
  * Holds the claimed messages until they are settled. Runs one of each conversation at a time and reports the
@@ -66,14 +70,14 @@ export class Sender {
   #followersFrom = -Infinity;
   /** By conversation: the timer of disappearing messages in the last claim. Notifications do not have it. */
   readonly #timers: ExpiringMap<NonNullable<ClaimedMessage['timer']>>;
-  /** Messages of notifications, so that a repeated entry does not build them again. */
-  readonly #taken: ExpiringMap<true>;
+  /** Messages that were claimed or built from their notification, so that a late or repeated one has no effect. */
+  readonly #seen: ExpiringMap<true>;
 
   constructor(options: SenderOptions) {
     this.#options = options;
     this.#clock = options.clock ?? processClock;
     this.#timers = new ExpiringMap(TIMERS, () => this.#clock.now());
-    this.#taken = new ExpiringMap(TAKEN, () => this.#clock.now());
+    this.#seen = new ExpiringMap(SEEN, () => this.#clock.now());
   }
 
   get held(): number {
@@ -112,6 +116,7 @@ export class Sender {
     const unsentIn = new Set<string>();
     for (const message of messages) {
       this.#rememberTimer(message);
+      this.#seen.set(message.message_id, true);
       const known = this.#queue.get(message.message_id);
       if (known) {
         known.claimId = claimId;
@@ -131,15 +136,28 @@ export class Sender {
   }
 
   /**
-   * Whether neither these messages nor others of their conversations are held: only the first one of a conversation can be
-   * claimed. After a merge of contacts a message may be held under another conversation.
+   * Decides what to do with the messages of a notification:
+   * - build: neither they nor others of their conversations are held
+   * - wait: all are behind held ones of their conversations. Only the first of a conversation can be claimed, so the last held
+   *   one causes a claim once it is settled.
+   * - nothing: all were claimed or built before. One that waits again was returned, and each return causes a claim.
+   * - claim: any others
    */
-  mayTake(messages: readonly NotifiedMessage[]): boolean {
-    const wanted = new Set(messages.map(({ conversation_id }) => conversation_id));
-    return (
-      !messages.some(({ message_id }) => this.#queue.get(message_id) ?? this.#taken.get(message_id)) &&
-      !this.#queue.some(({ delivery }) => wanted.has(delivery.message.conversation_id))
+  receive(messages: readonly NotifiedMessage[]): NotificationPlan {
+    const seen = messages.filter(
+      ({ message_id }) => this.#queue.get(message_id) ?? this.#seen.get(message_id),
     );
+    if (seen.length > 0) return seen.length === messages.length ? 'nothing' : 'claim';
+    const wanted = new Set(messages.map(({ conversation_id }) => conversation_id));
+    const lastHeld = new Map<string, HeldMessage>();
+    for (const held of this.#queue.items()) {
+      const { conversation_id } = held.delivery.message;
+      if (wanted.has(conversation_id)) lastHeld.set(conversation_id, held);
+    }
+    if (lastHeld.size === 0) return 'build';
+    if (lastHeld.size < wanted.size) return 'claim';
+    for (const held of lastHeld.values()) held.hasNext = true;
+    return 'wait';
   }
 
   /**
@@ -151,7 +169,7 @@ export class Sender {
       const timer = this.#timers.get(notified.conversation_id);
       const message = { ...UNCLAIMED, ...notified, ...(timer && { timer }) };
       const held = this.#hold(message, { claimId: randomUUID(), isClaimed: false });
-      this.#taken.set(notified.message_id, true);
+      this.#seen.set(notified.message_id, true);
       if (index === messages.length - 1) held.notification = entry;
       this.#offer(held);
     });
@@ -187,6 +205,7 @@ export class Sender {
       storing: undefined,
       bytes: message.content.length + (message.built?.length ?? 0),
       notification: undefined,
+      hasNext: false,
       span,
     };
     return held;
@@ -272,7 +291,7 @@ export class Sender {
       }
       // Free the capacity first, because the next claim uses all of it.
       this.#forget(held);
-      this.#options.settled(held.notification, waiting);
+      this.#options.settled(held.notification, waiting || held.hasNext);
     } catch {
       // The client is closed, or the API refused the outcome and the batch sender logged it.
     } finally {
