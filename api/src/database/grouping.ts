@@ -1,14 +1,13 @@
 import { DatabaseError } from 'pg';
 
 /**
- * For claims and built messages. Many engines send a few items each, and a statement costs as much as several items. A batch
- * therefore waits for more items once three more calls can be expected within this time (core/src/batcher.ts). It waits long
- * only while another batch runs, because a message waits for one or two of them on its way out.
+ * Many engines send a few items each, and a statement costs as much as several items. A batch therefore waits for more items
+ * once three more calls can be expected within this time (core/src/batcher.ts). A message passes two such batches on its way out.
  */
-export const LINGER = { minItems: 48, maxWaitMs: 40, idleTimeoutMs: 8 };
+export const LINGER = { minItems: 24, maxWaitMs: 15 };
 
-/** Outcomes can wait longer, because their messages were sent. */
-export const LINGER_OUTCOMES = { minItems: 128, maxWaitMs: 100, idleTimeoutMs: 20 };
+/** Outcomes can wait longer: the message was sent, and the engine holds the next ones of its conversation. */
+export const LINGER_OUTCOMES = { minItems: 64, maxWaitMs: 40 };
 
 /**
  * Decides whether one item may have failed the whole batch, which Postgres rolled back. The batcher then runs the halves of
