@@ -22,8 +22,10 @@ interface EngineRedisOptions extends Pick<
   /** Keeps an entry until its message is settled; false when no such message is held. */
   keep: (messageId: string, entry: string) => boolean;
   /**
-   * Takes new messages that came with this entry, and keeps it until they are settled; `done`: they need no claim now;
-   * `claim`: they must be claimed.
+   * Decides about new messages that came with this entry.
+   * - kept: they are being built, and the entry stays until they are settled
+   * - done: they need no claim now
+   * - claim: they must be claimed
    */
   take: (messages: NotifiedMessage[], entry: string) => 'kept' | 'done' | 'claim';
   /** Reports the time of a notification, by the clock of Redis. */
@@ -149,7 +151,7 @@ export class EngineRedis {
     if (done.length > 0) this.acknowledge(done.map(({ id }) => id));
   }
 
-  #take({ id, fields: { m: messageId, n: encrypted } }: StreamEntry): 'kept' | 'done' | 'claim' {
+  #take({ id, fields: { m: messageId, n: encrypted } }: StreamEntry): ReturnType<EngineRedisOptions['take']> {
     if (messageId === undefined || encrypted === undefined) return 'claim';
     const { commandKey: key } = this.#options;
     const messages = decodeNotified(encrypted, messageId, { key, now: Date.now() });

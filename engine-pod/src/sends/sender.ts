@@ -41,8 +41,6 @@ interface HeldMessage {
   span: Span;
 }
 
-export type NotificationPlan = 'build' | 'wait' | 'nothing' | 'claim';
-
 /** Limits on the messages an engine holds. The others wait in Postgres, where they cost the engine nothing. */
 const MAX_HELD = 500;
 const MAX_HELD_BYTES = 4_000_000;
@@ -143,7 +141,7 @@ export class Sender {
    * - nothing: all were claimed or built before. One that waits again was returned, and each return causes a claim.
    * - claim: any others
    */
-  receive(messages: readonly NotifiedMessage[]): NotificationPlan {
+  receive(messages: readonly NotifiedMessage[]): 'build' | 'wait' | 'nothing' | 'claim' {
     const seen = messages.filter(
       ({ message_id }) => this.#queue.get(message_id) ?? this.#seen.get(message_id),
     );
