@@ -27,21 +27,20 @@ const MB_MORE = 120;
 
 describe('listeners with many open connections', () => {
   let stage: Stage;
-  const crowds: Crowd[] = [];
   let metricsPort: number;
   beforeAll(async () => {
     metricsPort = await pickPort();
     stage = await openStage('crowd', { settings: { api: { GWK_API_METRICS_PORT: String(metricsPort) } } });
   });
-  afterEach(() => {
-    for (const crowd of crowds.splice(0)) crowd.end();
-  });
   afterAll(() => stage?.close());
 
-  const crowdAt = (address: string): Crowd => {
+  const inCrowd = async (address: string, work: (crowd: Crowd) => Promise<void>): Promise<void> => {
     const crowd = Crowd.to(address);
-    crowds.push(crowd);
-    return crowd;
+    try {
+      await work(crowd);
+    } finally {
+      crowd.end();
+    }
   };
   const api = (): string => stage.gateway.urls[0]!;
   const at = (port: string | number): string => `http://127.0.0.1:${port}`;
@@ -68,26 +67,28 @@ describe('listeners with many open connections', () => {
   test(`serves others beside ${IDLE} idle connections, within the memory limit per connection`, async () => {
     const alone = await served(20);
     const before = megabytes();
-    const crowd = crowdAt(api());
-    // Half of them received a response and keep their connection, like load balancers.
-    const kept = Math.ceil(IDLE / 2);
-    await crowd.open(kept, 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
-    await crowd.open(IDLE - kept);
-    const crowded = await served(20);
-    const grown = megabytes() - before;
-    report(`with ${IDLE} idle connections`, {
-      'median of a send and a read, alone, ms': Math.round(alone),
-      'the same beside them, ms': Math.round(crowded),
-      'the API has grown by, MB': Math.round(grown),
-    });
-    expect(grown).toBeLessThan((IDLE * KB_EACH) / 1024 + MB_MORE);
-    // The API closes connections that never sent a byte.
-    await until(() => crowd.closed >= IDLE - kept, {
-      what: 'idle connections are closed',
-      timeoutMs: realTime(CLOSED_WITHIN_MS),
+    await inCrowd(api(), async (crowd) => {
+      // Half of them received a response and keep their connection, like load balancers.
+      const kept = Math.ceil(IDLE / 2);
+      await crowd.open(kept, 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
+      await crowd.open(IDLE - kept);
+      const crowded = await served(20);
+      const grown = megabytes() - before;
+      report(`with ${IDLE} idle connections`, {
+        'median of a send and a read, alone, ms': Math.round(alone),
+        'the same beside them, ms': Math.round(crowded),
+        'the API has grown by, MB': Math.round(grown),
+      });
+      expect(grown).toBeLessThan((IDLE * KB_EACH) / 1024 + MB_MORE);
+      // The API closes connections that never sent a byte.
+      await until(() => crowd.closed >= IDLE - kept, {
+        what: 'idle connections are closed',
+        timeoutMs: realTime(CLOSED_WITHIN_MS),
+      });
     });
   });
 
+  type Case = [name: string, work: () => Promise<void>];
   const HEADERS = 'POST /v1/messages HTTP/1.1\r\nHost: gwk\r\n';
   const bodyOf = (key: string) =>
     `${HEADERS}Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`;
@@ -121,24 +122,24 @@ describe('listeners with many open connections', () => {
     headersAt("operator's", () => at(stage.gateway.settings.operatorPort)),
     headersAt("engine's", () => at(stage.gateway.enginePorts()[0]!.port)),
   ];
-  test.each(TRICKLES)(
-    'the %s port closes connections whose %s trickle in, and serves others',
-    async (...given) => {
-      const [, , address, first, piece, answer] = given;
-      const crowd = crowdAt(address());
-      crowd.trickle(await crowd.open(SLOW, first()), piece, 500);
-      expect(await served(3)).toBeGreaterThan(0);
-      await until(() => crowd.closed >= SLOW, {
-        what: 'they are closed',
-        timeoutMs: realTime(CLOSED_WITHIN_MS),
-      });
-      for (const said of crowd.answers) expect(said).toMatch(answer);
-      expect((await fetch(new URL('/livez', address()))).status).toBeLessThan(500);
-    },
-  );
+  const testTrickle = ([port, what, address, first, piece, answer]: Trickle): Case => [
+    `the ${port} port closes connections whose ${what} trickle in, and serves others`,
+    () =>
+      inCrowd(address(), async (crowd) => {
+        crowd.trickle(await crowd.open(SLOW, first()), piece, 500);
+        expect(await served(3)).toBeGreaterThan(0);
+        await until(() => crowd.closed >= SLOW, {
+          what: 'they are closed',
+          timeoutMs: realTime(CLOSED_WITHIN_MS),
+        });
+        for (const said of crowd.answers) expect(said).toMatch(answer);
+        expect((await fetch(new URL('/livez', address()))).status).toBeLessThan(500);
+      }),
+  ];
 
   const ANNOUNCED = [1, 1_000, 65_536, 100_000];
-  const LISTENERS: [port: string, address: () => string][] = [
+  type Listener = [port: string, address: () => string];
+  const LISTENERS: Listener[] = [
     ['public', api],
     ['internal', internal],
     ["API's metrics", () => at(metricsPort)],
@@ -146,25 +147,25 @@ describe('listeners with many open connections', () => {
     ["operator's", () => at(stage.gateway.settings.operatorPort)],
     ["engine's", () => at(stage.gateway.enginePorts()[0]!.port)],
   ];
-  test.each(LISTENERS)(
-    'the %s port closes connections whose body trickles in after the answer',
-    async (_, address) => {
-      const crowd = crowdAt(address());
-      for (const request of ['GET /livez', 'POST /v1/opt-outs', 'POST /nowhere']) {
-        for (const bytes of ANNOUNCED) {
-          const head = `${request} HTTP/1.1\r\nHost: gwk\r\nContent-Length: ${bytes}\r\n\r\n`;
-          const some = await crowd.open(5, head);
-          // The last byte never comes.
-          if (bytes > 1) crowd.trickle(some, ' ', 500);
+  const testLateBody = ([port, address]: Listener): Case => [
+    `the ${port} port closes connections whose body trickles in after the answer`,
+    () =>
+      inCrowd(address(), async (crowd) => {
+        for (const request of ['GET /livez', 'POST /v1/opt-outs', 'POST /nowhere']) {
+          for (const bytes of ANNOUNCED) {
+            const head = `${request} HTTP/1.1\r\nHost: gwk\r\nContent-Length: ${bytes}\r\n\r\n`;
+            const some = await crowd.open(5, head);
+            // The last byte never comes.
+            if (bytes > 1) crowd.trickle(some, ' ', 500);
+          }
         }
-      }
-      await until(() => crowd.standing === 0, {
-        what: 'they are closed',
-        timeoutMs: realTime(ANSWERED_WITHIN_MS),
-      });
-      for (const said of crowd.answers) expect(said).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
-    },
-  );
+        await until(() => crowd.standing === 0, {
+          what: 'they are closed',
+          timeoutMs: realTime(ANSWERED_WITHIN_MS),
+        });
+        for (const said of crowd.answers) expect(said).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
+      }),
+  ];
 
   const post = (line: string, ...headers: string[]): string =>
     [`POST /v1/opt-outs ${line}`, 'Host: gwk', ...headers, '', ''].join('\r\n');
@@ -184,25 +185,25 @@ describe('listeners with many open connections', () => {
       ' ',
     ],
   ];
-  test.each(LISTENERS)(
-    'the %s port closes connections whose unusual request trickles in',
-    async (_, address) => {
-      const crowds = ODD.map(([what, first, piece]) => ({ what, first, piece, crowd: crowdAt(address()) }));
-      for (const { first, piece, crowd } of crowds) {
-        const some = await crowd.open(3, first);
-        if (piece !== '') crowd.trickle(some, piece, 500);
-        for (const socket of await crowd.open(2, first)) socket.end();
-      }
-      const open = () => crowds.filter(({ crowd }) => crowd.standing > 0).map(({ what }) => what);
-      await until(() => open().length === 0, {
-        what: 'they are closed',
-        timeoutMs: realTime(ANSWERED_WITHIN_MS),
-      }).catch(() => undefined);
-      expect(open()).toEqual([]);
+  const testUnusual = ([port, address]: Listener): Case => [
+    `the ${port} port closes connections whose unusual request trickles in`,
+    async () => {
+      const closeAll = ODD.map(([what, first, piece]) =>
+        inCrowd(address(), async (crowd) => {
+          const some = await crowd.open(3, first);
+          if (piece !== '') crowd.trickle(some, piece, 500);
+          for (const socket of await crowd.open(2, first)) socket.end();
+          await until(() => crowd.standing === 0, {
+            what: `those with ${what} are closed`,
+            timeoutMs: realTime(ANSWERED_WITHIN_MS),
+          });
+        }),
+      );
+      await Promise.all(closeAll);
     },
-  );
+  ];
 
-  test('the internal API with TLS closes connections that start no handshake', async () => {
+  const testHandshake = async (): Promise<void> => {
     const { gateway } = stage;
     const file = (name: string) => join(gateway.folder, name);
     const { cert, key } = await makeServerCertificate(['localhost']);
@@ -222,14 +223,33 @@ describe('listeners with many open connections', () => {
     });
     gateway.guests.push(program);
     await program.start();
-    const crowd = crowdAt(at(ports.internalPort));
-    await crowd.open(SLOW);
-    await until(() => crowd.closed >= SLOW, {
-      what: 'they are closed',
-      timeoutMs: realTime(CLOSED_WITHIN_MS),
+    await inCrowd(at(ports.internalPort), async (crowd) => {
+      await crowd.open(SLOW);
+      await until(() => crowd.closed >= SLOW, {
+        what: 'they are closed',
+        timeoutMs: realTime(CLOSED_WITHIN_MS),
+      });
+      expect(crowd.answers.join('')).toBe('');
     });
-    expect(crowd.answers.join('')).toBe('');
     await program.stop();
+  };
+
+  describe('timeouts', () => {
+    const cases: Case[] = [
+      ...TRICKLES.map(testTrickle),
+      ...LISTENERS.map(testLateBody),
+      ...LISTENERS.map(testUnusual),
+      ['the internal API with TLS closes connections that start no handshake', testHandshake],
+    ];
+    let running: Promise<void>[];
+    beforeAll(() => {
+      // All at once: each waits for a timeout of 2 to 60 s.
+      running = cases.map(([, work]) => work());
+      for (const one of running) one.catch(() => undefined);
+    });
+    afterAll(() => Promise.allSettled(running ?? []));
+
+    test.each(cases.map(([name], index) => ({ name, index })))('$name', ({ index }) => running[index]);
   });
 
   test('answers 300 pipelined requests of one connection in order', async () => {
