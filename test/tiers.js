@@ -11,7 +11,7 @@ export const TIERS = {
   upgrade: { workers: 3 },
   processes: { workers: 2 },
   interop: { workers: 2 },
-  console: { workers: 1 },
+  console: { workers: 2 },
   kubernetes: { workers: 2 },
   chart: { workers: 2 },
   monitoring: { workers: 2 },
