@@ -151,14 +151,34 @@ describe('while what was built is stored', () => {
     expect(line.sends).toBe(1);
   });
 
+  test('the call leaves before the message is encrypted', async () => {
+    const steps: string[] = [];
+    await deliver(
+      () => BUILT,
+      () => true,
+      async () => void steps.push('encrypted'),
+      {
+        storeBuilt: async () => {
+          // As the batches of calls.
+          await turn();
+          steps.push('called');
+          return true;
+        },
+      },
+    );
+    expect(steps).toEqual(['called', 'encrypted']);
+  });
+
   test('a message returns to the queue when the engine stops, and touches no socket', async () => {
     let isWritten = false;
     let line: Line | undefined;
     const [conclusion] = await deliver(
-      () => BUILT,
+      (given) => {
+        line = given;
+        return BUILT;
+      },
       () => true,
       async (given, stanza) => {
-        line = given;
         await waiting(given, stanza);
         isWritten = true;
       },

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
 import type { CallBody, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { FailureCode } from '@gwk/core/states';
@@ -193,6 +194,8 @@ export class SendTask {
     const stored = storing.then((dropped) => confirmStored(dropped, gate));
     // An attempt that fails earlier does not wait for it.
     stored.catch(() => undefined);
+    // The call that stores it leaves at the end of this turn. Otherwise it would leave only after the encryption.
+    if (!this.#isStored) await nextTurn();
     let isWritten = false;
     let span = this.#startSpan('encrypt');
     const sending = driver.send({
