@@ -173,7 +173,7 @@ bench-flow: build ## Measure the highest rate with p99 accepted to sent <= 250 m
 	@exec node test/dist/bench/flow.js
 
 .PHONY: bench-peer
-bench-peer: build ## Measure texts of one number from request to phone, beside bare Baileys and a peer (PEER=/path/to/gowa, PART=spans)
+bench-peer: build ## Measure texts of one number from request to phone, beside a floor, bare Baileys and a peer (PEER=/path/to/gowa, PART=spans)
 	@exec node test/dist/bench/peer.js
 
 .PHONY: bench-density

@@ -5,6 +5,7 @@ import { pause } from '../support/wait.js';
 import { Gowa } from './density/gowa.js';
 import type { NetworkProcess } from './engine/network.js';
 import { BareSender } from './peer/bare-sender.js';
+import { FloorSender } from './peer/floor-sender.js';
 import { GatewaySender } from './peer/gateway-sender.js';
 import { GowaSender } from './peer/gowa-sender.js';
 import { measureBurst, measureOneByOne, type Burst } from './peer/measure.js';
@@ -16,9 +17,9 @@ import { median, percentile } from './shared/statistics.js';
 import { progress, setting, Table } from './shared/table.js';
 
 /**
- * `make bench-peer`: texts of one linked number, from the request to the phone: gwk, bare Baileys, and a peer gateway if
- * its program is given (`PEER=/path/to/gowa`; see test/bench/NOTES.md). All are linked with one simulated network and
- * take turns. The contacts have written before. In each round a sender sends texts one at a time, then many at once, and
+ * `make bench-peer`: texts of one linked number, from the request to the phone: gwk, a floor (the least that keeps gwk's
+ * promises), bare Baileys, and a peer gateway if its program is given (`PEER=/path/to/gowa`; see test/bench/NOTES.md). All
+ * are linked with one simulated network and take turns. The contacts have written before. In each round a sender sends texts one at a time, then many at once, and
  * at last it is killed half way.
  *
  * Settings: `PART=spans` prints the spans of gwk instead; `ROUNDS`; `ONE_BY_ONE` and `BURST`, texts in each part; `AT_ONCE`, requests in progress; `CONTACTS`.
@@ -87,7 +88,12 @@ async function measureSpans(stage: BenchStage): Promise<void> {
 
 async function startSenders(stage: BenchStage, network: NetworkProcess): Promise<Sender[]> {
   const gateway = await startGateway(stage, network);
-  const senders: Sender[] = [gateway, stage.closing(await BareSender.start(network), (bare) => bare.stop())];
+  const floor = await FloorSender.start(network, await stage.servers());
+  const senders: Sender[] = [
+    gateway,
+    stage.closing(floor, (sender) => sender.stop()),
+    stage.closing(await BareSender.start(network), (bare) => bare.stop()),
+  ];
   const program = process.env['PEER'];
   if (!program) {
     console.log('no peer: PEER=/path/to/gowa (test/bench/NOTES.md)');

@@ -52,7 +52,7 @@ async function accept(body: Body, key: string): Promise<{ text: string; replayed
   const values = [id, 'account', body.instance_id, body.to, body.type, payload, key, hash];
   const { rowCount } = await pool.query({ name: 'write', text: WRITE, values });
   const replayed = rowCount === 0;
-  if (!replayed) await enqueue(body.instance_id, { id, p: payload });
+  if (!replayed) await enqueue(body.instance_id, { id, to: body.to, p: payload });
   return { text: answerTo(body, id), replayed };
 }
 

@@ -167,10 +167,19 @@ async function makeAccount(
 
 async function startFloor(folder: string, settings: GatewaySettings, node: string[]): Promise<Subject> {
   await query(settings.databaseUrl, 'CREATE DATABASE floor');
-  const port = await pickPort();
-  const options: FloorOptions = { port, databaseUrl: floorDatabase(settings), redisUrl: settings.redisUrl };
+  const stores = { databaseUrl: floorDatabase(settings), redisUrl: settings.redisUrl };
+  return startAcceptFloor(folder, stores, node);
+}
+
+/** @param node arguments of Node */
+export async function startAcceptFloor(
+  folder: string,
+  stores: Omit<FloorOptions, 'port'>,
+  node: string[] = [],
+): Promise<Subject> {
+  const options: FloorOptions = { port: await pickPort(), ...stores };
   const args = [...node, FLOOR, JSON.stringify(options)];
-  return start('floor', port, { folder, args, env: baseEnvironment() });
+  return start('floor', options.port, { folder, args, env: baseEnvironment() });
 }
 
 function floorDatabase(settings: GatewaySettings): string {
