@@ -19,8 +19,8 @@ import { progress, setting, Table } from './shared/table.js';
 /**
  * `make bench-peer`: texts of one linked number, from the request to the phone: gwk, a floor (the least that keeps gwk's
  * promises), bare Baileys, and a peer gateway if its program is given (`PEER=/path/to/gowa`; see test/bench/NOTES.md). All
- * are linked with one simulated network and take turns. The contacts have written before. In each round a sender sends texts one at a time, then many at once, and
- * at last it is killed half way.
+ * are linked with one simulated network and take turns. The contacts have written before. In each round a sender sends
+ * texts one at a time, then many at once, and at last it is killed half way.
  *
  * Settings: `PART=spans` prints the spans of gwk instead; `ROUNDS`; `ONE_BY_ONE` and `BURST`, texts in each part; `AT_ONCE`, requests in progress; `CONTACTS`.
  */

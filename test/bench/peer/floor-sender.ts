@@ -11,6 +11,7 @@ import type { Sender } from './sender.js';
 
 const PROGRAM = new URL('./floor-program.js', import.meta.url);
 const INSTANCE = 'floor';
+const NUMBER = '5511950000002';
 
 /**
  * The least that keeps the promises of gwk: the floor of `bench-accept`, and an engine that writes to Postgres itself.
@@ -18,7 +19,7 @@ const INSTANCE = 'floor';
  */
 export class FloorSender implements Sender {
   readonly name = 'floor';
-  readonly phone = '5511950000002';
+  readonly phone = NUMBER;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
   private constructor(
@@ -31,7 +32,7 @@ export class FloorSender implements Sender {
     const stores = { databaseUrl: servers.postgres.url, redisUrl: servers.redis.url };
     const accept = await startAcceptFloor(servers.folder, stores);
     const options: FloorEngineOptions = {
-      ...{ whereabouts, number: '5511950000002', ...stores },
+      ...{ whereabouts, number: NUMBER, ...stores },
       stream: `floor:${INSTANCE}`,
     };
     const [engine] = await Child.start(PROGRAM, options, [ENGINE_ENVIRONMENT.NODE_OPTIONS]);
