@@ -1,5 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import { createTestDatabase, query } from '@gwk/test/support/servers/database';
+import { Prisma } from '../generated/prisma/client.js';
 import { openDatabase } from './database.js';
 
 test('times do not depend on the time zone of the server', async () => {
@@ -15,6 +16,32 @@ test('times do not depend on the time zone of the server', async () => {
     expect(Math.abs(row!.ago)).toBeLessThan(600);
     expect(Math.abs(Date.now() - row!.now.getTime())).toBeLessThan(600_000);
   } finally {
+    await database.$disconnect();
+    await testDatabase.drop();
+  }
+});
+
+test('reads values as Prisma does, in any time zone of the process', async () => {
+  const testDatabase = await createTestDatabase();
+  const database = openDatabase({ url: testDatabase.url, poolSize: 1, program: 'test' });
+  const zone = process.env['TZ'];
+  process.env['TZ'] = 'America/Sao_Paulo';
+  try {
+    const values = Prisma.sql`
+      SELECT timestamp '2026-07-02 03:04:05.678' AS "at", timestamptz '2026-07-02 03:04:05+02' AS "zoned",
+        NULL::timestamp AS "never", ARRAY[true, false] AS "flags", ARRAY['a', NULL] AS "texts",
+        ${['01a22404-60eb-7149-a6eb-81dd61339c62', null]}::uuid[] AS "ids", ${7}::integer AS "number",
+        ${'{"a":1}'}::jsonb AS "json"`;
+    const rows = await database.queryRows<{ at: Date }>(values);
+    expect(rows[0]!.at.toISOString()).toBe('2026-07-02T03:04:05.678Z');
+    expect(rows).toEqual(await database.$queryRaw(values));
+    const bytes = [null, Buffer.from([0, 255]), Buffer.alloc(0)];
+    expect(await database.queryRows(Prisma.sql`SELECT unnest(${bytes}::bytea[]) AS "bytes"`)).toEqual(
+      bytes.map((value) => ({ bytes: value })),
+    );
+  } finally {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
     await database.$disconnect();
     await testDatabase.drop();
   }

@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg, { type Client, type DatabaseError, type PoolClient } from 'pg';
 import { Pipeline } from './pipeline.js';
 import { postgresConnection } from './connection.js';
-import { PrismaClient } from '../generated/prisma/client.js';
+import { PrismaClient, type Prisma } from '../generated/prisma/client.js';
 import { closeUnresponsiveConnections } from './unresponsive-postgres.js';
 
 /**
@@ -20,12 +20,17 @@ interface Calls {
    * @throws the driver's error; `readSqlState` reads it
    */
   callFunction: Call;
-  /** The same for a function that returns rows: objects by column. */
-  callRows: (sql: string, values: readonly unknown[]) => Promise<Record<string, unknown>[]>;
   /** The same through the pipelined connection (pipeline.ts). */
   callPipelined: Call;
+  /**
+   * Runs a statement like `$queryRaw`, but outside transactions and past Prisma, as `callFunction` does. It returns
+   * `timestamp` and `timestamptz` as Date; 64-bit integers and `numeric` are text. Pass times as text.
+   */
+  queryRows: QueryRows;
   readPoolUsage(): PoolUsage;
 }
+
+export type QueryRows = <Row>(statement: Prisma.Sql) => Promise<Row[]>;
 
 export type Call = (sql: string, values: readonly unknown[]) => Promise<readonly unknown[]>;
 
@@ -53,6 +58,15 @@ const READ_ONLY = '25006';
 const MAX_NAMED_STATEMENTS = 500;
 /** Prisma's defaults (2 s and 5 s) are too short for a process that was paused for a moment. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
+
+/** Columns without a time zone contain UTC; the driver would read them in the zone of this process. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number) =>
+    oid === TIMESTAMP ? readUtc : (pg.types.getTypeParser(oid) as (value: string) => unknown),
+};
+const TIMESTAMP: number = pg.types.builtins.TIMESTAMP;
+
+const readUtc = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`);
 
 /** Connections of a process to Postgres. */
 interface PoolUsage {
@@ -84,9 +98,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   const statement = (sql: string, values: readonly unknown[]) =>
     ({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' }) as const;
   return Object.assign(client, {
-    async callRows(sql: string, values: readonly unknown[]) {
-      const byColumn = { name: nameOf(sql), text: sql, values: values as unknown[] };
-      return (await pool.query<Record<string, unknown>>(byColumn)).rows;
+    async queryRows<Row>({ text, values }: Prisma.Sql) {
+      return (await pool.query<Row & pg.QueryResultRow>({ name: nameOf(text), text, values, types: TYPES }))
+        .rows;
     },
     callFunction: async (sql: string, values: readonly unknown[]) =>
       (await pool.query<unknown[]>(statement(sql, values))).rows[0]!,

@@ -25,7 +25,7 @@ interface Cause {
 }
 
 /**
- * Reads the SQLSTATE of an error of Prisma's raw queries or of the driver (`callFunction`). Other errors, for example of
+ * Reads the SQLSTATE of an error of Prisma's raw queries or of the driver (`callFunction`, `queryRows`). Other errors, for example of
  * sockets, have codes that do not show whether the statement ran.
  */
 export function readSqlState(error: unknown): string | null {

@@ -1,5 +1,6 @@
 import { Batcher } from '@gwk/core/batcher';
 import { selectFields } from '../database/model-columns.js';
+import { Prisma } from '../generated/prisma/client.js';
 import type { MessageRow } from '../messages/apply-status.js';
 import { FACT_FIELDS } from '../messages/decide-status.js';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
@@ -65,12 +66,12 @@ export class BuiltMessages {
     const { database, sealer } = this.deps;
     // Storing the rendering changes the version of the message, so cached facts are stale.
     for (const { message_id, rendered_as } of items) if (rendered_as !== null) this.known.forget(message_id);
-    const rows = await database.$queryRaw<(BuiltRow | ClaimedRow)[]>`
+    const rows = await database.queryRows<BuiltRow | ClaimedRow>(Prisma.sql`
       WITH b AS (SELECT * FROM gwk_claim_built(
         ${leaseArrays(items)}, ${items.map((item) => item.message_id)}::uuid[],
         ${items.map((item) => sealBuilt(sealer, item.instanceId, bytesOf(item)))}::bytea[],
         ${items.map((item) => item.rendered_as)}::text[], ${this.#detailsOf(items)}::jsonb))
-      SELECT ${selectFields(NAMED, 'b')}, ${selectFields(FACT_FIELDS, '(b.message)')} FROM b`;
+      SELECT ${selectFields(NAMED, 'b')}, ${selectFields(FACT_FIELDS, '(b.message)')} FROM b`);
     const answers = rows.map((row) => {
       const item = items[row.place - 1]!;
       if ('id' in row && row.id !== null) this.#remember(row, item);

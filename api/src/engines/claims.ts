@@ -6,6 +6,7 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { selectFields } from '../database/model-columns.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { failMessages, type MessageRow } from '../messages/apply-status.js';
 import { openContent, openBuilt } from '../messages/content.js';
 import { FACT_FIELDS } from '../messages/decide-status.js';
@@ -85,13 +86,13 @@ export class Claims {
 
   async #claimAll(items: readonly ClaimItem[]): Promise<Claimed[]> {
     // The function comes first, because Postgres shows only the start of a statement (pg_stat_activity).
-    const rows = await this.deps.database.$queryRaw<ClaimRow[]>`
+    const rows = await this.deps.database.queryRows<ClaimRow>(Prisma.sql`
       WITH c AS (SELECT * FROM gwk_claim_messages(
         ${leaseArrays(items)}, ${items.map((item) => item.number)}::bigint[],
         ${items.map((item) => item.repeated)}::boolean[],
         ${items.map((item) => item.claim_id)}::uuid[], ${items.map((item) => item.limit)}::integer[],
         ${items.map((item) => item.followers)}::boolean[]))
-      SELECT ${selectFields(NAMED, 'c')}, ${selectFields(MESSAGE, '(c.message)')} FROM c`;
+      SELECT ${selectFields(NAMED, 'c')}, ${selectFields(MESSAGE, '(c.message)')} FROM c`);
     const answers: Claimed[] = items.map(() => ({ refusal: null, messages: [] }));
     const optedOut: string[] = [];
     const unreadable: string[] = [];

@@ -101,8 +101,12 @@ describe('outcomes of cached messages', () => {
     let statements = 0;
     const database = new Proxy(internalApi.world.database, {
       get: (target, name) => {
-        if (name === '$queryRaw') statements += 1;
-        return Reflect.get(target, name) as unknown;
+        const value: unknown = Reflect.get(target, name);
+        if (name !== 'queryRows' && name !== '$queryRaw') return value;
+        return (...query: unknown[]): unknown => {
+          statements += 1;
+          return (value as (...query: unknown[]) => unknown).apply(target, query);
+        };
       },
     });
     const deps = {

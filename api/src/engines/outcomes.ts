@@ -59,7 +59,9 @@ export class Outcomes {
   async #recordAll(items: readonly OutcomeItem[]): Promise<Recorded[]> {
     const facts = await this.#factsOf(items);
     const messages = groupUpdates(items, facts);
-    const { changed, answers } = await applyStatusUpdates(this.deps, { messages, facts, callers: items });
+    const { queryRows } = this.deps.database;
+    const deps = { ...this.deps, queryRows };
+    const { changed, answers } = await applyStatusUpdates(deps, { messages, facts, callers: items });
     for (const row of changed) this.known.remember(row);
     return answers;
   }
@@ -80,7 +82,7 @@ export class Outcomes {
       ${asked.map(({ instanceId }) => instanceId)}::uuid[], NULL,
       ${asked.map(({ outcome }) => ('wa_message_id' in outcome ? outcome.wa_message_id : null))}::text[])`;
     // Last, so that fresh facts win if a message occurs twice.
-    for (const row of await readFacts(this.deps.database, ids)) {
+    for (const row of await readFacts(this.deps.database.queryRows, ids)) {
       const { number, instanceId } = asked[row.number - 1]!;
       // An engine cannot change messages of other instances by their ids.
       if (row.instanceId === instanceId) facts.push({ ...row, number });

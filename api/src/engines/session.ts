@@ -1,5 +1,6 @@
 import type { EngineRequest, EngineResponse, SessionEntry } from '@gwk/core/protocol/engine';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { leaseArrays } from './fence.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
@@ -52,15 +53,12 @@ export async function writeSession(
   ]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, entry]) => entry);
-  // As text, because Prisma treats an array that begins with null as strings and its bytes as base64.
   const sealed = entries.map(({ value }) =>
-    value === null
-      ? null
-      : `\\x${sealer.seal(instanceId, COLUMN, Buffer.from(value, 'base64')).toString('hex')}`,
+    value === null ? null : sealer.seal(instanceId, COLUMN, Buffer.from(value, 'base64')),
   );
-  const [row] = await database.$queryRaw<{ refusal: LeaseRefusal }[]>`
+  const [row] = await database.queryRows<{ refusal: LeaseRefusal }>(Prisma.sql`
     SELECT gwk_write_session(${instanceId}::uuid, ${request.epoch}::integer, ${request.holder}::uuid,
       ${request.number}::bigint, ${entries.map(({ type }) => type)}::text[], ${entries.map(({ key }) => key)}::text[], ${sealed}::bytea[])
-      AS refusal`;
+      AS refusal`);
   if (row!.refusal) throw new RefusalError(row!.refusal);
 }

@@ -1,6 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
+import { Prisma } from '../generated/prisma/client.js';
 import type { JobDependencies } from './dependencies.js';
 import {
   decideRefusal,
@@ -254,8 +255,9 @@ function interrupted(deps: JobDependencies, before: () => Promise<unknown>): Job
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (name !== '$queryRaw') return value;
-      return async (sql: TemplateStringsArray, ...values: unknown[]): Promise<unknown> => {
-        if (sql.join('').includes('gwk_update_messages')) await before();
+      return async (sql: TemplateStringsArray | Prisma.Sql, ...values: unknown[]): Promise<unknown> => {
+        const { text } = 'text' in sql ? sql : Prisma.sql(sql, ...values);
+        if (text.includes('gwk_update_messages')) await before();
         return target.$queryRaw(sql, ...values);
       };
     },

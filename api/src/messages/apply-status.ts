@@ -3,7 +3,7 @@ import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { FailureCode } from '@gwk/core/states';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
-import type { Queryable } from '../database/database.js';
+import type { Queryable, QueryRows } from '../database/database.js';
 import { selectFields, toColumn } from '../database/model-columns.js';
 import { Prisma } from '../generated/prisma/client.js';
 import { leaseArrays } from '../engines/fence.js';
@@ -24,6 +24,8 @@ import {
 interface StatusDependencies {
   database: Queryable;
   sealer: Sealer;
+  /** A faster `$queryRaw`, for callers outside transactions. */
+  queryRows?: QueryRows;
 }
 
 /** The updates of one message. `place` is the position of its caller in a batch. */
@@ -73,14 +75,15 @@ export async function applyStatusUpdates(
   batch: StatusUpdateBatch,
 ): Promise<AppliedUpdates> {
   const { callers = [] } = batch;
+  const queryRows: QueryRows = deps.queryRows ?? ((statement) => deps.database.$queryRaw(statement));
   const applied: AppliedUpdates = { changed: [], answers: [] };
   let { messages: remaining, facts } = batch;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const rows = facts ?? (await readFacts(deps.database, idsOf(remaining)));
+    const rows = facts ?? (await readFacts(queryRows, idsOf(remaining)));
     facts = undefined;
     const decisions = decideAll(rows, remaining, batch);
     if (decisions.length === 0 && (attempt > 1 || callers.length === 0)) return applied;
-    const { updated, refusals, waiting } = await writeChanges(deps, callers, decisions);
+    const { updated, refusals, waiting } = await writeChanges({ ...deps, queryRows }, callers, decisions);
     applied.answers = waiting.map((isWaiting, index) => ({ refusal: refusals![index]!, waiting: isWaiting }));
     const changedIds = new Set(updated);
     const decided = new Map(decisions.map(({ message }) => [message.messageId, message]));
@@ -100,16 +103,17 @@ export async function applyStatusUpdates(
 }
 
 async function writeChanges(
-  { database, sealer }: StatusDependencies,
+  { database, sealer, queryRows }: Required<StatusDependencies>,
   callers: readonly Reporter[],
   decisions: readonly StatusDecision[],
 ): Promise<WrittenUpdates> {
   const spans = tracing.on ? await traceChanges(database, decisions) : [];
   try {
-    const [written] = await database.$queryRaw<[WrittenUpdates]>`
-      SELECT * FROM gwk_update_messages(
-        ${leaseArrays(callers)}, ${changesJson(decisions)}::jsonb, ${eventsJson(sealer, decisions)}::jsonb)`;
-    return written;
+    const [written] = await queryRows<WrittenUpdates>(
+      Prisma.sql`SELECT * FROM gwk_update_messages(
+        ${leaseArrays(callers)}, ${changesJson(decisions)}::jsonb, ${eventsJson(sealer, decisions)}::jsonb)`,
+    );
+    return written!;
   } finally {
     spans.forEach((span) => span.end());
   }
@@ -209,10 +213,14 @@ const NAMED = [
  * @param ids SQL of an array of message ids
  * @returns each found message with the position of its id, from 1
  */
-export function readFacts(db: Queryable, ids: Prisma.Sql): Promise<(MessageRow & { number: number })[]> {
-  return db.$queryRaw`
-    SELECT ${selectFields(NAMED, 'f')}, ${selectFields(FACT_FIELDS, '(f.message)')}
-    FROM gwk_message_facts(${ids}) AS f`;
+export function readFacts(
+  queryRows: QueryRows,
+  ids: Prisma.Sql,
+): Promise<(MessageRow & { number: number })[]> {
+  return queryRows(
+    Prisma.sql`SELECT ${selectFields(NAMED, 'f')}, ${selectFields(FACT_FIELDS, '(f.message)')}
+      FROM gwk_message_facts(${ids}) AS f`,
+  );
 }
 
 const idsOf = (messages: readonly MessageUpdates[]): Prisma.Sql =>

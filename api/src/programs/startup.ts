@@ -138,11 +138,9 @@ async function waitForUsableDatabase(
 
 /** A pooler of transactions forgets the timeout that a connection sets. */
 async function warnWithoutTimeout(db: Database, log: Logger): Promise<void> {
-  const [setting] = await db.callRows(
-    "SELECT reset_val FROM pg_settings WHERE name = 'statement_timeout'",
-    [],
-  );
-  if (setting!['reset_val'] !== '0') return;
+  const [setting] = await db.$queryRaw<{ reset_val: string }[]>`
+    SELECT reset_val FROM pg_settings WHERE name = 'statement_timeout'`;
+  if (setting!.reset_val !== '0') return;
   log.warn(
     "the pooler pools transactions, and statements have no timeout: ALTER ROLE ... SET statement_timeout = '30s' (docs/operate.md#pgbouncer)",
   );

@@ -60,7 +60,7 @@ afterEach(async () => {
   await place.drop();
 });
 
-const ask = () => database.callRows('SELECT pg_backend_pid()::text', []);
+const ask = () => database.callFunction('SELECT pg_backend_pid()::text', []);
 const pipelined = () => database.callPipelined('SELECT pg_backend_pid()::text', []);
 
 /** Opens all connections of the pool. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../database/database.js';
-import { plainArray } from '../../database/arrays.js';
 import { toFields } from '../../database/model-columns.js';
+import { Prisma } from '../../generated/prisma/client.js';
 import type { Slots } from './slots.js';
 import type { ClaimedDelivery } from './types.js';
 
@@ -14,24 +14,14 @@ type Row = Omit<ClaimedDelivery, 'lock' | 'event' | 'secretsSealed'> & {
   secrets: string;
 };
 
-const CLAIM = `
-  SELECT * FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
-    $8::integer)`;
-
 /** Claims due deliveries up to the limits, in one statement. */
 export async function claimDeliveries(db: Database, limits: ClaimLimits): Promise<ClaimedDelivery[]> {
   const lock = randomUUID();
   const busy = [...limits.busy];
-  const rows = await db.callRows(CLAIM, [
-    lock,
-    limits.lockMs,
-    plainArray(busy, ([id]) => id),
-    plainArray(busy, ([, calls]) => calls),
-    plainArray(limits.slow, (id) => id),
-    limits.perEndpoint,
-    limits.maxCalls,
-    limits.maxUnhealthyCalls,
-  ]);
+  const rows = await db.queryRows<Record<string, unknown>>(Prisma.sql`
+    SELECT * FROM gwk_claim_webhooks(${lock}::uuid, ${limits.lockMs}::integer, ${busy.map(([id]) => id)}::uuid[],
+      ${busy.map(([, calls]) => calls)}::integer[], ${[...limits.slow]}::uuid[], ${limits.perEndpoint}::integer,
+      ${limits.maxCalls}::integer, ${limits.maxUnhealthyCalls}::integer)`);
   return toFields<Row>(rows).map(({ eventType, eventAt, eventData, secrets, ...row }) => ({
     ...row,
     lock,
