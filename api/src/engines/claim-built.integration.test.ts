@@ -166,3 +166,19 @@ test('an engine without the lease is refused', async () => {
   await expect(claimBuilt([id], { by: engine.with(former) })).rejects.toThrow();
   expect(await find(id)).toMatchObject({ status: 'queued', version: 1 });
 });
+
+test.each([
+  ['first', [TIMER, undefined]],
+  ['last', [undefined, TIMER]],
+])('a call that names a message twice claims it if one timer is right: the %s', async (_which, timers) => {
+  const id = await accept();
+  await setTimer(id, TIMER);
+  const built = Buffer.from('built').toString('base64');
+  const messages = timers.map((timer) => ({
+    ...{ message_id: id, built, rendered_as: null },
+    claim: { claim_id: newUuid(), ...(timer && { timer }) },
+  }));
+  expect((await engine.call('built', { messages })).stored).toContain(id);
+  expect(await find(id)).toMatchObject({ status: 'sending', version: 2 });
+  expect(await findEntry(id)).toMatchObject({ state: 'claimed' });
+});

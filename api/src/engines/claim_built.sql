@@ -50,7 +50,7 @@ BEGIN
   PERFORM gwk_lock_conversations(message_ids);
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(message_ids) AS s;
   WITH asked AS (
-    SELECT b.*, o.state, o.state = 'waiting' AS is_new, v.group_id, v.lid, v.phone, CASE o.state
+    SELECT b.*, o.state = 'waiting' AS is_new, v.group_id, v.lid, v.phone, CASE o.state
       WHEN 'waiting' THEN b.claim_id IS NOT NULL AND o.head AND o.prepared AND o.attempted_at IS NULL
         AND m.status = 'queued' AND m.version = 1
         AND a.suspended_at IS NULL AND NOT gwk_opted_out(v.contact_id, o.instance_id)
@@ -77,7 +77,8 @@ BEGIN
     RETURNING o.message_id, r.group_id, r.lid, r.phone
   ), advanced AS (
     UPDATE messages m
-    SET status = CASE WHEN r.is_granted THEN 'sending' ELSE m.status END, version = m.version + 1, updated_at = now()
+    SET status = CASE WHEN EXISTS (SELECT FROM held h WHERE h.message_id = m.id) THEN 'sending' ELSE m.status END,
+      version = m.version + 1, updated_at = now()
     FROM asked r
     WHERE m.id = r.message_id AND m.id = ANY (message_ids) AND m.id BETWEEN lowest AND highest
       AND r.claim_id IS NOT NULL AND m.status = 'queued' AND m.version = 1
