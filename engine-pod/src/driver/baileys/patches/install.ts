@@ -12,10 +12,10 @@ import { registerHooks } from 'node:module';
  *     6  on each new socket   ignored-stanzas.ts, then write-guard.ts, then untyped-presence.ts, then
  *                             conversation-transactions.ts (it shares write-context.ts with the guard)
  *
- * Replacements save memory in every engine: Baileys loads modules that an engine never uses, and large ones that Node
- * can do. A test compares each replacement with the original. README.md lists every change, its reason and what it saves.
+ * Replacements save memory or garbage in every engine: Baileys loads modules that an engine never uses, and large ones
+ * that Node can do. A test compares each replacement with the original. README.md lists every change, its reason and what it saves.
  */
-const REPLACEMENTS: { specifier: RegExp; by: string; from?: RegExp }[] = [
+const REPLACEMENTS: { specifier: RegExp; by: string }[] = [
   // A WebAssembly module, twice, in base64. Baileys uses its hashes and key derivation.
   { specifier: /^whatsapp-rust-bridge$/, by: './replacements/rust-bridge.js' },
   // 4.4 MB of source, of which an engine uses a twentieth. Each type is compiled on first use.
@@ -23,6 +23,8 @@ const REPLACEMENTS: { specifier: RegExp; by: string; from?: RegExp }[] = [
   // Telemetry, which an engine does not send.
   { specifier: /\/WAM\/index\.js$/, by: './replacements/empty.js' },
   { specifier: /^@cacheable\/node-cache$/, by: './replacements/node-cache.js' },
+  // Encodes stanzas into bytes instead of numbers.
+  { specifier: /^\.\/encode\.js$/, by: './replacements/encode.js' },
   // Passes keys as key objects.
   { specifier: /^crypto$/, by: './replacements/crypto.js' },
   // Bounds the size of decompressed data.

@@ -37,6 +37,11 @@ test('Baileys brings a release of pino of its own', () => {
   expect(existsSync(join(baileys, '../node_modules/pino/package.json'))).toBe(true);
 });
 
+test('stanzas are encoded into an array of numbers, byte by byte', () => {
+  expect(read('WABinary/encode.js')).toContain('for (const b of bytes) {\n            buffer.push(b);');
+  expect(importersOf('./encode.js')).toContain('WABinary/index.js');
+});
+
 test('data is decompressed without a limit', () => {
   for (const file of importersOf('zlib')) expect(read(file)).not.toContain('maxOutputLength');
 });
