@@ -9,11 +9,13 @@ import { registerHooks } from 'node:module';
  *     4  repairs.ts           after Baileys is loaded: faults of Curve, SenderKeyState and SessionCipher
  *        └─ decryption-limits.ts   around the repairs ─▶ decryption-budget.ts, trim-sessions.ts
  *     5  network-trust.ts     when a driver is created
- *     6  on each new socket   ignored-stanzas.ts, then write-guard.ts, then untyped-presence.ts, then
+ *     6  lid-lookups.ts       with each Signal repository
+ *     7  on each new socket   ignored-stanzas.ts, then write-guard.ts, then untyped-presence.ts, then
  *                             conversation-transactions.ts (it shares write-context.ts with the guard)
  *
  * Replacements save memory or garbage in every engine: Baileys loads modules that an engine never uses, and large ones
- * that Node can do. A test compares each replacement with the original. README.md lists every change, its reason and what it saves.
+ * that Node can do. A test compares each replacement with the original. README.md lists every change, its reason and what
+ * it saves.
  */
 const REPLACEMENTS: { specifier: RegExp; by: string }[] = [
   // A WebAssembly module, twice, in base64. Baileys uses its hashes and key derivation.

@@ -8,10 +8,17 @@ import type { SignalTransactions } from '../session/signal-transactions.js';
 
 /** A session record as libsignal stores it: sessions by the base key they began with. One of them is open. */
 export interface StoredRecord {
-  _sessions: Record<string, { indexInfo: { closed: number } }>;
+  version?: string;
+  _sessions: Record<string, { indexInfo: { closed: number }; registrationId?: number }>;
 }
 
+/** Records of other versions are for libsignal to read. */
+export const RECORD_VERSION = 'v1';
 const OPEN = -1;
+
+/** The session in which this side writes. */
+export const findOpenSession = ({ _sessions }: StoredRecord): StoredRecord['_sessions'][string] | undefined =>
+  Object.values(_sessions).find(({ indexInfo }) => indexInfo.closed === OPEN);
 
 /**
  * Merges all sessions of both records. The other side may write in any of them, whichever began first. This side
@@ -23,7 +30,7 @@ export function mergeSessionRecords(
   now: number,
 ): StoredRecord {
   if (!into) return from;
-  const hasOpen = Object.values(into._sessions).some(({ indexInfo }) => indexInfo.closed === OPEN);
+  const hasOpen = findOpenSession(into) !== undefined;
   const added = Object.entries(from._sessions).map(([key, session]) => {
     const closed = hasOpen && session.indexInfo.closed === OPEN ? now : session.indexInfo.closed;
     return [key, { ...session, indexInfo: { ...session.indexInfo, closed } }] as const;

@@ -1,6 +1,8 @@
 import {
   DEFAULT_CONNECTION_CONFIG,
+  isHostedPnUser,
   isJidGroup,
+  isPnUser,
   jidDecode,
   type SignalRepositoryWithLIDStore as Repository,
   type SocketConfig,
@@ -9,7 +11,13 @@ import { processClock } from '@gwk/core/clock';
 import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from './store.js';
 import { JOURNAL, hashCiphertext, type Journal, type JournalEntry } from '../receive/journal.js';
-import { migrateSessions } from '../patches/session-migration.js';
+import { shortenLidLookups } from '../patches/lid-lookups.js';
+import {
+  findOpenSession,
+  migrateSessions,
+  RECORD_VERSION,
+  type StoredRecord,
+} from '../patches/session-migration.js';
 import { recordEncryption, writeContext } from '../patches/write-context.js';
 import { SignalTransactions, type UnsavedResult } from './signal-transactions.js';
 import { TimeSlices } from './time-slices.js';
@@ -30,6 +38,7 @@ export function createSignalRepository(
   return ({ creds }, logger, lookUpLids) => {
     const keys = new SignalTransactions(store);
     const stock = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, lookUpLids);
+    shortenLidLookups(stock.lidMapping);
     const operations = new DurableOperations(journal, keys, { ...stock });
     const repository = Object.assign(stock, operations.overrides());
     return Object.assign(repository, { ahead: { ...repository, ...operations.aheadOverrides() } });
@@ -74,7 +83,7 @@ class DurableOperations {
       decryptGroupMessage: (request) => this.#decrypt(this.#inGroup(request)),
       processSenderKeyDistributionMessage: (request) => this.#processKeyOnce(request),
       encryptMessage: (request) => this.#inSlices(() => this.#encrypt(request)),
-      validateSession: (jid) => this.#inSlices(() => this.#stock.validateSession(jid)),
+      validateSession: (jid) => this.#inSlices(() => this.#findSession(jid)),
       encryptGroupMessage: async (request) => {
         const encrypted = await this.#transactions.run([toSenderKeyLock(request.group, request.meId)], () =>
           this.#stock.encryptGroupMessage(request),
@@ -120,6 +129,27 @@ class DurableOperations {
     const step = await this.#runForPersonUnsaved(request.jid, () => this.#stock.encryptMessage(request));
     if (!recordEncryption(step.stored)) await step.stored;
     return step.result;
+  }
+
+  /**
+   * Answers as stock does, but from the stored form: stock makes a record of libsignal from it, and Baileys asks four times
+   * for each text.
+   */
+  async #findSession(jid: string): ReturnType<Repository['validateSession']> {
+    try {
+      const isPhone = isPnUser(jid) || isHostedPnUser(jid);
+      const lid = isPhone ? await this.#stock.lidMapping.getLIDForPN(jid) : null;
+      const name = this.#stock.jidToSignalProtocolAddress(lid ?? jid);
+      const { [name]: record } = await this.#transactions.get('session', [name]);
+      const stored = record as unknown as StoredRecord | undefined;
+      if (stored && stored.version !== RECORD_VERSION) return await this.#stock.validateSession(jid);
+      const open = stored && findOpenSession(stored);
+      return typeof open?.registrationId === 'number'
+        ? { exists: true }
+        : { exists: false, reason: 'no open session' };
+    } catch {
+      return { exists: false, reason: 'validation error' };
+    }
   }
 
   /** Baileys does this at once for all members of a group. A direct message does not wait for them. */

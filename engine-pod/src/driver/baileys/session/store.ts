@@ -3,6 +3,7 @@ import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { RemoteSessionStore as Remote } from '../../driver.js';
 import { BatchSender } from '../../../internal-api/batch-sender.js';
 import { decodeValue, encodeValue } from './codec.js';
+import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { SessionCache } from './cache.js';
 
@@ -10,7 +11,12 @@ export type KeyType = keyof SignalDataTypeMap;
 /** Values by type and key; null deletes. */
 export type Values = Record<string, Record<string, unknown>>;
 
+const SESSION = 'session';
 const CACHE_BYTES = 8_000_000;
+/** Decoded sessions, of the chats in progress. */
+const DECODED = { max: 64, ttlMs: 60_000 };
+/** A session that a sender has made larger is decoded each time. An ordinary one has about 1 kB. */
+const MAX_DECODED_BYTES = 8_000;
 /** Limit of the internal API. Strangers choose some keys: message ids and group ids. */
 const MAX_KEY = 500;
 /** Estimated size of an entry without its value. It keeps a request below the API's limit of 5,000 entries. */
@@ -39,6 +45,11 @@ export class SessionStore {
   readonly #remote: Remote;
   readonly #onLost: (error: unknown) => void;
   readonly #cache = new SessionCache(CACHE_BYTES);
+  /**
+   * Sessions as last read or written: the steps of one text read each of its two sessions three times. Baileys and
+   * libsignal make a record of their own from what they read, and write a new value.
+   */
+  readonly #decoded = new ExpiringMap<unknown>(DECODED);
   /** Changes that are not stored yet and must not be evicted; the latest one of each entry. */
   readonly #writing = new Map<string, Change>();
   /** The entries of one write are never split. */
@@ -64,7 +75,10 @@ export class SessionStore {
     return (await this.read(type, keys)) as { [key: string]: SignalDataTypeMap[T] };
   }
 
-  /** Each value is the caller's own copy. Absent keys, and keys that are too long to exist, are left out. */
+  /**
+   * Each value is the caller's own copy, except sessions, which nobody may change. Absent keys, and keys that are too long
+   * to exist, are left out.
+   */
   async read(type: string, keys: string[]): Promise<Record<string, unknown>> {
     const missing = keys.filter((key) => key.length <= MAX_KEY && this.#findKnown(type, key) === undefined);
     const fetched = missing.length > 0 ? await this.#fetch(type, missing) : undefined;
@@ -72,7 +86,7 @@ export class SessionStore {
     for (const key of keys) {
       // The cache may have evicted the value again, so use the fetched one too.
       const bytes = this.#findKnown(type, key) ?? fetched?.get(key);
-      if (bytes) values[key] = decodeValue(type, bytes);
+      if (bytes) values[key] = this.#decode(type, key, bytes);
     }
     return values;
   }
@@ -94,13 +108,31 @@ export class SessionStore {
       ({ name, bytes }) => this.#writing.has(name) || !isSame(this.#cache.get(name), bytes),
     );
     if (changes.length === 0) return;
-    for (const change of changes) this.#writing.set(change.name, change);
+    for (const change of changes) {
+      this.#writing.set(change.name, change);
+      if (change.type === SESSION) this.#keepDecoded(change.name, change.bytes, change.value);
+    }
     await this.#sender.push(changes);
     for (const change of changes) {
       if (this.#writing.get(change.name) !== change) continue;
       this.#writing.delete(change.name);
       this.#cache.put(change.name, change.bytes);
     }
+  }
+
+  #decode(type: string, key: string, bytes: Buffer): unknown {
+    if (type !== SESSION) return decodeValue(type, bytes);
+    const name = toEntryName(type, key);
+    const known = this.#decoded.get(name);
+    if (known) return known;
+    const session = decodeValue(type, bytes);
+    this.#keepDecoded(name, bytes, session);
+    return session;
+  }
+
+  #keepDecoded(name: string, bytes: Buffer | null, session: unknown): void {
+    if (bytes && bytes.length <= MAX_DECODED_BYTES) this.#decoded.set(name, session);
+    else this.#decoded.delete(name);
   }
 
   #findKnown(type: string, key: string): Buffer | null | undefined {
@@ -145,6 +177,7 @@ interface Change {
   name: string;
   type: string;
   key: string;
+  value: unknown;
   bytes: Buffer | null;
 }
 
@@ -156,6 +189,7 @@ function toChanges(values: Values): Change[] {
       name: toEntryName(type, key),
       type,
       key,
+      value,
       bytes: value === null || value === undefined ? null : encodeValue(type, value),
     })),
   );
