@@ -9,6 +9,7 @@ import { findFirstLink } from '../../messages/first-link.js';
 import { failMessages } from '../../messages/apply-status.js';
 import { openContent, sealContent } from '../../messages/content.js';
 import { processClock, type Clock } from '@gwk/core/clock';
+import { Prisma } from '../../generated/prisma/client.js';
 import type { JobResult } from '../../platform/job.js';
 import { finishMedia, type FinishDeps } from './finish.js';
 import { buildPreview } from './preview.js';
@@ -87,9 +88,9 @@ export class Preparer {
     const free = options.concurrency - this.#working.size;
     if (free <= 0) return { amount: 0, more: false };
     const busy = { accounts: this.#countBy('accountId'), hosts: this.#countBy('host') };
-    const rows = await db.$queryRaw<ClaimedPreparation[]>`
+    const rows = await db.queryRows<ClaimedPreparation>(Prisma.sql`
       SELECT * FROM gwk_claim_preparations(${free}::integer, ${PER_HOST}::integer, ${CLAIM_MS}::integer,
-        ${JSON.stringify(busy)}::jsonb)`;
+        ${JSON.stringify(busy)}::jsonb)`);
     const returned: { id: string; host: string }[] = [];
     for (const row of rows) {
       const host = this.#findHost(row);
