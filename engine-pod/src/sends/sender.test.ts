@@ -229,14 +229,14 @@ test('the later ones return after a second without an answer, and the unanswered
   expect([sender.held, clock.count(500)]).toEqual([1, 0]);
 });
 
-test('for half a minute after that, the engine claims only first messages', async () => {
+test('for a second after that, the engine claims only first messages', async () => {
   const { sender, clock } = openSender({ send: unanswered });
   sender.accept([messageOf('1'), messageOf('2')], 'claim');
   await settle();
   expect(sender.wantsFollowers).toBe(true);
   clock.advance(1_000);
   expect(sender.wantsFollowers).toBe(false);
-  clock.advance(30_000);
+  clock.advance(1_000);
   expect(sender.wantsFollowers).toBe(true);
 });
 

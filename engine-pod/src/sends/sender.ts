@@ -8,6 +8,7 @@ import { toPublicId } from '@gwk/core/public-ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { randomUUID } from 'node:crypto';
 import { SendTask, type BuiltMessageRecord, type SendResult, type SendContext } from './send-task.js';
+import { FollowerPause } from './follower-pause.js';
 import { KeyedQueue } from './keyed-queue.js';
 
 interface SenderOptions extends SendContext {
@@ -48,8 +49,6 @@ const MAX_CLAIM = 100;
 /** The messages behind one that takes longer return to the queue, where people can cancel them. */
 const LATE_MS = 1_000;
 const LOOK_EVERY_MS = 500;
-/** So that slow messages do not make the engine claim and return the later ones again and again. */
-const WITHOUT_FOLLOWERS_MS = 30_000;
 const TIMERS = { max: 1_000, ttlMs: 24 * 3_600_000 };
 /** Longer than the engine accepts messages of notifications. */
 const SEEN = { max: 1_000, ttlMs: 120_000 };
@@ -65,7 +64,7 @@ export class Sender {
   #idle: (() => void)[] = [];
   readonly #clock: Clock;
   #stopLooking: Cancel | null = null;
-  #followersFrom = -Infinity;
+  readonly #followerPause = new FollowerPause();
   /** By conversation: the timer of disappearing messages in the last claim. Notifications do not have it. */
   readonly #timers: ExpiringMap<NonNullable<ClaimedMessage['timer']>>;
   /** Messages that were claimed or built from their notification, so that a late or repeated one has no effect. */
@@ -94,7 +93,7 @@ export class Sender {
 
   /** Whether to claim messages behind the first of a conversation. */
   get wantsFollowers(): boolean {
-    return this.#clock.now() >= this.#followersFrom;
+    return this.#followerPause.isOver(this.#clock.now());
   }
 
   /** Keeps the entry until the message is settled; false when the message is not held or has an entry already. */
@@ -259,7 +258,7 @@ export class Sender {
     const areReturned = this.#returnLater(
       ({ claimedAt }, { startedAt }) => now - startedAt >= LATE_MS && claimedAt - startedAt < LATE_MS,
     );
-    if (areReturned) this.#followersFrom = now + WITHOUT_FOLLOWERS_MS;
+    if (areReturned) this.#followerPause.begin(now);
     if (this.#queue.hasWaiting) return;
     this.#stopLooking?.();
     this.#stopLooking = null;
