@@ -6,7 +6,7 @@ const DEVICE = /^(\d+)(:\d+)?@s\.whatsapp\.net$/;
 
 /**
  * Looks a LID up in Baileys' cache at once. Stock looks there too, but in the way in which it looks up many LIDs, with
- * lists, sets and promises. It does so ten times for each text; a twelfth of what an engine allocated for a text was for
+ * lists, sets and promises. It does so for each access to a session; a twelfth of what an engine allocated for a text was for
  * that.
  */
 export function shortenLidLookups(lidMapping: LidMapping): void {
