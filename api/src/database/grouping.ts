@@ -25,8 +25,8 @@ interface Cause {
 }
 
 /**
- * Reads the SQLSTATE of an error of Prisma's raw queries or of the driver (`callFunction`, `queryRows`). Other errors, for example of
- * sockets, have codes that do not show whether the statement ran.
+ * Reads the SQLSTATE of an error of Prisma's raw queries or of the driver (`callFunction`, `queryRows`). Other errors, for
+ * example of sockets, have codes that do not show whether the statement ran.
  */
 export function readSqlState(error: unknown): string | null {
   if (error instanceof DatabaseError) return error.code ?? null;

@@ -5,9 +5,8 @@ type LidMapping = Repository['lidMapping'];
 const DEVICE = /^(\d+)(:\d+)?@s\.whatsapp\.net$/;
 
 /**
- * Looks a LID up in Baileys' cache at once. Stock looks there too, but in the way in which it looks up many LIDs, with
- * lists, sets and promises. It does so for each access to a session; a twelfth of what an engine allocated for a text was for
- * that.
+ * Looks a LID up in Baileys' cache at once. Stock looks up a list of LIDs there, with sets and promises, also for one LID
+ * and for each access to a session. These lookups were a twelfth of what an engine allocated for a text.
  */
 export function shortenLidLookups(lidMapping: LidMapping): void {
   const { mappingCache } = lidMapping as unknown as { mappingCache: { get(name: string): unknown } };

@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { RECORD_VERSION } from './session-migration.js';
 
 /**
- * These tests show that stock Baileys still needs the replacements in install.ts. If one fails after an upgrade, measure the
- * memory of an engine without the replacement, or its time for a text. Remove a replacement that saves less than 1 MB and no
- * time.
+ * These tests show that stock Baileys still needs the changes that save memory or time. If one fails after an upgrade,
+ * measure an engine without the change. Remove it if it saves less than 1 MB, and no time for a text.
  */
 const baileys = dirname(fileURLToPath(import.meta.resolve('@whiskeysockets/baileys')));
 const read = (file: string): string => readFileSync(join(baileys, file), 'utf8');

@@ -2,7 +2,7 @@ import type { SignalDataTypeMap } from '@whiskeysockets/baileys';
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { RemoteSessionStore as Remote } from '../../driver.js';
 import { BatchSender } from '../../../internal-api/batch-sender.js';
-import { decodeValue, encodeValue } from './codec.js';
+import { decodeValue, encodeValue, SESSION } from './codec.js';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { SessionCache } from './cache.js';
@@ -11,7 +11,6 @@ export type KeyType = keyof SignalDataTypeMap;
 /** Values by type and key; null deletes. */
 export type Values = Record<string, Record<string, unknown>>;
 
-const SESSION = 'session';
 const CACHE_BYTES = 8_000_000;
 /** Decoded sessions, of the chats in progress. */
 const DECODED = { max: 64, ttlMs: 60_000 };

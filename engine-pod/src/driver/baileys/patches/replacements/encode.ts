@@ -6,16 +6,19 @@ const NIBBLES = /^[\d.-]+$/;
 const HEX = /^[\dA-F]+$/;
 const NIBBLE_OF: Record<string, number> = { '-': 10, '.': 11 };
 const NO_NIBBLE = 15;
+/** First byte of a frame. */
+const NOT_COMPRESSED = 0;
+/** First size of the buffer; it grows. */
 const STANZA_BYTES = 1024;
 
 /**
  * Baileys' encoding of a stanza, written into bytes. Stock collects numbers in an array, and makes an object for each byte
- * that it adds. An eighth of what an engine allocated for a text was for that.
+ * of content. This was an eighth of what an engine allocated for a text.
  * @throws Error if a node has no tag, content of another type, or more than 65,535 children
  */
 export function encodeBinaryNode(node: BinaryNode): Buffer {
   const writer = new StanzaWriter();
-  writer.byte(0);
+  writer.byte(NOT_COMPRESSED);
   writer.node(node);
   return writer.finish();
 }
