@@ -4,6 +4,7 @@ import { onShutdown } from '@gwk/core/lifecycle';
 import { MEDIA_CERTIFICATE } from './media/certificate.js';
 import { whereaboutsFile } from './program-file.js';
 import { startNetwork } from './start.js';
+import { passKeyObjects } from './wire/key-objects.js';
 
 export interface ProgramOptions {
   folder: string;
@@ -30,6 +31,7 @@ export interface Whereabouts {
 /** `gwk network start`: runs the network until SIGINT or SIGTERM. */
 export async function runProgram(options: ProgramOptions): Promise<void> {
   const { folder, port, controlPort, mediaPort, host } = options;
+  passKeyObjects();
   const stateFile = options.forget ? undefined : join(folder, 'network-state.json');
   const running = await startNetwork({
     port,
