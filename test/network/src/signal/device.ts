@@ -23,14 +23,16 @@ export interface Ciphertext {
   bytes: Buffer;
 }
 
-type Sessions = Map<string, string>;
+/** Records in libsignal's form for storage, which shares nothing with the records. */
+type Sessions = Map<string, object>;
 
 /** A method of libsignal's cipher on a session, which its type declaration lacks. */
 interface OpenCipher {
   doDecryptWhisperMessage(bytes: Buffer, session: unknown): Promise<Buffer>;
 }
 interface OpenRecord {
-  getSessions(): unknown[];
+  /** The most recently used first. */
+  getSessions(): { indexInfo: { used: number } }[];
   removeOldSessions(): void;
 }
 
@@ -60,7 +62,7 @@ export class SignalDevice {
       nextPreKey: snapshot?.nextPreKey ?? 1,
     };
     this.#preKeys = new Map(snapshot?.preKeys);
-    this.#sessions = new Map(snapshot?.sessions);
+    this.#sessions = new Map(snapshot?.sessions.map(([name, text]) => [name, JSON.parse(text) as object]));
     this.#senderKeys = new Map(snapshot?.senderKeys);
   }
 
@@ -76,7 +78,7 @@ export class SignalDevice {
     return {
       ...this.#state,
       preKeys: [...this.#preKeys],
-      sessions: [...this.#sessions],
+      sessions: [...this.#sessions].map(([name, stored]) => [name, JSON.stringify(stored)]),
       senderKeys: [...this.#senderKeys],
     };
   }
@@ -181,16 +183,17 @@ export class SignalDevice {
    * without notice and request the message again for the second.
    */
   async #decryptInSession(cipher: libsignal.SessionCipher, address: Address, bytes: Buffer): Promise<Buffer> {
-    const sessions = (record: libsignal.SessionRecord) => (record as unknown as OpenRecord).getSessions();
-    const count = sessions(this.#load(nameOf(address)) ?? new libsignal.SessionRecord()).length;
     const errors: Error[] = [];
-    for (let place = 0; place < count; place++) {
+    for (let place = 0; ; place++) {
       // A fresh copy for each session: a failed decryption leaves the record half advanced.
-      const record = this.#load(nameOf(address))!;
-      const open = record as unknown as OpenRecord;
-      const session = sessions(record)[place];
+      const record = this.#load(nameOf(address));
+      const open = record as unknown as OpenRecord | undefined;
+      const session = open?.getSessions()[place];
+      if (!record || !open || !session) break;
       try {
         const plain = await (cipher as unknown as OpenCipher).doDecryptWhisperMessage(bytes, session);
+        // The next message is tried with this session first.
+        session.indexInfo.used = Date.now();
         open.removeOldSessions();
         this.#store(nameOf(address), record);
         return plain;
@@ -208,13 +211,11 @@ export class SignalDevice {
   #load(name: string): libsignal.SessionRecord | undefined {
     const stored = this.#sessions.get(name);
     // A fresh copy each time: a failed decryption leaves its record half advanced.
-    return stored === undefined
-      ? undefined
-      : libsignal.SessionRecord.deserialize(JSON.parse(stored) as Buffer);
+    return stored === undefined ? undefined : libsignal.SessionRecord.deserialize(stored as Buffer);
   }
 
   #store(name: string, record: libsignal.SessionRecord): void {
-    this.#sessions.set(name, JSON.stringify(record.serialize()));
+    this.#sessions.set(name, record.serialize());
   }
 
   #storage(): libsignal.SignalStorage {
