@@ -1,4 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
+import { inFakeTime } from '@gwk/test/support/fake-time';
 import { createTestDatabase, query } from '@gwk/test/support/servers/database';
 import { Prisma } from '../generated/prisma/client.js';
 import { openDatabase } from './database.js';
@@ -63,3 +64,22 @@ test('leaves a server that became read-only, and forgets no setting of the sessi
     await testDatabase.drop();
   }
 });
+
+test(
+  'keeps an idle connection for 30 s',
+  inFakeTime(async (pass) => {
+    const testDatabase = await createTestDatabase();
+    const database = openDatabase({ url: testDatabase.url, poolSize: 1, program: 'test' });
+    const findProcess = () => database.callFunction('SELECT pg_backend_pid()', []);
+    try {
+      const first = await findProcess();
+      await pass(29_000);
+      expect(await findProcess()).toEqual(first);
+      await pass(31_000);
+      expect(await findProcess()).not.toEqual(first);
+    } finally {
+      await database.$disconnect();
+      await testDatabase.drop();
+    }
+  }),
+);
