@@ -207,10 +207,8 @@ export class Engine {
       },
       isLeased: () => this.#lease.unexpired,
       readFile: (messageId, read) => this.#api.readFile(messageId, read),
-      readSentMessage: async (wa_message_id) => {
-        const { built } = await this.#api.callUntilAnswered('sent', { wa_message_id });
-        return decodeBase64(built);
-      },
+      readSentMessage: async (wa_message_id) =>
+        decodeBase64((await this.#api.callUntilAnswered('sent', { wa_message_id })).built),
       readPoll: async (wa_message_id) => {
         const { built, secret = null } = await this.#api.callUntilAnswered('sent', {
           wa_message_id,
@@ -224,6 +222,7 @@ export class Engine {
       storeFile: (file, named) => this.#api.storeFile(file, named),
       storeReceipt: async (receipt) => void (await this.#senders.outcomes.push(toOutcome(receipt))),
       storeInbound: async (message) => {
+        this.#idleCollector.recordMessage();
         await this.#senders.inbound.push(message);
         this.metrics.received.inc();
       },
@@ -300,7 +299,7 @@ export class Engine {
       },
       returned: () => this.#pacing.giveBack(1),
       finished: (result, ms) => {
-        this.#idleCollector.recordActivity();
+        this.#idleCollector.recordMessage();
         if (result === 'sent') this.#pause.reset();
         this.metrics.finished(result, ms);
       },
