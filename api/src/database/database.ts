@@ -54,7 +54,7 @@ export interface DatabaseOptions {
 const CONNECT_TIMEOUT_MS = 3_000;
 /**
  * A connection stays open for this time without use. A new one makes Postgres load its catalog and plan all statements again:
- * with 10 s, texts after a pause took a quarter more of its CPU time. A longer time would delay a failover
+ * with 10 s, it needed a quarter more CPU time for texts after a pause. A longer time would delay a failover
  * (unresponsive-postgres.ts).
  */
 const IDLE_TIMEOUT_MS = 30_000;

@@ -8,7 +8,7 @@ const GRACE_MS = 5_000;
  * Closes connections of a host that lost power, so that a failover is noticed before TCP gives up after about 15 minutes.
  * Postgres ends every statement after its timeout and reports it, so a connection that received nothing for longer is dead.
  * Sent data does not count, because a pipeline of statements would postpone the end. Idle connections leave the pool
- * after 30 s, before their own limit.
+ * after 30 s, before this would close them.
  * @param statementTimeoutMs 0: statements have no timeout, and connections are never closed
  */
 export function closeUnresponsiveConnections(pool: Pool, statementTimeoutMs: number): void {
