@@ -1,6 +1,7 @@
 import { until } from '@gwk/test/support/engine/engine-process';
 import type { ScriptedInternalApiOptions } from '@gwk/test/support/engine/scripted-internal-api';
 import { Stage } from '@gwk/test/support/engine/stage';
+import { IdleCollector } from './small-heap.js';
 
 let stage: Awaited<ReturnType<typeof Stage.openInProcess>>;
 const open = async (options: Partial<ScriptedInternalApiOptions> = {}) =>
@@ -48,6 +49,28 @@ describe('sending', () => {
     await until('all are sent', () => stage.sent === 20);
     expect(texts()).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`));
     expect(most).toBe(1);
+  });
+
+  test('counts as a message, so that an idle engine keeps its code for a while', async () => {
+    const { recordMessage: stock } = IdleCollector.prototype as {
+      recordMessage: (this: IdleCollector) => void;
+    };
+    let recorded = 0;
+    IdleCollector.prototype.recordMessage = function () {
+      recorded++;
+      stock.call(this);
+    };
+    try {
+      const { api } = await open();
+      await stage.start();
+      expect(recorded).toBe(0);
+      for (const to of ['551', '552']) api.queue.add(to, 'hello');
+      await stage.notify('x');
+      await until('both are read', () => api.queue.outcomesOf('receipt').length === 4);
+      expect(recorded).toBe(2);
+    } finally {
+      IdleCollector.prototype.recordMessage = stock;
+    }
   });
 
   test('a slow conversation does not delay others', async () => {
