@@ -13,6 +13,7 @@ const API_LAYERS = [
     'engines',
     'console',
     'alerts',
+    'client-version',
   ],
   ['http'],
   ['accounts'],

@@ -9,6 +9,7 @@ import { registerPrograms } from './cli/programs.js';
 import { registerAfterRestore } from './cli/after-restore.js';
 import { registerEncryption } from './cli/encryption.js';
 import { registerInteractiveStatus } from './cli/interactive-status.js';
+import { registerNetworkVersion } from './cli/network-version.js';
 
 /** Registers the commands. Actions import their code, so `gwk --help` loads commander only. */
 export function register(program: Command): void {
@@ -23,6 +24,7 @@ export function register(program: Command): void {
   registerEncryption(program);
   registerAfterRestore(program);
   registerInteractiveStatus(program);
+  registerNetworkVersion(program);
 }
 
 /** `--actor` besides GWK_ACTOR: `kubectl exec` cannot set variables, and the images have no `env` program. */

@@ -10,7 +10,9 @@ import type { Readiness } from '@gwk/core/probes';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { InstanceState } from '@gwk/core/states';
+import { ClientVersions } from './connection/client-versions.js';
 import { Connection } from './connection/connection.js';
+import { awaitsVersion } from './connection/machine.js';
 import { createDriver } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
 import { EXIT_CODES } from './exit-codes.js';
@@ -36,6 +38,9 @@ interface EngineOptions {
   /** Called when the engine cannot continue. The socket is closed, and the process must exit with this code. */
   lost: (exitCode: number) => void;
 }
+
+/** The engine connects with the version that it knows if the API does not name one in time. */
+const CLIENT_VERSION_TIMEOUT_MS = 5_000;
 
 /** Time limits of a graceful stop, in milliseconds. */
 const STOP_LIMITS = {
@@ -64,6 +69,7 @@ export class Engine {
   readonly #redis: EngineRedis;
   readonly #idleCollector = new IdleCollector();
   readonly metrics: EngineMetrics;
+  readonly #clientVersions: ClientVersions;
   #rejectsCalls: boolean | undefined;
   #ending: Promise<void> | undefined;
   /** Trace of the notification that caused the next claim. */
@@ -81,6 +87,7 @@ export class Engine {
     });
     this.#senders = createBatchSenders(this.#api, log);
     this.#rejectsCalls = acquired.reject_calls;
+    this.#clientVersions = this.#createClientVersions();
     const driver = createDriver(acquired.instance.kind, this.#driverContext(), {
       sandbox: config.sandboxNetwork,
       web: { url: config.networkUrl, root: config.networkRoot, ca: config.networkCa },
@@ -109,6 +116,7 @@ export class Engine {
         activeConversations: () => this.#sender.activeConversations,
         leaseMsLeft: () => this.#lease.msLeft,
         redisUp: () => this.#redis.up,
+        clientVersion: () => this.#clientVersions.current,
       },
     );
   }
@@ -227,9 +235,27 @@ export class Engine {
         this.metrics.received.inc();
       },
       rejectsCalls: () => this.#rejectsCalls,
+      clientVersions: this.#clientVersions,
       storeNotice: (notice) => this.#senders.notices.push(notice),
       countIgnored: (reason) => this.metrics.ignored.inc({ reason }),
     };
+  }
+
+  #createClientVersions(): ClientVersions {
+    const { acquired, config } = this.#options;
+    const { state, state_reason: reason = null } = acquired.instance;
+    return new ClientVersions({
+      setting: config.clientVersion,
+      isWaiting: awaitsVersion({ state, reason }),
+      log: this.#log,
+      ask: (question) => this.#api.call('client-version', question, CLIENT_VERSION_TIMEOUT_MS),
+      refused: (version) => this.metrics.clientVersionRefusals.inc({ version }),
+    });
+  }
+
+  async #findClientVersion(): Promise<void> {
+    if (!this.#connection.awaitsVersion) return;
+    if (await this.#clientVersions.findNew()) this.#connection.handle({ kind: 'version-found' });
   }
 
   #createConnection(driver: Driver): Connection {
@@ -279,6 +305,7 @@ export class Engine {
           this.#gate.recheck();
           this.#claimer.recheck();
           this.#connectionCommands.applyRequests(answer);
+          void this.#findClientVersion();
         },
       },
     });

@@ -28,6 +28,7 @@ interface MetricSources {
   activeConversations: () => number;
   leaseMsLeft: () => number;
   redisUp: () => boolean;
+  clientVersion: () => string | null;
 }
 
 /** The metrics of an engine. */
@@ -44,6 +45,10 @@ export class EngineMetrics {
   readonly claims = new Counter({ ...ENGINE_METRICS.claims, registers: this.#registers });
   readonly #connections = new Counter({ ...ENGINE_METRICS.connections, registers: this.#registers });
   readonly disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers: this.#registers });
+  readonly clientVersionRefusals = new Counter({
+    ...ENGINE_METRICS.clientVersionRefusals,
+    registers: this.#registers,
+  });
   readonly received = new Counter({ ...ENGINE_METRICS.received, registers: this.#registers });
   readonly ignored = new Counter({ ...ENGINE_METRICS.ignored, registers: this.#registers });
   readonly #storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers: this.#registers });
@@ -56,6 +61,7 @@ export class EngineMetrics {
     this.#addGauge(ENGINE_METRICS.activeConversations, sources.activeConversations);
     this.#addGauge(ENGINE_METRICS.lease, () => Math.round(sources.leaseMsLeft() / 1000));
     this.#addGauge(ENGINE_METRICS.redisUp, () => (sources.redisUp() ? 1 : 0));
+    this.#addClientVersion(sources.clientVersion);
     this.#addProcessMetrics();
   }
 
@@ -89,6 +95,18 @@ export class EngineMetrics {
     this.#addGauge(ENGINE_METRICS.connected, () => Number(state() === 'connected'), own);
     const states = () => Object.fromEntries(INSTANCE_STATES.map((each) => [each, Number(each === state())]));
     this.#addGauge(ENGINE_METRICS.state, states, own);
+  }
+
+  #addClientVersion(read: MetricSources['clientVersion']): void {
+    new Gauge({
+      ...ENGINE_METRICS.clientVersion,
+      registers: this.#registers,
+      collect() {
+        this.reset();
+        const version = read();
+        if (version !== null) this.set({ version }, 1);
+      },
+    });
   }
 
   #addProcessMetrics(): void {

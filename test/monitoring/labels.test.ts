@@ -85,6 +85,7 @@ async function exportEngine(): Promise<string> {
     activeConversations: () => 0,
     leaseMsLeft: () => 0,
     redisUp: () => true,
+    clientVersion: () => null,
   });
   for (const [code, text] of [
     [405, ''],

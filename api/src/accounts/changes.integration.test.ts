@@ -117,6 +117,8 @@ const BY_COMMAND: [action: string, args: () => string[]][] = [
   ['key.revoke', () => ['key', 'revoke', key]],
   ['policy.set', () => ['policy', 'set', '--account', 'acme', '--json', '{"messages_per_minute":7}']],
   ['status.set', () => ['interactive-status', 'set', ...device]],
+  ['network_version.pin', () => ['network-version', 'pin', '2.3000.1044142122']],
+  ['network_version.unpin', () => ['network-version', 'unpin']],
   ['encryption.reencrypt', () => ['encryption', 'reencrypt']],
   ['database.restored', () => ['after-restore']],
 ];

@@ -110,6 +110,7 @@ export class Leases {
         id: row.id,
         kind: row.kind as InstanceKind,
         state: row.state as InstanceState,
+        state_reason: row.stateReason,
         first_paired_at: iso(row.firstPairedAt),
         banned_until: iso(row.bannedUntil),
         reconnect_count: row.reconnectCount,

@@ -1,5 +1,6 @@
 import type { EngineResponse, EngineRoute, ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import type { z } from 'zod';
+import { ClientVersionAnswers } from '../client-version/answer.js';
 import type { Leases } from '../engines/leases.js';
 import { recordPairing, recordUnlinked } from '../instances/pairing/engine-updates.js';
 import { readSession, writeSession } from '../engines/session.js';
@@ -41,6 +42,7 @@ export function engineHandlers(
   const built = new BuiltMessages(deps, known);
   const outcomes = new Outcomes(deps, known);
   const receiver = new Receiver(deps);
+  const versions = new ClientVersionAnswers(deps.database);
   return {
     acquire: async (caller, request) => {
       if (request.pod !== caller.pod) throw new RefusalError('unauthorized');
@@ -60,6 +62,7 @@ export function engineHandlers(
     state: (caller, request) => recordStates(deps, caller, request),
     pairing: (caller, request) => recordPairing(deps, caller, request),
     unlinked: (caller, request) => recordUnlinked(deps, caller, request),
+    'client-version': ({ instanceId }, request) => versions.answer(instanceId, request),
     'session-read': (caller, request) => readSession(deps, caller, request),
     'session-write': (caller, request) => writeSession(deps, caller, request),
     notices: (caller, { notices, ...lease }) => recordNotices(deps, caller, { notices, lease }),

@@ -1,7 +1,7 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database, Queryable } from '../database/database.js';
 import { Prisma } from '../generated/prisma/client.js';
-import { cacheQuery, type Times } from './cached-query.js';
+import { cacheQuery, type Times } from '../database/cached-query.js';
 import { planPartitions, type DaysKept } from './partitions.js';
 import { hoursBeyondWritten, type RetentionOptions } from './retention.js';
 

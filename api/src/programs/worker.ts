@@ -32,7 +32,11 @@ import { partitionsJob } from '../jobs/partitions.js';
 import { releaseScheduledJob } from '../jobs/release-scheduled.js';
 import { retentionJob } from '../jobs/retention.js';
 import { trafficJob } from '../jobs/traffic.js';
-import { cacheQuery } from '../jobs/cached-query.js';
+import { cacheQuery } from '../database/cached-query.js';
+import { clientVersionMetrics } from '../client-version/metrics.js';
+import { readClientVersions } from '../client-version/store.js';
+import { clientVersionJob } from '../jobs/client-version.js';
+import { openAgents } from '@gwk/core/proxy/agents';
 import { readFullAccounts, usageJob } from '../jobs/usage.js';
 import {
   createLivenessReader,
@@ -107,8 +111,8 @@ export const startWorker = (
       const all = [
         ...createJobs(deps, config, readLiveness),
         ...createInteractiveStatusJobs({ db, log, acceptor }, config),
-        alertIncidentsJob(alerts),
-        alertNoticesJob(alerts),
+        ...createClientVersionJobs({ db, log }, config, metrics),
+        ...[alertIncidentsJob(alerts), alertNoticesJob(alerts)],
         ...media.jobs,
         deliverJob(deliveries),
       ];
@@ -181,6 +185,19 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: L
     usageJob(deps, config),
     trafficJob(deps),
   ];
+}
+
+/** Creates the reader of the served client version, if engines follow it. */
+function createClientVersionJobs(
+  deps: Pick<JobDependencies, 'db' | 'log'>,
+  config: WorkerConfig,
+  { registry }: WorkerMetrics,
+): Job[] {
+  const isReader = config.clientVersion === 'auto';
+  const read = cacheQuery(async () => (await readClientVersions(deps.db)).state);
+  const onRead = clientVersionMetrics(registry, { read, isReader });
+  if (!isReader) return [];
+  return [clientVersionJob(deps, { url: config.clientVersionUrl, agents: openAgents(config), onRead })];
 }
 
 /** Creates the check of interactive formats, if two instances are configured for it. */

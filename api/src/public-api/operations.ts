@@ -25,6 +25,7 @@ import { memberOperations } from '../console/members.js';
 import { overviewOperations } from '../console/overview.js';
 import { platformAccountOperations } from '../console/platform/accounts.js';
 import { deviceCheckOperations } from '../console/platform/device-checks.js';
+import { networkVersionOperations } from '../console/platform/network-version.js';
 import { platformInstanceOperations } from '../console/platform/instances.js';
 import { passwordResetOperations } from '../console/password-reset/operations.js';
 import { portalHandoffOperations } from '../console/portal-handoffs.js';
@@ -78,6 +79,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...platformAccountOperations,
   ...platformInstanceOperations,
   ...deviceCheckOperations,
+  ...networkVersionOperations,
   ...alertContactOperations,
   ...accountPolicyOperations,
   ...auditLogOperations,

@@ -16,6 +16,10 @@ export const engineSettings = {
   ...shared.healthListener('GWK_ENGINE', 8084),
   ...shared.simulatedNetworks('GWK_ENGINE'),
   ...proxySettings('GWK_ENGINE', 'the connection to the network and its media files'),
+  clientVersion: shared.clientVersion(
+    'GWK_ENGINE',
+    'Client version that the engine announces to the network. `auto`: the version that the network serves to its own web client. `bundled`: the version of the installed Baileys. A version pinned with `gwk network-version pin` wins over both. A version, such as 2.3000.1044142122: this one, whatever is pinned.',
+  ),
   metricsInstance: setting(
     'GWK_ENGINE_METRICS_INSTANCE',
     types.flag().default(true),

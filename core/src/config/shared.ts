@@ -1,3 +1,4 @@
+import { CLIENT_VERSION_MEANING, CLIENT_VERSION_SETTING } from '../client-version.js';
 import { parseEncryptionKeys } from '../encryption.js';
 import { secretSetting, setting, types } from './load.js';
 
@@ -91,6 +92,14 @@ export const internalApi = (prefix: string, urlDoc: string) => ({
     'Certificate authority (PEM) that must have signed the certificate of the internal listener.',
   ),
 });
+
+/** The client version that engines announce to the network. */
+export const clientVersion = (prefix: string, doc: string) =>
+  setting(
+    `${prefix}_CLIENT_VERSION`,
+    types.matching(CLIENT_VERSION_SETTING, `auto, bundled, or ${CLIENT_VERSION_MEANING}`).default('auto'),
+    doc,
+  );
 
 /** Simulated networks for tests. The operator passes its settings to the engines. */
 export const simulatedNetworks = (prefix: string) => ({

@@ -38,6 +38,15 @@ export const workerSettings = {
     types.oneOf('resolve', 'trust').default('resolve'),
     'Names in webhook and media URLs that the worker, behind a proxy, cannot resolve. `resolve`: the worker refuses them. `trust`: it passes them to the proxy, which must refuse private addresses. In both cases the worker refuses private addresses, and names that it resolves to private ones.',
   ),
+  clientVersion: shared.clientVersion(
+    'GWK_WORKER',
+    'With `auto`, workers read the version that the network serves to its own web client, every 6 hours and after a refusal. With other values they read nothing.',
+  ),
+  clientVersionUrl: setting(
+    'GWK_WORKER_CLIENT_VERSION_URL',
+    types.url('http', 'https').default('https://web.whatsapp.com/sw.js'),
+    'Address of the script that states the served version.',
+  ),
   webhookTimeoutMs: setting(
     'GWK_WORKER_WEBHOOK_TIMEOUT_MS',
     types.integer(100, 60_000).default(15_000),

@@ -50,6 +50,14 @@ export const ENGINE_METRICS = {
     'Ended connections and failed connection attempts, by reason, including those for pairing.',
     ['reason'],
   ),
+  clientVersion: gauge('gwk_engine_client_version', '1 for the client version of the last connection.', [
+    'version',
+  ]),
+  clientVersionRefusals: counter(
+    'gwk_engine_client_version_refusals_total',
+    'Connections that the network refused because of their client version (405, 409).',
+    ['version'],
+  ),
   received: counter('gwk_engine_received_total', 'Inbound messages of this engine that the API has stored.'),
   ignored: counter(
     'gwk_engine_ignored_total',

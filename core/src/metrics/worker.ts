@@ -96,5 +96,23 @@ export const WORKER_METRICS = {
     'gwk_partitions_expired',
     'Daily partitions of messages, events and webhook deliveries that should have been dropped, summed over all tables.',
   ),
+  clientVersions: gauge(
+    'gwk_client_version_info',
+    '1 for the client version of each kind: bundled (of this worker), served (by the network), pinned. The metric of engines shows the versions in use.',
+    ['kind', 'version'],
+  ),
+  clientVersionReadAge: gauge(
+    'gwk_client_version_read_age_seconds',
+    'Time since the last good read of the served client version, or since the start of the worker if there was none. No series if workers do not read it.',
+  ),
+  clientVersionReads: counter(
+    'gwk_client_version_reads_total',
+    'Reads of the served client version by this worker, by result: ok, or the fault.',
+    ['result'],
+  ),
+  clientVersionBehind: gauge(
+    'gwk_client_version_behind_seconds',
+    'Age of the bundled client version while the network serves a newer one; 0 otherwise.',
+  ),
   databaseBytes: gauge('gwk_database_size_bytes', 'Size of the database, including indexes.'),
 } as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CLIENT_VERSION } from '../client-version.js';
 import { PAIRING_METHODS } from '../resources/pairing.js';
 import { Notice } from './notices.js';
 import { InboundMessage, messageCard, time, Timer, uuid } from './inbound.js';
@@ -67,6 +68,8 @@ const acquire = {
       id: uuid(),
       kind: z.enum(INSTANCE_KINDS),
       state: z.enum(INSTANCE_STATES),
+      /** Absent: the API is of an earlier release. */
+      state_reason: z.string().nullable().optional(),
       first_paired_at: time().nullable(),
       banned_until: time().nullable(),
       reconnect_count: z.int(),
@@ -358,6 +361,39 @@ const pairing = {
  */
 const unlinked = { request: z.object({ ...Lease, id: uuid().nullable() }), response: z.object({}) };
 
+const clientVersionText = () => z.string().regex(CLIENT_VERSION);
+
+/**
+ * Asks which client version to announce to the network, and reports how the network took the last one:
+ * - `connecting`: before a connection. Without an answer the engine announces the version of its Baileys.
+ * - `refused`: the network has refused `version` (405, 409). The engine connects again at once if the answer names another.
+ * - `waiting`: the engine is offline because of a refusal, and asks with each renewal of its lease.
+ * - `connected`: the network has accepted `version`.
+ */
+const clientVersion = {
+  request: z.object({
+    ...Lease,
+    event: z.enum(['connecting', 'refused', 'waiting', 'connected']),
+    /** For `refused` and `connected`. */
+    version: clientVersionText().nullable(),
+    bundled: clientVersionText(),
+    /** Whether the engine follows the network, or uses the version of its Baileys unless another is pinned. */
+    setting: z.enum(['auto', 'bundled']),
+    pairing: z.boolean(),
+    /** Versions that the network has refused to this engine, as long as `revision` is the API's. */
+    refused: z.array(clientVersionText()).max(20),
+    revision: z.string().max(100).nullable(),
+  }),
+  response: z.object({
+    /** Null: there is none that may succeed now. */
+    version: z.string().nullable(),
+    /** Changes with the pinned and the served version. Refusals of an earlier revision no longer count. */
+    revision: z.string(),
+    /** Without a version: one may be known by then. Null: not expected. */
+    retry_after_ms: z.int().nullable(),
+  }),
+};
+
 const SessionEntry = z.object({
   type: z.string().max(100),
   key: z.string().max(500),
@@ -436,6 +472,7 @@ export const ENGINE_ROUTES = {
   state,
   pairing,
   unlinked,
+  'client-version': clientVersion,
   'session-read': sessionRead,
   'session-write': sessionWrite,
   inbound,

@@ -100,6 +100,57 @@ export const PlatformOverviewOut = z.object({
     .meta({ description: 'API, worker and operator processes of the last minutes.' }),
 });
 
+const versionText = () => z.string().meta({ examples: ['2.3000.1044142122'] });
+const author = () =>
+  z
+    .string()
+    .nullable()
+    .meta({ description: 'E-mail of the person, or `cli:<name>`.', examples: ['ana@example.com'] });
+
+/** The client version that engines announce to the network. */
+export const NetworkVersionOut = z.object({
+  pinned: z
+    .object({ version: versionText(), at: z.iso.datetime(), by: author() })
+    .nullable()
+    .meta({ description: 'The version that an administrator has set for all engines; null: none.' }),
+  served: z
+    .object({ version: versionText(), read_at: z.iso.datetime(), source: z.string() })
+    .nullable()
+    .meta({
+      description: 'The last version that the network served to its own web client and that is plausible.',
+    }),
+  bundled: z.object({ version: versionText(), day: z.iso.date() }).meta({
+    description: 'The version of the Baileys of this release, and the day on which the network served it.',
+  }),
+  bundled_days_behind: count().meta({
+    description: 'Age of the bundled version in days while the network serves a newer one; 0 otherwise.',
+  }),
+  last_read: z
+    .object({
+      at: z.iso.datetime(),
+      fault: z.string().nullable().meta({ description: 'Why it gave no version; null: it did.' }),
+    })
+    .nullable()
+    .meta({
+      description: 'null: no worker has read the served version yet, or `clientVersion` is not `auto`.',
+    }),
+  versions: z
+    .array(
+      z.object({
+        version: versionText(),
+        accepted_at: z.iso.datetime().nullable(),
+        refused_at: z.iso.datetime().nullable(),
+      }),
+    )
+    .meta({ description: 'Known versions, newest first, with the last login and the last refusal.' }),
+});
+
+export const NetworkVersionUpdate = z.strictObject({
+  version: text(1, 40)
+    .nullable()
+    .meta({ description: 'The version to pin; null: unpin.', examples: ['2.3000.1044142122'] }),
+});
+
 export const DeviceCheckIn = z.strictObject({
   format: z.enum(RENDERINGS),
   device: z.enum(DEVICES),
@@ -117,10 +168,7 @@ export const DeviceCheckList = z.object({
       app_version: z.string().nullable(),
       note: z.string().nullable(),
       checked_at: z.iso.datetime(),
-      checked_by: z
-        .string()
-        .nullable()
-        .meta({ description: 'E-mail of the person, or `cli:<name>`.', examples: ['ana@example.com'] }),
+      checked_by: author(),
     }),
   ),
 });

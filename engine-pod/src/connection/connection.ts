@@ -2,7 +2,14 @@ import type { PairingUpdate, OpenPairing, StateChange } from '@gwk/core/protocol
 import type { Logger } from '@gwk/core/log';
 import type { InstanceState } from '@gwk/core/states';
 import type { ConnectionEvent, Driver } from '../driver/driver.js';
-import { restoreMachine, step, type Input, type Machine, type StoredState } from './machine.js';
+import {
+  awaitsVersion,
+  restoreMachine,
+  step,
+  type Input,
+  type Machine,
+  type StoredState,
+} from './machine.js';
 
 export interface ConnectionOptions {
   driver: Driver;
@@ -47,6 +54,11 @@ export class Connection {
   }
   get open(): boolean {
     return this.#machine.state === 'connected';
+  }
+
+  /** Whether the instance is offline until another client version is known, or its delay has ended. */
+  get awaitsVersion(): boolean {
+    return awaitsVersion(this.#machine);
   }
 
   /** Returns false when a device is already linked. */

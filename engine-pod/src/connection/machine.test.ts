@@ -209,6 +209,45 @@ describe('reconnecting', () => {
     );
   });
 
+  describe('after a rejected version', () => {
+    const rejected = { kind: 'dropped', reason: 'version_rejected_405', reconnect: 'slowly' } as const;
+    const closed = { kind: 'closed', disconnect: rejected } as const;
+    const found = { kind: 'version-found' } as const;
+
+    test('reconnects at once when another is known', () => {
+      const { reports, socket } = run(stored('connecting'), [start, closed, found]);
+      expect(reports.slice(-2)).toEqual(['disconnected: version_rejected_405', 'connecting']);
+      expect(socket.at(-1)).toBe('open');
+    });
+
+    test('a new engine knows that its instance waits for one', () => {
+      const from = stored('disconnected', {
+        state_reason: 'version_expected',
+        reconnect_count: 3,
+        reconnect_at: later(3_000_000),
+      });
+      const { reports, machine } = run(from, [start, found]);
+      expect([reports, machine.failures]).toEqual([['connecting'], 3]);
+    });
+
+    test.each([
+      ['connected', {}],
+      ['connecting', {}],
+      ['banned', { state_reason: 'version_rejected_405' }],
+      ['pending_pair', {}],
+      ['disconnected', { state_reason: 'connection_closed', reconnect_at: later(3_000_000) }],
+      ['disconnected', { state_reason: null, reconnect_at: later(3_000_000) }],
+    ] as const)('another version changes nothing for %s %j', (state, given) => {
+      const { reports, socket } = run(stored(state, given), [found]);
+      expect([reports, socket]).toEqual([[], ['keep']]);
+    });
+
+    test('a version that is found without a lease waits for it', () => {
+      const { socket } = run(stored('connecting'), [start, closed, { kind: 'forbidden' }, found]);
+      expect(socket.at(-1)).toBe('keep');
+    });
+  });
+
   test('opens nothing until the lease is confirmed', () => {
     const { reports, socket } = run(stored('connected'), [
       { kind: 'forbidden' },

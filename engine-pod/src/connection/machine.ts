@@ -23,6 +23,8 @@ import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver
  * - A pairing session opens a socket in `pending_pair` and `logged_out`. It does not change the state until the phone
  *   has linked the device. It ends with the link, with a logout, or when the codes expire. If the socket drops
  *   meanwhile, it is reopened up to 3 times.
+ * - The network refused the client version: `disconnected` with a delay of a minute to an hour, which ends as soon as
+ *   another version is known.
  * - Forbidden (lease not confirmed): no socket in any state, until permitted again.
  * - A pairing is reported with the next state change, at the latest with `connected`, because an unchanged state is
  *   not reported.
@@ -51,6 +53,8 @@ export type Input =
   | { kind: 'forbidden' }
   | { kind: 'permitted' }
   | { kind: 'restart' }
+  /** A client version is known that the network may accept. */
+  | { kind: 'version-found' }
   | { kind: 'pair'; pairing: OpenPairing }
   /** The session was closed from outside. */
   | { kind: 'unpair'; session: string }
@@ -84,6 +88,7 @@ const PAIRING_DROPS = 3;
 
 export interface StoredState {
   state: InstanceState;
+  state_reason?: string | null | undefined;
   banned_until: string | null;
   reconnect_count: number;
   reconnect_at: string | null;
@@ -94,7 +99,7 @@ export function restoreMachine(stored: StoredState, at: number): Machine {
   const wakes = stored.state === 'banned' ? stored.banned_until : stored.reconnect_at;
   return {
     state: stored.state,
-    reason: null,
+    reason: stored.state_reason ?? null,
     since: at,
     failures: stored.reconnect_count,
     wakeAt: wakes === null ? null : Date.parse(wakes),
@@ -120,6 +125,8 @@ const HANDLERS: Handlers = {
   opened,
   closed: (machine, { disconnect }, now) => closed(machine, disconnect, now),
   restart: (machine, _, now) => restart(machine, now),
+  'version-found': (machine, _, now) =>
+    awaitsVersion(machine) ? wake({ ...machine, wakeAt: null }, now) : keepState(machine),
   logout: (machine, _, now) => logout(machine, now),
   pair: (machine, { pairing }) => pair(machine, pairing),
   unpair: (machine, { session }) =>
@@ -167,6 +174,10 @@ function enter(machine: Machine, transition: Transition, now: Now): Step {
   };
   return { machine: next, changes: [report], socket };
 }
+
+/** Whether the network has refused the client version of the last connection, or none was there to try. */
+export const awaitsVersion = ({ state, reason }: Pick<Machine, 'state' | 'reason'>): boolean =>
+  state === 'disconnected' && reason !== null && reason.startsWith('version_');
 
 function isUnpaired({ state }: Machine): boolean {
   return state === 'pending_pair' || state === 'logged_out';

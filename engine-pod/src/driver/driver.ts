@@ -15,6 +15,7 @@ import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';
 import type { FailureCode } from '@gwk/core/states';
+import type { ClientVersionChooser } from '../connection/client-versions.js';
 
 /**
  * Connects an engine to a network. A driver knows the network and nothing of leases, queues or pacing.
@@ -256,6 +257,8 @@ export interface DriverContext {
   rejectsCalls: () => boolean | undefined;
   /** Resolves once stored. Only then may the driver acknowledge its stanza to the network. */
   storeNotice: (notice: Notice) => Promise<void>;
+  /** Which client version to announce to the network. */
+  clientVersions: ClientVersionChooser;
   /** Counts a received message or call without an effect. */
   countIgnored: (reason: string) => void;
 }

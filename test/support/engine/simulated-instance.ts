@@ -6,6 +6,7 @@ import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { ProxyAgents } from '@gwk/core/proxy/agents';
 import type { LinkedNames } from '@gwk/core/recipients';
+import { BUNDLED } from '@gwk/core/client-version';
 import { createLogger } from '@gwk/core/log';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
@@ -43,6 +44,10 @@ export class Rows {
   readonly pollSecrets = new Map<string, Buffer>();
   readonly pollsRead: string[] = [];
   writes = 0;
+  /** Client versions that the API names, in turn. Then, and by default, the bundled one. */
+  readonly clientVersions: (string | null)[] = [];
+  /** How the network took them. */
+  readonly versionResults: string[] = [];
   /** False: the lease has expired by the clock, and nobody has noticed yet. */
   leased = true;
   /** Called before each of these is stored. It may wait or throw. */
@@ -76,6 +81,21 @@ export class Rows {
     }
   }
 
+  #chooser(): DriverContext['clientVersions'] {
+    return {
+      isExpected: false,
+      choose: async () => {
+        const [next = BUNDLED.version] = this.clientVersions.splice(0, 1);
+        return next;
+      },
+      replaceRefused: async (version) => {
+        this.versionResults.push(`${version} refused`);
+        return this.clientVersions.shift() ?? null;
+      },
+      confirm: (version) => void this.versionResults.push(`${version} accepted`),
+    };
+  }
+
   of(type: string): SessionEntry[] {
     return [...this.session.values()].filter((entry) => entry.type === type);
   }
@@ -99,6 +119,7 @@ export class Rows {
         return read(file());
       },
       isLeased: () => this.leased,
+      clientVersions: this.#chooser(),
       readSentMessage: async (waMessageId) => this.built.get(waMessageId) ?? null,
       readPoll: async (waMessageId) => {
         this.pollsRead.push(waMessageId);

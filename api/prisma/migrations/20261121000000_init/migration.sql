@@ -662,6 +662,32 @@ CREATE TABLE "device_checks" (
     PRIMARY KEY ("format", "device")
 );
 
+-- Client versions that engines have announced to the network, and what became of them.
+CREATE TABLE "client_versions" (
+    "version" TEXT PRIMARY KEY,
+    "served_at" TIMESTAMPTZ(3),
+    "accepted_at" TIMESTAMPTZ(3),
+    "refused_at" TIMESTAMPTZ(3)
+);
+
+-- One row: the version that engines follow.
+CREATE TABLE "client_version_state" (
+    "only" BOOLEAN PRIMARY KEY DEFAULT true CHECK ("only"),
+    "pinned_version" TEXT,
+    "pinned_at" TIMESTAMPTZ(3),
+    "pinned_by" TEXT,
+    "served_version" TEXT,
+    "served_from" TEXT,
+    "read_at" TIMESTAMPTZ(3),
+    "tried_at" TIMESTAMPTZ(3),
+    "due_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "fault" TEXT,
+    "trial_version" TEXT,
+    "trial_instance" UUID,
+    "trial_at" TIMESTAMPTZ(3)
+);
+INSERT INTO "client_version_state" DEFAULT VALUES;
+
 CREATE TABLE "trace_contexts" (
     "id" UUID PRIMARY KEY,
     "traceparent" TEXT NOT NULL

@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.js';
 import type { DeviceCheck } from '../../generated/prisma/client.js';
 import { operation } from '../../http/operation.js';
 import { recordDeviceCheck } from '../../messages/device-checks.js';
+import { readAuthors } from './authors.js';
 
 const PATH = '/console/api/platform/device-checks';
 
@@ -48,9 +49,10 @@ async function view(
   db: Database,
   rows: readonly DeviceCheck[],
 ): Promise<z.output<typeof DeviceCheckList>['data']> {
-  const ids = rows.flatMap(({ checkedBy }) => findUserId(checkedBy) ?? []);
-  const users = await db.user.findMany({ where: { id: { in: ids } } });
-  const emails = new Map(users.map(({ id, email }) => [id, email]));
+  const nameAuthor = await readAuthors(
+    db,
+    rows.map(({ checkedBy }) => checkedBy),
+  );
   return rows.map(({ checkedBy, ...row }) => ({
     format: row.format as Rendering,
     device: row.device as Device,
@@ -58,11 +60,8 @@ async function view(
     app_version: row.appVersion,
     note: row.note,
     checked_at: row.checkedAt.toISOString(),
-    checked_by: emails.get(findUserId(checkedBy) ?? '') ?? (checkedBy?.startsWith('cli:') ? checkedBy : null),
+    checked_by: nameAuthor(checkedBy),
   }));
 }
-
-const findUserId = (actor: string | null): string | null =>
-  actor?.startsWith('user:') ? actor.slice('user:'.length) : null;
 
 export const deviceCheckOperations = [listDeviceChecks, setDeviceCheck];

@@ -1,3 +1,4 @@
+import { BUNDLED } from '@gwk/core/client-version';
 import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import type {
   PlatformAccountOut,
@@ -301,4 +302,35 @@ test('a device check is shown with its app version in public, and with its autho
   });
   const entry = await api.db.auditEntry.findFirstOrThrow({ where: { action: 'status.set' } });
   expect(entry).toMatchObject({ actor: `user:${admin.user.id}`, subject: 'native_flow_list iphone' });
+});
+
+describe('the client version', () => {
+  const PATH = `${PLATFORM}/network-version`;
+  const PIN = '2.3000.1044142122';
+
+  test('is pinned and unpinned by an administrator, who is shown', async () => {
+    const pinned = await admin.call('PATCH', PATH, { body: { version: PIN } });
+    expect([pinned.status, pinned.body]).toEqual([
+      200,
+      expect.objectContaining({
+        pinned: { version: PIN, at: expect.any(String), by: admin.user.email },
+        bundled: BUNDLED,
+      }),
+    ]);
+    expect((await admin.call('GET', PATH)).body).toEqual(pinned.body);
+    const entry = await api.db.auditEntry.findFirstOrThrow({ where: { action: 'network_version.pin' } });
+    expect(entry).toMatchObject({ actor: `user:${admin.user.id}`, subject: PIN, detail: { former: null } });
+    expect((await admin.call('PATCH', PATH, { body: { version: null } })).body).toMatchObject({
+      pinned: null,
+    });
+  });
+
+  test.each(['2.3000.1', 'latest', '2.3000.1999999999', '2.3000.1044142122\n'])(
+    '%j is not pinned',
+    async (version) => {
+      const { status, body } = await admin.call('PATCH', PATH, { body: { version } });
+      expect([status, body]).toMatchObject([422, { errors: [{ path: 'version' }] }]);
+      expect((await admin.call('GET', PATH)).body).toMatchObject({ pinned: null });
+    },
+  );
 });

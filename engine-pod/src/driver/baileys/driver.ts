@@ -23,7 +23,8 @@ import {
   type ReadMessage,
   type Stanza,
 } from '../driver.js';
-import { NetworkConnection } from './connection/network-connection.js';
+import { NetworkConnection, type NetworkConnectionOptions } from './connection/network-connection.js';
+import { isVersionRefusal, VERSION_EXPECTED } from './connection/disconnects.js';
 import { NetworkRoute } from './connection/network-route.js';
 import { viewDetails } from './groups/view.js';
 import { getOwnIds, type OwnIds } from './receive/normalise/envelope.js';
@@ -52,6 +53,14 @@ import { Journal } from './receive/journal.js';
 import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
 
 type Emit = (event: ConnectionEvent) => void;
+
+/** One call of `connect`, which may open several sockets. */
+interface ConnectionAttempt {
+  pairing: OpenPairing | null;
+  /** Another attempt has begun, or the connection was closed. */
+  isStale: () => boolean;
+  emit: Emit;
+}
 
 const LOGOUT_MS = 10_000;
 const STORED_NAMES = { max: 10_000, ttlMs: 6 * 3_600_000 };
@@ -92,10 +101,11 @@ export class BaileysDriver implements Driver {
 
   connect(listen: Emit, pairing: OpenPairing | null): void {
     const connectionNumber = ++this.#connectionNumber;
+    const isStale = (): boolean => connectionNumber !== this.#connectionNumber;
     const emit: Emit = (event) => {
-      if (connectionNumber === this.#connectionNumber) listen(event);
+      if (!isStale()) listen(event);
     };
-    this.#connect(pairing, connectionNumber, emit).catch((error: unknown) => {
+    this.#connect({ pairing, isStale, emit }).catch((error: unknown) => {
       this.#context.log.warn({ err: error }, 'session could not be loaded');
       emit({ kind: 'closed', disconnect: { kind: 'dropped', reason: 'session_unavailable' } });
     });
@@ -275,20 +285,45 @@ export class BaileysDriver implements Driver {
     this.#startSession();
   }
 
-  async #connect(pairing: OpenPairing | null, connectionNumber: number, emit: Emit): Promise<void> {
-    const isStale = (): boolean => connectionNumber !== this.#connectionNumber;
+  /** @param replacement the client version to announce after the network has refused another */
+  async #connect(attempt: ConnectionAttempt, replacement?: string): Promise<void> {
+    const { pairing, isStale, emit } = attempt;
     if (pairing) await this.#forgetSession();
     const creds = pairing ? initAuthCreds() : await this.#loadSession(isStale);
     if (isStale()) return;
     if (!creds) return emit({ kind: 'closed', disconnect: { kind: 'logged-out', reason: 'no_session' } });
+    const { clientVersions } = this.#context;
+    const version = replacement ?? (await clientVersions.choose(pairing !== null));
+    if (isStale()) return;
+    if (version === null) return emit({ kind: 'closed', disconnect: VERSION_EXPECTED });
     this.#creds = creds;
-    this.#connection = this.#openConnection(creds, pairing, emit);
+    this.#connection = this.#openConnection({ creds, pairing, version }, (event) => {
+      if (event.kind === 'opened') clientVersions.confirm(version);
+      if (!isVersionRefusal(event)) return emit(event);
+      this.#replaceVersion(version, attempt, event).catch((error: unknown) => {
+        this.#context.log.warn({ err: error }, 'connection not repeated with another client version');
+        emit(event);
+      });
+    });
   }
 
-  #openConnection(creds: AuthenticationCreds, pairing: OpenPairing | null, emit: Emit): NetworkConnection {
+  /** Connects again with another client version, if the API knows one that may succeed. */
+  async #replaceVersion(refused: string, attempt: ConnectionAttempt, event: ConnectionEvent): Promise<void> {
+    const { clientVersions } = this.#context;
+    const version = await clientVersions.replaceRefused(refused, attempt.pairing !== null);
+    if (attempt.isStale()) return;
+    if (version !== null) return this.#connect(attempt, version);
+    attempt.emit(clientVersions.isExpected ? { kind: 'closed', disconnect: VERSION_EXPECTED } : event);
+  }
+
+  #openConnection(
+    { creds, pairing, version }: Pick<NetworkConnectionOptions, 'creds' | 'pairing' | 'version'>,
+    emit: Emit,
+  ): NetworkConnection {
     const connection = new NetworkConnection({
       creds,
       pairing,
+      version,
       emit,
       missing: this.#missing,
       store: this.#store,

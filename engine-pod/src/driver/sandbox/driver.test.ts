@@ -15,6 +15,12 @@ const context: DriverContext = {
   storeReceipt: (receipt) => Promise.resolve(void receipts.push(receipt)),
   storeInbound: () => Promise.resolve(),
   rejectsCalls: () => false,
+  clientVersions: {
+    isExpected: false,
+    choose: () => Promise.resolve(null),
+    replaceRefused: () => Promise.resolve(null),
+    confirm: () => undefined,
+  },
   storeNotice: () => Promise.resolve(),
   countIgnored: () => undefined,
   readFile: () => Promise.reject(new Error('there are no files')),

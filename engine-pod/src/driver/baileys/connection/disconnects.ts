@@ -1,5 +1,5 @@
 import { isProxyFailure } from '@gwk/core/proxy/proxy-error';
-import type { Disconnect } from '../../driver.js';
+import type { ConnectionEvent, Disconnect } from '../../driver.js';
 
 /** The parts of Baileys' error at the end of a connection. */
 export interface DisconnectError {
@@ -46,7 +46,7 @@ function classifyCode(error: DisconnectError, now: number): Disconnect {
       return { kind: 'replaced' };
     case 405:
     case 409:
-      return { kind: 'dropped', reason: `version_rejected_${error.code}`, reconnect: 'slowly' };
+      return { kind: 'dropped', reason: `${VERSION_REJECTED}${error.code}`, reconnect: 'slowly' };
     case 400:
       if (/certificat/i.test(error.text))
         return { kind: 'dropped', reason: 'certificate_rejected', reconnect: 'slowly' };
@@ -55,6 +55,20 @@ function classifyCode(error: DisconnectError, now: number): Disconnect {
       return { kind: 'dropped', reason: toReason(error.code) };
   }
 }
+
+const VERSION_REJECTED = 'version_rejected_';
+
+/** A connection that was not tried, because a client version that may succeed is expected soon. */
+export const VERSION_EXPECTED: Disconnect = {
+  kind: 'dropped',
+  reason: 'version_expected',
+  reconnect: 'slowly',
+};
+
+export const isVersionRefusal = (event: ConnectionEvent): boolean =>
+  event.kind === 'closed' &&
+  event.disconnect.kind === 'dropped' &&
+  event.disconnect.reason.startsWith(VERSION_REJECTED);
 
 /** The same while a device is being linked. There is nothing yet that could be logged out. */
 export function classifyPairingDisconnect(error: DisconnectError, now: number): Disconnect {

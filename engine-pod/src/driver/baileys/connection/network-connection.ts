@@ -8,6 +8,7 @@ import {
   type ConnectionState,
   type GroupMetadata,
   type WASocket,
+  type WAVersion,
 } from '@whiskeysockets/baileys';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Clock } from '@gwk/core/clock';
@@ -38,11 +39,13 @@ import { preventUntypedPresence } from '../patches/untyped-presence.js';
 import { WriteGuard } from '../patches/write-guard.js';
 import { Typing } from '../send/typing.js';
 
-interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFrames'> {
+export interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, 'holdFrames'> {
   creds: AuthenticationCreds;
   store: SessionStore;
   /** Null: log in with the stored credentials. */
   pairing: OpenPairing | null;
+  /** Client version to announce, as `2.3000.1044142122`. */
+  version: string;
   /** Address of the network; undefined: the real network. */
   url: string | undefined;
   route: NetworkRoute;
@@ -263,13 +266,14 @@ function openSocket(
   pipeline: ReceivePipeline,
   findGroup: (jid: string) => GroupMetadata | undefined,
 ): WASocket {
-  const { creds, store, journal, url, log, route } = options;
+  const { creds, store, journal, url, log, route, version } = options;
   const agent = route.findSocketAgent(url);
   return makeWASocket({
     ...SOCKET_TIMINGS,
     ...pipeline.socketConfig,
     ...(url !== undefined && { waWebSocketUrl: url }),
     ...(agent && { agent }),
+    version: version.split('.').map(Number) as WAVersion,
     auth: { creds, keys: { get: (type, ids) => store.get(type, ids), set: (data) => store.write(data) } },
     cachedGroupMetadata: async (jid) => findGroup(jid),
     retryRequestDelayMs: 0,

@@ -1,0 +1,167 @@
+import { chooseClientVersion, type ClientVersionFacts, type KnownVersion, type Question } from './decide.js';
+
+const OLD = '2.3000.1043000000';
+const BUNDLED = '2.3000.1043857760';
+const SERVED = '2.3000.1044142122';
+const PIN = '2.3000.1045000000';
+const NOW = 1_000_000_000;
+
+const proven = (version: string, refusedAt: number | null = null): KnownVersion => ({
+  version,
+  acceptedAt: 500,
+  refusedAt,
+});
+const refused = (version: string): KnownVersion => ({ version, acceptedAt: 500, refusedAt: 600 });
+const never = (version: string): KnownVersion => ({ version, acceptedAt: null, refusedAt: 600 });
+
+interface Case {
+  facts?: Partial<ClientVersionFacts>;
+  asked?: Partial<Question>;
+  version: string | null;
+  isTrial?: boolean;
+  isExpected?: boolean;
+}
+
+const trialBy = (instanceId: string, ageMs: number, version = SERVED) => ({
+  version,
+  instanceId,
+  at: NOW - ageMs,
+});
+
+const CASES: Record<string, Case> = {
+  'nothing is known: the bundled one': { facts: { served: null }, version: BUNDLED, isTrial: true },
+  'a served version that nobody has tried: one instance tries it': { version: SERVED, isTrial: true },
+  'a trial of another instance: the bundled one': {
+    facts: { trial: trialBy('other', 1_000) },
+    version: BUNDLED,
+  },
+  'the own trial: again': { facts: { trial: trialBy('me', 1_000) }, version: SERVED, isTrial: true },
+  'a trial without a result for ten minutes: another one': {
+    facts: { trial: trialBy('other', 601_000), known: [proven(BUNDLED)] },
+    version: SERVED,
+    isTrial: true,
+  },
+  'a trial of an earlier version: a new one': {
+    facts: { trial: trialBy('other', 1_000, OLD) },
+    version: SERVED,
+    isTrial: true,
+  },
+  'a served version that logs in: all follow': { facts: { known: [proven(SERVED)] }, version: SERVED },
+  'a served version that is refused: back to the former one that was not': {
+    facts: { known: [proven(OLD), never(SERVED), never(BUNDLED)] },
+    version: OLD,
+  },
+  'the bundled one is refused here and the served one is being tried: wait': {
+    facts: { trial: trialBy('other', 1_000), known: [refused(BUNDLED)] },
+    asked: { event: 'refused', version: BUNDLED, refused: [BUNDLED] },
+    version: null,
+    isExpected: true,
+  },
+  'the same in a pairing: try it too': {
+    facts: { trial: trialBy('other', 1_000), known: [refused(BUNDLED)] },
+    asked: { event: 'refused', version: BUNDLED, refused: [BUNDLED], pairing: true },
+    version: SERVED,
+  },
+  'the same after 20 s without a result: try it too': {
+    facts: { trial: trialBy('other', 21_000), known: [refused(BUNDLED)] },
+    asked: { event: 'waiting', refused: [BUNDLED] },
+    version: SERVED,
+  },
+  'waiting until the trial has ended': {
+    facts: { trial: trialBy('other', 1_000), known: [proven(SERVED), refused(BUNDLED)] },
+    asked: { event: 'waiting', refused: [BUNDLED] },
+    version: SERVED,
+  },
+  'refused with the newest here, and not elsewhere: the former one': {
+    facts: { known: [proven(SERVED), proven(OLD)] },
+    asked: { event: 'refused', version: SERVED, refused: [SERVED] },
+    version: BUNDLED,
+    isTrial: true,
+  },
+  'a version that was refused elsewhere is the last resort': {
+    facts: { known: [never(SERVED), refused(BUNDLED)] },
+    asked: { event: 'refused', version: BUNDLED, refused: [BUNDLED] },
+    version: SERVED,
+  },
+  'all are refused here: nothing after a refusal': {
+    facts: { known: [never(SERVED), refused(BUNDLED)] },
+    asked: { event: 'refused', version: SERVED, refused: [BUNDLED, SERVED] },
+    version: null,
+  },
+  'all are refused here: nothing while waiting': {
+    facts: { known: [never(SERVED), refused(BUNDLED)] },
+    asked: { event: 'waiting', refused: [BUNDLED, SERVED] },
+    version: null,
+  },
+  'all are refused here: the newest once the delay has ended': {
+    facts: { known: [never(SERVED), refused(BUNDLED)] },
+    asked: { refused: [BUNDLED, SERVED] },
+    version: SERVED,
+  },
+  'refusals under an earlier revision do not count': {
+    facts: { known: [proven(SERVED)] },
+    asked: { event: 'waiting', refused: [SERVED], revision: 'earlier' },
+    version: SERVED,
+  },
+  'the refusal of this moment counts under a new revision': {
+    facts: { known: [refused(SERVED), refused(BUNDLED)] },
+    asked: { event: 'refused', version: SERVED, refused: [SERVED, BUNDLED], revision: 'earlier' },
+    version: BUNDLED,
+  },
+  'a bundled version newer than the served one is tried too': {
+    facts: { served: OLD, known: [proven(OLD)] },
+    version: BUNDLED,
+    isTrial: true,
+  },
+  'the setting bundled ignores the served one': {
+    facts: { known: [proven(SERVED)] },
+    asked: { setting: 'bundled' },
+    version: BUNDLED,
+  },
+  'the setting bundled knows nothing else after a refusal': {
+    asked: { setting: 'bundled', event: 'refused', version: BUNDLED, refused: [BUNDLED] },
+    version: null,
+  },
+  'the setting bundled repeats after the delay': {
+    asked: { setting: 'bundled', refused: [BUNDLED] },
+    version: BUNDLED,
+  },
+  'a pinned version wins over the served one': {
+    facts: { pinned: PIN, known: [proven(SERVED)] },
+    version: PIN,
+  },
+  'a pinned version wins over the setting bundled': {
+    facts: { pinned: PIN },
+    asked: { setting: 'bundled' },
+    version: PIN,
+  },
+  'a pinned version that is refused here: nothing else': {
+    facts: { pinned: PIN, known: [proven(SERVED)] },
+    asked: { event: 'refused', version: PIN, refused: [PIN] },
+    version: null,
+  },
+  'a pinned version that was refused under an earlier revision: while waiting': {
+    facts: { pinned: PIN },
+    asked: { event: 'waiting', refused: [PIN], revision: 'earlier' },
+    version: PIN,
+  },
+};
+
+test.each(Object.entries(CASES))(
+  '%s',
+  (_, { facts, asked, version, isTrial = false, isExpected = false }) => {
+    const all: ClientVersionFacts = { pinned: null, served: SERVED, known: [], trial: null, ...facts };
+    const question: Question = {
+      instanceId: 'me',
+      event: 'connecting',
+      version: null,
+      bundled: BUNDLED,
+      setting: 'auto',
+      pairing: false,
+      refused: [],
+      revision: `${all.pinned ?? ''}/${all.served ?? ''}`,
+      ...asked,
+    };
+    expect(chooseClientVersion(all, question, NOW)).toEqual({ version, isTrial, isExpected });
+  },
+);

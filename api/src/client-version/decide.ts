@@ -1,0 +1,116 @@
+import { compareClientVersions } from '@gwk/core/client-version';
+import type { EngineRequest } from '@gwk/core/protocol/engine';
+
+/** A version that engines have announced. Times are in milliseconds; null: never. */
+export interface KnownVersion {
+  version: string;
+  acceptedAt: number | null;
+  refusedAt: number | null;
+}
+
+/** The version that one instance tries before the others follow. */
+interface Trial {
+  version: string;
+  instanceId: string;
+  at: number;
+}
+
+export interface ClientVersionFacts {
+  pinned: string | null;
+  served: string | null;
+  /** Served versions, present and former, and the bundled one. */
+  known: readonly KnownVersion[];
+  trial: Trial | null;
+}
+
+export type Question = Pick<
+  EngineRequest<'client-version'>,
+  'event' | 'version' | 'bundled' | 'setting' | 'pairing' | 'refused' | 'revision'
+> & { instanceId: string };
+
+export interface Choice {
+  version: string | null;
+  /** The instance must be recorded as the one that tries this version. */
+  isTrial: boolean;
+  /** The trial of another instance decides soon. */
+  isExpected: boolean;
+}
+
+/** A login takes seconds. After this time, instances without another version no longer wait for the trial. */
+const TRIAL_MS = 20_000;
+/** After this time, an instance that has another version may try again. */
+const RETRIAL_MS = 10 * 60_000;
+
+export const readClientVersionRevision = ({ pinned, served }: ClientVersionFacts): string =>
+  `${pinned ?? ''}/${served ?? ''}`;
+
+/**
+ * Chooses the version that an instance announces.
+ *
+ * A pinned version wins. Otherwise the newest version that logged in last wins over older ones. A version that nobody has
+ * logged in with is tried by one instance first. An instance is offered each version that was refused to it only once,
+ * so it never alternates between versions: when all are refused, it repeats the newest with the backoff of its state.
+ */
+export function chooseClientVersion(facts: ClientVersionFacts, asked: Question, now: number): Choice {
+  const isCurrent = asked.revision === readClientVersionRevision(facts);
+  const isRefused = (version: string): boolean =>
+    asked.event === 'refused' && version === asked.version
+      ? true
+      : isCurrent && asked.refused.includes(version);
+  const candidates =
+    facts.pinned === null ? listCandidates(facts, asked) : [{ ...NEW, version: facts.pinned }];
+  const untried = candidates.filter(({ version }) => !isRefused(version));
+  if (facts.pinned !== null || asked.setting === 'bundled') {
+    return use(untried[0] ?? (asked.event === 'connecting' ? candidates[0] : undefined));
+  }
+  const hopeful = untried.filter((each) => !isRefusedElsewhere(each));
+  if (hopeful.length > 0) return chooseHopeful(hopeful, facts.trial, asked, now);
+  if (asked.event === 'waiting') return use(undefined);
+  // The network may refuse a version to some numbers only.
+  return use(untried[0] ?? (asked.event === 'connecting' ? candidates[0] : undefined));
+}
+
+const NEW = { acceptedAt: null, refusedAt: null };
+
+export const NO_CHOICE: Choice = { version: null, isTrial: false, isExpected: false };
+
+const use = (known: KnownVersion | undefined): Choice => ({ ...NO_CHOICE, version: known?.version ?? null });
+
+const isRefusedElsewhere = ({ acceptedAt, refusedAt }: KnownVersion): boolean =>
+  refusedAt !== null && refusedAt > (acceptedAt ?? 0);
+
+const isProven = (known: KnownVersion): boolean => known.acceptedAt !== null && !isRefusedElsewhere(known);
+
+/** At most three, newest first: the served one, the bundled one, and the newest other one that logged in last. */
+function listCandidates(
+  { served, known }: ClientVersionFacts,
+  { bundled, setting }: Question,
+): KnownVersion[] {
+  const find = (version: string) => known.find((each) => each.version === version) ?? { ...NEW, version };
+  if (setting === 'bundled') return [find(bundled)];
+  const versions = new Set([...(served === null ? [] : [served]), bundled]);
+  const newestFirst = (one: KnownVersion, other: KnownVersion) =>
+    compareClientVersions(other.version, one.version);
+  const [former] = known
+    .filter((each) => !versions.has(each.version) && isProven(each))
+    .toSorted(newestFirst);
+  return [...[...versions].map(find), ...(former ? [former] : [])].toSorted(newestFirst);
+}
+
+/** @param hopeful versions without a refusal, newest first */
+function chooseHopeful(
+  hopeful: readonly KnownVersion[],
+  trial: Trial | null,
+  { instanceId, pairing }: Question,
+  now: number,
+): Choice {
+  const [newest, ...others] = hopeful as [KnownVersion, ...KnownVersion[]];
+  if (isProven(newest)) return use(newest);
+  const trialAge = trial?.version === newest.version ? now - trial.at : Infinity;
+  if (trialAge > RETRIAL_MS || trial?.instanceId === instanceId) return { ...use(newest), isTrial: true };
+  const other = others.find(isProven) ?? others[0];
+  if (other) return use(other);
+  // A person waits for the code, and there is nothing to lose.
+  if (pairing || trialAge > TRIAL_MS) return use(newest);
+  return { ...use(undefined), isExpected: true };
+}

@@ -1,0 +1,51 @@
+import { BUNDLED, compareClientVersions } from '@gwk/core/client-version';
+import { WORKER_METRICS } from '@gwk/core/metrics/worker';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { observedGauge } from '../platform/metrics/gauge.js';
+import type { StoredClientVersions } from './store.js';
+
+type State = StoredClientVersions['state'];
+
+/** Age of the bundled version while the network serves a newer one. */
+export const readSecondsBehind = (served: string | null, now: number): number =>
+  served !== null && compareClientVersions(served, BUNDLED.version) > 0
+    ? (now - Date.parse(BUNDLED.day)) / 1000
+    : 0;
+
+/**
+ * Registers the metrics of the client version.
+ *
+ * @param read the stored state; null: Postgres does not answer
+ * @param isReader whether this worker reads the served version
+ * @returns counts a read by its result
+ */
+export function clientVersionMetrics(
+  registry: Registry,
+  { read, isReader }: { read: () => Promise<State | null>; isReader: boolean },
+): (result: string) => void {
+  const startedAt = Date.now();
+  new Gauge({
+    ...WORKER_METRICS.clientVersions,
+    registers: [registry],
+    async collect() {
+      const state = await read();
+      this.reset();
+      this.set({ kind: 'bundled', version: BUNDLED.version }, 1);
+      if (state?.servedVersion) this.set({ kind: 'served', version: state.servedVersion }, 1);
+      if (state?.pinnedVersion) this.set({ kind: 'pinned', version: state.pinnedVersion }, 1);
+    },
+  });
+  observedGauge(registry, WORKER_METRICS.clientVersionBehind, async () => {
+    const state = await read();
+    return state ? readSecondsBehind(state.servedVersion, Date.now()) : Number.NaN;
+  });
+  const reads = new Counter({ ...WORKER_METRICS.clientVersionReads, registers: [registry] });
+  if (isReader) {
+    reads.inc({ result: 'ok' }, 0);
+    observedGauge(registry, WORKER_METRICS.clientVersionReadAge, async () => {
+      const state = await read();
+      return state ? (Date.now() - (state.readAt?.getTime() ?? startedAt)) / 1000 : Number.NaN;
+    });
+  }
+  return (result) => reads.inc({ result });
+}

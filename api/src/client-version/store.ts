@@ -1,0 +1,183 @@
+import { BUNDLED, CLIENT_VERSION_MEANING, findPinFault } from '@gwk/core/client-version';
+import { Problem } from '@gwk/core/problems';
+import { audit } from '../accounts/audit-log.js';
+import type { Database, Queryable } from '../database/database.js';
+import type { Prisma } from '../generated/prisma/client.js';
+import type { ClientVersionFacts, Question } from './decide.js';
+
+const KEPT_DAYS = 30;
+/** Longest time between two writes of the same result, so that many engines do not write one row at once. */
+const SAME_RESULT_S = 60;
+/** Shortest time between two reads of the served version, for all workers together. */
+export const MIN_READ_PAUSE_S = 600;
+
+type StateRow = Prisma.ClientVersionStateGetPayload<object>;
+
+export interface StoredClientVersions {
+  state: StateRow;
+  versions: Prisma.ClientVersionGetPayload<object>[];
+}
+
+export async function readClientVersions(
+  db: Pick<Database, 'clientVersion' | 'clientVersionState'>,
+): Promise<StoredClientVersions> {
+  const [state, versions] = await Promise.all([
+    db.clientVersionState.findUniqueOrThrow({ where: { only: true } }),
+    db.clientVersion.findMany(),
+  ]);
+  return { state, versions };
+}
+
+export function toFacts({ state, versions }: StoredClientVersions): ClientVersionFacts {
+  const { pinnedVersion: pinned, servedVersion: served, trialVersion: version } = state;
+  const { trialInstance: instanceId, trialAt } = state;
+  return {
+    pinned,
+    served,
+    known: versions.map((row) => ({
+      version: row.version,
+      acceptedAt: row.acceptedAt?.getTime() ?? null,
+      refusedAt: row.refusedAt?.getTime() ?? null,
+    })),
+    trial: version && instanceId && trialAt ? { version, instanceId, at: trialAt.getTime() } : null,
+  };
+}
+
+/** Takes the trial, unless another instance has taken it since `facts` was read. */
+export async function takeTrial(
+  db: Database,
+  version: string,
+  { instanceId }: Pick<Question, 'instanceId'>,
+  former: ClientVersionFacts['trial'],
+): Promise<boolean> {
+  const taken = await db.clientVersionState.updateMany({
+    where: {
+      trialVersion: former?.version ?? null,
+      trialInstance: former?.instanceId ?? null,
+      trialAt: former ? new Date(former.at) : null,
+    },
+    data: { trialVersion: version, trialInstance: instanceId, trialAt: new Date() },
+  });
+  return taken.count > 0;
+}
+
+/**
+ * Records how the network took a version. Only versions that are known, or bundled with this release, are recorded: an
+ * engine must not be able to make others announce a version that it invented.
+ */
+export async function recordResult(
+  db: Queryable,
+  version: string,
+  result: 'accepted' | 'refused',
+): Promise<void> {
+  if (version === BUNDLED.version) {
+    await db.$executeRaw`INSERT INTO client_versions (version) VALUES (${version}) ON CONFLICT DO NOTHING`;
+  }
+  if (result === 'accepted') {
+    await db.$executeRaw`
+      UPDATE client_versions SET accepted_at = clock_timestamp()
+      WHERE version = ${version} AND (accepted_at IS NULL OR refused_at >= accepted_at
+        OR accepted_at < now() - ${SAME_RESULT_S} * interval '1 second')`;
+    return;
+  }
+  await db.$executeRaw`
+    UPDATE client_versions SET refused_at = clock_timestamp()
+    WHERE version = ${version} AND (refused_at IS NULL OR accepted_at >= refused_at
+      OR refused_at < now() - ${SAME_RESULT_S} * interval '1 second')`;
+  await requestRead(db);
+}
+
+/** Makes the next read due now, or as soon as the pause after the last one permits. */
+const requestRead = (db: Queryable): Promise<number> => db.$executeRaw`
+  UPDATE client_version_state
+  SET due_at = GREATEST(now(), tried_at + ${MIN_READ_PAUSE_S} * interval '1 second')
+  WHERE due_at > GREATEST(now(), tried_at + ${MIN_READ_PAUSE_S} * interval '1 second')`;
+
+/**
+ * Claims the read that is due, for one worker. The next one is due after `pauseMs` if this one ends without a result.
+ * A gateway with sandboxes only reads nothing.
+ */
+export async function claimRead(db: Queryable, pauseMs: number): Promise<boolean> {
+  const claimed = await db.$executeRaw`
+    UPDATE client_version_state SET tried_at = now(), due_at = now() + ${pauseMs} * interval '1 millisecond'
+    WHERE due_at <= now() AND EXISTS (SELECT FROM instances WHERE kind = 'web' AND deleted_at IS NULL)`;
+  return claimed > 0;
+}
+
+/** Stores a version that the network has served. */
+export async function storeServed(
+  db: Database,
+  { version, from, pauseMs }: { version: string; from: string; pauseMs: number },
+): Promise<void> {
+  const now = new Date();
+  await db.$transaction(async (tx) => {
+    await tx.clientVersion.upsert({
+      where: { version },
+      create: { version, servedAt: now },
+      update: {},
+    });
+    await tx.clientVersionState.updateMany({
+      data: {
+        servedVersion: version,
+        servedFrom: from,
+        readAt: now,
+        dueAt: new Date(now.getTime() + pauseMs),
+        fault: null,
+      },
+    });
+    await tx.$executeRaw`
+      DELETE FROM client_versions
+      WHERE served_at < now() - ${KEPT_DAYS} * interval '1 day' AND version <> ${version}`;
+  });
+}
+
+/** Stores why a read failed. The last good version stays in use. */
+export const storeFault = async (db: Database, fault: string): Promise<void> =>
+  void (await db.clientVersionState.updateMany({ data: { fault } }));
+
+/**
+ * Pins a version for all engines that do not set their own, or takes the pin back. Engines that the network refuses try
+ * it with the next renewal of their lease; open connections stay open.
+ *
+ * @param version null: unpins
+ * @throws Problem `validation-error`
+ */
+export async function pinClientVersion(
+  tx: Prisma.TransactionClient,
+  actor: string,
+  version: string | null,
+  now = new Date(),
+): Promise<void> {
+  if (version !== null) {
+    requirePinnable(version, now);
+    await tx.$executeRaw`INSERT INTO client_versions (version) VALUES (${version}) ON CONFLICT DO NOTHING`;
+  }
+  const { pinnedVersion: former } = await tx.clientVersionState.findUniqueOrThrow({ where: { only: true } });
+  const isPinned = version !== null;
+  await tx.clientVersionState.updateMany({
+    data: {
+      pinnedVersion: version,
+      pinnedAt: isPinned ? now : null,
+      pinnedBy: isPinned ? actor : null,
+    },
+  });
+  await audit(tx, {
+    actor,
+    accountId: null,
+    action: isPinned ? 'network_version.pin' : 'network_version.unpin',
+    subject: version ?? former ?? '',
+    detail: { former },
+  });
+}
+
+const PIN_FAULTS = {
+  malformed: `must be ${CLIENT_VERSION_MEANING}`,
+  implausibly_new: 'is newer than any version that the network can have by now',
+};
+
+function requirePinnable(version: string, now: Date): void {
+  const fault = findPinFault(version, now.getTime());
+  if (fault === null) return;
+  const error = { path: 'version', code: fault, message: PIN_FAULTS[fault] };
+  throw new Problem('validation-error', { errors: [error] });
+}
