@@ -114,11 +114,20 @@ export class World {
 
   addAccount(
     number: string,
-    options: { name?: string; lid?: string; business?: string; devices?: number } = {},
+    options: {
+      name?: string;
+      lid?: string;
+      business?: string;
+      devices?: number;
+      username?: string;
+      phoneHidden?: boolean;
+    } = {},
   ) {
     const lid = options.lid ?? Directory.lidFor(number);
     const account = new Account(number, lid, options.name ?? `User ${number.slice(-4)}`);
     if (options.business !== undefined) account.business = options.business;
+    if (options.username !== undefined) account.username = options.username;
+    account.phoneHidden = options.phoneHidden ?? false;
     account.handsets.set(0, new Handset(account, 0));
     for (let extra = 1; extra < (options.devices ?? 1); extra++) {
       const id = account.nextDevice++;

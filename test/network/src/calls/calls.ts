@@ -29,7 +29,7 @@ export interface Call {
 /** Offers a call to all linked devices. The network keeps an offer for devices that are offline, as a missed call. */
 export function offerCall(world: World, caller: Account, called: Account, options: CallOptions): Call {
   const id = options.id ?? world.nextId('CA');
-  const call: Call = { id, caller, called, creator: caller.jid(caller.manners.addressing), state: 'ringing' };
+  const call: Call = { id, caller, called, creator: caller.jid(caller.shownAs()), state: 'ringing' };
   world.calls.set(`${called.number} ${id}`, call);
   tell(world, call, options.notice ? noticeNode(call, options) : offerNode(call, options));
   return call;
@@ -44,7 +44,7 @@ export function endCall(world: World, call: Call, reason: string): void {
 const idsOf = ({ id, creator, caller }: Call) => ({
   'call-id': id,
   'call-creator': creator,
-  caller_pn: caller.manners.addressing === 'lid' ? caller.jid('pn') : undefined,
+  caller_pn: caller.shownAs() === 'lid' ? caller.otherJid('lid') : undefined,
 });
 
 function offerNode(call: Call, { video, group }: CallOptions): Node {
@@ -66,7 +66,7 @@ function noticeNode(call: Call, { video, group }: CallOptions): Node {
 
 function tell(world: World, { caller, called }: Call, what: Node): void {
   const attributes = {
-    from: caller.jid(caller.manners.addressing),
+    from: caller.jid(caller.shownAs()),
     id: world.nextId('call-'),
     t: seconds(),
     platform: 'android',

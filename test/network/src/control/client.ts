@@ -128,11 +128,16 @@ export class Person {
   reinstalls = () => this.network.call('reinstall', { number: this.number });
 
   /** Writes on the phone itself. Its linked devices receive a copy. */
-  writesOnPhone = async (to: string, content: string | Content): Promise<string> => {
+  writesOnPhone = async (
+    to: string,
+    content: string | Content,
+    options: WritingTo['options'] = {},
+  ): Promise<string> => {
     const { id } = await this.network.call('writeFromPhone', {
       from: this.number,
       to,
       message: asMessage(content),
+      options,
     });
     return id;
   };
@@ -217,6 +222,11 @@ export class Person {
     this.network.call('read', { number: this.number, id: message.id, played: true });
   confirms = (message: Pick<ReceivedView, 'id'>) =>
     this.network.call('confirm', { number: this.number, id: message.id });
+
+  /** Takes another username, or none. */
+  renames = (username: string | null) => this.network.call('rename', { number: this.number, username });
+  /** Shows the phone number to clients from now on, or hides it. */
+  showsPhone = (shown = true) => this.network.call('account', { number: this.number, phoneHidden: !shown });
 
   shows = (state: 'composing' | 'recording' | 'paused', to: string) =>
     this.network.call('state', { from: this.number, to, state });

@@ -63,9 +63,9 @@ const answerTo = (entry: Received): Pick<Writing, 'from' | 'to'> => ({
 function keyTo(world: World, from: string, { id, to }: { id: string; to?: string }) {
   const chat = chatOf(world, from, to);
   const person = world.people.need(from);
-  const server = person.manners.addressing;
+  const server = person.shownAs();
   const entry = world.inbox.find((one) => one.to === from && one.id === id).at(-1);
-  const jid = 'members' in chat ? `${chat.id}@g.us` : chat.jid(server);
+  const jid = 'members' in chat ? `${chat.id}@g.us` : chat.jid(chat.shownAs(server));
   const participant = entry?.group === undefined ? undefined : world.people.need(entry.from).jid('lid');
   return { chat: jid, id, own: entry === undefined, ...(participant !== undefined && { participant }) };
 }
@@ -135,7 +135,7 @@ export const chatCommands = {
     const person = world.people.need(about.from);
     const secret = person.phone.kept(about.id)?.message.messageContextInfo?.messageSecret;
     if (!secret) throw new Error(`message ${about.id} has no secret`);
-    const author = person.jid(about.options?.addressing ?? person.manners.addressing);
+    const author = person.jid(person.shownAs(about.options?.addressing));
     const key = keyTo(world, about.from, about);
     return sendContent(world, about, sealedEdit(key, text, { secret, author }));
   },

@@ -1,6 +1,7 @@
 import type { Network } from '../network.js';
 import type { Account, Companion, Manners } from '../people/account.js';
 import { reinstall } from '../people/reinstall.js';
+import { rename } from '../people/usernames.js';
 import { unlink } from '../session/queries.js';
 
 export interface AccountView {
@@ -10,6 +11,8 @@ export interface AccountView {
   lidJid: string;
   name: string;
   business?: string;
+  username?: string;
+  phoneHidden: boolean;
   companions: { id: number; connected: boolean; active: boolean; preKeys: number; mail: number }[];
 }
 
@@ -17,6 +20,9 @@ export interface AccountOptions {
   name?: string;
   lid?: string;
   business?: string;
+  username?: string;
+  /** The network shows the phone number to no client. Everyone knows the person by LID. */
+  phoneHidden?: boolean;
   /** Number of simulated devices, including the phone. */
   devices?: number;
 }
@@ -29,6 +35,8 @@ export function viewAccount(account: Account): AccountView {
     lidJid: account.jid('lid'),
     name: account.name,
     ...(account.business !== undefined && { business: account.business }),
+    ...(account.username !== undefined && { username: account.username }),
+    phoneHidden: account.phoneHidden,
     companions: [...account.companions.values()].map((companion) => ({
       id: companion.id,
       connected: companion.connection !== undefined,
@@ -49,6 +57,9 @@ export const peopleCommands = {
     const account = world.people.get(number) ?? world.addAccount(number, options);
     if (options.name !== undefined) account.name = options.name;
     if (options.business !== undefined) account.business = options.business;
+    if (options.username !== undefined && options.username !== account.username)
+      rename(world, account, options.username);
+    if (options.phoneHidden !== undefined) account.phoneHidden = options.phoneHidden;
     return viewAccount(account);
   },
 
@@ -58,6 +69,12 @@ export const peopleCommands = {
     const account = world.people.need(number);
     for (const companion of account.companions.values()) unlink(world, companion);
     world.people.remove(account);
+    return {};
+  },
+
+  /** A person takes another username, or none. */
+  rename: ({ world }: Network, { number, username }: { number: string; username: string | null }) => {
+    rename(world, world.people.need(number), username);
     return {};
   },
 

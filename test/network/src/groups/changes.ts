@@ -89,6 +89,7 @@ function notify(
     id: world.nextId('gp-'),
     participant: names.jid,
     participant_pn: names.phone_number,
+    participant_username: account.username,
     addressing_mode: group.addressing,
     t: seconds(),
     notify: account.name,

@@ -39,8 +39,8 @@ export const groupJid = (group: Pick<Group, 'id'>): string => userJid(group.id, 
 
 /** Attributes that name a member to clients: the address in use, and the other one if it is visible. */
 export function memberNames({ addressing, showsPhones }: GroupSettings, account: Account) {
-  if (addressing === 'pn') return { jid: account.jid('pn'), lid: account.jid('lid') };
-  return { jid: account.jid('lid'), phone_number: showsPhones ? account.jid('pn') : undefined };
+  if (account.shownAs(addressing) === 'pn') return { jid: account.jid('pn'), lid: account.jid('lid') };
+  return { jid: account.jid('lid'), phone_number: showsPhones ? account.otherJid('lid') : undefined };
 }
 
 export function roleOf(group: Group, number: string): 'superadmin' | 'admin' | undefined {
@@ -49,10 +49,12 @@ export function roleOf(group: Group, number: string): 'superadmin' | 'admin' | u
 }
 
 export function memberNodes(world: World, group: Group, numbers: readonly string[]): Node[] {
-  return numbers.map((number) =>
-    node('participant', {
-      ...memberNames(group, world.people.need(number)),
+  return numbers.map((number) => {
+    const account = world.people.need(number);
+    return node('participant', {
+      ...memberNames(group, account),
+      username: account.username,
       type: roleOf(group, number),
-    }),
-  );
+    });
+  });
 }

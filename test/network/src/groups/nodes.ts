@@ -14,6 +14,7 @@ export function groupNode(world: World, group: Group, reader: string): Node {
     s_t: at,
     creator: names?.jid,
     creator_pn: names?.phone_number,
+    creator_username: creator?.username,
     addressing_mode: group.addressing,
     size: String(group.members.length),
   };

@@ -32,7 +32,7 @@ export async function greet(world: World, companion: Companion): Promise<void> {
   const pushnames = world.people
     .all()
     .filter(({ number }) => number !== account.number)
-    .map((other) => ({ id: other.jid('pn'), pushname: other.name }));
+    .map((other) => ({ id: other.jid(other.shownAs('pn')), pushname: other.name }));
   await writeToOwn(world, companion, inline(HistorySyncType.PUSH_NAME, { pushnames }));
 }
 
@@ -95,16 +95,17 @@ function chatsOf(world: World, account: Account): History {
       .map((one) => ({ message: webMessage(world, account, one) }));
     return {
       id: other.jid('lid'),
-      pnJid: other.jid('pn'),
+      pnJid: other.otherJid('lid'),
       lidJid: other.jid('lid'),
+      username: other.username,
       displayName: other.name,
       messages,
     };
   });
-  const phoneNumberToLidMappings = partners.map((number) => {
-    const other = world.people.need(number);
-    return { pnJid: other.jid('pn'), lidJid: other.jid('lid') };
-  });
+  const phoneNumberToLidMappings = partners
+    .map((number) => world.people.need(number))
+    .filter(({ phoneHidden }) => !phoneHidden)
+    .map((other) => ({ pnJid: other.jid('pn'), lidJid: other.jid('lid') }));
   return { conversations, phoneNumberToLidMappings };
 }
 

@@ -1,7 +1,7 @@
 import type { Connection } from '../transport/connection.js';
 import type { PreKey, SignedPreKey } from '../signal/keys.js';
 import { lidJid, phoneJid } from '../wire/jids.js';
-import type { Node } from '../wire/nodes.js';
+import { node, type Node } from '../wire/nodes.js';
 import type { Remembered } from '../history/history.js';
 import type { Handset } from './handset.js';
 
@@ -79,6 +79,9 @@ export class Account {
   /** Phone numbers whose owner has written to this account, so that a conversation exists. */
   readonly receivedFrom = new Set<string>();
   business?: string;
+  username?: string;
+  /** Whether the network shows the phone number to no client. Everyone knows the account by its LID. */
+  phoneHidden = false;
   /** Past messages that the phone sends to newly linked devices. */
   readonly remembers: Remembered[] = [];
   manners: Manners = { ...GOOD_MANNERS };
@@ -101,6 +104,35 @@ export class Account {
   /** Address of this account by LID or phone number. */
   jid(server: 'lid' | 'pn', device = 0): string {
     return server === 'lid' ? lidJid(this.lid, device) : phoneJid(this.number, device);
+  }
+
+  /** The type of address that the network shows: the wanted one, or LID for a hidden phone number. */
+  shownAs(wanted: 'lid' | 'pn' = this.manners.addressing): 'lid' | 'pn' {
+    return this.phoneHidden ? 'lid' : wanted;
+  }
+
+  /** The address of the other type; undefined if it is hidden. */
+  otherJid(server: 'lid' | 'pn'): string | undefined {
+    if (server === 'pn') return this.jid('lid');
+    return this.phoneHidden ? undefined : this.jid('pn');
+  }
+
+  /** Attributes of a stanza that name the account besides the address in use. */
+  otherNames(role: 'participant' | 'peer_recipient', server: 'lid' | 'pn'): Node['attrs'] {
+    const { attrs } = node('', {
+      [`${role}_${server === 'lid' ? 'pn' : 'lid'}`]: this.otherJid(server),
+      [`${role}_username`]: this.username,
+    });
+    return attrs;
+  }
+
+  /** The same for the sender of a direct message. The web client reads `username`, Baileys `peer_recipient_username`. */
+  senderNames(server: 'lid' | 'pn'): Record<string, string | undefined> {
+    return {
+      [server === 'lid' ? 'sender_pn' : 'sender_lid']: this.otherJid(server),
+      username: this.username,
+      peer_recipient_username: this.username,
+    };
   }
 
   devices(): number[] {

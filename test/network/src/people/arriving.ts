@@ -151,7 +151,11 @@ export function sendGroupedReceipt(world: World, entries: readonly Received[], t
   const { id, group, from, addressed } = entries[0]!;
   const server = addressed.endsWith('@s.whatsapp.net') ? 'pn' : 'lid';
   const users = entries.map(({ to }) =>
-    node('user', { jid: world.people.need(to).jid(server), t: seconds() }),
+    node('user', {
+      jid: world.people.need(to).jid(server),
+      t: seconds(),
+      participant_username: world.people.need(to).username,
+    }),
   );
   const receipt = node('receipt', { from: group, id, t: seconds(), type }, [
     node('participants', { key: id }, users),

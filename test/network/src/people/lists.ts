@@ -26,13 +26,12 @@ export async function writeToList(
 ): Promise<string> {
   const { message, options = {} } = content;
   const id = options.id ?? world.nextId();
-  const server = options.addressing ?? owner.manners.addressing;
-  const other = server === 'lid' ? 'pn' : 'lid';
+  const server = owner.shownAs(options.addressing);
   const attributes = {
     id,
     from: list.jid,
     participant: owner.jid(server),
-    [`participant_${other}`]: owner.jid(other),
+    ...owner.otherNames('participant', server),
     addressing_mode: server,
     notify: options.name ?? owner.name,
     t: seconds(),

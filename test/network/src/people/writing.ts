@@ -36,11 +36,11 @@ export async function write(
   const { message, options = {} } = content;
   const id = options.id ?? world.nextId();
   const sender = handset.account;
-  const server = options.addressing ?? sender.manners.addressing;
+  const server = sender.shownAs(options.addressing);
   const attributes = {
     id,
     from: sender.jid(server, handset.id),
-    [server === 'lid' ? 'sender_pn' : 'sender_lid']: sender.jid(server === 'lid' ? 'pn' : 'lid'),
+    ...sender.senderNames(server),
     addressing_mode: server,
     notify: options.name ?? sender.name,
     t: seconds(),
@@ -79,15 +79,14 @@ export async function writeFromPhone(
 ): Promise<string> {
   const { message, options = {} } = content;
   const id = options.id ?? world.nextId();
-  const server = options.addressing ?? account.manners.addressing;
+  const wanted = account.shownAs(options.addressing);
+  const server = 'members' in to ? wanted : to.shownAs(wanted);
   const chat = 'members' in to ? groupJid(to) : to.jid(server);
   const attributes = {
     id,
     from: account.jid(server),
     recipient: chat,
-    ...(!('members' in to) && {
-      [`peer_recipient_${server === 'lid' ? 'pn' : 'lid'}`]: to.jid(server === 'lid' ? 'pn' : 'lid'),
-    }),
+    ...(!('members' in to) && to.otherNames('peer_recipient', server)),
     addressing_mode: server,
     notify: account.name,
     t: seconds(),
@@ -140,7 +139,7 @@ export async function writeToGroup(
     id,
     from: jid,
     participant: account.jid('lid', handset.id),
-    participant_pn: account.jid('pn'),
+    ...account.otherNames('participant', 'lid'),
     addressing_mode: 'lid',
     notify: options.name ?? account.name,
     t: seconds(),

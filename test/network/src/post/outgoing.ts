@@ -209,22 +209,28 @@ function carry(world: World, outgoing: Outgoing, part: Part): void {
     return;
   }
   const other = part.account.companions.get(part.device);
-  if (other) deliver(other, forwarded(outgoing, part));
+  if (other) deliver(other, forwarded(world, outgoing, part));
+}
+
+/** Attributes that name the chat and the sender: for its own devices the other side, which they know as the chat. */
+function namesOf(world: World, { companion, stanza, group }: Outgoing, part: Part, server: 'lid' | 'pn') {
+  const { account, id } = companion;
+  const from = account.jid(server, id);
+  if (group)
+    return { from: groupJid(group), participant: from, ...account.otherNames('participant', server) };
+  if (part.account !== account) return { from, ...account.senderNames(server) };
+  const { to } = stanza.attrs;
+  return { from, recipient: to, ...world.people.byJid(to)?.otherNames('peer_recipient', server) };
 }
 
 /** The stanza as another real client receives it. */
-function forwarded(outgoing: Outgoing, part: Part): Node {
+function forwarded(world: World, outgoing: Outgoing, part: Part): Node {
   const { companion, stanza, id, to, group } = outgoing;
-  const server = group || to.server === 'lid' ? 'lid' : 'pn';
-  const from = companion.account.jid(server, companion.id);
-  const otherName = companion.account.jid(server === 'lid' ? 'pn' : 'lid');
-  const own = part.account === companion.account;
+  const wanted = group || to.server === 'lid' ? 'lid' : 'pn';
+  const server = part.account === companion.account ? wanted : companion.account.shownAs(wanted);
   const identity = child(stanza, 'device-identity');
   const attributes = {
-    ...(group
-      ? { from: groupJid(group), participant: from, participant_pn: otherName }
-      : { from, [server === 'lid' ? 'sender_pn' : 'sender_lid']: otherName }),
-    ...(own && !group && { recipient: stanza.attrs.to }),
+    ...namesOf(world, outgoing, part, server),
     id,
     t: seconds(),
     type: stanza.attrs.type,

@@ -39,7 +39,7 @@ function stateOf(stanza: Node): TypingSeen['state'] {
 /** A person types or records. Online clients receive it. */
 export function showState(person: Account, to: Account, state: 'composing' | 'recording' | 'paused'): void {
   const shown = state === 'recording' ? node('composing', { media: 'audio' }) : node(state);
-  const stanza = node('chatstate', { from: person.jid(person.manners.addressing) }, [shown]);
+  const stanza = node('chatstate', { from: person.jid(person.shownAs()) }, [shown]);
   for (const companion of to.companions.values()) {
     if (companion.available) companion.connection?.send(stanza);
   }

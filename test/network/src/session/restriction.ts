@@ -1,8 +1,8 @@
 import { deliver } from '../post/mail.js';
-import { NETWORK } from '../wire/jids.js';
 import { child, node, seconds, type Node } from '../wire/nodes.js';
 import type { World } from '../world.js';
 import type { Account, Companion } from '../people/account.js';
+import { mexNotification } from './mex.js';
 
 const QUERY_ID = '23983697327930364';
 const MINUTE_MS = 60_000;
@@ -30,16 +30,9 @@ function lock(world: World, account: Account) {
 }
 
 function notify(world: World, account: Account): void {
-  const data = { data: { xwa2_notify_account_reachout_timelock: lock(world, account) } };
-  const update = node(
-    'update',
-    { op_name: 'NotificationUserReachoutTimelockUpdate' },
-    Buffer.from(JSON.stringify(data)),
-  );
-  const attributes = { from: NETWORK, type: 'mex', id: world.nextId('mex-'), t: seconds() };
-  for (const companion of account.companions.values()) {
-    deliver(companion, node('notification', attributes, [update]));
-  }
+  const data = { xwa2_notify_account_reachout_timelock: lock(world, account) };
+  for (const companion of account.companions.values())
+    deliver(companion, mexNotification(world, 'NotificationUserReachoutTimelockUpdate', data));
 }
 
 /** @returns the answer to a query of the restriction; undefined for other queries */

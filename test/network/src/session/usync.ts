@@ -25,9 +25,10 @@ function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node 
   const jid = user.attrs.jid ?? (phone ? phoneJid(phone) : undefined);
   const account = world.people.byJid(jid) ?? (user.attrs.jid ? undefined : world.people.byOtherForm(phone));
   const canonical = user.attrs.jid ?? account?.jid('pn') ?? jid;
-  const answers: Record<string, () => Node | undefined> = {
+  const answers: Record<string, () => Node | '' | undefined> = {
     contact: () => contact(account, typed),
     devices: () => devices(account),
+    username: () => account?.username && node('username', {}, Buffer.from(account.username)),
     lid: () => account && node('lid', { val: account.jid('lid') }),
     status: () => node('status', { t: seconds() }, Buffer.alloc(0)),
     business: () => (account?.business === undefined ? undefined : business(account.business)),
@@ -35,7 +36,7 @@ function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node 
   };
   const found = Object.entries(answers)
     .filter(([what]) => wanted.has(what))
-    .flatMap(([, answer]) => answer() ?? []);
+    .flatMap(([, answer]) => answer() || []);
   return node('user', { jid: canonical }, found);
 }
 

@@ -14,6 +14,8 @@ interface AccountSnapshot {
   lid: string;
   name: string;
   business?: string;
+  username?: string;
+  phoneHidden?: boolean;
   manners: Manners;
   nextDevice: number;
   receivedFrom: string[];
@@ -38,12 +40,14 @@ export function takeSnapshot(world: World): Snapshot {
 }
 
 function snapshotOf(account: Account): AccountSnapshot {
-  const { number, lid, name, business, manners, nextDevice } = account;
+  const { number, lid, name, business, username, phoneHidden, manners, nextDevice } = account;
   return {
     number,
     lid,
     name,
     ...(business !== undefined && { business }),
+    ...(username !== undefined && { username }),
+    phoneHidden,
     manners,
     nextDevice,
     receivedFrom: [...account.receivedFrom],
@@ -71,6 +75,8 @@ export function restore(world: World, snapshot: Snapshot): void {
 function accountOf(from: AccountSnapshot): Account {
   const account = new Account(from.number, from.lid, from.name);
   if (from.business !== undefined) account.business = from.business;
+  if (from.username !== undefined) account.username = from.username;
+  account.phoneHidden = from.phoneHidden ?? false;
   account.manners = { ...GOOD_MANNERS, ...from.manners };
   account.nextDevice = from.nextDevice;
   for (const number of from.receivedFrom) account.receivedFrom.add(number);
