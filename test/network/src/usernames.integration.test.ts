@@ -157,8 +157,8 @@ describe('a person with a username and no known phone number', () => {
 
 describe('a real client of a person with a hidden phone number', () => {
   it('is named by LID and username to other clients, and names the chat to its own', async () => {
-    const { client, phone } = stage;
-    const [first, second] = [await stage.newClient().pair(bia), await stage.newClient().pair(bia)];
+    const { client, newClient, phone } = stage;
+    const [first, second] = [await newClient().pair(bia), await newClient().pair(bia)];
     const { id } = await first.send(phone.lidJid, { text: 'from a client' });
     const { key } = await client.gotId(id);
     expect(key).toMatchObject({ remoteJid: bia.lidJid, remoteJidUsername: 'bia.hidden' });

@@ -3,7 +3,8 @@ import type { CallOptions } from '../calls/calls.js';
 import type { MediaFields, MediaKind } from '../media/messages.js';
 import type { Manners } from '../people/account.js';
 import type { Rule } from '../faults/faults.js';
-import type { LoginLimit } from '../faults/logins.js';
+import type { LoginFilter, LoginLimit } from '../faults/logins.js';
+import type { OldestVersionOptions } from './commands-faults.js';
 import type { LineFaults } from '../transport/line.js';
 import type { StanzaFilter } from '../record/record.js';
 import type { ReceivedView } from './views.js';
@@ -87,6 +88,10 @@ export class NetworkClient {
     this.call('ban', { number, ...how });
   /** Resets the counters of logins and bans phone numbers that exceed the limit. No limit by default. */
   limitLogins = (limit?: LoginLimit) => this.call('limitLogins', limit === undefined ? {} : { limit });
+  /** Refuses older clients at linking, at login or both; without a version none. Open connections stay open. */
+  oldestVersion = (options: OldestVersionOptions = {}) => this.call('oldestVersion', options);
+  logins = (filter: LoginFilter = {}) => this.call('logins', filter);
+  waitLogin = (filter: LoginFilter & Waiting) => this.call('waitLogin', filter);
   lift = (number: string) => this.call('lift', { number });
   restrict = (number: string, how: { minutes: number }) => this.call('restrict', { number, ...how });
   line = (number: string, faults: Partial<LineFaults> = {}) => this.call('line', { number, ...faults });
@@ -94,6 +99,7 @@ export class NetworkClient {
   releaseMail = (number: string) => this.call('mail', { number, held: false });
   rule = (rule: Rule) => this.call('rule', rule);
   clearRules = () => this.call('clearRules', undefined);
+  /** Cuts the connections of a phone number, or of all ('*'). */
   cut = (number: string) => this.call('cut', { number });
   streamError = (number: string, code: number) => this.call('streamError', { number, code });
   outage = (on: boolean, how: { cut?: boolean } = {}) => this.call('outage', { on, ...how });

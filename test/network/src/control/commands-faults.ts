@@ -1,5 +1,6 @@
 import type { Rule } from '../faults/faults.js';
 import type { LoginLimit } from '../faults/logins.js';
+import type { LoginKind, OldestVersion } from '../faults/versions.js';
 import type { Network } from '../network.js';
 import { holdMail, releaseMail } from '../post/mail.js';
 import { ban, temporaryBan } from '../session/login.js';
@@ -9,6 +10,8 @@ import type { LineFaults } from '../transport/line.js';
 import { listCompanions } from './commands-people.js';
 
 const BAN = 406;
+
+export type OldestVersionOptions = Partial<OldestVersion> & { at?: LoginKind };
 
 export const faultCommands = {
   /** Sets latency, loss or a frozen line for one phone number or all (`*`). Without faults the line is good again. */
@@ -68,9 +71,10 @@ export const faultCommands = {
     return { ended: open.length };
   },
 
-  /** Cuts the connections of a phone number without a close. */
+  /** Cuts the connections of a phone number, or of all (`*`), without a close. */
   cut: (network: Network, { number, device }: { number: string; device?: number }) => {
-    const open = listCompanions(network, number, device).flatMap(({ connection }) => connection ?? []);
+    const named = number === '*' ? network.world.loggedIn() : listCompanions(network, number, device);
+    const open = named.flatMap(({ connection }) => connection ?? []);
     for (const connection of open) connection.cut();
     return { ended: open.length };
   },
@@ -82,9 +86,13 @@ export const faultCommands = {
     return {};
   },
 
-  oldestVersion: ({ world }: Network, { version }: { version?: [number, number, number] }) => {
-    if (version) world.faults.oldestVersion = version;
-    else delete world.faults.oldestVersion;
+  /**
+   * Refuses older clients from now on, at linking, at login or both. Open connections stay open. Without a version,
+   * accepts all.
+   */
+  oldestVersion: ({ world }: Network, { at, version, ...limits }: OldestVersionOptions) => {
+    const kinds = at === undefined ? (['linking', 'login'] as const) : [at];
+    world.faults.versions.require(kinds, version && { version, ...limits });
     return {};
   },
 };

@@ -2,6 +2,7 @@ import type { Network } from '../network.js';
 import type { Fate, Received } from '../people/inbox.js';
 import type { ReceiptSeen, TypingSeen, World } from '../world.js';
 import type { StanzaFilter } from '../record/record.js';
+import type { LoginAttempt, LoginFilter } from '../faults/logins.js';
 import { textOfMessage } from '../people/contents.js';
 import { viewEntry, viewReceived, type EntryView, type ReceivedView } from './views.js';
 
@@ -75,6 +76,14 @@ export const lookCommands = {
     counts: world.record.counts(),
     fates: world.inbox.fates,
   }),
+
+  /** Logins and registrations with the versions that clients announced, in order of arrival. */
+  logins: ({ world }: Network, filter: LoginFilter): LoginAttempt[] => world.logins.attempts(filter),
+
+  waitLogin: ({ world }: Network, { limitMs, ...filter }: LoginFilter & Waiting): Promise<LoginAttempt> => {
+    const look = () => world.logins.attempts(filter)[0];
+    return world.until(look, `a login ${JSON.stringify(filter)}`, limitMs);
+  },
 
   received: ({ world }: Network, filter: ReceivedFilter): ReceivedView[] =>
     findReceived(world, filter).map(viewReceived),

@@ -1,5 +1,6 @@
 import { GOOD_LINE, type LineFaults } from '../transport/line.js';
 import type { Node } from '../wire/nodes.js';
+import { Versions } from './versions.js';
 
 /** Replaces the normal answer to the next stanzas that match. */
 export interface Rule {
@@ -38,8 +39,7 @@ export class Faults {
   readonly #restricted = new Map<string, number>();
   /** Closes every connection at once: the network is unreachable. */
   outage = false;
-  /** Older clients are refused with 405. */
-  oldestVersion?: [number, number, number];
+  readonly versions = new Versions();
 
   line(number: string | undefined): LineFaults {
     const all = this.#lines.get('*');

@@ -1,3 +1,5 @@
+import type { ClientVersion, LoginKind } from './versions.js';
+
 /** Number of logins allowed within a period, and the ban in minutes for more. */
 export interface LoginLimit {
   times: number;
@@ -14,12 +16,52 @@ export interface LoginCounts {
   banned: number;
 }
 
+/** A login of a linked device or the registration of a new one, and its result. */
+export interface LoginAttempt {
+  seq: number;
+  at: number;
+  kind: LoginKind;
+  /** Unknown for a new device until its phone has scanned the code. */
+  number: string | null;
+  /** The announced version, as `2.3000.1043857760`. */
+  version: string;
+  /** Reason of the failure; null: accepted. */
+  refused: number | null;
+}
+
+export interface LoginFilter {
+  number?: string;
+  kind?: LoginKind;
+  refused?: number | null;
+  after?: number;
+}
+
+const MAX_KEPT = 50_000;
+
 /** Logins since the last reset. Without a limit, a phone number may log in any number of times. */
 export class Logins {
   readonly #times = new Map<string, number[]>();
   #limit?: LoginLimit;
   #replaced = 0;
   #banned = 0;
+
+  readonly #attempts: LoginAttempt[] = [];
+  #seq = 0;
+
+  tried(attempt: Omit<LoginAttempt, 'seq' | 'at' | 'version'> & { version: ClientVersion }): void {
+    const version = attempt.version.join('.');
+    this.#attempts.push({ seq: ++this.#seq, at: Date.now(), ...attempt, version });
+    if (this.#attempts.length > MAX_KEPT * 1.25) this.#attempts.splice(0, this.#attempts.length - MAX_KEPT);
+  }
+
+  /** Attempts in order of arrival. A reset of the counters keeps them. */
+  attempts({ after, ...wanted }: LoginFilter = {}): LoginAttempt[] {
+    const fields = Object.entries(wanted) as [keyof LoginAttempt, unknown][];
+    return this.#attempts.filter(
+      (one) =>
+        (after === undefined || one.seq > after) && fields.every(([name, value]) => one[name] === value),
+    );
+  }
 
   resetCounts(limit?: LoginLimit): void {
     this.#times.clear();

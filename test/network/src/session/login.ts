@@ -5,10 +5,10 @@ import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
 import { node, seconds } from '../wire/nodes.js';
 import type { World } from '../world.js';
+import { readVersion, type ClientVersion } from '../faults/versions.js';
 import { streamError } from './stream-errors.js';
 
-const TOO_OLD = '405';
-const UNKNOWN_DEVICE = '401';
+const UNKNOWN_DEVICE = 401;
 const TEMPORARY_BAN = 402;
 const MINUTE_MS = 60_000;
 
@@ -21,18 +21,15 @@ export function logIn(
   connection: Connection,
   payload: proto.ClientPayload,
 ): Companion | undefined {
-  const refuse = (attributes: Record<string, string | undefined>) => {
-    connection.dismiss(node('failure', attributes));
-    return undefined;
-  };
-  if (isTooOld(world, payload)) return refuse({ reason: TOO_OLD, location: 'atn' });
   const number = String(payload.username);
+  const version = readVersion(payload);
   const companion = world.people.get(number)?.companions.get(payload.device ?? 0);
-  if (!companion?.clientKey.equals(connection.clientKey)) {
-    return refuse({ reason: UNKNOWN_DEVICE, location: 'atn' });
+  const refusal = findRefusal(world, companion, { connection, number, version });
+  world.logins.tried({ kind: 'login', number, version, refused: refusal?.reason ?? null });
+  if (refusal || !companion) {
+    connection.dismiss(node('failure', refusalAttributes(refusal ?? { reason: UNKNOWN_DEVICE })));
+    return undefined;
   }
-  const refusal = world.faults.refusal(number) ?? earnedBan(world, companion.account);
-  if (refusal) return refuse(refusalAttributes(refusal));
   // One connection per device. The newer one replaces the older.
   if (companion.connection) {
     if (companion.connection.open) world.logins.replaced();
@@ -43,6 +40,23 @@ export function logIn(
   companion.available = false;
   welcome(companion, connection);
   return companion;
+}
+
+interface Login {
+  connection: Connection;
+  number: string;
+  version: ClientVersion;
+}
+
+function findRefusal(
+  world: World,
+  companion: Companion | undefined,
+  { connection, number, version }: Login,
+): Refusal | undefined {
+  const reason = world.faults.versions.refusal('login', version, number);
+  if (reason !== undefined) return { reason };
+  if (!companion?.clientKey.equals(connection.clientKey)) return { reason: UNKNOWN_DEVICE };
+  return world.faults.refusal(number) ?? earnedBan(world, companion.account);
 }
 
 function welcome({ account, id }: Companion, connection: Connection): void {
@@ -90,13 +104,4 @@ function earnedBan(world: World, account: Account): Refusal | undefined {
   const refusal = temporaryBan(minutes);
   ban(world, account, refusal);
   return refusal;
-}
-
-function isTooOld(world: World, payload: proto.ClientPayload): boolean {
-  const oldest = world.faults.oldestVersion;
-  if (!oldest) return false;
-  const { primary, secondary, tertiary } = payload.userAgent?.appVersion ?? {};
-  const own = [primary ?? 0, secondary ?? 0, tertiary ?? 0];
-  const differing = own.findIndex((part, position) => part !== oldest[position]);
-  return differing >= 0 && (own[differing] ?? 0) < (oldest[differing] ?? 0);
 }

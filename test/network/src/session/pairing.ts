@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { proto, WA_ADV_ACCOUNT_SIG_PREFIX, WA_ADV_DEVICE_SIG_PREFIX } from '@whiskeysockets/baileys';
 import type { Account, Companion } from '../people/account.js';
+import { readVersion, type ClientVersion } from '../faults/versions.js';
 import { readSignedPreKey, sign, typed, verified, type SignedPreKey } from '../signal/keys.js';
 import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
@@ -16,6 +17,7 @@ export interface Candidate {
   registrationId: number;
   signedPreKey: SignedPreKey;
   platform: string;
+  version: ClientVersion;
 }
 
 /** The phone has no free slot. Only the phone shows that; the client receives nothing. */
@@ -39,6 +41,8 @@ export class Pairing {
   /** Sends references for QR codes to a new client, one after the other. */
   async begin(connection: Connection, payload: proto.ClientPayload): Promise<void> {
     const candidate = readCandidate(connection, payload);
+    const refused = this.#refused(candidate, null);
+    if (refused !== undefined) return refuse(connection, refused);
     this.#candidates.set(connection, candidate);
     const refs = Array.from({ length: this.world.settings.refs }, () => makeRef());
     for (const ref of refs) this.#refs.set(ref, candidate);
@@ -70,6 +74,11 @@ export class Pairing {
   async link(account: Account, candidate: Candidate, secret: Buffer): Promise<Companion> {
     const { connection, identity } = candidate;
     refuseUnlessWanted(account, connection);
+    const refused = this.#refused(candidate, account.number);
+    if (refused !== undefined) {
+      refuse(connection, refused);
+      throw new Error(`the network links no device of this version with ${account.number}`);
+    }
     const id = account.nextDevice++;
     const phoneKey = account.phone.signal.identity;
     const details = Buffer.from(
@@ -102,6 +111,13 @@ export class Pairing {
     return companion;
   }
 
+  /** Checks the version at the registration, and again for the phone number that scans the code. */
+  #refused({ version }: Candidate, number: string | null): number | undefined {
+    const reason = this.world.faults.versions.refusal('linking', version, number ?? undefined);
+    this.world.logins.tried({ kind: 'linking', number, version, refused: reason ?? null });
+    return reason;
+  }
+
   #success(account: Account, id: number, { signed, hmac }: { signed: Buffer; hmac: Buffer }) {
     const container = proto.ADVSignedDeviceIdentityHMAC.encode({ details: signed, hmac }).finish();
     const success = node('pair-success', {}, [
@@ -123,9 +139,13 @@ function refuseUnlessWanted({ number, companions, manners }: Account, connection
     throw new PasskeyNeeded(`${number} links no device without a passkey`);
   }
   if (linksRefused !== null) {
-    connection.dismiss(node('failure', { reason: String(linksRefused), location: 'atn' }));
+    refuse(connection, linksRefused);
     throw new Error(`the network links no device with ${number}`);
   }
+}
+
+function refuse(connection: Connection, reason: number): void {
+  connection.dismiss(node('failure', { reason: String(reason), location: 'atn' }));
 }
 
 function makeRef(): string {
@@ -150,6 +170,7 @@ function readCandidate(connection: Connection, payload: proto.ClientPayload): Ca
     registrationId: Buffer.from(data.eRegid).readUIntBE(0, data.eRegid.length),
     signedPreKey: readSignedPreKey(key, identity),
     platform: properties?.os ?? 'unknown',
+    version: readVersion(payload),
   };
 }
 

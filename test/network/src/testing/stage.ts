@@ -11,7 +11,7 @@ export interface Stage {
   ana: Person;
   client: StockClient;
   /** Creates a further client, which is closed at the end. */
-  newClient(auth?: StockClient['auth'], settings?: Partial<UserFacingSocketConfig>): StockClient;
+  newClient: (auth?: StockClient['auth'], settings?: Partial<UserFacingSocketConfig>) => StockClient;
   /**
    * Removes all faults.
    * @returns a connected client: the same one, or a replacement
@@ -39,7 +39,7 @@ export async function setStage(options: StartOptions = {}): Promise<Stage> {
     faults.refuse(phone.number, undefined);
     faults.restrict(phone.number, undefined);
     faults.outage = false;
-    delete faults.oldestVersion;
+    faults.versions.require(['linking', 'login'], undefined);
     const open = clients.findLast((one) => one.auth === client.auth && one.state === 'open');
     return open ?? newClient(client.auth).open().connected();
   };
