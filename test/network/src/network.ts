@@ -19,6 +19,7 @@ import { Connection } from './transport/connection.js';
 import { Line, type LineClock } from './transport/line.js';
 import { makeCertificates, type Certificates } from './wire/certificates.js';
 import { child, ProtocolError, type Node } from './wire/nodes.js';
+import { WebClientHost } from './web-client.js';
 import { World, type WorldSettings } from './world.js';
 
 export interface NetworkOptions extends Partial<WorldSettings> {
@@ -41,7 +42,8 @@ export class Network {
   readonly world: World;
   readonly pairing: Pairing;
   readonly codes: CodePairing;
-  readonly #server: Server = createServer((_, response) => void response.writeHead(404).end());
+  readonly webClient = new WebClientHost();
+  readonly #server: Server = createServer((request, response) => this.webClient.handle(request, response));
   readonly #sockets = new WebSocketServer({ server: this.#server, maxPayload: 32 * 1024 * 1024 });
   readonly #clients = new Map<Connection, Companion>();
   readonly #keeper?: Keeper;
@@ -66,6 +68,11 @@ export class Network {
 
   get url(): string {
     return `ws://${this.options.host ?? '127.0.0.1'}:${this.port}/ws/chat`;
+  }
+
+  /** Address of the web client's service worker script. */
+  get webClientUrl(): string {
+    return `http://${this.options.host ?? '127.0.0.1'}:${this.port}/sw.js`;
   }
 
   get port(): number {

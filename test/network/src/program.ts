@@ -26,6 +26,8 @@ export interface Whereabouts {
   media_ca: string;
   /** URL of the control API. */
   control: string;
+  /** Address of the web client's service worker script. */
+  web_client: string;
 }
 
 /** `gwk network start`: runs the network until SIGINT or SIGTERM. */
@@ -50,6 +52,7 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
     root: running.root.toString('hex'),
     media_ca: ca,
     control: running.controlUrl,
+    web_client: running.webClientUrl,
   };
   writeFileSync(file, `${JSON.stringify(whereabouts, undefined, 2)}\n`);
   process.stdout.write(`${JSON.stringify(whereabouts)}\n`);

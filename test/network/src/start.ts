@@ -12,6 +12,8 @@ export interface RunningNetwork {
   /** `ws://...`, the address for clients. */
   url: string;
   controlUrl: string;
+  /** Address of the web client's service worker script. */
+  webClientUrl: string;
   /** The key that clients must trust, 32 bytes. */
   root: Buffer;
   close(): Promise<void>;
@@ -27,6 +29,7 @@ export async function startNetwork(options: StartOptions = {}): Promise<RunningN
     client: new NetworkClient(controlUrl),
     url: network.url,
     controlUrl,
+    webClientUrl: network.webClientUrl,
     root: Buffer.from(network.world.certificates.root.public),
     close: async () => {
       await control.close();

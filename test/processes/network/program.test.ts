@@ -47,6 +47,10 @@ describe('gwk network', () => {
     expect(readFileSync(where.media_ca, 'utf8')).toContain('BEGIN CERTIFICATE');
   });
 
+  it('serves the script of the web client', async () => {
+    expect(await (await fetch(where.web_client)).text()).toContain('client_revision');
+  });
+
   it('say writes to the linked phone number, inbox shows the answer', async () => {
     const client = new NetworkClient(where.control);
     const phone = await client.phone('5511900000001');

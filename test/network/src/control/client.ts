@@ -7,6 +7,7 @@ import type { LoginFilter, LoginLimit } from '../faults/logins.js';
 import type { OldestVersionOptions } from './commands-faults.js';
 import type { LineFaults } from '../transport/line.js';
 import type { StanzaFilter } from '../record/record.js';
+import type { WebClientAnswer } from '../web-client.js';
 import type { ReceivedView } from './views.js';
 import type { ReceiptFilter, ReceivedFilter, Waiting } from './commands-look.js';
 import type { GroupChange } from '../groups/changes.js';
@@ -90,6 +91,9 @@ export class NetworkClient {
   limitLogins = (limit?: LoginLimit) => this.call('limitLogins', limit === undefined ? {} : { limit });
   /** Refuses older clients at linking, at login or both; without a version none. Open connections stay open. */
   oldestVersion = (options: OldestVersionOptions = {}) => this.call('oldestVersion', options);
+  /** Sets the answer to requests for the web client's service worker script. */
+  serveWebClient = (answer: WebClientAnswer) => this.call('serveWebClient', answer);
+  webClientRequests = () => this.call('webClientRequests', undefined);
   logins = (filter: LoginFilter = {}) => this.call('logins', filter);
   waitLogin = (filter: LoginFilter & Waiting) => this.call('waitLogin', filter);
   lift = (number: string) => this.call('lift', { number });

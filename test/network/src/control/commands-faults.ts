@@ -7,6 +7,7 @@ import { ban, temporaryBan } from '../session/login.js';
 import { liftRestriction, restrict } from '../session/restriction.js';
 import { streamError } from '../session/stream-errors.js';
 import type { LineFaults } from '../transport/line.js';
+import type { WebClientAnswer } from '../web-client.js';
 import { listCompanions } from './commands-people.js';
 
 const BAN = 406;
@@ -77,6 +78,12 @@ export const faultCommands = {
     const open = named.flatMap(({ connection }) => connection ?? []);
     for (const connection of open) connection.cut();
     return { ended: open.length };
+  },
+
+  /** Sets the answer to requests for the web client's service worker script. */
+  serveWebClient: ({ webClient }: Network, answer: WebClientAnswer) => {
+    webClient.answer = answer;
+    return {};
   },
 
   /** Makes the network unreachable. `cut` also ends the open connections. */

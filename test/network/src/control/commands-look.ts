@@ -3,6 +3,7 @@ import type { Fate, Received } from '../people/inbox.js';
 import type { ReceiptSeen, TypingSeen, World } from '../world.js';
 import type { StanzaFilter } from '../record/record.js';
 import type { LoginAttempt, LoginFilter } from '../faults/logins.js';
+import type { WebClientRequest } from '../web-client.js';
 import { textOfMessage } from '../people/contents.js';
 import { viewEntry, viewReceived, type EntryView, type ReceivedView } from './views.js';
 
@@ -107,6 +108,9 @@ export const lookCommands = {
     const look = () => world.receipts.find((receipt) => fitsReceipt(filter, receipt));
     return world.until(look, `a receipt ${JSON.stringify(filter)}`, limitMs);
   },
+
+  /** Requests for the web client's service worker script. */
+  webClientRequests: ({ webClient }: Network): WebClientRequest[] => webClient.requests,
 
   /** Typing states that contacts and groups have seen. */
   typings: ({ world }: Network): TypingSeen[] => world.typings,
