@@ -81,6 +81,7 @@ async function buildEngine(objects: KubeObject[], namespace: string): Promise<Po
       logLevel: 'info',
       networks: {
         sandboxNetwork: undefined,
+        clientVersion: 'auto',
         networkUrl: undefined,
         networkRoot: undefined,
         networkCa: undefined,

@@ -69,4 +69,8 @@ export const operatorSettings = {
     'How long an unpaired instance keeps its engine while no pairing is open (milliseconds).',
   ),
   ...shared.simulatedNetworks('GWK_OPERATOR'),
+  clientVersion: shared.clientVersion(
+    'GWK_OPERATOR',
+    'GWK_ENGINE_CLIENT_VERSION of engines whose profile has no `clientVersion`.',
+  ),
 };

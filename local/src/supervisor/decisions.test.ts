@@ -54,12 +54,20 @@ describe('environments', () => {
     ]);
   });
 
-  test('give the operator the address of a simulated network', () => {
-    const network = { url: 'ws://127.0.0.1:8090/ws/chat', root: 'ab', media_ca: '/ca.pem' };
+  test('give operator and worker the addresses of a simulated network', () => {
+    const network = {
+      url: 'ws://127.0.0.1:8090/ws/chat',
+      root: 'ab',
+      media_ca: '/ca.pem',
+      web_client: 'http://127.0.0.1:8090/sw.js',
+    };
     expect(programEnvironment('operator', { ...wiring(), network }, user)).toMatchObject({
       GWK_OPERATOR_NETWORK_URL: network.url,
       GWK_OPERATOR_NETWORK_ROOT: network.root,
       GWK_OPERATOR_NETWORK_CA_FILE: network.media_ca,
+    });
+    expect(programEnvironment('worker', { ...wiring(), network }, user)).toMatchObject({
+      GWK_WORKER_CLIENT_VERSION_URL: network.web_client,
     });
   });
 

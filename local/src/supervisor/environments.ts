@@ -8,6 +8,8 @@ export interface NetworkAddress {
   root: string;
   /** File with the certificate of its media hosts. */
   media_ca: string;
+  /** Script of its web client, which states the served client version. */
+  web_client: string;
 }
 
 /** Addresses and secrets that commands need. */
@@ -94,6 +96,7 @@ const workerSettings = (wiring: Wiring): Environment => ({
   GWK_WORKER_PORT: String(wiring.config.workerPort),
   GWK_WORKER_CONSOLE_URL: baseUrl(wiring.config),
   GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
+  ...(wiring.network && { GWK_WORKER_CLIENT_VERSION_URL: wiring.network.web_client }),
 });
 
 const operatorSettings = (wiring: Wiring): Environment => ({

@@ -128,6 +128,16 @@ const CASES: Case[] = [
     { EngineRunning: 'False EngineStarting', Connected: 'False Disconnected' },
   ],
   [
+    'names the remedy for a refused client version',
+    { projection: accepted({ state: 'disconnected', state_reason: 'version_rejected_405' }) },
+    { Connected: 'False ClientVersionRefused', Ready: 'False ClientVersionRefused' },
+  ],
+  [
+    'reports a client version that is expected as a disconnection',
+    { projection: accepted({ state: 'disconnected', state_reason: 'version_expected' }) },
+    { Connected: 'False Disconnected' },
+  ],
+  [
     'reports a suspended instance',
     { pod: { phase: 'absent' }, resource: resource({ suspended: true }) },
     { EngineRunning: 'False Suspended', Ready: 'False Suspended' },

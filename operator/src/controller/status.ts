@@ -101,11 +101,17 @@ const STATE_REASONS = {
   banned: 'Banned',
 } as const;
 
+const VERSION_REFUSED = no(
+  'ClientVersionRefused',
+  'The network refuses the client version, and no newer one is known; see: gwk network-version show, and pin a version with: gwk network-version pin <version>',
+);
+
 function connected({ pod, projection }: Observed): Outcome {
   const known = getKnownInstance(projection);
   if (!known) return unknown('Pending', 'Waiting for the API');
   const { state, state_reason: why } = known.facts;
   const message = why === null ? state : `${state}: ${why}`;
+  if (state === 'disconnected' && why?.startsWith('version_rejected_')) return VERSION_REFUSED;
   if (state !== 'connected') return no(STATE_REASONS[state], message);
   if (holdsLease(pod, projection)) return yes('Connected', 'Ready to send and receive');
   return unknown('EngineNotRunning', 'Connected when last observed, but no engine holds the lease now');
@@ -190,6 +196,7 @@ const WARNING_REASONS = new Set([
   'EngineExited',
   'EngineUnresponsive',
   'Banned',
+  'ClientVersionRefused',
   'LoggedOut',
   'NodeUnreachable',
   'ImagePullFailed',

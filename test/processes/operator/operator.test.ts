@@ -57,6 +57,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       networkRoot: undefined,
       networkCa: undefined,
       sandboxNetwork: undefined,
+      clientVersion: 'auto',
       namespaces: undefined,
       profilesFile: undefined,
       engineInternalUrl: undefined,

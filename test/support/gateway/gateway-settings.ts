@@ -103,6 +103,7 @@ export function workerEnvironment(settings: GatewaySettings, port: number): Envi
     GWK_WORKER_PORT: String(port),
     GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
     GWK_WORKER_LOOPBACK_MEDIA: 'on',
+    GWK_WORKER_CLIENT_VERSION: 'bundled',
   };
 }
 

@@ -16,6 +16,7 @@ const settings = {
     networkRoot: undefined,
     networkCa: undefined,
     sandboxNetwork: undefined,
+    clientVersion: 'auto',
   },
 };
 const profile = (special: object = {}): Profile => {
@@ -223,6 +224,24 @@ test('mounts the address of a proxy from its Secret, and does not contain it', (
     GWK_ENGINE_PROXY_CA_FILE: '/var/run/gwk-proxy/ca.crt',
     GWK_ENGINE_NO_PROXY: '10.0.0.0/8,.corp.example.com',
   });
+});
+
+test.each([
+  ['auto', undefined, undefined],
+  ['bundled', undefined, 'bundled'],
+  ['bundled', 'auto', undefined],
+  ['auto', '2.3000.1044142122', '2.3000.1044142122'],
+])('with the client version %s and %s in the profile, engines get %s', (clientVersion, own, given) => {
+  const networks = { ...settings.networks, clientVersion };
+  const { containers } = buildPod(plan, profile({ clientVersion: own }), { ...settings, networks }).spec!;
+  const set = containers[0]!.env!.find(({ name }) => name === 'GWK_ENGINE_CLIENT_VERSION');
+  expect(set?.value).toBe(given);
+});
+
+test.each(['2.3000.1', 'latest', ''])('refuses the client version %j in a profile', (clientVersion) => {
+  expect(() => profile({ clientVersion })).toThrow(
+    'default.clientVersion: must be auto, bundled, or a version such as 2.3000.1044142122',
+  );
 });
 
 test('changes the revision with every input, and only then', () => {

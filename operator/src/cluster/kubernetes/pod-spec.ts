@@ -173,7 +173,10 @@ function buildEnvironment(
     GWK_ENGINE_PORT: String(PORT),
     GWK_ENGINE_TOKEN_FILE: `${SECRETS}/token`,
     ...(settings.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA_FILE: `${SECRETS}/ca.crt` }),
-    ...buildNetworkSettings(settings.networks),
+    ...buildNetworkSettings({
+      ...settings.networks,
+      clientVersion: profile.clientVersion ?? settings.networks.clientVersion,
+    }),
     ...buildProxySettings(profile),
   };
   const { env } = profile;

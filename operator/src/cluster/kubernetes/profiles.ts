@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { CLIENT_VERSION_MEANING, CLIENT_VERSION_SETTING } from '@gwk/core/client-version';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
@@ -41,6 +42,11 @@ const Profile = z.strictObject({
       caKey: z.string().min(1).optional(),
       noProxy: z.array(z.string().min(1)).default([]),
     })
+    .optional(),
+  /** Client version to announce to the network (GWK_ENGINE_CLIENT_VERSION). By default that of the operator's setting. */
+  clientVersion: z
+    .string()
+    .regex(CLIENT_VERSION_SETTING, `must be auto, bundled, or ${CLIENT_VERSION_MEANING}`)
     .optional(),
   /** Additional environment variables, for example for time zones. */
   env: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).default([]),
