@@ -48,6 +48,8 @@ export class Rows {
   readonly clientVersions: (string | null)[] = [];
   /** How the network took them. */
   readonly versionResults: string[] = [];
+  /** Called when the network has refused a client version. It may wait. */
+  onVersionRefused: () => Promise<void> | void = () => undefined;
   /** False: the lease has expired by the clock, and nobody has noticed yet. */
   leased = true;
   /** Called before each of these is stored. It may wait or throw. */
@@ -90,6 +92,7 @@ export class Rows {
       },
       replaceRefused: async (version) => {
         this.versionResults.push(`${version} refused`);
+        await this.onVersionRefused();
         return this.clientVersions.shift() ?? null;
       },
       confirm: (version) => void this.versionResults.push(`${version} accepted`),
