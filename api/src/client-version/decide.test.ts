@@ -2,6 +2,7 @@ import { chooseClientVersion, type ClientVersionFacts, type KnownVersion, type Q
 
 const OLD = '2.3000.1043000000';
 const BUNDLED = '2.3000.1043857760';
+const FORMER = '2.3000.1044000000';
 const SERVED = '2.3000.1044142122';
 const PIN = '2.3000.1045000000';
 const NOW = 1_000_000_000;
@@ -73,10 +74,14 @@ const CASES: Record<string, Case> = {
     version: SERVED,
   },
   'refused with the newest here, and not elsewhere: the former one': {
-    facts: { known: [proven(SERVED), proven(OLD)] },
+    facts: { known: [proven(SERVED), proven(FORMER), proven(OLD), proven(BUNDLED)] },
     asked: { event: 'refused', version: SERVED, refused: [SERVED] },
-    version: BUNDLED,
-    isTrial: true,
+    version: FORMER,
+  },
+  'refused with both candidates: nothing, although an older one has logged in': {
+    facts: { known: [proven(SERVED), proven(FORMER), proven(OLD), proven(BUNDLED)] },
+    asked: { event: 'refused', version: FORMER, refused: [SERVED, FORMER] },
+    version: null,
   },
   'a version that was refused elsewhere is the last resort': {
     facts: { known: [never(SERVED), refused(BUNDLED)] },

@@ -81,21 +81,25 @@ const isRefusedElsewhere = ({ acceptedAt, refusedAt }: KnownVersion): boolean =>
 
 const isProven = (known: KnownVersion): boolean => known.acceptedAt !== null && !isRefusedElsewhere(known);
 
-/** At most three, newest first: the served one, the bundled one, and the newest other one that logged in last. */
+/**
+ * At most two, newest first: the served version, and the newest other one that may succeed. Each candidate can cost an
+ * instance a refused login.
+ */
 function listCandidates(
   { served, known }: ClientVersionFacts,
   { bundled, setting }: Question,
 ): KnownVersion[] {
-  const find = (version: string) => known.find((each) => each.version === version) ?? { ...NEW, version };
-  if (setting === 'bundled') return [find(bundled)];
-  const versions = new Set([...(served === null ? [] : [served]), bundled]);
-  const newestFirst = (one: KnownVersion, other: KnownVersion) =>
-    compareClientVersions(other.version, one.version);
-  const [former] = known
-    .filter((each) => !versions.has(each.version) && isProven(each))
-    .toSorted(newestFirst);
-  return [...[...versions].map(find), ...(former ? [former] : [])].toSorted(newestFirst);
+  const find = (version: string): KnownVersion =>
+    known.find((each) => each.version === version) ?? { ...NEW, version };
+  if (setting === 'bundled' || served === null) return [find(bundled)];
+  const others = known.filter((each) => isProven(each) && each.version !== bundled);
+  if (!isRefusedElsewhere(find(bundled))) others.push(find(bundled));
+  const [other = find(bundled)] = others.filter(({ version }) => version !== served).toSorted(newestFirst);
+  return (other.version === served ? [other] : [find(served), other]).toSorted(newestFirst);
 }
+
+const newestFirst = (one: KnownVersion, other: KnownVersion): number =>
+  compareClientVersions(other.version, one.version);
 
 /** @param hopeful versions without a refusal, newest first */
 function chooseHopeful(
