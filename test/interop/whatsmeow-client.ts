@@ -53,9 +53,11 @@ export class GoClient {
   async says(event: string, fits: (fact: Fact) => boolean = () => true): Promise<Fact> {
     const found = () => this.facts.findIndex((fact) => fact.event === event && fits(fact));
     const what = () => `${event}; received ${JSON.stringify(this.facts)} and ${this.complaints.join('\n')}`;
-    await until(() => (found() < 0 ? undefined : true), event).catch(() => {
+    const ended = () => this.#child.exitCode !== null || this.#child.signalCode !== null;
+    await until(() => found() >= 0 || ended() || undefined, event).catch(() => {
       throw new Error(`timeout waiting for ${what()}`);
     });
+    if (found() < 0) throw new Error(`the client ended without ${what()}`);
     const [fact] = this.facts.splice(found(), 1);
     return fact as Fact;
   }

@@ -1,5 +1,6 @@
 import type { Person } from '@gwk/network/control/client';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import { until } from '@gwk/network/testing/stock-client';
 import { buildGoClient, GoClient, hasGo } from './whatsmeow-client.js';
 
 const mustRun = process.env.CI === 'true';
@@ -44,7 +45,9 @@ proof(
 
     it('checks which phone numbers are on the network', async () => {
       client.order({ do: 'is-on', phone: ana.number });
-      expect(await client.says('is-on')).toMatchObject({ found: true, jid: ana.jid });
+      expect(await client.says('is-on')).toMatchObject({
+        ...{ found: true, jid: ana.lidJid, phone: ana.jid },
+      });
       client.order({ do: 'is-on', phone: '5511999999999' });
       expect(await client.says('is-on')).toMatchObject({ found: false });
     });
@@ -105,8 +108,14 @@ proof(
       expect(await client.says('message', ({ file }) => file !== undefined)).toMatchObject({
         file: 'a picture',
       });
+    });
+
+    it('reads the history from a file, and deletes the file', async () => {
+      const files = () => running.network.world.media?.list().length;
+      const before = files();
       await running.client.call('sendHistory', { number: phone.number, inFile: true });
       expect(await client.says('history', ({ type }) => type === 'RECENT')).toMatchObject({ chats: 1 });
+      await until(() => files() === before || undefined, 'the end of the file');
     });
 
     it('sends and receives in a group', async () => {
@@ -121,6 +130,29 @@ proof(
       await bia.writes('hello from Bia', { to: group });
       expect(await client.says('message', ({ text }) => text === 'hello from Bia')).toMatchObject({
         chat: group,
+      });
+    });
+
+    it('writes to a person with a username and no known phone number', async () => {
+      const cid = await running.client.contact('5511900000004', { username: 'cid', phoneHidden: true });
+      await cid.writes('no number', { to: phone.number });
+      expect(await client.says('message', ({ text }) => text === 'no number')).toMatchObject({
+        ...{ sender: cid.lidJid, alt: '' },
+      });
+      client.order({ do: 'send', to: cid.lidJid, text: 'by LID' });
+      expect(await cid.receives('by LID')).toMatchObject({ addressed: cid.lidJid });
+      const group = await running.client.group('No numbers', [cid, phone, ana]);
+      await cid.writes('in a group', { to: group });
+      expect(await client.says('message', ({ text }) => text === 'in a group')).toMatchObject({
+        ...{ sender: cid.lidJid, alt: '' },
+      });
+      client.order({ do: 'send', to: group, text: 'to all' });
+      for (const person of [ana, cid]) await person.receives({ text: 'to all', group });
+      await cid.renames('other');
+      await cid.showsPhone();
+      await cid.writes('with a number', { to: phone.number });
+      expect(await client.says('message', ({ text }) => text === 'with a number')).toMatchObject({
+        ...{ sender: cid.lidJid, alt: cid.jid },
       });
     });
 
@@ -165,6 +197,24 @@ proof(
       await client.says('connected');
       await phone.unlinks(2);
       await client.says('logged-out');
+    });
+
+    it('is refused at linking and at login if its version is too old', async () => {
+      await client.stop();
+      client = new GoClient(program, running);
+      await phone.scan((await client.says('qr')).code as string);
+      await client.says('connected');
+      await running.client.oldestVersion({ version: [9, 9, 9] });
+      await running.client.cut(phone.number);
+      await client.says('outdated');
+      await client.stop();
+      client = new GoClient(program, running);
+      await client.says('outdated');
+      const refused = await running.client.logins({ refused: 405 });
+      expect(refused).toMatchObject([
+        { kind: 'login', number: phone.number, version: expect.stringMatching(/^2\.3000\.\d+$/) as string },
+        { kind: 'linking', number: null, version: refused[0]!.version },
+      ]);
     });
   },
 );

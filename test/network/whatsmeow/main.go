@@ -138,6 +138,8 @@ func report(client *whatsmeow.Client, event any) {
 		say(fact{"event": "disconnected"})
 	case *events.LoggedOut:
 		say(fact{"event": "logged-out", "reason": int(e.Reason)})
+	case *events.ClientOutdated:
+		say(fact{"event": "outdated"})
 	case *events.StreamReplaced:
 		say(fact{"event": "replaced"})
 	case *events.TemporaryBan:
@@ -230,7 +232,7 @@ func follow(client *whatsmeow.Client, o order) error {
 		if err != nil {
 			return err
 		}
-		say(fact{"event": "is-on", "found": found[0].IsIn, "jid": found[0].JID.String()})
+		say(fact{"event": "is-on", "found": found[0].IsIn, "jid": found[0].JID.String(), "phone": found[0].PhoneNumber.String()})
 		return nil
 	default:
 		return fmt.Errorf("unknown order %q", o.Do)

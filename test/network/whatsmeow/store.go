@@ -51,6 +51,7 @@ func (m *memory) PutDevice(_ context.Context, device *store.Device) error {
 	device.ChatSettings = m
 	device.MsgSecrets = m
 	device.PrivacyTokens = m
+	device.NCTSalt = m
 	device.EventBuffer = m
 	device.LIDs = m
 	device.Initialized = true

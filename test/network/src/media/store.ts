@@ -68,12 +68,25 @@ export class MediaStore {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', `https://${this.#name}`);
     if (request.method === 'POST') return this.#upload(request, response, url);
+    if (request.method === 'DELETE') return this.#delete(response, url);
     const failure = this.failures.download.shift();
     if (failure) return answer(response, failure, { error: 'failure requested by a test' });
     const file = this.#files.get(url.pathname);
     if (!file) return answer(response, this.#gone.has(url.pathname) ? 410 : 404, { error: 'not here' });
     if (failure === 0) return breakOff(response, file.bytes);
     serve(request, response, file.bytes);
+  }
+
+  /** Clients delete the history of a phone after they have read it. */
+  #delete(response: ServerResponse, { searchParams: query }: URL): void {
+    if (query.get('auth') !== this.auth) return answer(response, 401, { error: 'bad auth' });
+    const path = Buffer.from(query.get('d_md') ?? '', 'base64url').toString();
+    const file = this.#files.get(path);
+    if (!file) return answer(response, 404, { error: 'not here' });
+    const hash = createHash('sha256').update(file.bytes).digest('base64url');
+    if (plain(query.get('token') ?? '') !== hash) return answer(response, 400, { error: 'bad hash' });
+    this.expire(path);
+    answer(response, 200, {});
   }
 
   async #upload(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {

@@ -7,7 +7,11 @@ import { signedDeviceList } from './device-list.js';
 /** Answers which phone numbers are on the network, with their LIDs and devices. */
 export function usync(world: World, query: Node): Node {
   const asked = child(query, 'usync');
-  const wanted = new Set(children(child(asked, 'query')).map(({ tag }) => tag));
+  const protocols = children(child(asked, 'query'));
+  const wanted: Wanted = {
+    tags: new Set(protocols.map(({ tag }) => tag)),
+    byLid: protocols.some(({ tag, attrs }) => tag === 'contact' && attrs.addressing_mode === 'lid'),
+  };
   const users = children(child(asked, 'list'), 'user').map((user) => answerFor(world, user, wanted));
   const attributes = {
     sid: asked?.attrs.sid,
@@ -19,12 +23,21 @@ export function usync(world: World, query: Node): Node {
   return node('usync', attributes, [node('result'), node('list', {}, users)]);
 }
 
-function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node {
+interface Wanted {
+  tags: ReadonlySet<string>;
+  /** Whether the client asks for LIDs of phone numbers. */
+  byLid: boolean;
+}
+
+function answerFor(world: World, user: Node, { tags, byLid }: Wanted): Node {
   const typed = readText(child(user, 'contact'));
   const phone = typed.replace(/\D/g, '');
   const jid = user.attrs.jid ?? (phone ? phoneJid(phone) : undefined);
   const account = world.people.byJid(jid) ?? (user.attrs.jid ? undefined : world.people.byOtherForm(phone));
-  const canonical = user.attrs.jid ?? account?.jid('pn') ?? jid;
+  const known = user.attrs.jid ?? account?.jid('pn') ?? jid;
+  // Newer clients ask for the LID of a phone number, and receive both.
+  const names =
+    byLid && user.attrs.jid === undefined ? { jid: account?.jid('lid'), pn_jid: known } : { jid: known };
   const answers: Record<string, () => Node | '' | undefined> = {
     contact: () => contact(account, typed),
     devices: () => devices(account),
@@ -35,9 +48,9 @@ function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node 
     disappearing_mode: () => node('disappearing_mode', { duration: '0', t: seconds() }),
   };
   const found = Object.entries(answers)
-    .filter(([what]) => wanted.has(what))
+    .filter(([what]) => tags.has(what))
     .flatMap(([, answer]) => answer() || []);
-  return node('user', { jid: canonical }, found);
+  return node('user', names, found);
 }
 
 function contact(account: Account | undefined, typed: string): Node {
