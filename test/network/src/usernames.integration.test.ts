@@ -41,6 +41,14 @@ describe('a person with a username', () => {
     });
   });
 
+  it('is unnamed to Baileys if the message carries the attribute of the web client alone', async () => {
+    const options = { attributes: { peer_recipient_username: '' } };
+    const id = await eva.writes('oi', { to: stage.phone.number, options });
+    expect((await stage.client.gotId(id)).key.remoteJidUsername).toBeUndefined();
+    const [sent] = await stage.network.stanzas({ way: 'out', id });
+    expect(sent?.stanza.attrs.username).toBe('eva.named');
+  });
+
   it('is named in the copy of a message that the owner writes on the phone', async () => {
     const { key } = await stage.client.gotId(await stage.phone.writesOnPhone(eva.number, 'from the phone'));
     expect(key).toMatchObject({ remoteJid: eva.lidJid, fromMe: true, remoteJidUsername: 'eva.named' });
