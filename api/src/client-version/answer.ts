@@ -42,13 +42,10 @@ export class ClientVersionAnswers {
     const stored = await this.#read(event);
     const facts = toFacts(stored);
     const choice = await this.#choose(facts, { ...asked, instanceId });
-    const isReadDue =
-      event === 'refused' && asked.setting === 'auto' && stored.state.dueAt.getTime() <= Date.now();
-    const isExpected = choice.version === null && (choice.isExpected || isReadDue);
     return {
       version: choice.version,
       revision: readClientVersionRevision(facts),
-      retry_after_ms: isExpected ? READ_SOON_MS : null,
+      retry_after_ms: choice.version === null && choice.isExpected ? READ_SOON_MS : null,
     };
   }
 

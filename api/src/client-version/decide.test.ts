@@ -15,6 +15,14 @@ const proven = (version: string, refusedAt: number | null = null): KnownVersion 
 const refused = (version: string): KnownVersion => ({ version, acceptedAt: 500, refusedAt: 600 });
 const never = (version: string): KnownVersion => ({ version, acceptedAt: null, refusedAt: 600 });
 
+const NOTHING: ClientVersionFacts = {
+  pinned: null,
+  served: SERVED,
+  known: [],
+  trial: null,
+  isReadDue: false,
+};
+
 interface Case {
   facts?: Partial<ClientVersionFacts>;
   asked?: Partial<Question>;
@@ -103,6 +111,40 @@ const CASES: Record<string, Case> = {
     asked: { refused: [BUNDLED, SERVED] },
     version: SERVED,
   },
+  'a version that logged in is refused: older ones have no chance': {
+    facts: { known: [refused(FORMER), proven(OLD), proven(BUNDLED)], trial: trialBy('other', 1_000) },
+    asked: { event: 'waiting', revision: 'earlier' },
+    version: null,
+    isExpected: true,
+  },
+  'the same, and an older one has logged in since': {
+    facts: {
+      known: [refused(FORMER), { version: OLD, acceptedAt: 700, refusedAt: null }, proven(BUNDLED)],
+      trial: trialBy('other', 1_000),
+    },
+    asked: { event: 'waiting', revision: 'earlier' },
+    version: OLD,
+  },
+  'a version that never logged in is refused: older ones are not affected': {
+    facts: { known: [never(SERVED), proven(FORMER)] },
+    version: FORMER,
+  },
+  'a read is due after a refusal: wait in place of a last resort': {
+    facts: { known: [refused(SERVED), proven(BUNDLED)], isReadDue: true },
+    asked: { event: 'refused', version: SERVED, refused: [SERVED] },
+    version: null,
+    isExpected: true,
+  },
+  'no read is due after a refusal: the last resort': {
+    facts: { known: [refused(SERVED), proven(BUNDLED)] },
+    asked: { event: 'refused', version: SERVED, refused: [SERVED] },
+    version: BUNDLED,
+  },
+  'a read is due when the delay has ended: connect all the same': {
+    facts: { known: [refused(SERVED)], isReadDue: true },
+    asked: { refused: [SERVED] },
+    version: BUNDLED,
+  },
   'refusals under an earlier revision do not count': {
     facts: { known: [proven(SERVED)] },
     asked: { event: 'waiting', refused: [SERVED], revision: 'earlier' },
@@ -155,7 +197,7 @@ const CASES: Record<string, Case> = {
 test.each(Object.entries(CASES))(
   '%s',
   (_, { facts, asked, version, isTrial = false, isExpected = false }) => {
-    const all: ClientVersionFacts = { pinned: null, served: SERVED, known: [], trial: null, ...facts };
+    const all: ClientVersionFacts = { ...NOTHING, ...facts };
     const question: Question = {
       instanceId: 'me',
       event: 'connecting',

@@ -21,6 +21,8 @@ export interface ClientVersionFacts {
   /** Served versions, present and former, and the bundled one. */
   known: readonly KnownVersion[];
   trial: Trial | null;
+  /** A worker reads the served version within seconds. */
+  isReadDue: boolean;
 }
 
 export type Question = Pick<
@@ -63,11 +65,12 @@ export function chooseClientVersion(facts: ClientVersionFacts, asked: Question, 
   if (facts.pinned !== null || asked.setting === 'bundled') {
     return use(untried[0] ?? (asked.event === 'connecting' ? candidates[0] : undefined));
   }
-  const hopeful = untried.filter((each) => !isRefusedElsewhere(each));
+  const hopeful = untried.filter((each) => mayLogIn(each, facts.known));
   if (hopeful.length > 0) return chooseHopeful(hopeful, facts.trial, asked, now);
-  if (asked.event === 'waiting') return use(undefined);
+  if (asked.event === 'connecting') return use(untried[0] ?? candidates[0]);
+  if (asked.event === 'waiting' || facts.isReadDue) return { ...NO_CHOICE, isExpected: facts.isReadDue };
   // The network may refuse a version to some numbers only.
-  return use(untried[0] ?? (asked.event === 'connecting' ? candidates[0] : undefined));
+  return use(untried[0]);
 }
 
 const NEW = { acceptedAt: null, refusedAt: null };
@@ -78,6 +81,20 @@ const use = (known: KnownVersion | undefined): Choice => ({ ...NO_CHOICE, versio
 
 const isRefusedElsewhere = ({ acceptedAt, refusedAt }: KnownVersion): boolean =>
   refusedAt !== null && refusedAt > (acceptedAt ?? 0);
+
+/**
+ * False: the network refused it last, or refuses a newer one that logged in before, and this one has not logged in since.
+ * The network raises its minimum so that all older versions fail too. A newer one that never logged in says nothing.
+ */
+const mayLogIn = (one: KnownVersion, known: readonly KnownVersion[]): boolean =>
+  !isRefusedElsewhere(one) &&
+  !known.some(
+    (newer) =>
+      compareClientVersions(newer.version, one.version) > 0 &&
+      newer.acceptedAt !== null &&
+      isRefusedElsewhere(newer) &&
+      newer.refusedAt! > (one.acceptedAt ?? 0),
+  );
 
 const isProven = (known: KnownVersion): boolean => known.acceptedAt !== null && !isRefusedElsewhere(known);
 
@@ -92,8 +109,8 @@ function listCandidates(
   const find = (version: string): KnownVersion =>
     known.find((each) => each.version === version) ?? { ...NEW, version };
   if (setting === 'bundled' || served === null) return [find(bundled)];
-  const others = known.filter((each) => isProven(each) && each.version !== bundled);
-  if (!isRefusedElsewhere(find(bundled))) others.push(find(bundled));
+  const others = known.filter((each) => each.version !== bundled && isProven(each) && mayLogIn(each, known));
+  if (mayLogIn(find(bundled), known)) others.push(find(bundled));
   const [other = find(bundled)] = others.filter(({ version }) => version !== served).toSorted(newestFirst);
   return (other.version === served ? [other] : [find(served), other]).toSorted(newestFirst);
 }

@@ -8,6 +8,8 @@ import type { ClientVersionFacts, Question } from './decide.js';
 const KEPT_DAYS = 30;
 /** Longest time between two writes of the same result, so that many engines do not write one row at once. */
 const SAME_RESULT_S = 60;
+/** A read that is overdue by more does not happen: no worker runs, or none follows the network. */
+const READ_WITHIN_MS = 60_000;
 /** Shortest time between two reads of the served version, for all workers together. */
 export const MIN_READ_PAUSE_S = 600;
 
@@ -31,6 +33,7 @@ export async function readClientVersions(
 export function toFacts({ state, versions }: StoredClientVersions): ClientVersionFacts {
   const { pinnedVersion: pinned, servedVersion: served, trialVersion: version } = state;
   const { trialInstance: instanceId, trialAt } = state;
+  const overdueMs = Date.now() - state.dueAt.getTime();
   return {
     pinned,
     served,
@@ -39,6 +42,7 @@ export function toFacts({ state, versions }: StoredClientVersions): ClientVersio
       acceptedAt: row.acceptedAt?.getTime() ?? null,
       refusedAt: row.refusedAt?.getTime() ?? null,
     })),
+    isReadDue: overdueMs >= 0 && overdueMs < READ_WITHIN_MS,
     trial: version && instanceId && trialAt ? { version, instanceId, at: trialAt.getTime() } : null,
   };
 }
