@@ -187,11 +187,11 @@ const RESTARTS: Case[] = [
     ['create-pod'],
   ],
   [
-    'delays the restart after a second exit',
+    'delays the restart after a second exit, and looks again after a second at the earliest',
     { pod: absent, history: failed(2, NOW + 900) },
     'WaitingToRestart',
     [],
-    900,
+    1000,
   ],
   [
     'reports a crash loop after the third exit in a row',

@@ -22,8 +22,11 @@ export interface Decision {
   message: string;
   actions: Action[];
   /** When to reconcile again if no event arrives; null: not needed. */
-  recheckMs: number | null;
+  recheckMs: RecheckMs | null;
 }
+
+/** Only `recheckIn` makes one, so no decision can make the operator spin. */
+type RecheckMs = number & { readonly __min: typeof MIN_RECHECK_MS };
 
 export type EngineReason =
   | 'EngineExited'
@@ -59,8 +62,10 @@ type WithRow = WithResource & { known: KnownInstance };
 const LEASE_MARGIN_MS = 1000;
 const REJECTED_RECHECK_MS = 30_000;
 const UNREACHABLE_RECHECK_MS = 10_000;
-/** Interval of observations while the API answers. */
+/** Interval of observations while the API answers: nothing that a decision waits for changes sooner without an event. */
 const MIN_RECHECK_MS = 1000;
+
+const recheckIn = (ms: number): RecheckMs => Math.max(ms, MIN_RECHECK_MS) as RecheckMs;
 
 /**
  * The first check that applies decides. The checks are ordered by safety: everything known about a pod that may still
@@ -105,12 +110,12 @@ function because(
   actions: Action[] = [],
   recheckMs: number | null = null,
 ): Decision {
-  return { reason, message, actions, recheckMs };
+  return { reason, message, actions, recheckMs: recheckMs === null ? null : recheckIn(recheckMs) };
 }
 
 function recheckWithin(decision: Decision, ms: number | null): Decision {
   if (ms === null) return decision;
-  return { ...decision, recheckMs: Math.min(decision.recheckMs ?? ms, ms) };
+  return { ...decision, recheckMs: recheckIn(Math.min(decision.recheckMs ?? ms, ms)) };
 }
 
 /** First free the lease of the engine that exited, so that nobody waits for it to expire. */
@@ -245,7 +250,8 @@ function banned({ known, pod }: WithRow): Decision | null {
 }
 
 function idle(observed: WithRow): Decision | null {
-  if (untilIdle(observed) !== 0) return null;
+  const at = findIdleTime(observed);
+  if (at === null || observed.known.observedAt < at) return null;
   return because(
     'Idle',
     'Not paired, and no pairing is active; pairing starts the engine',
@@ -309,7 +315,7 @@ function starting(observed: WithRow): Decision | null {
   const waiting = pod.phase === 'starting' ? pod.waiting : null;
   if (waiting) return because(waiting.reason, waiting.message, [], limits.leaseTimeoutMs);
   // The observation that confirms the timeout arrives a little later.
-  const recheckMs = Math.max(limits.leaseTimeoutMs - (unresponsiveFor(observed) ?? 0), MIN_RECHECK_MS);
+  const recheckMs = limits.leaseTimeoutMs - (unresponsiveFor(observed) ?? 0);
   return because('EngineStarting', 'Waiting for the engine to take its lease', [], recheckMs);
 }
 
@@ -347,15 +353,18 @@ export function readEngineChoice({ spec }: InstanceResource): Omit<PodTemplate, 
 }
 
 /**
- * Time until the instance counts as idle. Null: it is paired or being paired; 0: it is idle. A new sandbox connects
- * by itself, so it does not count as unpaired.
+ * When the instance counts as idle; null: it is paired or being paired. A new sandbox connects by itself, so it does
+ * not count as unpaired.
  */
-function untilIdle({ now, known, limits }: WithRow): number | null {
-  const { facts, observedAt, pairingSeenAt } = known;
+function findIdleTime({ known, limits }: WithRow): number | null {
+  const { facts, pairingSeenAt } = known;
   const unpaired = facts.state === 'pending_pair' || facts.state === 'logged_out';
   if (!unpaired || facts.pairing) return null;
-  const idleAt = Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
-  if (observedAt >= idleAt) return 0;
-  // Do not decide on an older observation: a pairing may have started since.
-  return Math.max(idleAt - now, MIN_RECHECK_MS);
+  return Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
+}
+
+/** Null: nothing to wait for. An older observation does not decide: a pairing may have started since. */
+function untilIdle(observed: WithRow): number | null {
+  const at = findIdleTime(observed);
+  return at === null || observed.known.observedAt >= at ? null : at - observed.now;
 }
