@@ -22,7 +22,7 @@ export function createOperatorMetrics(cluster: Cluster, controller: Controller):
   collectDefaultMetrics({ register: registry });
   addGauge(registry, OPERATOR_METRICS.instances, () => cluster.keys().length);
   addGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
-  addGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.apiUnresponsiveMs / 1000);
+  addGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.observer.unresponsiveMs / 1000);
   addGauge(registry, OPERATOR_METRICS.invalidManifests, () => cluster.countInvalid());
   addGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
   const { rollout } = controller;
@@ -34,7 +34,7 @@ export function createOperatorMetrics(cluster: Cluster, controller: Controller):
   const ends = new Counter({ ...OPERATOR_METRICS.engineExits, registers });
   // Create both series now, so that `increase()` sees the first exit.
   for (const asked of ['true', 'false']) ends.inc({ requested: asked }, 0);
-  controller.onReconcile = (result) => passes.inc({ result });
+  controller.onReconcile = (result, cause) => passes.inc({ result, cause });
   controller.onEngineExit = (asked) => ends.inc({ requested: String(asked) });
   return registry;
 }

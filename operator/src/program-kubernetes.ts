@@ -49,7 +49,7 @@ export async function startOnKubernetes(
   const ready = () => {
     if (!leader.leading) return {};
     const started = work === 'started' ? null : 'starting';
-    return { started, ...cluster.checks(), ...checkApi(controller) };
+    return { started, ...cluster.checks(), ...checkApi(controller.observer) };
   };
   const server = await listen(config, [createHealthHandler(ready, metrics)], log);
   const lost = options.lost ?? (() => process.exit(1));

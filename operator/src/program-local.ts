@@ -25,7 +25,11 @@ export async function startOnOneMachine(
   const { controller, close } = createController(cluster, config, options, log);
   const metrics = createOperatorMetrics(cluster, controller);
   let loaded = false;
-  const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checkApi(controller) });
+  const ready = () => ({
+    started: loaded ? null : 'starting',
+    ...cluster.checks(),
+    ...checkApi(controller.observer),
+  });
   const desiredState = createDesiredStateHandler(cluster.store, {
     token: config.localToken,
     isLoaded: () => loaded,

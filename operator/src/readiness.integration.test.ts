@@ -125,6 +125,6 @@ test('is not ready if it may read no namespace', async () => {
 test.each([
   [15_000, null],
   [15_001, 'the internal API does not answer'],
-])('reports the API as unavailable after more than 15 s: %s ms', (apiUnresponsiveMs, fault) => {
-  expect(checkApi({ apiUnresponsiveMs })).toEqual({ api: fault });
+])('reports the API as unavailable after more than 15 s: %s ms', (unresponsiveMs, fault) => {
+  expect(checkApi({ unresponsiveMs })).toEqual({ api: fault });
 });

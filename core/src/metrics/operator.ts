@@ -23,9 +23,11 @@ export const OPERATOR_METRICS = {
     'gwk_operator_crash_loops',
     'Instances whose engine recently exited three or more times in a row, each time soon after its start.',
   ),
-  reconciles: counter('gwk_operator_reconciles_total', 'Reconciliations of an instance, by result.', [
-    'result',
-  ]),
+  reconciles: counter(
+    'gwk_operator_reconciles_total',
+    'Reconciliations of an instance, by result and cause: a change of resource or pod (event), a change reported by the API (facts), a turn in an upgrade (turn), every 5 minutes (resync), a time set by a decision (recheck), a failure (retry).',
+    ['result', 'cause'],
+  ),
   engineExits: counter(
     'gwk_operator_engine_exits_total',
     'Engine exits, by whether the operator requested them.',

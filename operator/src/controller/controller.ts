@@ -15,8 +15,9 @@ import {
   type Turn,
 } from './observed.js';
 import { PairingRequestController } from '../pairing/pairing-request-controller.js';
+import { Observer } from './observer.js';
 import { Projections } from './projections.js';
-import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
+import { RETRY_BACKOFF, WorkQueue, type Backoff, type Cause } from './queue.js';
 import { describeProgress, isConnected, isPaused, PAUSED, Rollout } from './rollout.js';
 import { buildStatus, listStatusEvents } from './status.js';
 
@@ -33,13 +34,6 @@ export interface ControllerOptions {
   backoff?: Backoff;
 }
 
-/**
- * Interval of `observe` calls for all instances. Leaves time for an answer about 10,000 instances and their reconciles
- * within one second.
- */
-const OBSERVE_MS = 700;
-/** Used while engines are starting, so that users see the first state early. */
-const OBSERVE_STARTING_MS = 250;
 /**
  * Every instance is reconciled once in 300 s, with or without an event. Each second reconciles a part of them, so that
  * a change never waits behind thousands of keys.
@@ -61,8 +55,9 @@ export class Controller {
   readonly queue: WorkQueue;
   readonly projections: Projections;
   readonly rollout: Rollout;
+  readonly observer: Observer;
   /** For metrics. */
-  onReconcile: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
+  onReconcile: (result: 'done' | 'behind' | 'failed', cause: Cause) => void = () => undefined;
   onEngineExit: (requested: boolean) => void = () => undefined;
   readonly #pairing: PairingRequestController;
   readonly #starter: EngineStarter;
@@ -78,12 +73,8 @@ export class Controller {
   readonly #rejected = new Set<string>();
   /** Keys not reconciled since the start. */
   #notReconciled: Set<string> | null = null;
-  #observeTimer: NodeJS.Timeout | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
-  #observedAt = -Infinity;
   #stopped = false;
-  #failedObservations = 0;
-  #startedAt: number | undefined;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -100,12 +91,13 @@ export class Controller {
       cluster.removePairingRequest(target, request);
     this.#pairing = new PairingRequestController({ api, log, publish, remove });
     this.rollout = new Rollout(options.maxConcurrentUpgrades, options.canary);
-  }
-
-  /** Time since the API last answered an observation, or since the start if it never did. 0 before the start. */
-  get apiUnresponsiveMs(): number {
-    if (this.#startedAt === undefined) return 0;
-    return Date.now() - Math.max(this.projections.answeredAt, this.#startedAt);
+    this.observer = new Observer({
+      projections: this.projections,
+      log,
+      starting: this.#starting,
+      changed: (keys) => keys.forEach((key) => this.queue.add(key, 'facts')),
+      recovered: () => this.#recover(),
+    });
   }
 
   /** Number of instances whose engine is crash-looping. */
@@ -115,22 +107,22 @@ export class Controller {
   }
 
   async start(): Promise<void> {
-    this.#startedAt = Date.now();
-    await this.#cluster.start((key) => this.queue.add(key));
+    this.observer.prepare();
+    await this.#cluster.start((key) => this.queue.add(key, 'event'));
     // Stopped during the initial list: start nothing.
     if (this.#stopped) return;
     this.#notReconciled = new Set(this.#cluster.keys());
     this.#openRollout();
-    this.queue.start(CONCURRENCY, (key) => this.#reconcile(key));
-    for (const key of this.#cluster.keys()) this.queue.add(key);
+    this.queue.start(CONCURRENCY, (key, cause) => this.#reconcile(key, cause));
+    for (const key of this.#cluster.keys()) this.queue.add(key, 'resync');
     this.#startResync();
-    void this.#observeForever();
+    this.observer.start();
   }
 
   /** Stops engines that cannot outlive this process, and releases their leases if the API answers. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#observeTimer);
+    this.observer.stop();
     clearInterval(this.#resyncTimer);
     await this.queue.close();
     await this.#pairing.close();
@@ -169,7 +161,7 @@ export class Controller {
   #resync(key: string): void {
     const uid = this.#cluster.resource(key)?.metadata.uid;
     if (uid !== undefined) this.projections.expire(uid);
-    this.queue.add(key);
+    this.queue.add(key, 'resync');
   }
 
   /** Drops the state of resources whose finalizer somebody removed by hand. */
@@ -181,41 +173,13 @@ export class Controller {
     this.#pairing.retainOnly(uids);
   }
 
-  async #observeForever(): Promise<void> {
-    if (this.#stopped) return;
-    const began = performance.now();
-    try {
-      await this.#observe(began - this.#observedAt >= OBSERVE_MS);
-    } catch (error) {
-      if (this.#failedObservations++ === 0) this.#logUnavailable(error);
-    }
-    const normalMs = OBSERVE_MS * Math.min(5, 1 + this.#failedObservations);
-    const ms = this.#failedObservations === 0 && this.#starting.size > 0 ? OBSERVE_STARTING_MS : normalMs;
-    if (!this.#stopped) this.#observeTimer = setTimeout(() => void this.#observeForever(), ms);
-  }
-
-  /** Between two full observations, ask only for starting instances, since asking for all is expensive. */
-  async #observe(all: boolean): Promise<void> {
-    const began = performance.now();
-    for (const key of await this.projections.observe(all ? undefined : this.#starting)) this.queue.add(key);
-    if (!all) return;
-    this.#observedAt = began;
-    if (this.#failedObservations > 0) this.#recover();
-    this.#failedObservations = 0;
-  }
-
-  #logUnavailable(error: unknown): void {
-    if (this.projections.answeredAt === 0) this.#log.info('waiting for the API');
-    else this.#log.warn({ err: error }, 'API unavailable; engines are left as they are');
-  }
-
   /** Retries the reconciles that failed while the API was unavailable. */
   #recover(): void {
-    this.#log.info('API available again');
-    for (const key of this.#cluster.keys()) if (this.queue.countFailures(key) > 0) this.queue.add(key);
+    for (const key of this.#cluster.keys())
+      if (this.queue.countFailures(key) > 0) this.queue.add(key, 'retry');
   }
 
-  async #reconcile(key: string): Promise<void> {
+  async #reconcile(key: string, cause: Cause): Promise<void> {
     try {
       const { observed, behind } = await this.#gather(key);
       const decision = decide(observed);
@@ -233,9 +197,9 @@ export class Controller {
       if (behind) this.queue.retry(key);
       else this.queue.forget(key);
       if (this.#notReconciled?.delete(key)) this.#openRollout();
-      this.onReconcile(behind ? 'behind' : 'done');
+      this.onReconcile(behind ? 'behind' : 'done', cause);
     } catch (error) {
-      this.onReconcile('failed');
+      this.onReconcile('failed', cause);
       const inMs = this.queue.retry(key);
       this.#log.warn({ instance: key, retry_in_ms: inMs, err: error }, 'reconcile failed; retrying');
     }
@@ -270,7 +234,7 @@ export class Controller {
     const { now, refusal } = observed;
     const isRefused = refusal !== null && refusal.retryAt > now;
     if (isPaused(observed) || isRefused) {
-      for (const next of this.rollout.release(key)) this.queue.add(next);
+      for (const next of this.rollout.release(key)) this.queue.add(next, 'turn');
       return isPaused(observed)
         ? PAUSED
         : { granted: false, reason: 'UpgradeRefused', message: refusal!.message };
@@ -289,15 +253,15 @@ export class Controller {
   #openRollout(): void {
     if (this.#notReconciled === null || this.#notReconciled.size > 0) return;
     this.#notReconciled = null;
-    for (const key of this.rollout.open()) this.queue.add(key);
+    for (const key of this.rollout.open()) this.queue.add(key, 'turn');
   }
 
   #reportProgress(key: string, observed: Observed, decision: Decision): void {
     const progress = describeProgress(observed, decision);
     const works = progress === 'connected' && !needsUpgrade(observed);
-    for (const next of this.rollout.observeCanary(key, works)) this.queue.add(next);
+    for (const next of this.rollout.observeCanary(key, works)) this.queue.add(next, 'turn');
     if (observed.turn?.granted === false) return;
-    for (const next of this.rollout.report(key, progress)) this.queue.add(next);
+    for (const next of this.rollout.report(key, progress)) this.queue.add(next, 'turn');
   }
 
   async #project(
@@ -317,7 +281,7 @@ export class Controller {
 
   /** A name or a slot may be free now. */
   #retryRejected(): void {
-    for (const key of this.#rejected) this.queue.add(key);
+    for (const key of this.#rejected) this.queue.add(key, 'facts');
   }
 
   async #writeStatus(target: Target, observed: Observed, decision: Decision): Promise<void> {
@@ -373,7 +337,7 @@ export class Controller {
   async #removeRow(target: Target): Promise<void> {
     const leaseEndsAt = await this.#api.remove(target.uid);
     this.#removals.set(target.uid, { requested: true, leaseEndsAt });
-    this.queue.add(target.key);
+    this.queue.add(target.key, 'facts');
   }
 
   async #removeFinalizer(target: Target): Promise<void> {

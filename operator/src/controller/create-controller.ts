@@ -6,6 +6,7 @@ import { VERSION } from '../version.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { OperatorConfig, OperatorOptions } from '../options.js';
 import { Controller } from './controller.js';
+import type { Observer } from './observer.js';
 import { createInternalApiClient } from './internal-api-client.js';
 
 const CALL_TIMEOUT_MS = 10_000;
@@ -44,8 +45,8 @@ export function createController(
 }
 
 export function checkApi({
-  apiUnresponsiveMs,
-}: Pick<Controller, 'apiUnresponsiveMs'>): Record<string, string | null> {
-  const isUnresponsive = apiUnresponsiveMs > UNRESPONSIVE_MS;
+  unresponsiveMs,
+}: Pick<Observer, 'unresponsiveMs'>): Record<string, string | null> {
+  const isUnresponsive = unresponsiveMs > UNRESPONSIVE_MS;
   return { api: isUnresponsive ? 'the internal API does not answer' : null };
 }

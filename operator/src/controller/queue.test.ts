@@ -21,7 +21,7 @@ test('processes a key once that was added several times', async () => {
   const done: string[] = [];
   const queue = new WorkQueue(quick);
   open.push(queue);
-  for (const key of ['a', 'b', 'a', 'a', 'b']) queue.add(key);
+  for (const key of ['a', 'b', 'a', 'a', 'b']) queue.add(key, 'event');
   queue.start(4, async (key) => void done.push(key));
   await turn();
   expect(done).toEqual(['a', 'b']);
@@ -30,8 +30,8 @@ test('processes a key once that was added several times', async () => {
 test('processes a key again if it was added meanwhile, never concurrently', async () => {
   const gates: (() => void)[] = [];
   const queue = createQueue(8, () => new Promise<void>((resolve) => gates.push(resolve)));
-  queue.add('a');
-  for (let i = 0; i < 20; i++) queue.add('a');
+  queue.add('a', 'event');
+  for (let i = 0; i < 20; i++) queue.add('a', 'event');
   await turn();
   expect(gates).toHaveLength(1);
   gates[0]!();
@@ -53,7 +53,7 @@ test('limits the concurrency and processes all keys', async () => {
     seen.add(key);
     inside--;
   });
-  for (let i = 0; i < 50; i++) queue.add(`key-${i}`);
+  for (let i = 0; i < 50; i++) queue.add(`key-${i}`, 'event');
   expect(queue.depth).toBe(50);
   while (queue.depth > 0) await turn();
   expect(most).toBe(3);
@@ -98,12 +98,12 @@ test(
       await new Promise<void>((resolve) => (finish = resolve));
       done.push(key);
     });
-    queue.add('a');
-    queue.add('b');
+    queue.add('a', 'event');
+    queue.add('b', 'event');
     queue.addAfter('c', 1);
     let closed = false;
     const closing = queue.close().then(() => (closed = true));
-    queue.add('d');
+    queue.add('d', 'event');
     await pass(1_000);
     expect([closed, done]).toEqual([false, []]);
     finish();

@@ -14,6 +14,14 @@ export function backoffMs(failures: number, { firstMs, maxMs, random }: Backoff)
   return Math.max(firstMs, backoffDelay({ firstMs, maxMs, jitter: 0.2 }, failures, 1 - random()));
 }
 
+/**
+ * Why a key is reconciled: its resource or pod changed, the API reported a change, it has a turn in an upgrade, the
+ * periodic resync, a time that a decision asked for, or a failure.
+ */
+export type Cause = 'event' | 'facts' | 'turn' | 'resync' | 'recheck' | 'retry';
+
+type Work = (key: string, cause: Cause) => Promise<void>;
+
 interface Timer {
   at: number;
   handle: NodeJS.Timeout;
@@ -31,14 +39,14 @@ interface Timer {
  */
 export class WorkQueue {
   readonly #ready: string[] = [];
-  readonly #dirty = new Set<string>();
+  readonly #dirty = new Map<string, Cause>();
   readonly #processing = new Set<string>();
   readonly #timers = new Map<string, Timer>();
   readonly #failures = new Map<string, number>();
   readonly #backoff: Backoff;
   #running = 0;
   #closed = false;
-  #work: ((key: string) => Promise<void>) | undefined;
+  #work: Work | undefined;
   #concurrency = 0;
   #idle: (() => void)[] = [];
 
@@ -56,22 +64,23 @@ export class WorkQueue {
   }
 
   /** `work` must not throw; it schedules its own retries. */
-  start(concurrency: number, work: (key: string) => Promise<void>): void {
+  start(concurrency: number, work: Work): void {
     this.#work = work;
     this.#concurrency = concurrency;
     this.#pump();
   }
 
-  add(key: string): void {
+  /** A key that waits keeps its first cause. */
+  add(key: string, cause: Cause): void {
     if (this.#closed || this.#dirty.has(key)) return;
-    this.#dirty.add(key);
+    this.#dirty.set(key, cause);
     if (this.#processing.has(key)) return;
     this.#ready.push(key);
     this.#pump();
   }
 
   /** Keeps only the earliest of several timers for one key. */
-  addAfter(key: string, ms: number): void {
+  addAfter(key: string, ms: number, cause: Cause = 'recheck'): void {
     if (this.#closed) return;
     const at = Date.now() + ms;
     const waiting = this.#timers.get(key);
@@ -79,7 +88,7 @@ export class WorkQueue {
     if (waiting) clearTimeout(waiting.handle);
     const handle = setTimeout(() => {
       this.#timers.delete(key);
-      this.add(key);
+      this.add(key, cause);
     }, ms);
     this.#timers.set(key, { at, handle });
   }
@@ -89,7 +98,7 @@ export class WorkQueue {
     const failures = this.countFailures(key) + 1;
     this.#failures.set(key, failures);
     const ms = backoffMs(failures, this.#backoff);
-    this.addAfter(key, ms);
+    this.addAfter(key, ms, 'retry');
     return ms;
   }
 
@@ -113,10 +122,11 @@ export class WorkQueue {
     while (this.#work && this.#running < this.#concurrency) {
       const key = this.#ready.shift();
       if (key === undefined) return;
+      const cause = this.#dirty.get(key)!;
       this.#dirty.delete(key);
       this.#processing.add(key);
       this.#running++;
-      void this.#work(key).finally(() => this.#done(key));
+      void this.#work(key, cause).finally(() => this.#done(key));
     }
   }
 

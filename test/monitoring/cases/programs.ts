@@ -265,6 +265,31 @@ export const PROGRAMS: AlertCase[] = [
     ...quiet,
   },
   {
+    name: 'a few instances are reconciled without pause',
+    alert: 'GwkOperatorBusy',
+    series: {
+      'gwk_operator_reconciles_total{pod="o1",result="done",cause="recheck"}': '0+600x40',
+      'gwk_operator_reconciles_total{pod="o1",result="done",cause="event"}': '0+60x40',
+      'gwk_operator_instances{pod="o1"}': '40x40',
+      'gwk_operator_instances{pod="o2"}': '0x40',
+    },
+    at: '30m',
+    fires: [
+      { description: '10 reconciles per second follow from no change of an instance, a pod or a state.' },
+    ],
+  },
+  {
+    name: 'thousands of rejected instances and a busy day',
+    alert: 'GwkOperatorBusy',
+    series: {
+      'gwk_operator_reconciles_total{pod="o1",result="done",cause="recheck"}': '0+4000x40',
+      'gwk_operator_reconciles_total{pod="o1",result="done",cause="facts"}': '0+30000x40',
+      'gwk_operator_instances{pod="o1"}': '2000x40',
+    },
+    at: '30m',
+    ...quiet,
+  },
+  {
     name: 'engines exit repeatedly',
     alert: 'GwkEnginesExiting',
     series: {

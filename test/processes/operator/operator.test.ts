@@ -134,7 +134,7 @@ test('starts an engine from a manifest, and serves health and metrics', async ()
   expect(metrics).toContain('gwk_operator_instances 1');
   expect(metrics).toContain('gwk_operator_pods{phase="running"} 1');
   expect(metrics).toContain('gwk_operator_conditions{type="Ready",status="True"} 1');
-  expect(metrics).toMatch(/gwk_operator_reconciles_total\{result="done"\} \d+/);
+  expect(metrics).toMatch(/gwk_operator_reconciles_total\{result="done",cause="event"\} \d+/);
 });
 
 test('reports a killed engine and restarts it', async () => {
