@@ -100,6 +100,22 @@ const CASES: Case[] = [
     'in progress',
   ],
   ['that is connected', withStatus(), 'Healthy', 'current'],
+  [
+    'that was connected before an outage of the API',
+    withStatus({ outage: { since: NOW } }),
+    'Progressing',
+    'in progress',
+  ],
+  [
+    'without an engine that was logged out before an outage of the API',
+    withStatus({
+      outage: { since: NOW },
+      projection: accepted({ state: 'logged_out', lease: free }),
+      pod: absent,
+    }),
+    'Degraded',
+    'failed',
+  ],
   ['that was never paired', withStatus({ projection: accepted(unpaired) }), 'Progressing', 'in progress'],
   [
     'that is being paired',

@@ -14,6 +14,10 @@ const podName = (world: World, name: string): string | null => {
   return pod.phase === 'absent' ? null : pod.name;
 };
 const reasons = (world: World) => world.events.map(({ reason }) => reason);
+const conditions = (world: World, name: string) =>
+  Object.fromEntries(
+    world.get(name)!.status!.conditions.map(({ type, status, reason }) => [type, `${status}/${reason}`]),
+  );
 const steps = (world: World) => world.done.filter((step) => step !== 'status');
 
 test(
@@ -261,6 +265,53 @@ describe('an unavailable API', () => {
       expect(world.condition('help', 'Ready')).toBe('True/Ready');
       expect(world.get('shop')!.status!.observedGeneration).toBe(2);
       expect(podName(world, 'shop')).toBe('ins-1');
+    }),
+  );
+
+  test(
+    'makes what the operator cannot know Unknown within a minute, with one write, and takes it back',
+    inWorld(async (world, pass) => {
+      await world.apply('shop');
+      await world.apply('closed', { suspended: true });
+      await pass(MOMENT_MS);
+      const ready = [world.get('shop'), world.get('closed')];
+      const [writes, recorded] = [world.done.length, world.events.length];
+      const since = new Date().toISOString();
+      world.api.faults = DOWN;
+      await pass(MINUTE_MS);
+      expect(conditions(world, 'shop')).toEqual({
+        Ready: 'Unknown/APIUnavailable',
+        Accepted: 'True/Accepted',
+        EngineRunning: 'Unknown/APIUnavailable',
+        Paired: 'Unknown/APIUnavailable',
+        Connected: 'Unknown/APIUnavailable',
+        UpToDate: 'True/UpToDate',
+      });
+      const { message } = world.get('shop')!.status!.conditions[0]!;
+      expect(Date.parse(message.split(' since ')[1]!)).toBeGreaterThan(Date.parse(since) - SECOND_MS);
+      await pass(HOUR_MS);
+      expect(world.get('closed')).toEqual(ready[1]);
+      expect(world.done.length - writes).toBe(1);
+      world.api.faults = NO_FAULTS;
+      await pass(BACK_MS);
+      expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+      expect(world.done.length - writes).toBe(2);
+      expect(world.events.length).toBe(recorded);
+    }),
+  );
+
+  test(
+    'changes no status while it restarts',
+    inWorld(async (world, pass) => {
+      await world.apply('shop');
+      await pass(MOMENT_MS);
+      const [before, writes] = [world.get('shop'), world.done.length];
+      world.api.faults = DOWN;
+      await pass(35 * SECOND_MS);
+      world.api.faults = NO_FAULTS;
+      await pass(MINUTE_MS);
+      expect(world.get('shop')).toEqual(before);
+      expect(world.done.length).toBe(writes);
     }),
   );
 

@@ -96,7 +96,8 @@ export class Controller {
       log,
       starting: this.#starting,
       changed: (keys) => keys.forEach((key) => this.queue.add(key, 'facts')),
-      recovered: () => this.#recover(),
+      lost: () => this.#reconcileAll(),
+      recovered: (outage) => (outage ? this.#reconcileAll() : this.#retryFailed()),
     });
   }
 
@@ -173,8 +174,13 @@ export class Controller {
     this.#pairing.retainOnly(uids);
   }
 
+  /** An outage begins or ends, which concerns every instance. */
+  #reconcileAll(): void {
+    for (const key of this.#cluster.keys()) this.queue.add(key, 'facts');
+  }
+
   /** Retries the reconciles that failed while the API was unavailable. */
-  #recover(): void {
+  #retryFailed(): void {
     for (const key of this.#cluster.keys())
       if (this.queue.countFailures(key) > 0) this.queue.add(key, 'retry');
   }
@@ -222,6 +228,7 @@ export class Controller {
       turn: null,
       refusal: this.#starter.refusals.get(uid) ?? null,
       projection,
+      outage: this.observer.outage,
       history: this.#histories.get(uid) ?? NO_HISTORY,
       removal: this.#removals.get(uid) ?? { requested: false },
       limits: this.#options.limits,
@@ -272,7 +279,7 @@ export class Controller {
     const { uid, deletionTimestamp } = resource.metadata;
     if (deletionTimestamp !== undefined) return { ...this.projections.cached(uid), behind: false };
     const before = this.projections.cached(uid);
-    const projected = await this.projections.project(key, resource);
+    const projected = await this.projections.project(key, resource, this.observer.outage !== null);
     const hasNewGeneration =
       projected.kind === 'accepted' && before.kind === 'accepted' && before.generation < projected.generation;
     if (hasNewGeneration) this.#retryRejected();

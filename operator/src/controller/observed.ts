@@ -17,9 +17,17 @@ export interface Observed {
   /** Null: the cluster did not refuse the last pod. */
   refusal: Refusal | null;
   projection: ProjectionResult;
+  /** The API has not answered for so long that its last answer says nothing about now; null: it answers. */
+  outage: Outage | null;
   history: History;
   removal: Removal;
   limits: Limits;
+}
+
+/** An outage of the API, which cannot answer without its database either. */
+export interface Outage {
+  /** Last answer; for an operator that never got one, its start. */
+  since: number;
 }
 
 /** Whether a working engine may be replaced now, or why not. */

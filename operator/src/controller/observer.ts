@@ -1,4 +1,5 @@
 import { type Logger } from '@gwk/core/log';
+import type { Outage } from './observed.js';
 import type { Projections } from './projections.js';
 
 /**
@@ -9,6 +10,12 @@ const OBSERVE_MS = 700;
 /** Used while engines are starting, so that users see the first state early. */
 const OBSERVE_STARTING_MS = 250;
 
+/**
+ * An engine that cannot renew its lease of 45 s (default) has closed its connection about now. A shorter outage, like a
+ * restart of the API, changes no status.
+ */
+const OUTAGE_MS = 40_000;
+
 interface ObserverOptions {
   projections: Projections;
   log: Logger;
@@ -16,8 +23,10 @@ interface ObserverOptions {
   starting: ReadonlySet<string>;
   /** The API reported other facts of these keys. */
   changed: (keys: string[]) => void;
-  /** The API answers again. */
-  recovered: () => void;
+  /** An outage began: all that the API reported is out of date. */
+  lost: () => void;
+  /** The API answers again. @param outage set if `lost` was called */
+  recovered: (outage: Outage | null) => void;
 }
 
 /** Asks the API for the facts of all instances, as long as the operator runs. */
@@ -29,6 +38,7 @@ export class Observer {
   /** Monotonic time of the last full observation. */
   #observedAt = -Infinity;
   #failures = 0;
+  #outage: Outage | null = null;
 
   constructor(options: ObserverOptions) {
     this.#options = options;
@@ -38,6 +48,10 @@ export class Observer {
   get unresponsiveMs(): number {
     if (this.#startedAt === undefined) return 0;
     return Date.now() - Math.max(this.#options.projections.answeredAt, this.#startedAt);
+  }
+
+  get outage(): Outage | null {
+    return this.#outage;
   }
 
   /** Counts the time without an answer from now on. */
@@ -61,6 +75,7 @@ export class Observer {
       await this.#observe(began - this.#observedAt >= OBSERVE_MS);
     } catch (error) {
       if (this.#failures++ === 0) this.#logUnavailable(error);
+      this.#declareOutage();
     }
     const normalMs = OBSERVE_MS * Math.min(5, 1 + this.#failures);
     const isStarting = this.#failures === 0 && this.#options.starting.size > 0;
@@ -78,8 +93,16 @@ export class Observer {
     this.#observedAt = began;
     if (this.#failures === 0) return;
     this.#failures = 0;
+    const outage = this.#outage;
+    this.#outage = null;
     log.info('API available again');
-    recovered();
+    recovered(outage);
+  }
+
+  #declareOutage(): void {
+    if (this.#outage !== null || this.unresponsiveMs < OUTAGE_MS) return;
+    this.#outage = { since: Date.now() - this.unresponsiveMs };
+    this.#options.lost();
   }
 
   #logUnavailable(error: unknown): void {

@@ -79,6 +79,19 @@ describe('asking', () => {
     expect(await ask()).toMatchObject({ kind: 'accepted' });
   });
 
+  test('keeps the rejection of a change while the API does not answer', async () => {
+    api.projects = [reject(facts())];
+    await ask(2);
+    expect(await ask(2)).toMatchObject({ kind: 'rejected', reason: 'NameTaken', behind: true });
+  });
+
+  test('does not ask an API that is known to be away', async () => {
+    api.projects = [accept()];
+    const shown = await projections.project(KEY, resource(), true);
+    expect(shown).toEqual({ kind: 'unknown', error: 'The API does not answer', behind: true });
+    expect(api.projects).toHaveLength(1);
+  });
+
   test('keeps observing the row of a rejected change', async () => {
     api.projects = [reject(facts())];
     expect(await ask(2)).toMatchObject({ kind: 'rejected', known: { facts: { id: ID } } });

@@ -2,7 +2,7 @@ import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/i
 import type { InternalApiClient } from './internal-api-client.js';
 import { InstanceFacts } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { leaseInForce, type KnownInstance, type ProjectionResult } from './observed.js';
+import { leaseInForce, type KnownInstance, type ProjectionResult, type RejectionReason } from './observed.js';
 
 /** Maximum number of instances per `observe` request. */
 const OBSERVE_MAX = 1000;
@@ -14,6 +14,8 @@ interface Entry {
   /** Last generation the API accepted. The operator does not ask again until the entry is stale. */
   generation: number;
   stale: boolean;
+  /** The API refused this generation, and has a row for an earlier one. */
+  rejection: { reason: RejectionReason; message: string } | null;
   known: KnownInstance;
 }
 
@@ -33,15 +35,24 @@ export class Projections {
     this.#now = now;
   }
 
-  /** Asks the API unless it has accepted this generation. Never throws. */
-  async project(key: string, resource: InstanceResource): Promise<ProjectionResult & { behind: boolean }> {
+  /**
+   * Asks the API unless it has accepted this generation. Never throws.
+   *
+   * @param skipsApi true in an outage: each call could wait for its timeout, and delay the statuses of others
+   */
+  async project(
+    key: string,
+    resource: InstanceResource,
+    skipsApi = false,
+  ): Promise<ProjectionResult & { behind: boolean }> {
     const { uid, generation } = resource.metadata;
     const entry = this.#entries.get(uid);
-    if (entry && !entry.stale && entry.generation >= generation) return { ...accepted(entry), behind: false };
+    if (entry && !entry.stale && entry.generation >= generation) return { ...read(entry), behind: false };
     try {
+      if (skipsApi) throw new InternalApiUnreachable('outage');
       return { ...(await this.#project(key, resource)), behind: false };
     } catch (error) {
-      if (entry) return { ...accepted(entry), behind: true };
+      if (entry) return { ...read(entry), behind: true };
       return { kind: 'unknown', error: describeError(error), behind: true };
     }
   }
@@ -49,7 +60,7 @@ export class Projections {
   /** Cached answer, without asking. */
   cached(uid: string): ProjectionResult {
     const entry = this.#entries.get(uid);
-    return entry ? accepted(entry) : { kind: 'unknown', error: null };
+    return entry ? read(entry) : { kind: 'unknown', error: null };
   }
 
   forget(uid: string): void {
@@ -95,18 +106,19 @@ export class Projections {
     const answer = await this.#api.project(resource);
     const { facts } = answer;
     const known = facts ? knownFrom(this.#entries.get(uid)?.known, facts, at) : null;
-    if (known) this.#entries.set(uid, { key, generation, stale: !answer.accepted, known });
-    else this.#entries.delete(uid);
-    if (answer.accepted) return { kind: 'accepted', generation, known: known! };
-    return { kind: 'rejected', generation, reason: answer.reason, message: answer.message, known };
+    const rejection = answer.accepted ? null : { reason: answer.reason, message: answer.message };
+    if (rejection && !known) {
+      this.#entries.delete(uid);
+      return { kind: 'rejected', generation, ...rejection, known };
+    }
+    const entry = { key, generation, stale: rejection !== null, rejection, known: known! };
+    this.#entries.set(uid, entry);
+    return read(entry);
   }
 }
 
-const accepted = ({ generation, known }: Entry): ProjectionResult => ({
-  kind: 'accepted',
-  generation,
-  known,
-});
+const read = ({ generation, known, rejection }: Entry): ProjectionResult =>
+  rejection ? { kind: 'rejected', generation, ...rejection, known } : { kind: 'accepted', generation, known };
 
 /** Applies facts to an entry. @returns whether something relevant changed */
 function updateEntry(entry: Entry, facts: InstanceFacts | undefined, at: number): boolean {

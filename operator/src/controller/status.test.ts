@@ -56,7 +56,35 @@ const former = livePod('running', { template: template({ revision: 'r0' }) });
 
 type Case = [sentence: string, special: Partial<Observed>, conditions: Record<string, string>];
 
+const outage = { since: NOW - minutes(2) };
+const AWAY = 'Unknown APIUnavailable';
+
 const CASES: Case[] = [
+  [
+    'hides the state of a connected instance in an outage',
+    { outage },
+    { Ready: AWAY, Accepted: 'True Accepted', EngineRunning: AWAY, Paired: AWAY, Connected: AWAY },
+  ],
+  [
+    'hides in an outage whether a running engine takes its lease',
+    { outage, projection: accepted({ lease: free }) },
+    { EngineRunning: AWAY, Connected: AWAY },
+  ],
+  [
+    'shows in an outage what the pods tell',
+    { outage, pod: livePod('ending'), projection: accepted({ lease: free }) },
+    { EngineRunning: 'False EngineStopping', Connected: AWAY },
+  ],
+  [
+    'keeps the state of an instance without an engine in an outage',
+    { outage, pod: { phase: 'absent' }, projection: accepted({ state: 'logged_out', lease: free }) },
+    { EngineRunning: 'False Idle', Paired: 'False LoggedOut', Connected: 'False LoggedOut' },
+  ],
+  [
+    'knows in an outage that a sandbox needs no phone',
+    { outage, resource: resource({ kind: 'sandbox' }) },
+    { Paired: 'True Sandbox', Connected: AWAY },
+  ],
   [
     'reports a new resource as unknown',
     { projection: { kind: 'unknown', error: null }, pod: { phase: 'absent' } },

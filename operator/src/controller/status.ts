@@ -26,13 +26,14 @@ export function buildStatus(observed: Observed, decision: Decision): InstanceRes
     const lastTransitionTime = isUnchanged ? before.lastTransitionTime : new Date(observed.now).toISOString();
     return { type, ...outcome, observedGeneration, lastTransitionTime };
   });
-  const engineRuns = outcomes.EngineRunning.status === 'True';
+  const { status, reason } = outcomes.EngineRunning;
+  const mayRun = status === 'True' || reason === OUTAGE_REASON;
   return {
     ...buildIdentity(observed, previous),
     observedGeneration,
     conditions,
     engine: buildEngine(observed),
-    lastError: engineRuns ? null : findLastError(observed),
+    lastError: mayRun ? null : findLastError(observed),
   };
 }
 
@@ -48,15 +49,33 @@ function evaluate(observed: Observed, decision: Decision): Record<Type, Outcome>
   const Paired = paired(observed);
   const Connected = connected(observed);
   const UpToDate = upToDate(observed);
+  const known = { Accepted, EngineRunning, Paired, Connected };
+  const shown = { ...known, ...hideOutdated(known, observed) };
+  return { Ready: ready(shown, observed), ...shown, UpToDate };
+}
+
+/**
+ * While the API does not answer, only an instance without an engine stays as it was last reported. The message is the
+ * same throughout an outage, so it is written once.
+ */
+function hideOutdated(
+  { EngineRunning, Paired }: Record<'EngineRunning' | 'Paired', Outcome>,
+  { pod, outage }: Observed,
+): Partial<Record<'EngineRunning' | 'Paired' | 'Connected', Outcome>> {
+  if (!outage || pod.phase === 'absent' || pod.phase === 'ended') return {};
+  const hidden = unknown(
+    OUTAGE_REASON,
+    `The API has not answered since ${new Date(outage.since).toISOString()}`,
+  );
+  const needsLease = EngineRunning.status === 'True' || EngineRunning.reason === 'EngineStarting';
   return {
-    Ready: ready({ Accepted, EngineRunning, Paired, Connected }, observed),
-    Accepted,
-    EngineRunning,
-    Paired,
-    Connected,
-    UpToDate,
+    ...(needsLease && pod.phase === 'running' && { EngineRunning: hidden }),
+    ...(Paired.reason !== 'Sandbox' && { Paired: hidden }),
+    Connected: hidden,
   };
 }
+
+const OUTAGE_REASON = 'APIUnavailable';
 
 function accepted({ projection }: Observed): Outcome {
   if (projection.kind === 'accepted') return yes('Accepted', 'The account accepts this instance');
@@ -173,9 +192,7 @@ export function listStatusEvents(
 ): InstanceEvent[] {
   const changed = EVENT_CONDITIONS.flatMap((type) => {
     const [old, now] = [before, after].map((status) => status?.conditions.find((item) => item.type === type));
-    if (!now || now.status === 'Unknown' || ALREADY_RECORDED.has(now.reason)) return [];
-    if (old?.status === now.status && old.reason === now.reason) return [];
-    return old?.status === 'False' || !EXPECTED.has(now.reason) ? [now] : [];
+    return now && isNews(old, now) ? [now] : [];
   });
   const connected = changed.some(({ reason }) => reason === 'Connected');
   return changed
@@ -185,6 +202,14 @@ export function listStatusEvents(
       reason: now.reason,
       message: now.message,
     }));
+}
+
+function isNews(old: Condition | undefined, now: Condition): boolean {
+  if (now.status === 'Unknown' || ALREADY_RECORDED.has(now.reason)) return false;
+  if (old?.status === now.status && old.reason === now.reason) return false;
+  // After an outage, all instances are as they were before.
+  if (old?.reason === OUTAGE_REASON && now.status === 'True') return false;
+  return old?.status === 'False' || !EXPECTED.has(now.reason);
 }
 
 /** Recorded only if the condition was False before. */

@@ -113,6 +113,7 @@ export function observed(special: Partial<Observed> = {}): Observed {
     refusal: null,
     pod: livePod('running'),
     projection: accepted(),
+    outage: null,
     history: NO_HISTORY,
     removal: { requested: false },
     limits: { idleMs: minutes(10), leaseTimeoutMs: minutes(1), stuckMs: minutes(5) },
