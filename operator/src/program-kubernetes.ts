@@ -46,8 +46,8 @@ export async function startOnKubernetes(
   calls.register(metrics, { cluster, leader });
   const migration = new StorageMigration(client, log, options.migrationTimes);
   let work: 'none' | 'starting' | 'started' = 'none';
-  const ready = () => {
-    if (!leader.leading) return {};
+  const ready = (): Record<string, string | null> => {
+    if (!leader.leading) return leader.fault === null ? {} : { lease: leader.fault };
     const started = work === 'started' ? null : 'starting';
     return { started, ...cluster.checks(), ...checkApi(controller.observer) };
   };

@@ -1,6 +1,5 @@
 import { operatorSettings } from '@gwk/core/config/operator';
 import { loadConfig } from '@gwk/core/config/load';
-import { createLogger } from '@gwk/core/log';
 import { KubeConfig, V1MicroTime } from '@kubernetes/client-node';
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -10,7 +9,7 @@ import { checkApi } from './controller/create-controller.js';
 import type { RunningOperator } from './options.js';
 import { startOnKubernetes } from './program-kubernetes.js';
 import { FakeInternalApi, randomFrom } from '@gwk/test/support/operator/fake-internal-api';
-import { temporaryFolder } from '@gwk/test/support/operator/folder';
+import { recordingLog, temporaryFolder } from '@gwk/test/support/operator/folder';
 import { until } from '@gwk/test/support/wait';
 
 /** Tests /readyz of an operator against a fake Kubernetes API. */
@@ -23,6 +22,9 @@ let kubernetes: Server;
 let operator: RunningOperator | undefined;
 let leader: string | null;
 let listing: Listing;
+/** Whether the operator has the rights to its Lease. */
+let mayElect: boolean;
+let logged: string[];
 
 beforeEach(async () => {
   folder = temporaryFolder();
@@ -30,8 +32,11 @@ beforeEach(async () => {
   apiUrl = await api.listen();
   leader = null;
   listing = 'answers';
+  mayElect = true;
+  logged = [];
   kubernetes = createServer(({ url = '', method }, response) => {
-    if (url.includes('/leases')) answerLease(method!, response);
+    if (url.includes('/leases') && !mayElect) send(response, 403, { reason: 'Forbidden' });
+    else if (url.includes('/leases')) answerLease(method!, response);
     else if (url.includes('watch=true')) response.writeHead(200).flushHeaders();
     else if (listing === 'answers') send(response, 200, { metadata: { resourceVersion: '1' }, items: [] });
     else if (listing === 'forbids') send(response, 403, { reason: 'Forbidden' });
@@ -77,7 +82,7 @@ async function start(): Promise<void> {
   // Long enough that a slow machine never loses the lease.
   const leaderTimes = { leaseMs: 600_000, deadlineMs: 400_000, retryMs: 200 };
   const options = { kube, leaderTimes, lost: () => undefined };
-  operator = await startOnKubernetes(config, options, createLogger('operator', 'silent'));
+  operator = await startOnKubernetes(config, options, recordingLog(logged));
 }
 
 async function readyz() {
@@ -90,9 +95,8 @@ const says = (status: number, ...failed: string[]) =>
   until(
     async () => {
       const seen = await readyz();
-      return (
-        seen.status === status && seen.failed.join() === failed.join() && seen.checks.includes('started')
-      );
+      const isDecided = seen.checks.includes('started') || seen.checks.includes('lease');
+      return seen.status === status && seen.failed.join() === failed.join() && isDecided;
     },
     { what: `readiness is ${status} for ${failed.join()}` },
   );
@@ -108,6 +112,17 @@ test('is ready without checks while it waits for leadership', async () => {
   listing = 'forbids';
   await start();
   expect(await readyz()).toEqual({ status: 200, checks: [], failed: [] });
+});
+
+test('is not ready without access to its Lease, warns once, and recovers', async () => {
+  mayElect = false;
+  await start();
+  await says(503, 'lease');
+  expect(logged.filter((line) => line.includes('"level":"warn"'))).toEqual([
+    expect.stringContaining('no access to the leader lease'),
+  ]);
+  mayElect = true;
+  await says(200);
 });
 
 test('is not ready while the leader lists everything', async () => {

@@ -22,6 +22,9 @@ interface LeaderElectorOptions {
 
 const LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
 
+/** So many failures in a row (8 s and more) are no short outage of the Kubernetes API: a right is missing. */
+const FAULTY_AFTER = 5;
+
 /**
  * Elects one of several operators as leader, with a Lease of the Kubernetes API. The leader gives up `deadlineMs`
  * after its last renewal, well before others take over after `leaseMs`. Both measure with their own monotonic clock.
@@ -35,6 +38,8 @@ export class LeaderElector {
   readonly #stopping = new AbortController();
   #seen: { record: string; at: number } = { record: '', at: 0 };
   #leading = false;
+  /** Consecutive calls that the Kubernetes API refused or did not answer. */
+  #failures = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: LeaderElectorOptions) {
@@ -45,6 +50,11 @@ export class LeaderElector {
 
   get leading(): boolean {
     return this.#leading;
+  }
+
+  /** Why this operator can neither lead nor stand by; null: it can. */
+  get fault(): string | null {
+    return this.#failures < FAULTY_AFTER ? null : 'the leader lease cannot be read or written';
   }
 
   /** Calls `lost` when leadership ends without a call of `stop`. */
@@ -92,16 +102,29 @@ export class LeaderElector {
   /** Returns whether this operator holds the lease now. */
   async #try(): Promise<boolean> {
     try {
-      const lease = await this.#read();
-      if (!lease) return await this.#create();
-      if (!this.#mayTake(lease)) return false;
-      await this.#write(lease, this.#buildSpec(lease.spec ?? {}));
-      return true;
+      const held = await this.#take();
+      this.#recordAnswer();
+      return held;
     } catch (error) {
       // 409: another operator was faster.
-      if (!isCode(error, 409)) this.#options.log.info({ err: error }, 'leader lease not readable');
+      if (isCode(error, 409)) this.#recordAnswer();
+      else if (++this.#failures === FAULTY_AFTER)
+        this.#options.log.warn({ err: error }, 'no access to the leader lease');
       return false;
     }
+  }
+
+  async #take(): Promise<boolean> {
+    const lease = await this.#read();
+    if (!lease) return this.#create();
+    if (!this.#mayTake(lease)) return false;
+    await this.#write(lease, this.#buildSpec(lease.spec ?? {}));
+    return true;
+  }
+
+  #recordAnswer(): void {
+    if (this.#failures >= FAULTY_AFTER) this.#options.log.info('access to the leader lease again');
+    this.#failures = 0;
   }
 
   /** Watches a foreign lease for changes instead of reading its times, which come from another clock. */
