@@ -96,6 +96,10 @@ export async function listPendingMigrations(
   });
 }
 
+/** Name of the newest migration of this version. */
+export const findNewestMigration = (folder = FOLDERS.migrations): string =>
+  listMigrationNames(folder).at(-1)!;
+
 async function exists(client: pg.Client, table: string): Promise<boolean> {
   const { rows } = await client.query('SELECT WHERE to_regclass($1) IS NOT NULL', [table]);
   return rows.length > 0;
@@ -120,12 +124,14 @@ async function withClient<T>(
   }
 }
 
-function readMigrations(folder: string): Migration[] {
-  const names = readdirSync(folder, { withFileTypes: true })
+const listMigrationNames = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort();
-  return names.map((name) => {
+
+function readMigrations(folder: string): Migration[] {
+  return listMigrationNames(folder).map((name) => {
     const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
     return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
   });

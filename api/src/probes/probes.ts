@@ -4,6 +4,7 @@ import { createProbeHandler, startProbeListener, type ProbeSources, type Readine
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { Database } from '../database/database.js';
+import { findNewestMigration } from '../database/migrate.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import { observedGauge } from '../platform/metrics/gauge.js';
 import type { Redis } from '../platform/redis.js';
@@ -47,26 +48,40 @@ function createSources({ registry, closing, ...options }: HealthOptions): ProbeS
   return { readiness, metrics: registry?.metrics.bind(registry), ...(closing && { closing }) };
 }
 
+type PostgresCheck = 'ok' | 'unreachable' | 'not-migrated';
+
+/** An empty database or a half-done restore answers, but no request succeeds: it lacks the newest migration. */
+async function checkPostgres(db: Database, migration: string): Promise<PostgresCheck> {
+  try {
+    const found = await db.$queryRaw<unknown[]>`
+      SELECT 1 FROM _prisma_migrations WHERE migration_name = ${migration} AND finished_at IS NOT NULL`;
+    return found.length > 0 ? 'ok' : 'not-migrated';
+  } catch {
+    return (await resolvesWithin(db.$queryRaw`SELECT 1`, CHECK_MS)) ? 'not-migrated' : 'unreachable';
+  }
+}
+
 /**
- * Readiness fails without Postgres and while stopping. It reports Redis and the media store but does not fail without them:
+ * Readiness fails without a migrated Postgres and while stopping. It reports Redis and the media store but does not fail without them:
  * without Redis sends are delayed, and all replicas share the media store, so failing readiness would take all of them out
  * of service for uploads alone. The alert GwkMediaStoreUnavailable covers the media store.
  */
 function readinessOf({ db, redis, media, draining }: Omit<HealthOptions, 'registry' | 'closing'>) {
-  let last: Promise<boolean> | undefined;
+  let last: Promise<PostgresCheck> | undefined;
   let lastAt = -Infinity;
-  const postgres = (): Promise<boolean> => {
+  const migration = findNewestMigration();
+  const checkOnce = (): Promise<PostgresCheck> => {
     if (last && performance.now() - lastAt < FRESH_MS) return last;
     lastAt = performance.now();
-    return (last = resolvesWithin(db.$queryRaw`SELECT 1`, CHECK_MS));
+    return (last = resultWithin(checkPostgres(db, migration), CHECK_MS, 'unreachable'));
   };
   return async (): Promise<Readiness> => {
-    const [answers, writable] = await Promise.all([
-      postgres(),
+    const [postgres, writable] = await Promise.all([
+      checkOnce(),
       resultWithin(media.writable(), CHECK_MS, false),
     ]);
     const checks = {
-      postgres: answers ? 'ok' : 'unreachable',
+      postgres,
       media: writable ? 'ok' : 'not-writable',
       redis: redis.isReady ? 'ok' : 'unreachable',
       process: draining() ? 'stopping' : 'ok',
