@@ -1,3 +1,6 @@
+import { requireOrigin } from '@gwk/api/http/session-access';
+import { apiSettings } from '@gwk/core/config/api';
+import { loadConfig } from '@gwk/core/config/load';
 import {
   CHART,
   find,
@@ -31,9 +34,29 @@ const notes = (values: object) =>
 describeChart('the console', () => {
   test('is at the host of the API, unless it is off or only a Service', () => {
     expect(settingsOf(MINIMAL_VALUES)).toMatchObject({ GWK_API_CONSOLE: 'on' });
-    expect(settingsOf(MINIMAL_VALUES)).not.toHaveProperty('GWK_API_CONSOLE_URL');
+    const ingress = { enabled: true, hosts: ['api.example.com'] };
+    expect(settingsOf({ ...MINIMAL_VALUES, ingress })).not.toHaveProperty('GWK_API_CONSOLE_URL');
     const off = settingsOf({ ...MINIMAL_VALUES, console: { enabled: false } });
     expect(off).toMatchObject({ GWK_API_CONSOLE: 'off' });
+  });
+
+  test('without a public address is where the port-forward of NOTES.txt leads', () => {
+    const { GWK_API_CONSOLE_URL: url, GWK_API_BASE_URL: baseUrl } = settingsOf(MINIMAL_VALUES);
+    const text = notes({});
+    const [, port] = /port-forward svc\/gwk-api (\d+):80$/m.exec(text)!;
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    expect(text).toContain(`The console is at ${url}/console while that port-forward runs.`);
+    const config = loadConfig(
+      {
+        baseUrl: apiSettings.baseUrl,
+        consoleUrl: apiSettings.consoleUrl,
+        origins: apiSettings.consoleOrigins,
+      },
+      { GWK_API_BASE_URL: baseUrl, GWK_API_CONSOLE_URL: url },
+    );
+    const settings = { ...config, consoleOrigins: config.origins };
+    for (const origin of [url, `http://localhost:${port}`])
+      expect(requireOrigin({ headers: { origin } } as never, settings)).toBe(origin);
   });
 
   test.each(['on', 'off', false])('is not turned off by its former setting (%s)', (value) => {

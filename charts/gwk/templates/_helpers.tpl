@@ -162,11 +162,14 @@ http://{{ include "gwk.fullname" . }}-api.{{ include "gwk.namespace" . }}.svc{{ 
 {{- if or .Values.api.baseUrl (and .Values.ingress.enabled .Values.ingress.hosts) (and .Values.route.enabled .Values.route.hostnames) }}yes{{ end -}}
 {{- end -}}
 
+{{- /* Without a public address, people open the console through the port-forward that NOTES.txt prints. */ -}}
 {{- define "gwk.consoleUrl" -}}
 {{- if .Values.console.host -}}
 {{ and .Values.ingress.enabled (empty .Values.ingress.tls) | ternary "http" "https" }}://{{ .Values.console.host }}
-{{- else -}}
+{{- else if include "gwk.isPublic" . -}}
 {{ include "gwk.baseUrl" . }}
+{{- else -}}
+http://127.0.0.1:8080
 {{- end -}}
 {{- end -}}
 
