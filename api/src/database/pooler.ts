@@ -105,7 +105,8 @@ async function compareBackends(first: pg.Client, second: pg.Client): Promise<Poo
 /** Both clients give their statements the same name. @throws UnusablePooler if one receives the statement of the other */
 async function readBackend(client: pg.Client, name: string): Promise<number> {
   const id = readProcessId(client);
-  const text = `SELECT pg_backend_pid() AS pid, ${id}::bigint::text AS id`;
+  // The parentheses matter: `::` binds closer than the sign of a negative id.
+  const text = `SELECT pg_backend_pid() AS pid, (${id})::bigint::text AS id`;
   try {
     const { rows } = await client.query<{ pid: number; id: string }>({ name, text });
     if (rows[0]!.id === String(id)) return rows[0]!.pid;
