@@ -1,8 +1,10 @@
 import type { Page } from 'playwright-core';
+import { BUNDLED } from '@gwk/core/client-version';
 import { newUuid } from '@gwk/core/ids';
+import { recordResult, storeServed } from '@gwk/api/client-version/store';
 import { openDatabase } from '@gwk/api/database/database';
 import { describeWithChromium } from './chromium.js';
-import { ConsoleStage, findViolations, show } from './stage.js';
+import { ConsoleStage, findViolations, show, takePicture } from './stage.js';
 
 const ADMIN = 'paula@example.com';
 const MANY = 1_000;
@@ -97,6 +99,41 @@ describeWithChromium('what administrators of the platform do in the console', ()
     await member.getByText('version 2.26.41').waitFor();
     expect(await member.getByRole('button', { name: /Record a check/ }).count()).toBe(0);
     expect(await member.getByText(ADMIN).count()).toBe(0);
+  });
+
+  test('the client version is pinned and unpinned, and the reason of a refusal is shown', async () => {
+    const [refused, pinned] = ['2.3000.1044142122', '2.3000.1044142123'];
+    const db = openDatabase({ url: stage.gateway.settings.databaseUrl, poolSize: 1, program: 'test' });
+    await storeServed(db, { version: refused, from: 'https://web.whatsapp.com/sw.js', pauseMs: 0 });
+    await db.clientVersionState.updateMany({ data: { triedAt: new Date(), fault: 'redirected_elsewhere' } });
+    await recordResult(db, BUNDLED.version, 'accepted');
+    await recordResult(db, refused, 'refused');
+    await db.$disconnect();
+    await open('overview');
+    const section = page.getByRole('region', { name: 'Client version' });
+    await section.getByText(`The network refuses ${refused}`).waitFor();
+    await section.getByText(`Engines connect with ${BUNDLED.version}`).waitFor();
+    await section.getByText('A proxy or a sign-in page may be in between.').waitFor();
+    await section
+      .getByRole('row', { name: /Bundled/ })
+      .getByText('days behind')
+      .waitFor();
+    await section.getByRole('row', { name: `${BUNDLED.version} accepted` }).waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await takePicture(page, 'client-version');
+
+    const field = section.getByRole('combobox', { name: 'Pin a version for all engines' });
+    await field.fill('2.3000.1');
+    await section.getByRole('button', { name: 'Pin', exact: true }).click();
+    await section.getByText('must be a version such as 2.3000.1044142122').waitFor();
+    await field.fill(` ${pinned} `);
+    await section.getByRole('button', { name: 'Pin', exact: true }).click();
+    await section.getByText('Saved.').waitFor();
+    await section.getByRole('row', { name: `Pinned ${pinned} by ${ADMIN}` }).waitFor();
+    expect(await section.getByText(`The network refuses ${refused}`).count()).toBe(0);
+    await section.getByRole('button', { name: 'Unpin' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Unpin' }).click();
+    await section.getByText('None: engines follow the served version.').waitFor();
   });
 
   test('an owner of an account finds no page of the platform', async () => {

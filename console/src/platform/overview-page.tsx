@@ -10,6 +10,7 @@ import { PageHeader } from '../ui/page-header';
 import { QueryView } from '../ui/query-view';
 import { Time } from '../ui/time';
 import { platformApi } from './client';
+import { ClientVersion } from './client-version';
 
 type Overview = components['schemas']['PlatformOverviewOut'];
 
@@ -38,6 +39,7 @@ export default function PlatformOverviewPage() {
                 `, ${t('platform.overview.suspended', { count: found.accounts.suspended })}`}
             </Text>
             <NumbersByVersion instances={found.instances} />
+            <ClientVersion />
             <Programs programs={found.programs} />
           </Stack>
         )}
