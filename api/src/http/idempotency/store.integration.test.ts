@@ -127,8 +127,13 @@ test('lets a request that failed half-way resume at once', async () => {
 
 test('keeps a late first owner from changing the mark of its successor', async () => {
   const given = request();
-  const slow = readMark(await store.begin(given));
+  const begun = readMark(await store.begin(given));
   await expire(given, 'lockedUntil');
+  // The first mark expired long before the second one was made.
+  const { lockedUntil } = await database.idempotencyRecord.findUniqueOrThrow({
+    where: { id: begun.recordId },
+  });
+  const slow = { ...begun, lockedUntil: lockedUntil! };
   const next = readMark(await store.begin(given));
   await store.abandon(slow);
   await store.release(slow);
