@@ -82,6 +82,15 @@ test('claims the oldest messages first, and each once', async () => {
   expect([...first, ...second].map(({ message_id }) => message_id)).toEqual(ids);
 });
 
+test('messages accepted in the same millisecond keep their order', async () => {
+  const ids = await queue(await account(), 4, '5511999980003');
+  await world.database.outboxEntry.updateMany({
+    where: { messageId: { in: ids } },
+    data: { createdAt: new Date() },
+  });
+  expect((await claimRows({}, 20)).map(({ message_id }) => message_id)).toEqual(ids);
+});
+
 test('the first message of each conversation comes before the others, which take fewer places', async () => {
   const one = await account();
   const instance = await queue(one, 9, '5511999980001');
