@@ -30,6 +30,7 @@ export const EVENTS = {
   'webhook.test': ordinary,
   'contact.opted_out': { filterable: false, byDefault: true },
   'contact.opted_in': { filterable: false, byDefault: true },
+  'contact.updated': { filterable: true, byDefault: false },
 } satisfies Record<string, EventDefinition>;
 
 export type EventType = keyof typeof EVENTS;

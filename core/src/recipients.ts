@@ -24,6 +24,15 @@ export function parseRecipient(to: string): Recipient | null {
   return GROUP.test(to) ? { kind: 'group', name: to, phone: null } : null;
 }
 
+/** The characters that the network allows. A username is shown, and never identifies anybody: another person may take it later. */
+export const USERNAME = /^[A-Za-z0-9._]{3,35}$/;
+
+/** @returns null for a text that is no username, for example of a hostile client */
+export function parseUsername(text: string | null | undefined): string | null {
+  const username = text?.startsWith('@') ? text.slice(1) : text;
+  return username && USERNAME.test(username) ? username : null;
+}
+
 /** A LID and the phone number (digits) of the same contact. */
 export interface LinkedNames {
   lid: string;

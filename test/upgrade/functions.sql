@@ -109,6 +109,12 @@ CREATE OR REPLACE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE 
   ORDER BY position('@' IN n.name) > 0, n.linked_at DESC NULLS LAST, n.name LIMIT 1
 $$;
 
+CREATE OR REPLACE FUNCTION gwk_contact_ids(contact uuid) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('lid', max(n.name) FILTER (WHERE position('@' IN n.name) > 0),
+    'phone', substring(gwk_contact_name(contact) FROM '^[0-9]+$'), 'username', max(n.username))
+  FROM contact_names n WHERE n.contact_id = contact
+$$;
+
 CREATE OR REPLACE FUNCTION gwk_find_name(account uuid, canonical text, exact text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT COALESCE(
     (SELECT n.name FROM contact_names n WHERE n.account_id = account AND n.name = exact AND exact <> canonical), canonical)
@@ -201,7 +207,8 @@ BEGIN
     first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no,
     timer_s = CASE WHEN g.timer_set_at > k.timer_set_at OR k.timer_set_at IS NULL THEN g.timer_s ELSE k.timer_s END,
     timer_set_at = GREATEST(k.timer_set_at, g.timer_set_at),
-    lid = CASE WHEN k.lid IS NULL THEN g.lid ELSE k.lid END, phone = CASE WHEN k.lid IS NULL THEN g.phone ELSE k.phone END
+    lid = CASE WHEN k.lid IS NULL THEN g.lid ELSE k.lid END, phone = CASE WHEN k.lid IS NULL THEN g.phone ELSE k.phone END,
+    username = COALESCE(k.username, g.username)
   FROM conversations g
   CROSS JOIN LATERAL (
     SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target_id, source_id)
@@ -308,7 +315,8 @@ BEGIN
   FOR source IN SELECT v.id, v.instance_id FROM conversations v WHERE v.contact_id = source_contact LOOP
     PERFORM gwk_move_messages(source.id, source.instance_id, target_contact, phones);
   END LOOP;
-  UPDATE conversations v SET lid = NULLIF(v.lid, passed_name), phone = CASE WHEN v.phone <> ALL (phones) THEN v.phone END
+  UPDATE conversations v SET lid = NULLIF(v.lid, passed_name), phone = CASE WHEN v.phone <> ALL (phones) THEN v.phone END,
+    username = CASE WHEN v.lid IS DISTINCT FROM passed_name THEN v.username END
   WHERE v.contact_id = source_contact AND (v.phone = ANY (phones) OR v.lid = passed_name);
 END $$;
 
@@ -336,7 +344,8 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
-  UPDATE conversations v SET lid = new_lid, phone = new_phone
+  UPDATE conversations v SET lid = new_lid, phone = new_phone,
+    username = CASE WHEN v.lid <> new_lid THEN NULL ELSE v.username END
   WHERE v.instance_id = instance AND v.contact_id = contact AND (v.lid, v.phone) IS DISTINCT FROM (new_lid, new_phone)
   RETURNING v.id INTO conversation;
   IF conversation IS NULL THEN
@@ -348,9 +357,36 @@ BEGIN
   UPDATE messages m SET version = m.version + 1 WHERE m.id = ANY (claimed) AND m.id BETWEEN lowest AND highest;
 END $$;
 
+CREATE OR REPLACE FUNCTION gwk_set_username(
+  account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text
+) RETURNS TABLE (previous jsonb) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  person uuid := sandbox_contact;
+  former jsonb;
+BEGIN
+  IF given_lid IS NOT NULL THEN
+    person := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = given_lid);
+  END IF;
+  SELECT jsonb_build_object('username', v.username) INTO former FROM conversations v
+  WHERE v.instance_id = instance AND v.contact_id = person AND v.username IS DISTINCT FROM new_username
+  FOR NO KEY UPDATE;
+  UPDATE conversations v SET username = new_username
+  WHERE former IS NOT NULL AND v.instance_id = instance AND v.contact_id = person;
+  IF given_lid IS NOT NULL THEN
+    PERFORM FROM contact_names n
+    WHERE n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username FOR NO KEY UPDATE;
+    former := CASE WHEN FOUND THEN gwk_contact_ids(person) END;
+    UPDATE contact_names n SET username = new_username
+    WHERE former IS NOT NULL AND n.account_id = account AND n.name = given_lid;
+  END IF;
+  RETURN QUERY SELECT former WHERE former IS NOT NULL;
+END $$;
+
 CREATE OR REPLACE FUNCTION gwk_link_names(
-  account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid
-) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean) LANGUAGE plpgsql AS $$
+  account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
+  username text
+) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean, updates jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   given_lid text := lid;
@@ -361,6 +397,9 @@ DECLARE
   found_name text;
   registered text;
   kept uuid[];
+  given_username text := username;
+  former jsonb := '{}';
+  renamed jsonb;
 BEGIN
   IF given_lid !~ '^[0-9]{5,20}@lid$' OR given_phone !~ '^[0-9]{8,15}$' THEN
     RAISE EXCEPTION 'only a LID and a phone number can be linked' USING ERRCODE = 'invalid_parameter_value';
@@ -382,10 +421,19 @@ BEGIN
       WHERE n.account_id = account AND (n.name, n.contact_id) IN ((given_lid, person), (found_name, owner))
     ) < (person IS NOT NULL)::integer + (owner IS NOT NULL)::integer;
     IF owner IS NULL THEN
+      IF person <> new_contact THEN
+        former := former || jsonb_build_object(given_lid, gwk_contact_ids(person));
+      END IF;
       INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, found_name, person) ON CONFLICT DO NOTHING;
       CONTINUE;
     END IF;
     owner_lid := (SELECT n.name FROM contact_names n WHERE n.contact_id = owner AND position('@' IN n.name) > 0);
+    IF owner_lid IS NULL THEN
+      former := former || jsonb_build_object(given_lid, gwk_contact_ids(owner));
+    ELSIF person IS NOT NULL THEN
+      former := former || jsonb_build_object(owner_lid, gwk_contact_ids(owner))
+        || CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, gwk_contact_ids(person)) ELSE '{}' END;
+    END IF;
     IF person IS NULL THEN
       IF owner_lid IS NULL THEN
         INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, given_lid, owner) ON CONFLICT DO NOTHING;
@@ -426,8 +474,19 @@ BEGIN
     UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
   END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
+  IF given_username IS NOT NULL THEN
+    FOR renamed IN SELECT u.previous FROM gwk_set_username(account, instance, given_lid, NULL, given_username) AS u LOOP
+      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, renamed) ELSE '{}' END || former;
+    END LOOP;
+  END IF;
   contact_id := person;
   opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = person);
+  updates := (
+    SELECT jsonb_agg(jsonb_build_object('contact', a.ids, 'previous', f.value))
+    FROM jsonb_each(former) AS f
+    JOIN contact_names n ON n.account_id = account AND n.name = f.key
+    CROSS JOIN LATERAL gwk_contact_ids(n.contact_id) AS a(ids)
+    WHERE a.ids <> f.value);
   RETURN NEXT;
 END $$;
 
@@ -580,6 +639,52 @@ BEGIN
   END LOOP;
 END $$;
 
+CREATE OR REPLACE FUNCTION gwk_store_forms(
+  held_ids uuid[], message_ids uuid[], encoded bytea[], renderings text[], menus jsonb, menu_hours integer
+) RETURNS uuid[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  already_built uuid[];
+  lowest uuid;
+  highest uuid;
+BEGIN
+  already_built := ARRAY(
+    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (held_ids) AND c.built_sealed IS NOT NULL);
+  UPDATE message_contents c SET built_sealed = b.built
+  FROM (SELECT DISTINCT ON (u.message_id) u.message_id, u.built
+        FROM unnest(message_ids, encoded) WITH ORDINALITY AS u(message_id, built, place)
+        WHERE u.message_id = ANY (held_ids) AND u.message_id <> ALL (already_built)
+        ORDER BY u.message_id, u.place) AS b
+  WHERE c.message_id = b.message_id;
+  IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(held_ids) AS s;
+    UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
+    FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
+          WHERE u.message_id = ANY (held_ids) AND u.message_id <> ALL (already_built) AND u.rendering IS NOT NULL) AS b
+    WHERE m.id = b.message_id AND m.id = ANY (held_ids) AND m.id BETWEEN lowest AND highest
+      AND m.rendered_as IS DISTINCT FROM b.rendering;
+  END IF;
+  IF jsonb_array_length(menus) > 0 THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(held_ids) AS s;
+    INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
+    SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
+      now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
+        ELSE make_interval(hours => coalesce(
+          (i.policy ->> 'menu_ttl_hours')::integer, (a.policy ->> 'menu_ttl_hours')::integer, menu_hours)) END
+    FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
+    JOIN messages m ON m.id = n.message_id AND m.id = ANY (held_ids) AND m.id BETWEEN lowest AND highest
+    JOIN instances i ON i.id = m.instance_id
+    JOIN accounts a ON a.id = m.account_id
+    WHERE n.message_id = ANY (held_ids)
+    ON CONFLICT (message_id) DO NOTHING;
+  END IF;
+  RETURN already_built;
+END $$;
+
 CREATE OR REPLACE FUNCTION gwk_store_built(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
   menus jsonb, menu_hours integer
@@ -593,8 +698,6 @@ DECLARE
   refusals text[] := gwk_fence(instance_ids, epochs, holders);
   claimed_ids uuid[];
   already_built uuid[];
-  lowest uuid;
-  highest uuid;
 BEGIN
   PERFORM gwk_lock_conversations(message_ids);
 
@@ -608,36 +711,7 @@ BEGIN
   )
   SELECT array_agg(a.message_id) INTO claimed_ids FROM attempted a;
 
-  already_built := ARRAY(
-    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (claimed_ids) AND c.built_sealed IS NOT NULL);
-  UPDATE message_contents c SET built_sealed = b.built
-  FROM (SELECT DISTINCT ON (u.message_id) u.message_id, u.built
-        FROM unnest(message_ids, encoded) WITH ORDINALITY AS u(message_id, built, place)
-        WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built)
-        ORDER BY u.message_id, u.place) AS b
-  WHERE c.message_id = b.message_id;
-  IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
-    UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
-    FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
-          WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built) AND u.rendering IS NOT NULL) AS b
-    WHERE m.id = b.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
-      AND m.rendered_as IS DISTINCT FROM b.rendering;
-  END IF;
-  IF jsonb_array_length(menus) > 0 THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
-    INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
-    SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
-      now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
-        ELSE make_interval(hours => coalesce(
-          (i.policy ->> 'menu_ttl_hours')::integer, (a.policy ->> 'menu_ttl_hours')::integer, menu_hours)) END
-    FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
-    JOIN messages m ON m.id = n.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
-    JOIN instances i ON i.id = m.instance_id
-    JOIN accounts a ON a.id = m.account_id
-    WHERE n.message_id = ANY (claimed_ids)
-    ON CONFLICT (message_id) DO NOTHING;
-  END IF;
+  already_built := gwk_store_forms(claimed_ids, message_ids, encoded, renderings, menus, menu_hours);
 
   RETURN QUERY
   SELECT b.place::integer, refusals[b.place], COALESCE(b.message_id = ANY (claimed_ids), false),
@@ -652,7 +726,7 @@ CREATE OR REPLACE FUNCTION gwk_claim_built(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[], details jsonb
 ) RETURNS TABLE (
   place integer, refusal text, held boolean, existing bytea, message messages, group_id text, lid text, phone text,
-  now timestamptz
+  username text, now timestamptz
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -664,71 +738,87 @@ DECLARE
   claim_ids uuid[];
   timers_s integer[];
   timers_set_at timestamptz[];
-  granted_ids uuid[] := message_ids;
-  claimed_ids uuid[];
+  held_ids uuid[];
+  facts messages[];
+  group_ids text[];
+  lids text[];
+  phones text[];
+  usernames text[];
+  already_built uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
-  IF jsonb_array_length(details->'claims') > 0 THEN
-    SELECT array_agg(c.claim_id ORDER BY p.place), array_agg(c.timer_s ORDER BY p.place),
-      array_agg(c.timer_set_at ORDER BY p.place)
-    INTO claim_ids, timers_s, timers_set_at
-    FROM generate_series(1, cardinality(message_ids)) AS p(place)
-    LEFT JOIN jsonb_to_recordset(details->'claims')
-      AS c(place integer, claim_id uuid, timer_s integer, timer_set_at timestamptz) ON c.place = p.place;
-    refusals := gwk_fence(instance_ids, epochs, holders);
-    PERFORM gwk_lock_conversations(message_ids);
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(message_ids) AS s;
-    WITH claimable AS (
-      SELECT o.message_id, b.place
-      FROM unnest(message_ids, claim_ids, timers_s, timers_set_at) WITH ORDINALITY
-        AS b(message_id, claim_id, timer_s, timer_set_at, place)
-      JOIN outbox o ON o.message_id = b.message_id
-      JOIN messages m ON m.id = o.message_id AND m.id = ANY (message_ids) AND m.id BETWEEN lowest AND highest
-      JOIN conversations v ON v.id = o.conversation_id
-      JOIN instances i ON i.id = o.instance_id
-      JOIN accounts a ON a.id = i.account_id
-      WHERE b.claim_id IS NOT NULL AND refusals[b.place] IS NULL AND o.instance_id = instance_ids[b.place]
-        AND o.head AND o.prepared AND o.state = 'waiting' AND o.attempted_at IS NULL
+  IF jsonb_array_length(details->'claims') = 0 THEN
+    RETURN QUERY
+    SELECT s.place, s.refusal, s.held, s.existing, NULL::messages, NULL::text, NULL::text, NULL::text, NULL::text,
+      NULL::timestamptz
+    FROM gwk_store_built(instance_ids, epochs, holders, message_ids, encoded, renderings, details->'menus',
+      (details->>'menu_hours')::integer) AS s
+    ORDER BY s.place;
+    RETURN;
+  END IF;
+
+  SELECT array_agg(c.claim_id ORDER BY p.place), array_agg(c.timer_s ORDER BY p.place),
+    array_agg(c.timer_set_at ORDER BY p.place)
+  INTO claim_ids, timers_s, timers_set_at
+  FROM generate_series(1, cardinality(message_ids)) AS p(place)
+  LEFT JOIN jsonb_to_recordset(details->'claims')
+    AS c(place integer, claim_id uuid, timer_s integer, timer_set_at timestamptz) ON c.place = p.place;
+  refusals := gwk_fence(instance_ids, epochs, holders);
+  PERFORM gwk_lock_conversations(message_ids);
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(message_ids) AS s;
+  WITH asked AS (
+    SELECT b.*, o.state = 'waiting' AS is_new, v.group_id, v.lid, v.phone, v.username, CASE o.state
+      WHEN 'waiting' THEN b.claim_id IS NOT NULL AND o.head AND o.prepared AND o.attempted_at IS NULL
         AND m.status = 'queued' AND m.version = 1
         AND a.suspended_at IS NULL AND NOT gwk_opted_out(v.contact_id, o.instance_id)
         AND (v.group_id IS NOT NULL OR (v.timer_s, v.timer_set_at) IS NOT DISTINCT FROM (b.timer_s, b.timer_set_at))
-    ), claimed AS (
-      UPDATE outbox o
-      SET state = 'claimed', claim_id = claim_ids[c.place], claim_epoch = epochs[c.place],
-        claim_holder = holders[c.place], claimed_at = now()
-      FROM claimable c WHERE o.message_id = c.message_id
-      RETURNING o.message_id
-    )
-    SELECT array_agg(c.message_id) INTO claimed_ids FROM claimed c;
+      WHEN 'claimed' THEN o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
+        AND (b.claim_id IS NULL OR o.attempted_at IS NOT NULL OR v.group_id IS NOT NULL
+          OR (v.timer_s, v.timer_set_at) IS NOT DISTINCT FROM (b.timer_s, b.timer_set_at))
+      END AS is_granted
+    FROM unnest(message_ids, claim_ids, timers_s, timers_set_at) WITH ORDINALITY
+      AS b(message_id, claim_id, timer_s, timer_set_at, place)
+    JOIN outbox o ON o.message_id = b.message_id
+    JOIN messages m ON m.id = o.message_id AND m.id = ANY (message_ids) AND m.id BETWEEN lowest AND highest
+    JOIN conversations v ON v.id = o.conversation_id
+    JOIN instances i ON i.id = o.instance_id
+    JOIN accounts a ON a.id = i.account_id
+    WHERE refusals[b.place] IS NULL AND o.instance_id = instance_ids[b.place]
+  ), held AS (
+    UPDATE outbox o
+    SET state = 'claimed', attempted_at = coalesce(o.attempted_at, now()),
+      claim_id = CASE WHEN r.is_new THEN r.claim_id ELSE o.claim_id END,
+      claim_epoch = epochs[r.place], claim_holder = holders[r.place],
+      claimed_at = CASE WHEN r.is_new THEN now() ELSE o.claimed_at END
+    FROM asked r WHERE o.message_id = r.message_id AND r.is_granted
+    RETURNING o.message_id, r.group_id, r.lid, r.phone, r.username
+  ), advanced AS (
     UPDATE messages m
-    SET status = CASE WHEN m.id = ANY (claimed_ids) THEN 'sending' ELSE m.status END, version = m.version + 1, updated_at = now()
-    FROM unnest(message_ids, claim_ids) WITH ORDINALITY AS b(message_id, claim_id, place)
-    WHERE m.id = b.message_id AND m.id = ANY (message_ids) AND m.id BETWEEN lowest AND highest
-      AND b.claim_id IS NOT NULL AND refusals[b.place] IS NULL AND m.instance_id = instance_ids[b.place]
-      AND m.status = 'queued' AND m.version = 1;
-    granted_ids := ARRAY(
-      SELECT CASE WHEN b.claim_id IS NOT NULL AND EXISTS (
-          SELECT FROM outbox o JOIN conversations v ON v.id = o.conversation_id
-          WHERE o.message_id = b.message_id AND o.attempted_at IS NULL AND v.group_id IS NULL
-            AND (v.timer_s, v.timer_set_at) IS DISTINCT FROM (b.timer_s, b.timer_set_at))
-        THEN NULL ELSE b.message_id END
-      FROM unnest(message_ids, claim_ids, timers_s, timers_set_at) WITH ORDINALITY
-        AS b(message_id, claim_id, timer_s, timer_set_at, place)
-      ORDER BY b.place);
-  END IF;
+    SET status = CASE WHEN EXISTS (SELECT FROM held h WHERE h.message_id = m.id) THEN 'sending' ELSE m.status END,
+      version = m.version + 1, updated_at = now()
+    FROM asked r
+    WHERE m.id = r.message_id AND m.id = ANY (message_ids) AND m.id BETWEEN lowest AND highest
+      AND r.claim_id IS NOT NULL AND m.status = 'queued' AND m.version = 1
+    RETURNING m.id, m AS facts
+  )
+  SELECT array_agg(h.message_id), array_agg(n.facts), array_agg(h.group_id), array_agg(h.lid), array_agg(h.phone),
+    array_agg(h.username)
+  INTO held_ids, facts, group_ids, lids, phones, usernames
+  FROM held h LEFT JOIN advanced n ON n.id = h.message_id;
+  already_built := gwk_store_forms(
+    held_ids, message_ids, encoded, renderings, details->'menus', (details->>'menu_hours')::integer);
 
   RETURN QUERY
-  SELECT s.place, s.refusal, s.held, s.existing, f.message, f.group_id, f.lid, f.phone, f.now
-  FROM gwk_store_built(instance_ids, epochs, holders, granted_ids, encoded, renderings, details->'menus', (details->>'menu_hours')::integer) AS s
-  LEFT JOIN LATERAL (
-    SELECT m AS message, v.group_id, v.lid, v.phone, clock_timestamp() AS now
-    FROM outbox o
-    JOIN conversations v ON v.id = o.conversation_id
-    JOIN messages m ON m.id = o.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
-    WHERE o.message_id = message_ids[s.place] AND o.message_id = ANY (claimed_ids)
-  ) AS f ON true
-  ORDER BY s.place;
+  SELECT b.place::integer, refusals[b.place], b.held_place IS NOT NULL,
+    CASE WHEN b.message_id = ANY (already_built) OR b.is_repeated THEN (
+      SELECT c.built_sealed FROM message_contents c WHERE c.message_id = b.message_id) END,
+    facts[b.held_place], group_ids[b.held_place], lids[b.held_place], phones[b.held_place],
+    usernames[b.held_place], clock_timestamp()
+  FROM (SELECT u.*, array_position(held_ids, u.message_id) AS held_place,
+          row_number() OVER (PARTITION BY u.message_id ORDER BY u.place) > 1 AS is_repeated
+        FROM unnest(message_ids) WITH ORDINALITY AS u(message_id, place)) AS b
+  ORDER BY b.place;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_claim_messages(
@@ -736,7 +826,7 @@ CREATE OR REPLACE FUNCTION gwk_claim_messages(
   claim_ids uuid[], limits integer[], with_followers boolean[]
 ) RETURNS TABLE (
   place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, lid text, phone text,
-  timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
+  username text, timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
   interactive_mode text, now timestamptz
 )
 LANGUAGE plpgsql
@@ -895,7 +985,7 @@ BEGIN
 
   RETURN QUERY
   SELECT r.place::integer, nullif(r.refusal, 'late'), r.message_id, r.message_id IS NOT NULL, NULL::messages,
-    NULL::text, NULL::text, NULL::text, NULL::integer, NULL::timestamptz, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+    NULL::text, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::timestamptz, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM (
     SELECT f.place, f.refusal, NULL::uuid AS message_id FROM unnest(refusals) WITH ORDINALITY AS f(refusal, place)
     UNION ALL
@@ -915,8 +1005,8 @@ BEGIN
   END IF;
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
   RETURN QUERY
-  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, v.lid, v.phone, v.timer_s,
-    v.timer_set_at::timestamptz, c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
+  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, v.lid, v.phone, v.username,
+    v.timer_s, v.timer_set_at::timestamptz, c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
   JOIN instances i ON i.id = r.instance_id
@@ -1107,14 +1197,14 @@ BEGIN
         ORDER BY array_position(i.voters, w.voter) LIMIT 1)));
 
   WITH to_create AS (
-    SELECT DISTINCT i.account_id, i.name, i.contact_id
+    SELECT DISTINCT ON (i.account_id, i.name) i.account_id, i.name, i.contact_id, i.lid_username
     FROM jsonb_to_recordset(items)
-      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean, lid_username text)
     WHERE i.new_contact AND i.number = ANY (accepted)
-    ORDER BY i.account_id, i.name
+    ORDER BY i.account_id, i.name, i.number DESC
   ), new_names AS (
-    INSERT INTO contact_names (account_id, name, contact_id)
-    SELECT w.account_id, w.name, w.contact_id FROM to_create w
+    INSERT INTO contact_names (account_id, name, contact_id, username)
+    SELECT w.account_id, w.name, w.contact_id, w.lid_username FROM to_create w
     ON CONFLICT DO NOTHING RETURNING account_id, contact_id
   ), created AS (
     INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM new_names n RETURNING id
@@ -1126,15 +1216,15 @@ BEGIN
 
   WITH to_create AS (
     SELECT DISTINCT ON (i.instance_id, i.contact_id, i.group_id)
-      i.conversation_id, i.instance_id, i.contact_id, i.group_id, i.lid, i.phone
+      i.conversation_id, i.instance_id, i.contact_id, i.group_id, i.lid, i.phone, i.username
     FROM jsonb_to_recordset(items)
       AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text, lid text, phone text,
-        new_conversation boolean)
+        username text, new_conversation boolean)
     WHERE i.new_conversation AND i.number = ANY (accepted)
     ORDER BY i.instance_id, i.contact_id, i.group_id, i.lid IS NULL, i.number DESC
   ), created AS (
-    INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone)
-    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone FROM to_create w
+    INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone, username)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone, w.username FROM to_create w
     ON CONFLICT DO NOTHING RETURNING id
   )
   SELECT ARRAY(
@@ -1279,8 +1369,8 @@ END $$;
 
 CREATE OR REPLACE FUNCTION gwk_receive_gather(arrivals jsonb) RETURNS TABLE (
   account_id uuid, is_sandbox boolean, account_policy text, instance_policy text,
-  contact_id uuid, conversation_id uuid, lid text, phone text,
-  sender_id uuid, sender_phone text, alt_id uuid,
+  contact_id uuid, conversation_id uuid, lid text, phone text, username text,
+  sender_id uuid, sender_phone text, sender_username text, alt_id uuid, author_username text,
   newest_menu jsonb, quoted_menu jsonb, target_menu jsonb, chosen integer[]
 )
 LANGUAGE plpgsql STABLE
@@ -1290,14 +1380,15 @@ AS $$
 BEGIN
   RETURN QUERY
   SELECT i.account_id, i.kind = 'sandbox', CASE WHEN q.typed THEN a.policy::text END, CASE WHEN q.typed THEN i.policy::text END,
-    n.contact_id, c.id, c.lid, c.phone,
-    s.contact_id, d.phone, t.contact_id,
+    n.contact_id, c.id, c.lid, c.phone, c.username,
+    s.contact_id, d.phone, COALESCE(s.username, t.username), t.contact_id,
+    (SELECT k.username FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.author),
     newest.facts, quoted.facts, target.facts, w.chosen
   FROM ROWS FROM (jsonb_to_recordset(arrivals) AS (
     instance_id uuid, name text, exact text, group_id text, sender text, sender_exact text, alt text, alt_exact text,
-    target text, quote text, typed boolean, voter text, voters text[]
-  )) WITH ORDINALITY AS q(instance_id, name, exact, group_id, sender, sender_exact, alt, alt_exact, target, quote, typed,
-    voter, voters, place)
+    target text, quote text, author text, typed boolean, voter text, voters text[]
+  )) WITH ORDINALITY AS q(instance_id, name, exact, group_id, sender, sender_exact, alt, alt_exact, target, quote, author,
+    typed, voter, voters, place)
   LEFT JOIN instances i ON i.id = q.instance_id
   LEFT JOIN accounts a ON a.id = i.account_id
   LEFT JOIN LATERAL (
@@ -1305,17 +1396,18 @@ BEGIN
       (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.exact), q.name) LIMIT 1
   ) n ON true
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+    SELECT k.contact_id, k.username FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
       (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.sender_exact), q.sender) LIMIT 1
   ) s ON true
   LEFT JOIN LATERAL (
-    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
+    SELECT k.contact_id, k.username FROM contact_names k WHERE k.account_id = i.account_id AND k.name = COALESCE(
       (SELECT e.name FROM contact_names e WHERE e.account_id = i.account_id AND e.name = q.alt_exact), q.alt) LIMIT 1
   ) t ON true
   LEFT JOIN LATERAL (
-    SELECT v.id, v.lid, v.phone FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
+    SELECT v.id, v.lid, v.phone, v.username FROM conversations v
+    WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
     UNION ALL
-    SELECT v.id, v.lid, v.phone FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
+    SELECT v.id, v.lid, v.phone, v.username FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
   ) c ON true
   LEFT JOIN conversations d ON d.instance_id = i.id AND d.contact_id = s.contact_id AND d.lid = q.sender
   LEFT JOIN LATERAL (
@@ -1886,8 +1978,8 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
-  number integer, now timestamptz, message messages, group_id text, lid text, phone text, claim_id uuid,
-  claim_epoch integer, claim_holder uuid, attempted_at timestamptz
+  number integer, now timestamptz, message messages, group_id text, lid text, phone text, username text,
+  claim_id uuid, claim_epoch integer, claim_holder uuid, attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -1899,8 +1991,8 @@ DECLARE
   highest uuid := id_range.highest;
 BEGIN
   RETURN QUERY
-  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, v.lid, v.phone, o.claim_id,
-    o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
+  SELECT requested.number::integer, clock_timestamp(), m, v.group_id, v.lid, v.phone, v.username,
+    o.claim_id, o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
   JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
     AND m.direction = 'outbound'

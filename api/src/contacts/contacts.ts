@@ -5,6 +5,7 @@ import type { Database, Queryable } from '../database/database.js';
 import { Prisma } from '../generated/prisma/client.js';
 import { readSqlState } from '../database/grouping.js';
 import { contactChanges } from './contact-changes.js';
+import { buildContactIds, contactUpdated, emit, type ContactNames } from '../events/emit.js';
 import { failMessages } from '../messages/apply-status.js';
 
 export interface ContactDeps {
@@ -119,6 +120,8 @@ export function finishOptOut(
 export interface SeenNames extends LinkedNames {
   accountId: string;
   instanceId: string;
+  /** The username of the LID, if the network states it. */
+  username?: string | undefined;
 }
 
 /**
@@ -138,17 +141,32 @@ export async function linkNames(
   return true;
 }
 
+interface LinkedRow {
+  contact_id: string;
+  changed: boolean;
+  opted_out: boolean;
+  updates: { contact: ContactNames; previous: ContactNames }[] | null;
+}
+
 /** @returns whether a contact was merged or lost a name */
 async function link(
   tx: Transaction,
   sealer: Sealer,
-  { accountId, instanceId, lid, phone }: SeenNames,
+  { accountId, instanceId, lid, phone, username }: SeenNames,
 ): Promise<boolean> {
-  const [row] = await tx.$queryRaw<{ contact_id: string; changed: boolean; opted_out: boolean }[]>`
+  const [row] = await tx.$queryRaw<LinkedRow[]>`
     SELECT * FROM gwk_link_names(${accountId}::uuid, ${instanceId}::uuid, ${lid}, ${phone},
-      ${canonicalPhone(phone)}, ${newUuid()}::uuid, ${newUuid()}::uuid)`;
-  const { contact_id: contactId, changed, opted_out: optedOut } = row!;
+      ${canonicalPhone(phone)}, ${newUuid()}::uuid, ${newUuid()}::uuid,
+      ${username ?? null})`;
+  const { contact_id: contactId, changed, opted_out: optedOut, updates } = row!;
   if (changed && optedOut) await failWaitingFor(tx, sealer, { contactId, sandboxId: null });
+  const drafts = (updates ?? []).map(({ contact, previous }) =>
+    contactUpdated(
+      { accountId, instanceId },
+      { contact: buildContactIds(contact), previous: buildContactIds(previous) },
+    ),
+  );
+  await emit(tx, sealer, drafts);
   return changed;
 }
 

@@ -74,7 +74,9 @@ describe('reports of a compromised engine', () => {
     await receive(engine, rex, { alt: jid(phone) });
     await stage.sent(other, phone);
     const chats = (await stage.events(other, 'message.sent')).map(({ data }) => data['chat']);
-    expect(chats).toEqual([jid(phone), jid(phone)].map((id) => ({ id, phone, is_group: false })));
+    expect(chats).toEqual(
+      [jid(phone), jid(phone)].map((id) => ({ id, phone, is_group: false, username: null })),
+    );
   });
 });
 
@@ -115,11 +117,15 @@ describe('a phone number that passes to another person', () => {
     expect(await contactOf(tom)).not.toBe(await contactOf(rex));
     const events = await stage.events(engine, 'message.received');
     expect(events.map(({ data }) => data['chat'])).toEqual([
-      { id: tom, phone, is_group: false },
-      { id: rex, phone, is_group: false },
+      { id: tom, phone, is_group: false, username: null },
+      { id: rex, phone, is_group: false, username: null },
     ]);
     await stage.sent(engine, tom);
-    expect((await stage.lastEvent(engine)).data['chat']).toEqual({ id: tom, is_group: false });
+    expect((await stage.lastEvent(engine)).data['chat']).toEqual({
+      id: tom,
+      is_group: false,
+      username: null,
+    });
   });
 
   test('sends to a LID go to that LID, sends to the phone number to the phone number', async () => {
@@ -193,7 +199,12 @@ describe('an opt-out of the new owner of a phone number that another instance kn
     await receive(engine, rex, { alt: jid(phone) });
     await stage.receive(engine, stage.text(rex, 'SAIR'));
     await stage.sent(other, tom);
-    expect((await stage.lastEvent(other)).data['chat']).toEqual({ id: tom, phone, is_group: false });
+    expect((await stage.lastEvent(other)).data['chat']).toEqual({
+      id: tom,
+      phone,
+      is_group: false,
+      username: null,
+    });
   });
 
   test('ends with the word of the new owner', async () => {
@@ -250,7 +261,12 @@ test('a contact with a new phone number is reached by each name, and shows the n
   const newPhone = stage.someone();
   await receive(engine, tom, { alt: jid(phone) });
   await receive(engine, tom, { alt: jid(newPhone) });
-  expect((await stage.lastEvent(engine)).data['chat']).toEqual({ id: tom, phone: newPhone, is_group: false });
+  expect((await stage.lastEvent(engine, 'message.received')).data['chat']).toEqual({
+    id: tom,
+    phone: newPhone,
+    is_group: false,
+    username: null,
+  });
   for (const to of [phone, newPhone, tom]) {
     await accept(to);
     const [claimed] = await engine.claim();
@@ -258,7 +274,9 @@ test('a contact with a new phone number is reached by each name, and shows the n
     await engine.sent(claimed!.message_id);
   }
   const sent = (await stage.events(engine, 'message.sent')).map(({ data }) => data['chat']);
-  expect(sent.slice(1)).toEqual([tom, tom].map((id) => ({ id, phone: newPhone, is_group: false })));
+  expect(sent.slice(1)).toEqual(
+    [tom, tom].map((id) => ({ id, phone: newPhone, is_group: false, username: null })),
+  );
 });
 
 describe('phone numbers that differ by a digit', () => {
@@ -280,7 +298,12 @@ describe('phone numbers that differ by a digit', () => {
     const [claimed] = await engine.claim();
     expect(claimed!.chat).toBe(jid(one));
     await engine.sent(claimed!.message_id);
-    expect((await stage.lastEvent(engine)).data['chat']).toEqual({ id: tom, phone: two, is_group: false });
+    expect((await stage.lastEvent(engine)).data['chat']).toEqual({
+      id: tom,
+      phone: two,
+      is_group: false,
+      username: null,
+    });
   });
 
   test.each(forms.flatMap(([name, a, b]) => [[name, a, b] as const, [name, b, a] as const]))(

@@ -6,10 +6,12 @@
 --   exception: it stops all sends to the phone number, and the other instance keeps the ids of its events.
 --   The canonical form belongs to another LID with other digits: two people, and each gets a name of its own.
 -- Both cases end with a new id for the contact that lost a name, so that cached facts about it fail their check.
--- `changed` and `opted_out`: the caller fails the waiting messages of the contact.
+-- `changed` and `opted_out`: the caller fails the waiting messages of the contact. `updates`: the ids of each contact that
+-- was known before and has others now, as {contact, previous}. After a merge, `previous` is the one that had no LID.
 CREATE OR REPLACE FUNCTION gwk_link_names(
-  account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid
-) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean) LANGUAGE plpgsql AS $$
+  account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
+  username text
+) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean, updates jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   given_lid text := lid;
@@ -21,6 +23,10 @@ DECLARE
   registered text;
   -- Conversations in which another instance's own engine has last seen the phone number with the former LID.
   kept uuid[];
+  given_username text := username;
+  -- The former ids of changed contacts, by LID.
+  former jsonb := '{}';
+  renamed jsonb;
 BEGIN
   IF given_lid !~ '^[0-9]{5,20}@lid$' OR given_phone !~ '^[0-9]{8,15}$' THEN
     RAISE EXCEPTION 'only a LID and a phone number can be linked' USING ERRCODE = 'invalid_parameter_value';
@@ -43,10 +49,19 @@ BEGIN
       WHERE n.account_id = account AND (n.name, n.contact_id) IN ((given_lid, person), (found_name, owner))
     ) < (person IS NOT NULL)::integer + (owner IS NOT NULL)::integer;
     IF owner IS NULL THEN
+      IF person <> new_contact THEN
+        former := former || jsonb_build_object(given_lid, gwk_contact_ids(person));
+      END IF;
       INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, found_name, person) ON CONFLICT DO NOTHING;
       CONTINUE;
     END IF;
     owner_lid := (SELECT n.name FROM contact_names n WHERE n.contact_id = owner AND position('@' IN n.name) > 0);
+    IF owner_lid IS NULL THEN
+      former := former || jsonb_build_object(given_lid, gwk_contact_ids(owner));
+    ELSIF person IS NOT NULL THEN
+      former := former || jsonb_build_object(owner_lid, gwk_contact_ids(owner))
+        || CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, gwk_contact_ids(person)) ELSE '{}' END;
+    END IF;
     IF person IS NULL THEN
       IF owner_lid IS NULL THEN
         INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, given_lid, owner) ON CONFLICT DO NOTHING;
@@ -87,7 +102,18 @@ BEGIN
     UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
   END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
+  IF given_username IS NOT NULL THEN
+    FOR renamed IN SELECT u.previous FROM gwk_set_username(account, instance, given_lid, NULL, given_username) AS u LOOP
+      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, renamed) ELSE '{}' END || former;
+    END LOOP;
+  END IF;
   contact_id := person;
   opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = person);
+  updates := (
+    SELECT jsonb_agg(jsonb_build_object('contact', a.ids, 'previous', f.value))
+    FROM jsonb_each(former) AS f
+    JOIN contact_names n ON n.account_id = account AND n.name = f.key
+    CROSS JOIN LATERAL gwk_contact_ids(n.contact_id) AS a(ids)
+    WHERE a.ids <> f.value);
   RETURN NEXT;
 END $$;

@@ -57,7 +57,7 @@ test('a message with both names merges two contacts and their conversations', as
     expect((await stage.message(id)).conversationId).toBe(conversation!.id);
   }
   expect(await stage.inbound(engine)).toHaveLength(rows.length + 1);
-  const { data } = await stage.lastEvent(engine);
+  const { data } = await stage.lastEvent(engine, 'message.received');
   expect(data).toMatchObject({ chat: { id: lid, phone }, from: { id: lid, phone } });
 });
 

@@ -31,7 +31,8 @@ BEGIN
     first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no,
     timer_s = CASE WHEN g.timer_set_at > k.timer_set_at OR k.timer_set_at IS NULL THEN g.timer_s ELSE k.timer_s END,
     timer_set_at = GREATEST(k.timer_set_at, g.timer_set_at),
-    lid = CASE WHEN k.lid IS NULL THEN g.lid ELSE k.lid END, phone = CASE WHEN k.lid IS NULL THEN g.phone ELSE k.phone END
+    lid = CASE WHEN k.lid IS NULL THEN g.lid ELSE k.lid END, phone = CASE WHEN k.lid IS NULL THEN g.phone ELSE k.phone END,
+    username = COALESCE(k.username, g.username)
   FROM conversations g
   CROSS JOIN LATERAL (
     SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target_id, source_id)

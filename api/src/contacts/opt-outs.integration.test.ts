@@ -47,6 +47,7 @@ test('201 for a new opt-out, 200 with the first one afterwards; sends are refuse
   expect(first.body).toEqual({
     phone: ANA,
     contact_id: null,
+    username: null,
     source: 'api',
     keyword: null,
     instance_id: null,

@@ -27,12 +27,17 @@ interface OptOutRow {
   created_at: Date;
   /** Name of the contact on the network: the LID if it is known. */
   network_name: string;
+  username: string | null;
 }
 
 const SHOWN = `
   SELECT o.id, o.sandbox_id, o.phone, o.source, o.keyword, o.instance_id, o.created_at::timestamptz, (
     SELECT n.name FROM contact_names n WHERE n.contact_id = o.contact_id
-    ORDER BY position('@' IN n.name) = 0, n.name LIMIT 1) AS network_name
+    ORDER BY position('@' IN n.name) = 0, n.name LIMIT 1) AS network_name,
+    CASE WHEN o.sandbox_id IS NULL
+      THEN (SELECT max(n.username) FROM contact_names n WHERE n.contact_id = o.contact_id)
+      ELSE (SELECT v.username FROM conversations v WHERE v.instance_id = o.sandbox_id AND v.contact_id = o.contact_id)
+    END AS username
   FROM opt_outs o`;
 
 interface NewOptOut extends OptOutScope {
@@ -168,6 +173,7 @@ export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
   return {
     phone,
     contact_id: source === 'keyword' ? toNetworkId(row.network_name) : null,
+    username: row.username,
     source,
     keyword: isHidden ? null : row.keyword,
     instance_id: instanceId === null || isHidden ? null : toPublicId('instance', instanceId),

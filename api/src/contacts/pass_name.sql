@@ -17,6 +17,7 @@ BEGIN
   FOR source IN SELECT v.id, v.instance_id FROM conversations v WHERE v.contact_id = source_contact LOOP
     PERFORM gwk_move_messages(source.id, source.instance_id, target_contact, phones);
   END LOOP;
-  UPDATE conversations v SET lid = NULLIF(v.lid, passed_name), phone = CASE WHEN v.phone <> ALL (phones) THEN v.phone END
+  UPDATE conversations v SET lid = NULLIF(v.lid, passed_name), phone = CASE WHEN v.phone <> ALL (phones) THEN v.phone END,
+    username = CASE WHEN v.lid IS DISTINCT FROM passed_name THEN v.username END
   WHERE v.contact_id = source_contact AND (v.phone = ANY (phones) OR v.lid = passed_name);
 END $$;

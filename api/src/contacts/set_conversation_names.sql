@@ -8,7 +8,8 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
-  UPDATE conversations v SET lid = new_lid, phone = new_phone
+  UPDATE conversations v SET lid = new_lid, phone = new_phone,
+    username = CASE WHEN v.lid <> new_lid THEN NULL ELSE v.username END
   WHERE v.instance_id = instance AND v.contact_id = contact AND (v.lid, v.phone) IS DISTINCT FROM (new_lid, new_phone)
   RETURNING v.id INTO conversation;
   IF conversation IS NULL THEN

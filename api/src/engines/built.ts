@@ -22,7 +22,7 @@ interface Stored {
   stored: boolean;
 }
 
-const NAMED = ['place', 'refusal', 'held', 'existing', 'groupId', 'lid', 'phone', 'now'] as const;
+const NAMED = ['place', 'refusal', 'held', 'existing', 'groupId', 'lid', 'phone', 'username', 'now'] as const;
 
 interface BuiltRow {
   place: number;

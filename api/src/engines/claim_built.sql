@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION gwk_claim_built(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[], details jsonb
 ) RETURNS TABLE (
   place integer, refusal text, held boolean, existing bytea, message messages, group_id text, lid text, phone text,
-  now timestamptz
+  username text, now timestamptz
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -27,13 +27,15 @@ DECLARE
   group_ids text[];
   lids text[];
   phones text[];
+  usernames text[];
   already_built uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
   IF jsonb_array_length(details->'claims') = 0 THEN
     RETURN QUERY
-    SELECT s.place, s.refusal, s.held, s.existing, NULL::messages, NULL::text, NULL::text, NULL::text, NULL::timestamptz
+    SELECT s.place, s.refusal, s.held, s.existing, NULL::messages, NULL::text, NULL::text, NULL::text, NULL::text,
+      NULL::timestamptz
     FROM gwk_store_built(instance_ids, epochs, holders, message_ids, encoded, renderings, details->'menus',
       (details->>'menu_hours')::integer) AS s
     ORDER BY s.place;
@@ -50,7 +52,7 @@ BEGIN
   PERFORM gwk_lock_conversations(message_ids);
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(message_ids) AS s;
   WITH asked AS (
-    SELECT b.*, o.state = 'waiting' AS is_new, v.group_id, v.lid, v.phone, CASE o.state
+    SELECT b.*, o.state = 'waiting' AS is_new, v.group_id, v.lid, v.phone, v.username, CASE o.state
       WHEN 'waiting' THEN b.claim_id IS NOT NULL AND o.head AND o.prepared AND o.attempted_at IS NULL
         AND m.status = 'queued' AND m.version = 1
         AND a.suspended_at IS NULL AND NOT gwk_opted_out(v.contact_id, o.instance_id)
@@ -74,7 +76,7 @@ BEGIN
       claim_epoch = epochs[r.place], claim_holder = holders[r.place],
       claimed_at = CASE WHEN r.is_new THEN now() ELSE o.claimed_at END
     FROM asked r WHERE o.message_id = r.message_id AND r.is_granted
-    RETURNING o.message_id, r.group_id, r.lid, r.phone
+    RETURNING o.message_id, r.group_id, r.lid, r.phone, r.username
   ), advanced AS (
     UPDATE messages m
     SET status = CASE WHEN EXISTS (SELECT FROM held h WHERE h.message_id = m.id) THEN 'sending' ELSE m.status END,
@@ -84,8 +86,9 @@ BEGIN
       AND r.claim_id IS NOT NULL AND m.status = 'queued' AND m.version = 1
     RETURNING m.id, m AS facts
   )
-  SELECT array_agg(h.message_id), array_agg(n.facts), array_agg(h.group_id), array_agg(h.lid), array_agg(h.phone)
-  INTO held_ids, facts, group_ids, lids, phones
+  SELECT array_agg(h.message_id), array_agg(n.facts), array_agg(h.group_id), array_agg(h.lid), array_agg(h.phone),
+    array_agg(h.username)
+  INTO held_ids, facts, group_ids, lids, phones, usernames
   FROM held h LEFT JOIN advanced n ON n.id = h.message_id;
   already_built := gwk_store_forms(
     held_ids, message_ids, encoded, renderings, details->'menus', (details->>'menu_hours')::integer);
@@ -95,7 +98,8 @@ BEGIN
   SELECT b.place::integer, refusals[b.place], b.held_place IS NOT NULL,
     CASE WHEN b.message_id = ANY (already_built) OR b.is_repeated THEN (
       SELECT c.built_sealed FROM message_contents c WHERE c.message_id = b.message_id) END,
-    facts[b.held_place], group_ids[b.held_place], lids[b.held_place], phones[b.held_place], clock_timestamp()
+    facts[b.held_place], group_ids[b.held_place], lids[b.held_place], phones[b.held_place],
+    usernames[b.held_place], clock_timestamp()
   FROM (SELECT u.*, array_position(held_ids, u.message_id) AS held_place,
           row_number() OVER (PARTITION BY u.message_id ORDER BY u.place) > 1 AS is_repeated
         FROM unnest(message_ids) WITH ORDINALITY AS u(message_id, place)) AS b

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION gwk_claim_messages(
   claim_ids uuid[], limits integer[], with_followers boolean[]
 ) RETURNS TABLE (
   place integer, refusal text, message_id uuid, opted_out boolean, message messages, group_id text, lid text, phone text,
-  timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
+  username text, timer_s integer, timer_set_at timestamptz, content_sealed bytea, built_sealed bytea, attempted_at timestamptz,
   interactive_mode text, now timestamptz
 )
 LANGUAGE plpgsql
@@ -179,7 +179,7 @@ BEGIN
 
   RETURN QUERY
   SELECT r.place::integer, nullif(r.refusal, 'late'), r.message_id, r.message_id IS NOT NULL, NULL::messages,
-    NULL::text, NULL::text, NULL::text, NULL::integer, NULL::timestamptz, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+    NULL::text, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::timestamptz, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
   FROM (
     SELECT f.place, f.refusal, NULL::uuid AS message_id FROM unnest(refusals) WITH ORDINALITY AS f(refusal, place)
     UNION ALL
@@ -199,8 +199,8 @@ BEGIN
   END IF;
   SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
   RETURN QUERY
-  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, v.lid, v.phone, v.timer_s,
-    v.timer_set_at::timestamptz, c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
+  SELECT r.place::integer, NULL::text, o.message_id, false, m, v.group_id, v.lid, v.phone, v.username,
+    v.timer_s, v.timer_set_at::timestamptz, c.content_sealed, c.built_sealed, o.attempted_at::timestamptz, i.interactive_mode, clock_timestamp()
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
   JOIN instances i ON i.id = r.instance_id

@@ -29,6 +29,7 @@ const NAMED = [
   'groupId',
   'lid',
   'phone',
+  'username',
   'timerS',
   'timerSetAt',
   'contentSealed',

@@ -1,7 +1,7 @@
 import { EVENTS, type EventType } from '@gwk/core/events';
 import { fromPublicId, newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids';
 import { canonicalPhone, parseRecipient, toAddress, toNetworkId } from '@gwk/core/recipients';
-import type { EventChat, EventData, EventPerson } from '@gwk/core/resources/event-data';
+import type { ContactIds, EventChat, EventData, EventPerson } from '@gwk/core/resources/event-data';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import type { Message } from '../generated/prisma/client.js';
@@ -76,15 +76,24 @@ export interface ConversationNames {
   phone: string | null;
 }
 
+export interface ContactNames extends ConversationNames {
+  username: string | null;
+}
+
+/** The contact or the group of a conversation. */
+export interface ConversationSubject extends ContactNames {
+  groupId: string | null;
+}
+
 /**
  * Builds the chat of a message. A conversation has one id in all events: the LID if the instance knows it for the recipient,
  * else the recipient itself.
  */
-export function buildChat(message: { to: string; groupId: string | null } & ConversationNames): EventChat {
-  const { to, groupId } = message;
+export function buildChat(message: { to: string } & ConversationSubject): EventChat {
+  const { to, groupId, username } = message;
   if (groupId !== null) return { id: groupId, is_group: true };
   const { id, ...phone } = identify(to, message);
-  return { id, is_group: false, ...phone };
+  return { id, is_group: false, ...phone, username };
 }
 
 /** Returns the id and the phone number of a contact that is addressed by `to`. */
@@ -98,6 +107,21 @@ export function identify(to: string, { lid, phone }: ConversationNames): { id: s
   if (isKnown && lid !== null) return { id: lid, ...(phone !== null && { phone }) };
   return { id: toAddress(recipient), ...(recipient.phone !== null && { phone: recipient.phone }) };
 }
+
+/** Reports other ids of a known contact: those it has now, and those of the record that they replace. */
+export function contactUpdated(
+  instance: InstanceSubject,
+  { contact, previous }: { contact: ContactIds; previous: ContactIds },
+): EventDraft {
+  const { instanceId } = instance;
+  const about = { instance_id: toPublicId('instance', instanceId), timestamp: new Date().toISOString() };
+  return { ...instance, type: 'contact.updated', data: { ...about, contact, previous } };
+}
+
+export const buildContactIds = ({ lid, phone, username }: ContactNames): ContactIds => ({
+  ...identify(lid ?? phone!, { lid, phone }),
+  username,
+});
 
 /** Message of an event. */
 export interface MessageSubject {

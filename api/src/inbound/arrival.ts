@@ -106,10 +106,38 @@ export function namesToLink({ chat, link }: Arrival, known: KnownNames): LinkedN
 interface KnownNames {
   contactId: string | null;
   conversationId: string | null;
+  isSandbox: boolean | null;
   lid: string | null;
   phone: string | null;
+  username: string | null;
   senderId: string | null;
+  senderUsername: string | null;
   altId: string | null;
+}
+
+/**
+ * Returns the contact whose stored username differs from that of the message; null: none, or it is stored with the message. A
+ * sandbox stores it for its own conversation, because a consumer may write in the name of anybody there.
+ */
+export function findRenamed(
+  arrival: Arrival,
+  known: KnownNames,
+): { lid: string } | { contactId: string } | null {
+  const { username } = arrival.message;
+  const [contactId, stored] =
+    arrival.chat.kind === 'group'
+      ? [known.senderId, known.senderUsername]
+      : [known.contactId, known.username];
+  if (username === undefined || username === stored || contactId === null) return null;
+  if (known.isSandbox) return { contactId };
+  const lid = findLid(arrival, known);
+  return lid === null ? null : { lid };
+}
+
+function findLid({ chat, sender, link }: Arrival, { lid }: KnownNames): string | null {
+  if (link) return link.lid;
+  if (chat.kind === 'group') return sender?.phone === null ? sender.name : null;
+  return chat.phone === null ? chat.name : lid;
 }
 
 /**

@@ -191,7 +191,7 @@ describe('inbound edits, deletions and reactions', () => {
     expect(data).toMatchObject({
       message_id: publicId(row.id),
       wa_message_id: row.waMessageId,
-      chat: { id: jid(ana), is_group: false, phone: ana },
+      chat: { id: jid(ana), is_group: false, phone: ana, username: null },
       from: { id: jid(ana), phone: ana },
       from_me: false,
       text: 'olá',

@@ -29,10 +29,15 @@ interface Gathered<Menu> {
   /** The contact's ids as this instance knows them. */
   lid: string | null;
   phone: string | null;
+  username: string | null;
   senderId: string | null;
   /** Phone number of the sender in a group, as this instance knows it. */
   senderPhone: string | null;
+  /** The account's, of a sender in a group. */
+  senderUsername: string | null;
   altId: string | null;
+  /** The username of the author of the quoted message. */
+  authorUsername: string | null;
   newestMenu: Menu | null;
   quotedMenu: Menu | null;
   targetMenu: Menu | null;
@@ -76,6 +81,7 @@ export async function gather(
     ...namesOf(arrival),
     target: targetId(arrival),
     quote: arrival.message.quoted_wa_message_id,
+    author: arrival.message.quoted?.author,
     typed: readsMenus(arrival),
     voters: voterNames(arrival),
   }));

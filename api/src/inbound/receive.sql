@@ -11,7 +11,8 @@
 --   edits, edit_event: the edited message and the event of the edit; the newest event counts.
 --   deletes: the message that was deleted for everyone.
 --   timer_s, timer_set_at: a setting of disappearing messages; the newest one counts.
---   lid, phone: names of the contact for a new conversation.
+--   lid, phone, username: names of the contact for a new conversation. lid_username: username of the LID `name` of a new
+--   contact.
 -- result: 'fenced', 'gone', 'written', 'duplicate', or 'retry' (a fact is stale, or another transaction created the
 -- name or conversation; nothing is written).
 CREATE OR REPLACE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
@@ -74,14 +75,14 @@ BEGIN
 
   -- If another transaction created a name or conversation first, its ids stay.
   WITH to_create AS (
-    SELECT DISTINCT i.account_id, i.name, i.contact_id
+    SELECT DISTINCT ON (i.account_id, i.name) i.account_id, i.name, i.contact_id, i.lid_username
     FROM jsonb_to_recordset(items)
-      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean, lid_username text)
     WHERE i.new_contact AND i.number = ANY (accepted)
-    ORDER BY i.account_id, i.name
+    ORDER BY i.account_id, i.name, i.number DESC
   ), new_names AS (
-    INSERT INTO contact_names (account_id, name, contact_id)
-    SELECT w.account_id, w.name, w.contact_id FROM to_create w
+    INSERT INTO contact_names (account_id, name, contact_id, username)
+    SELECT w.account_id, w.name, w.contact_id, w.lid_username FROM to_create w
     ON CONFLICT DO NOTHING RETURNING account_id, contact_id
   ), created AS (
     INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM new_names n RETURNING id
@@ -93,15 +94,15 @@ BEGIN
 
   WITH to_create AS (
     SELECT DISTINCT ON (i.instance_id, i.contact_id, i.group_id)
-      i.conversation_id, i.instance_id, i.contact_id, i.group_id, i.lid, i.phone
+      i.conversation_id, i.instance_id, i.contact_id, i.group_id, i.lid, i.phone, i.username
     FROM jsonb_to_recordset(items)
       AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text, lid text, phone text,
-        new_conversation boolean)
+        username text, new_conversation boolean)
     WHERE i.new_conversation AND i.number = ANY (accepted)
     ORDER BY i.instance_id, i.contact_id, i.group_id, i.lid IS NULL, i.number DESC
   ), created AS (
-    INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone)
-    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone FROM to_create w
+    INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone, username)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone, w.username FROM to_create w
     ON CONFLICT DO NOTHING RETURNING id
   )
   SELECT ARRAY(

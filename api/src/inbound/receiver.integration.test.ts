@@ -81,8 +81,8 @@ test('a message creates its contact, conversation, row and event', async () => {
         instance_id: `ins_${engine.instanceId.replaceAll('-', '')}`,
         message_id: `msg_${row!.id.replaceAll('-', '')}`,
         wa_message_id: given.wa_message_id,
-        chat: { id: jid(phone), is_group: false, phone },
-        from: { id: jid(phone), phone, name: 'Ana' },
+        chat: { id: jid(phone), is_group: false, phone, username: null },
+        from: { id: jid(phone), phone, username: null, name: 'Ana' },
         from_me: false,
         timestamp: given.at,
         type: 'text',
@@ -129,7 +129,7 @@ test('a group has a conversation without a contact, and its events have the phon
   const [event] = await events();
   expect(event!.data).toMatchObject({
     chat: { id: group, is_group: true },
-    from: { id: jid(phone), phone, name: 'Ana' },
+    from: { id: jid(phone), phone, username: null, name: 'Ana' },
   });
   expect(event!.data['chat']).not.toHaveProperty('phone');
   expect(await findContact(phone)).toBeNull();
@@ -147,12 +147,12 @@ test('a LID has no phone until this instance knows one', async () => {
     );
   await link((await (await internalApi.addEngine()).acquire()).instanceId);
   await receive([message('', { chat: lid, from: lid })]);
-  expect((await events()).at(-1)!.data['chat']).toEqual({ id: lid, is_group: false });
+  expect((await events()).at(-1)!.data['chat']).toEqual({ id: lid, is_group: false, username: null });
   await link(engine.instanceId);
   await receive([message('', { chat: lid, from: lid })]);
   const [before, , after] = await events();
-  expect(before!.data['chat']).toEqual({ id: lid, is_group: false });
-  expect(after!.data['chat']).toEqual({ id: lid, is_group: false, phone });
+  expect(before!.data['chat']).toEqual({ id: lid, is_group: false, username: null });
+  expect(after!.data['chat']).toEqual({ id: lid, is_group: false, phone, username: null });
   expect(after!.data['from']).toMatchObject({ id: lid, phone });
   expect((await rows()).map(({ to }) => to)).toEqual([lid, lid, phone]);
 });

@@ -5,16 +5,18 @@ import type { Logger } from '@gwk/core/log';
 import type { Policy, PolicyOverrides } from '@gwk/core/policy/policy';
 import type { LinkedNames } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
-import { linkNames } from '../contacts/contacts.js';
+import { changeContact, linkNames, type Transaction } from '../contacts/contacts.js';
+import { storeUsername } from '../contacts/usernames.js';
 import type { Database } from '../database/database.js';
 import { fence } from '../engines/fence.js';
 import { isRolledBack } from '../database/grouping.js';
 import { RefusalError } from '../engines/refusal.js';
 import { PolicyResolver } from '../messages/policies.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
-import { parseArrival, namesToLink, type Arrival, type InboundItem } from './arrival.js';
+import { findRenamed, parseArrival, namesToLink, type Arrival, type InboundItem } from './arrival.js';
 import { decide, type Meaning, type Word } from './decide.js';
 import { gather, type Known } from './gather.js';
+import { identifyContact } from './subject.js';
 import { receiveWord } from './words.js';
 import { write, type Entry, type Result } from './write.js';
 
@@ -164,24 +166,46 @@ export class Receiver {
     let linked = false;
     for (const [index, arrival] of arrivals.entries()) {
       const { accountId } = known[index]!;
+      if (accountId === null) continue;
       const names = namesToLink(arrival, known[index]!);
-      if (names === null || accountId === null) continue;
-      linked = (await this.#link(arrival, accountId, names)) || linked;
+      if (names === null) await this.#storeUsername(arrival, known[index]!, accountId);
+      else linked = (await this.#link(arrival, accountId, names)) || linked;
     }
     return linked ? gather(database, sealer, arrivals) : known;
   }
 
   /** Links two names. If the engine is fenced or changes too many contacts, a later message links them. */
-  async #link({ instanceId, lease }: Arrival, accountId: string, names: LinkedNames): Promise<boolean> {
+  async #link(arrival: Arrival, accountId: string, names: LinkedNames): Promise<boolean> {
+    const { instanceId, message } = arrival;
+    const seen = { accountId, instanceId, ...names, username: message.username };
     try {
-      return await linkNames(this.#deps, { accountId, instanceId, ...names }, async (tx) => {
-        if (lease) await fence(tx, instanceId, lease);
+      return await linkNames(this.#deps, seen, async (tx) => {
+        await this.#fence(tx, arrival);
         return true;
       });
     } catch (error) {
       if (error instanceof RefusalError) return false;
       throw error;
     }
+  }
+
+  async #storeUsername(arrival: Arrival, known: Known, accountId: string): Promise<void> {
+    const renamed = findRenamed(arrival, known);
+    if (renamed === null) return;
+    const { instanceId, message } = arrival;
+    const seen = { ...renamed, username: message.username!, ids: identifyContact(arrival, known) };
+    try {
+      await changeContact(this.#deps.database, async (tx) => {
+        await this.#fence(tx, arrival);
+        await storeUsername(tx, this.#deps.sealer, { accountId, instanceId }, seen);
+      });
+    } catch (error) {
+      if (!(error instanceof RefusalError)) throw error;
+    }
+  }
+
+  async #fence(tx: Transaction, { instanceId, lease }: Arrival): Promise<void> {
+    if (lease) await fence(tx, instanceId, lease);
   }
 }
 

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const ANA = '5511987654321';
 const BIA = '5511976543210';
 const GROUP = '120363000000000001@g.us';
-const person = (phone: string) => ({ id: `${phone}@s.whatsapp.net`, phone, name: null });
+const person = (phone: string) => ({ id: `${phone}@s.whatsapp.net`, phone, username: null, name: null });
 const post = (body: object, headers: Record<string, string> = {}) =>
   client.call<SandboxInboundOut>('POST', `/v1/instances/${sandbox}/sandbox/inbound`, {
     body: { from: ANA, ...body },

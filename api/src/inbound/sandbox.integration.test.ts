@@ -60,7 +60,7 @@ test('receives a text like a real one: message, event and time of the last messa
     data: {
       message_id: body.message_id,
       wa_message_id: body.wa_message_id,
-      chat: { id: `${ANA}@s.whatsapp.net`, is_group: false, phone: ANA },
+      chat: { id: `${ANA}@s.whatsapp.net`, is_group: false, phone: ANA, username: null },
       from: { phone: ANA },
       from_me: false,
       type: 'text',
@@ -83,6 +83,7 @@ test('opts out by keyword, and returns the event of the message', async () => {
     {
       phone: ANA,
       contact_id: `${ANA}@s.whatsapp.net`,
+      username: null,
       source: 'keyword',
       keyword: 'SAIR',
       instance_id: sandbox,

@@ -1,6 +1,7 @@
 import { toPublicId } from '@gwk/core/ids';
 import {
   DETAIL_FIELDS,
+  type ContactIds,
   type EventChat,
   type EventPerson,
   type MenuReply,
@@ -18,23 +19,25 @@ export function buildSubject(
 ): { accountId: string; instanceId: string; chat: EventChat } {
   const { instanceId, chat } = arrival;
   const isShared = chat.kind === 'group';
-  const { id, ...phone } = isShared ? { id: chat.name } : identifyContact(arrival, known);
+  const { id, ...shown } = isShared ? { id: chat.name } : identifyContact(arrival, known);
   const is_group = isShared && !isList(chat.name);
-  return { accountId: known.accountId!, instanceId, chat: { id, is_group, ...phone } };
+  return { accountId: known.accountId!, instanceId, chat: { id, is_group, ...shown } };
 }
 
 export function buildSender(arrival: Arrival, known: Known): EventPerson {
   const { message, chat, sender, link } = arrival;
   const name = message.from_name;
-  if (message.from_me || !sender) return { id: networkId(message.from), name };
+  if (message.from_me || !sender) return { id: networkId(message.from), username: null, name };
   if (chat.kind === 'contact') return { ...identifyContact(arrival, known), name };
   const phone = link?.phone ?? sender.phone ?? known.senderPhone;
-  return { id: networkId(message.from), ...(phone !== null && { phone }), name };
+  const username = message.username ?? known.senderUsername;
+  return { id: networkId(message.from), ...(phone !== null && { phone }), username, name };
 }
 
 /** The message's own names come first: the newest that this instance knows. */
-function identifyContact({ chat, link }: Arrival, known: Known): { id: string; phone?: string } {
-  return identify(chat.phone ?? chat.name, link ?? known);
+export function identifyContact({ chat, link, message }: Arrival, known: Known): ContactIds {
+  const username = message.username ?? known.username;
+  return { ...identify(chat.phone ?? chat.name, link ?? known), username };
 }
 
 /** Builds the event of a message: received, a reply to a menu, or sent from another device of the account. */
@@ -55,7 +58,7 @@ export function receivedEvent(arrival: Arrival, known: Known, reply?: MenuReply)
     timestamp: at.toISOString(),
     type: message.type,
     ...(text !== undefined && { text }),
-    ...moreOf(arrival, known),
+    ...moreOf(arrival, known, chat),
     ...(reply && { reply }),
   };
   const receivedType = reply ? 'message.interactive_reply' : 'message.received';
@@ -63,15 +66,19 @@ export function receivedEvent(arrival: Arrival, known: Known, reply?: MenuReply)
 }
 
 /** Optional fields; absent ones are omitted. */
-function moreOf({ message }: Arrival, { file }: Known): Partial<ReceivedData> {
+function moreOf({ message }: Arrival, known: Known, chat: EventChat): Partial<ReceivedData> {
   const { location, contacts, mentions, is_forwarded, media, quoted, quoted_wa_message_id: id } = message;
+  const author_username = (quoted?.author === chat.id && chat.username) || known.authorUsername;
   return {
-    ...(media && { media: mediaOf(media, file) }),
+    ...(media && { media: mediaOf(media, known.file) }),
     ...(location && { location }),
     ...(contacts && { contacts }),
     ...(mentions && mentions.length > 0 && { mentions: mentions.map(mentionOf) }),
     ...(is_forwarded && { is_forwarded }),
-    ...(id !== null && { quoted_wa_message_id: id, ...(quoted && { quoted: { id, ...quoted } }) }),
+    ...(id !== null && {
+      quoted_wa_message_id: id,
+      ...(quoted && { quoted: { id, ...quoted, author_username } }),
+    }),
     ...detailsOf(message),
   };
 }

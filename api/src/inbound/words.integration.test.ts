@@ -66,7 +66,7 @@ test('SAIR opts out, stores the message, and fails all queued messages in the sa
   expect(data).toEqual({
     instance_id: `ins_${engine.instanceId.replaceAll('-', '')}`,
     message_id: `msg_${row.id.replaceAll('-', '')}`,
-    contact: { id: jid(ana), phone: ana, name: 'Ana' },
+    contact: { id: jid(ana), phone: ana, username: null, name: 'Ana' },
     keyword: 'Sair!',
     timestamp: given.at,
   });

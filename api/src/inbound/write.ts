@@ -101,7 +101,8 @@ function cardOf(sealer: Sealer, { instanceId, message }: Arrival): { card?: stri
   return card === undefined ? {} : { card: sealCard(sealer, instanceId, card).toString('base64') };
 }
 
-function contactRow({ instanceId, message, chat, link }: Arrival, known: Known, newIdOf: NewIdOf): Row {
+function contactRow(arrival: Arrival, known: Known, newIdOf: NewIdOf): Row {
+  const { instanceId, message, chat, link } = arrival;
   const contactId = known.contactId ?? newIdOf(`${known.accountId} ${chat.name}`);
   return {
     conversation_id: known.conversationId ?? newIdOf(`${instanceId} ${contactId}`),
@@ -112,9 +113,15 @@ function contactRow({ instanceId, message, chat, link }: Arrival, known: Known, 
     to: link?.phone ?? chat.phone ?? (known.lid === chat.name ? known.phone : null) ?? chat.name,
     lid: link?.lid,
     phone: link?.phone,
+    username: message.username,
+    lid_username: findLidUsername(arrival, known),
     person: message.from_me ? null : message.from_name,
   };
 }
+
+/** A consumer may write to a sandbox in the name of anybody, so that says nothing about the LID. */
+const findLidUsername = ({ message, chat }: Arrival, { isSandbox }: Known): string | undefined =>
+  chat.phone === null && !isSandbox ? message.username : undefined;
 
 function groupRow({ instanceId, message, chat }: Arrival, known: Known, newIdOf: NewIdOf): Row {
   return {

@@ -10,7 +10,7 @@ import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
 import { recordNotices } from '../inbound/notices/record.js';
 import { Receiver } from '../inbound/receiver.js';
 import { MessageCache } from '../engines/message-cache.js';
-import { recordNames } from '../engines/names.js';
+import { recordNames, recordUsernames } from '../engines/names.js';
 import { Outcomes } from '../engines/outcomes.js';
 import type { RedisUsers } from '../engines/redis-users.js';
 import { RefusalError } from '../engines/refusal.js';
@@ -55,6 +55,7 @@ export function engineHandlers(
     'redis-user': (caller, request) => leases.restoreRedisUser(caller, request),
     claims: (caller, request) => claims.claim(caller, request),
     names: (caller, request) => recordNames(deps, caller, request),
+    usernames: (caller, request) => recordUsernames(deps, caller, request),
     built: (caller, request) => built.store(caller, request),
     sent: (caller, request) => readSent(deps, caller, request),
     restricted: (caller, request) => recordRestriction(deps, caller, request),

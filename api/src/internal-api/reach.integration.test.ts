@@ -37,6 +37,7 @@ const bodies = ({
   renew: { connected: true },
   release: {},
   names: { lid: '12345678@lid', phone: '5511987654321' },
+  usernames: { people: [{ lid: '12345678@lid', username: 'forged' }] },
   'redis-user': {},
   claims: { claim_id: newUuid(), limit: 100, repeated: true },
   built: { messages: [{ message_id: messageId, built: 'AAAA', rendered_as: 'text_menu' }] },

@@ -203,6 +203,7 @@ const NAMED = [
   'groupId',
   'lid',
   'phone',
+  'username',
   'claimId',
   'claimEpoch',
   'claimHolder',

@@ -13,6 +13,7 @@ const message = (given: Partial<ClaimedFacts>): ClaimedFacts => ({
   to: '5511900000000',
   lid: null,
   phone: null,
+  username: null,
   version: 3,
   scheduledFor: null,
   createdAt: CREATED,

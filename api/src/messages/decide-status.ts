@@ -36,6 +36,7 @@ export interface MessageFacts extends Pick<Message, (typeof FACT_FIELDS)[number]
   groupId: string | null;
   lid: string | null;
   phone: string | null;
+  username: string | null;
   /** The current claim, of any lease. */
   claimId: string | null;
   claimEpoch: number | null;
@@ -155,8 +156,11 @@ function applyReceipt(change: StatusChange, update: UpdateOf<'receipt'>, now: Da
 }
 
 /** Only the member who causes the change is named. */
-const nameMember = ({ participant }: UpdateOf<'receipt'>): Pick<ReceiptFields, 'participant'> =>
-  participant === undefined ? {} : { participant };
+const nameMember = ({
+  participant,
+  participant_username: username = null,
+}: UpdateOf<'receipt'>): Partial<ReceiptFields> =>
+  participant === undefined ? {} : { participant, participant_username: username };
 
 /** Clocks differ, and receipts have whole seconds: limits a reported time to between the steps before and now. */
 function clampTime({ facts }: StatusChange, at: string, now: Date): Date {

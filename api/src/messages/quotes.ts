@@ -3,7 +3,7 @@ import { extractText, type OutboundContent } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { toFields } from '../database/model-columns.js';
-import { buildChat, openEventData } from '../events/emit.js';
+import { identify, openEventData } from '../events/emit.js';
 import type { Message } from '../generated/prisma/client.js';
 import { firstEventId } from '../inbound/arrival.js';
 import { openCard, openContent } from './content.js';
@@ -56,7 +56,7 @@ export async function readQuotes(
 
 function buildQuote(sealer: Sealer, row: QuotedRow): QuotedMessage {
   const fromMe = row.direction === 'outbound';
-  const chat = buildChat(row).id;
+  const chat = row.groupId ?? identify(row.to, row).id;
   return {
     wa_message_id: row.waMessageId!,
     chat,

@@ -71,6 +71,7 @@ const SCHEMAS = [
   'ConnectedData',
   'ContactCheckOut',
   'ContactContent',
+  'ContactUpdatedData',
   'DeletedData',
   'DeliveryOut',
   'DeviceStatusOut',

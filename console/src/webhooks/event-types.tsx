@@ -26,6 +26,7 @@ const EXPLAINED: Record<EventType, true> = {
   'webhook.test': true,
   'contact.opted_out': true,
   'contact.opted_in': true,
+  'contact.updated': true,
 };
 /** The compiler compares this list with the interface. */
 export const EVENT_TYPES = Object.keys(EXPLAINED) as EventType[];

@@ -3,6 +3,7 @@ import { CLIENT_VERSION } from '../client-version.js';
 import { PAIRING_METHODS } from '../resources/pairing.js';
 import { Notice } from './notices.js';
 import { InboundMessage, messageCard, time, Timer, uuid } from './inbound.js';
+import { Username } from '../resources/common.js';
 import { RECEIPT_FIELDS, SENT_FIELDS } from '../resources/message.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
 
@@ -249,6 +250,18 @@ const names = {
   response: z.object({}),
 };
 
+/** Reports usernames that the network states without a message. Those of unknown LIDs have no effect. */
+const usernames = {
+  request: z.object({
+    ...Numbered,
+    people: z
+      .array(z.object({ lid: z.string().regex(/^[0-9]{5,20}@lid$/), username: Username }))
+      .min(1)
+      .max(500),
+  }),
+  response: z.object({}),
+};
+
 /** Reports that the network restricts the instance from writing to new contacts until then; null: no longer. */
 const restricted = {
   request: z.object({ ...Numbered, until: time().nullable() }),
@@ -465,6 +478,7 @@ export const ENGINE_ROUTES = {
   'redis-user': redisUser,
   claims,
   names,
+  usernames,
   built,
   sent,
   restricted,

@@ -8,6 +8,7 @@ import {
   ReceivedLocation,
   Referral,
 } from '../resources/event-data.js';
+import { Username } from '../resources/common.js';
 import { MESSAGE_TYPES } from '../resources/message.js';
 
 // An inbound message, as an engine reports it to the API (engine.ts).
@@ -109,6 +110,8 @@ const Message = z.object({
     .regex(/^[0-9]{1,30}@broadcast$/)
     .optional(),
   from_name: z.string().max(300).nullable(),
+  /** The username of the contact (in a direct chat) or of the sender (in a group), if the network states it. */
+  username: Username.optional(),
   from_me: z.boolean(),
   at: time(),
   type: z.enum([...MESSAGE_TYPES, 'other']),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Username } from '../resources/common.js';
 import { GROUP_CHANGES } from '../resources/event-data.js';
 import { MAX_NOTICE_MEMBERS } from './sizes.js';
 import { time } from './inbound.js';
@@ -13,6 +14,8 @@ const Person = z.object({
   /** The other id, if the network sends both the phone number and the LID. */
   alt: networkId().nullable(),
   name: z.string().max(300).nullable(),
+  /** If the network states it. */
+  username: Username.optional(),
 });
 export type NoticePerson = z.infer<typeof Person>;
 

@@ -11,6 +11,7 @@ const NUMBERED = [
   'restricted',
   'state',
   'session-write',
+  'usernames',
 ] as const satisfies readonly EngineRoute[];
 export type NumberedRoute = (typeof NUMBERED)[number];
 

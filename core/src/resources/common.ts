@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fromPublicId, ID_PREFIXES, type IdKind } from '../ids.js';
+import { USERNAME } from '../recipients.js';
 
 /** Schemas and limits that all resources share. */
 const PAGE_LIMIT_DEFAULT = 50;
@@ -92,3 +93,8 @@ export interface Page<T> {
   data: T[];
   next_cursor: string | null;
 }
+
+export const Username = z
+  .string()
+  .regex(USERNAME)
+  .meta({ examples: ['ana.souza'] });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventType } from '../events.js';
-import { idOut } from './common.js';
+import { idOut, Username } from './common.js';
 import { GROUP_ROLES } from './group.js';
 import { MediaOut } from './media.js';
 import { MESSAGE_TYPES, MessageError, RECEIPT_FIELDS, SENT_FIELDS } from './message.js';
@@ -78,6 +78,8 @@ export const EventChat = z.object({
   id: z.string(),
   is_group: z.boolean(),
   phone: z.string().optional(),
+  /** Null if it is unknown. Absent for a group. */
+  username: Username.nullable().optional(),
 });
 export type EventChat = z.infer<typeof EventChat>;
 
@@ -85,6 +87,7 @@ export type EventChat = z.infer<typeof EventChat>;
 export const EventPerson = z.object({
   id: z.string(),
   phone: z.string().optional(),
+  username: Username.nullable(),
   name: z.string().nullable(),
 });
 export type EventPerson = z.infer<typeof EventPerson>;
@@ -141,7 +144,7 @@ export const ReceivedData = z.object({
   mentions: z.array(z.string()).optional(),
   is_forwarded: z.boolean().optional(),
   quoted_wa_message_id: z.string().optional(),
-  quoted: z.object({ id: z.string(), ...QUOTED_FIELDS }).optional(),
+  quoted: z.object({ id: z.string(), ...QUOTED_FIELDS, author_username: Username.nullable() }).optional(),
   ...DETAILS,
 });
 export type ReceivedData = z.infer<typeof ReceivedData>;
@@ -184,6 +187,12 @@ export const OptOutData = z.object({
   contact: EventPerson,
   keyword: z.string(),
 });
+
+const ContactIds = EventPerson.omit({ name: true });
+export type ContactIds = z.infer<typeof ContactIds>;
+
+/** The ids of a contact after a change and before it: `previous` is the record that `contact` replaces. */
+export const ContactUpdatedData = z.object({ ...ABOUT_INSTANCE, contact: ContactIds, previous: ContactIds });
 
 export const CallReceivedData = z.object({
   ...ABOUT_INSTANCE,
@@ -256,5 +265,6 @@ export const EVENT_DATA = {
   'webhook.test': WebhookTestData,
   'contact.opted_out': OptOutData,
   'contact.opted_in': OptOutData,
+  'contact.updated': ContactUpdatedData,
 } as const satisfies Record<EventType, z.ZodObject>;
 export type EventData<T extends EventType> = z.infer<(typeof EVENT_DATA)[T]>;

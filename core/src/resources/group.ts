@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Username } from './common.js';
 
 export const GROUP_ROLES = ['member', 'admin', 'superadmin'] as const;
 
@@ -6,6 +7,7 @@ export const GroupMemberOut = z.object({
   lid: z.string().nullable(),
   /** Digits; null where the network hides the phone number. */
   phone: z.string().nullable(),
+  username: Username.nullable(),
   role: z.enum(GROUP_ROLES),
 });
 export type GroupMemberOut = z.infer<typeof GroupMemberOut>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FinishedMedia, LinkPreview } from './finished-media.js';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
 import { SEND_EXAMPLES } from './send-examples.js';
-import { countGraphemes, dateTime, idOut, idText, PageQuery, visibleText } from './common.js';
+import { countGraphemes, dateTime, idOut, idText, PageQuery, Username, visibleText } from './common.js';
 import {
   AudioContent,
   CaptionedContent,
@@ -84,6 +84,7 @@ export const RECEIPT_FIELDS = {
   played: z.boolean().optional(),
   /** Network id of the member whose device confirms, in a group. */
   participant: z.string().min(1).max(100).optional(),
+  participant_username: Username.nullable().optional(),
 };
 export type SentFields = z.infer<z.ZodObject<typeof SENT_FIELDS>>;
 export type ReceiptFields = z.infer<z.ZodObject<typeof RECEIPT_FIELDS>>;

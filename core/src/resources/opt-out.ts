@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PageQuery } from './common.js';
+import { PageQuery, Username } from './common.js';
 
 /** Opt-outs. */
 const OPT_OUT_SOURCES = ['keyword', 'api', 'panel'] as const;
@@ -12,6 +12,7 @@ export const OptOutCreate = z.strictObject({ phone: OptOutPhone });
 export const OptOutOut = z.object({
   phone: z.string().nullable(),
   contact_id: z.string().nullable(),
+  username: Username.nullable(),
   source: z.enum(OPT_OUT_SOURCES),
   keyword: z.string().nullable(),
   instance_id: z.string().nullable(),

@@ -94,8 +94,8 @@ export class InboundStage {
     return (await this.events(engine)).map(({ type }) => type);
   }
 
-  async lastEvent(engine: TestEngine): Promise<SeenEvent> {
-    return (await this.events(engine)).at(-1)!;
+  async lastEvent(engine: TestEngine, type?: string): Promise<SeenEvent> {
+    return (await this.events(engine, type)).at(-1)!;
   }
 
   inbound(engine: TestEngine): Promise<Message[]> {

@@ -353,6 +353,7 @@ CREATE TABLE "contact_names" (
     "contact_id" UUID NOT NULL REFERENCES "contacts" ON DELETE CASCADE ON UPDATE CASCADE,
     "phone" TEXT,
     "linked_at" TIMESTAMPTZ(3),
+    "username" TEXT CHECK (username ~ '^[A-Za-z0-9._]{3,35}$'),
     PRIMARY KEY ("account_id", "name")
 );
 
@@ -363,6 +364,7 @@ CREATE TABLE "conversations" (
     "group_id" TEXT,
     "lid" TEXT,
     "phone" TEXT,
+    "username" TEXT CHECK (username ~ '^[A-Za-z0-9._]{3,35}$'),
     "last_seq" BIGINT NOT NULL DEFAULT 0,
     "first_sent_at" TIMESTAMPTZ(3),
     "first_sent_no" BIGINT,

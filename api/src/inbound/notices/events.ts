@@ -3,15 +3,10 @@ import type { CallNotice, GroupNotice, Notice, NoticePerson } from '@gwk/core/pr
 import { pairNames, parseRecipient } from '@gwk/core/recipients';
 import type { CallReceivedData, EventPerson, GroupUpdatedData } from '@gwk/core/resources/event-data';
 import { GROUP_CHANGES } from '@gwk/core/resources/event-data';
-import {
-  identify,
-  type ConversationNames,
-  type EventDraft,
-  type InstanceSubject,
-} from '../../events/emit.js';
+import { identify, type ContactNames, type EventDraft, type InstanceSubject } from '../../events/emit.js';
 
 /** Finds the ids of a contact as this instance knows them, by its name. */
-export type FindNames = (name: string) => ConversationNames | undefined;
+export type FindNames = (name: string) => ContactNames | undefined;
 
 const LISTS = ['joined', 'left', 'promoted', 'demoted'] as const;
 const FIELDS = Object.keys(GROUP_CHANGES) as (keyof typeof GROUP_CHANGES)[];
@@ -70,7 +65,9 @@ function groupData(notice: GroupNotice, findNames: FindNames): Omit<GroupUpdated
 }
 
 /** The ids that the notice states come first: the newest that this instance knows. */
-function describePerson({ id, alt, name }: NoticePerson, findNames: FindNames): EventPerson {
-  const names = alt === null ? findNames(parseRecipient(id)?.name ?? id) : pairNames(id, alt);
-  return { ...identify(id, names ?? { lid: null, phone: null }), name };
+function describePerson({ id, alt, name, ...stated }: NoticePerson, findNames: FindNames): EventPerson {
+  const known = findNames(parseRecipient(id)?.name ?? id);
+  const names = alt === null ? known : pairNames(id, alt);
+  const username = stated.username ?? known?.username ?? null;
+  return { ...identify(id, names ?? { lid: null, phone: null }), username, name };
 }

@@ -53,7 +53,7 @@ describe('a call', () => {
       instance_id: toPublicId('instance', engine.instanceId),
       timestamp: '2026-01-02T03:04:05.000Z',
       call_id: given.id,
-      from: { id: lid, phone: ana, name: 'Ana' },
+      from: { id: lid, phone: ana, username: null, name: 'Ana' },
       video: true,
       group: false,
       missed: false,
@@ -79,10 +79,19 @@ describe('a call', () => {
   test('names a caller with one id as messages of that contact do', async () => {
     await stage.receive(engine, stage.text(lid, 'oi', { alt: jid(ana) }));
     await report(call({ from: { id: jid(ana), alt: null, name: null } }));
-    expect((await stage.lastEvent(engine)).data['from']).toEqual({ id: lid, phone: ana, name: null });
+    expect((await stage.lastEvent(engine)).data['from']).toEqual({
+      id: lid,
+      phone: ana,
+      username: null,
+      name: null,
+    });
     const stranger = stage.someLid();
     await report(call({ from: { id: stranger, alt: null, name: null } }));
-    expect((await stage.lastEvent(engine)).data['from']).toEqual({ id: stranger, name: null });
+    expect((await stage.lastEvent(engine)).data['from']).toEqual({
+      id: stranger,
+      username: null,
+      name: null,
+    });
   });
 
   test('of the future has the time of its report', async () => {
@@ -104,9 +113,9 @@ describe('a change of a group', () => {
       instance_id: toPublicId('instance', engine.instanceId),
       timestamp: given.at,
       chat: { id: GROUP, is_group: true },
-      from: { id: lid, phone: ana, name: 'Ana' },
+      from: { id: lid, phone: ana, username: null, name: 'Ana' },
       from_me: false,
-      joined: [{ id: given.joined![0]!.id, phone: bia, name: null }],
+      joined: [{ id: given.joined![0]!.id, phone: bia, username: null, name: null }],
       reason: 'add',
     });
   });
@@ -123,9 +132,11 @@ describe('a change of a group', () => {
     await stage.receive(engine, stage.text(lid, 'oi', { alt: jid(ana) }));
     const member = { id: lid, alt: null, name: null };
     await report(change({ left: [member], reason: 'leave' }));
-    expect((await stage.lastEvent(engine)).data['left']).toEqual([{ id: lid, phone: ana, name: null }]);
+    expect((await stage.lastEvent(engine)).data['left']).toEqual([
+      { id: lid, phone: ana, username: null, name: null },
+    ]);
     await other.call('notices', { notices: [change({ left: [member] })] });
-    expect((await stage.lastEvent(other)).data['left']).toEqual([{ id: lid, name: null }]);
+    expect((await stage.lastEvent(other)).data['left']).toEqual([{ id: lid, username: null, name: null }]);
   });
 });
 

@@ -1,10 +1,12 @@
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
-import type { Notice } from '@gwk/core/protocol/notices';
+import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { Database, Queryable } from '../../database/database.js';
 import { fence } from '../../engines/fence.js';
 import { RefusalError } from '../../engines/refusal.js';
 import { emit } from '../../events/emit.js';
+import { changeContact } from '../../contacts/contacts.js';
+import { storeUsernames, type SeenUsername } from '../../contacts/usernames.js';
 import { answerCalls, type AnswerDeps } from './answer-calls.js';
 import { listPeople, nameNotice, noticeEvent, type FindNames } from './events.js';
 
@@ -29,11 +31,13 @@ export async function recordNotices(
   });
   if (!instance) throw new RefusalError('gone');
   const { accountId } = instance;
+  const usernames = lease === null ? [] : notices.flatMap(listPeople).flatMap(readUsername);
   // First, because a repeat would not find a call that is recorded. The text has an idempotency key.
   await answerCalls(deps, { instanceId, lease, notices });
   const findNames = await gatherNames(database, { accountId, instanceId }, notices);
-  await database.$transaction(async (tx) => {
+  await changeContact(database, async (tx) => {
     if (lease) await fence(tx, instanceId, lease);
+    await storeUsernames(tx, sealer, { accountId, instanceId }, usernames);
     const added = await addSeen(tx, instanceId, notices);
     const drafts = added.map((notice) => noticeEvent({ accountId, instanceId }, notice, findNames));
     await emit(
@@ -42,6 +46,12 @@ export async function recordNotices(
       eventId === undefined ? drafts : drafts.map((draft) => ({ ...draft, id: eventId })),
     );
   });
+}
+
+/** A sandbox stores no usernames of its calls and groups, because their people are not its contacts. */
+function readUsername({ id, alt, username }: NoticePerson): SeenUsername[] {
+  const lid = [id, alt].find((one) => one?.endsWith('@lid'));
+  return lid && username ? [{ lid, username }] : [];
 }
 
 /** Adds the names of the notices. @returns those that were not there, in their order */
@@ -57,20 +67,24 @@ async function addSeen(tx: Queryable, instanceId: string, notices: readonly Noti
   return [...byName].flatMap(([name, notice]) => (added.has(name) ? [notice] : []));
 }
 
-/** Reads the ids of the people of whom the network states one id only. */
+/** Reads the ids of people as this instance knows them. */
 async function gatherNames(
   database: Pick<Database, 'contactName'>,
   { accountId, instanceId }: { accountId: string; instanceId: string },
   notices: readonly Notice[],
 ): Promise<FindNames> {
-  const people = notices.flatMap(listPeople).filter(({ alt }) => alt === null);
+  const people = notices.flatMap(listPeople);
   const asked = [...new Set(people.flatMap(({ id }) => parseRecipient(id)?.name ?? []))];
   if (asked.length === 0) return () => undefined;
   const rows = await database.contactName.findMany({
     where: { accountId, name: { in: asked } },
     select: {
       name: true,
-      contact: { select: { conversations: { where: { instanceId }, select: { lid: true, phone: true } } } },
+      contact: {
+        select: {
+          conversations: { where: { instanceId }, select: { lid: true, phone: true, username: true } },
+        },
+      },
     },
   });
   const found = new Map(rows.map(({ name, contact }) => [name, contact.conversations[0]]));

@@ -46,6 +46,7 @@ const group = (number: number): GroupOut => ({
 const member = (number: number): GroupMemberOut => ({
   lid: `${1_000 + number}@lid`,
   phone: null,
+  username: null,
   role: 'member',
 });
 

@@ -16,7 +16,8 @@ const MAX_MEMBERS = 20_000;
 const ListReply = z.object({ items: z.array(GroupOut), next: z.string().nullable() });
 const GroupReply = z.object({
   group: GroupDetailsOut.omit({ members: true }),
-  members: z.array(GroupMemberOut),
+  /** An engine of the former release states no usernames. */
+  members: z.array(GroupMemberOut.extend({ username: GroupMemberOut.shape.username.default(null) })),
   /** Last member of this reply if others follow. */
   next: z.string().nullable(),
 });

@@ -8,7 +8,7 @@ import {
   messageEvent,
   toMessageSubject,
   type Author,
-  type ConversationNames,
+  type ConversationSubject,
   type EventDraft,
   type MessageSubject,
 } from '../../events/emit.js';
@@ -176,8 +176,8 @@ async function sendEdit(services: Services, message: Message, edit: Edit): Promi
     where: { id: message.instanceId, deletedAt: null },
     include: { lease: true },
   });
-  const [names] = await services.db.$queryRaw<({ groupId: string | null } & ConversationNames)[]>`
-    SELECT group_id AS "groupId", lid, phone FROM conversations WHERE id = ${message.conversationId}::uuid`;
+  const [names] = await services.db.$queryRaw<ConversationSubject[]>`
+    SELECT group_id AS "groupId", lid, phone, username FROM conversations WHERE id = ${message.conversationId}::uuid`;
   if (!instance || !names) throw new Problem('not-found');
   const subject = toMessageSubject({ ...message, ...names });
   if (!services.live.up || !isHeld(instance.lease)) throw unavailable();

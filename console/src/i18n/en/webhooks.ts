@@ -91,4 +91,5 @@ export const eventTypes = {
   'webhook.test': 'A test that you sent.',
   'contact.opted_out': 'A contact opted out.',
   'contact.opted_in': 'A contact opted in again.',
+  'contact.updated': 'The phone number, id or username of a contact became known or changed.',
 };

@@ -92,4 +92,5 @@ export const eventTypes = {
   'webhook.test': 'Um teste que você enviou.',
   'contact.opted_out': 'Um contato se descadastrou.',
   'contact.opted_in': 'Um contato voltou.',
+  'contact.updated': 'O telefone, o id ou o nome de usuário de um contato ficou conhecido ou mudou.',
 };

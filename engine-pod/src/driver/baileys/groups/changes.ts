@@ -65,9 +65,20 @@ function changesOwnView(group: GroupMetadata, child: BinaryNode, isOwn: (jid: st
 export function readMembers(child: BinaryNode): GroupParticipant[] {
   return getBinaryNodeChildren(child, 'participant').flatMap(({ attrs }) => {
     const { jid: id, phone_number: phoneNumber, lid } = attrs;
+    const username = attrs['participant_username'] ?? attrs['username'];
     return id === undefined
       ? []
-      : [{ id, ...(phoneNumber && { phoneNumber }), ...(lid && { lid }), admin: readRole(attrs['type']) }];
+      : [
+          {
+            ...{
+              id,
+              ...(phoneNumber && { phoneNumber }),
+              ...(lid && { lid }),
+              ...(username && { username }),
+            },
+            admin: readRole(attrs['type']),
+          },
+        ];
   });
 }
 

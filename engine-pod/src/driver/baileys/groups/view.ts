@@ -1,5 +1,6 @@
 import { jidDecode, type GroupMetadata, type GroupParticipant } from '@whiskeysockets/baileys';
 import type { GroupDetailsOut, GroupMemberOut, GroupOut } from '@gwk/core/resources/group';
+import { parseUsername } from '@gwk/core/recipients';
 import { namesOf } from './changes.js';
 
 export function viewGroup(group: GroupMetadata, isOwn: (jid: string) => boolean): GroupOut {
@@ -23,7 +24,12 @@ function viewMember(member: GroupParticipant): GroupMemberOut {
   const names = namesOf(member).map((name) => jidDecode(name));
   const lid = names.find((name) => name?.server === 'lid')?.user;
   const phone = names.find((name) => name?.server === 's.whatsapp.net')?.user;
-  return { lid: lid === undefined ? null : `${lid}@lid`, phone: phone ?? null, role: roleOf(member) };
+  return {
+    lid: lid === undefined ? null : `${lid}@lid`,
+    phone: phone ?? null,
+    username: parseUsername(member.username),
+    role: roleOf(member),
+  };
 }
 
 const roleOf = ({ admin }: GroupParticipant): GroupMemberOut['role'] => admin ?? 'member';

@@ -1,0 +1,72 @@
+import type { Sealer } from '@gwk/core/encryption';
+import type { ContactIds } from '@gwk/core/resources/event-data';
+import {
+  buildContactIds,
+  contactUpdated,
+  emit,
+  type ContactNames,
+  type InstanceSubject,
+} from '../events/emit.js';
+import type { Transaction } from './contacts.js';
+
+/** A username as an engine has seen it. */
+export interface SeenUsername {
+  lid: string;
+  username: string;
+}
+
+/** A username that a consumer gives a contact of a sandbox, with the ids of the contact there. */
+export interface SandboxUsername {
+  contactId: string;
+  ids: ContactIds;
+  username: string;
+}
+
+/**
+ * Stores a username, with `contact.updated` if it is another one (gwk_set_username). It does nothing for an unknown LID: the
+ * first message of a contact stores its username.
+ */
+export async function storeUsername(
+  tx: Transaction,
+  sealer: Sealer,
+  { accountId, instanceId }: InstanceSubject,
+  seen: SeenUsername | SandboxUsername,
+): Promise<void> {
+  const { username } = seen;
+  const [lid, contactId] = 'lid' in seen ? [seen.lid, null] : [null, seen.contactId];
+  const [changed] = await tx.$queryRaw<{ previous: ContactNames }[]>`
+    SELECT * FROM gwk_set_username(${accountId}::uuid, ${instanceId}::uuid, ${lid}, ${contactId}::uuid, ${username})`;
+  if (!changed) return;
+  const former = changed.previous;
+  const previous = 'lid' in seen ? buildContactIds(former) : { ...seen.ids, username: former.username };
+  const update = { contact: { ...previous, username }, previous };
+  await emit(tx, sealer, [contactUpdated({ accountId, instanceId }, update)]);
+}
+
+/** Stores those usernames that differ from the stored ones. */
+export async function storeUsernames(
+  tx: Transaction,
+  sealer: Sealer,
+  instance: InstanceSubject,
+  seen: readonly SeenUsername[],
+): Promise<void> {
+  if (seen.length === 0) return;
+  const { accountId, instanceId } = instance;
+  const wanted = new Map(seen.map(({ lid, username }) => [lid, username]));
+  const known = await tx.contactName.findMany({
+    where: { accountId, name: { in: [...wanted.keys()] } },
+    select: {
+      name: true,
+      username: true,
+      contact: { select: { conversations: { where: { instanceId }, select: { username: true } } } },
+    },
+    // In one order, because concurrent calls could lock each other out otherwise.
+    orderBy: { name: 'asc' },
+  });
+  for (const { name: lid, username: stored, contact } of known) {
+    const username = wanted.get(lid)!;
+    if ([stored, ...contact.conversations.map((one) => one.username)].every((one) => one === username))
+      continue;
+    await storeUsername(tx, sealer, instance, { lid, username });
+  }
+}
