@@ -1,4 +1,4 @@
-import { canonicalPhone, toNetworkId, parseRecipient } from './recipients.js';
+import { canonicalPhone, toNetworkId, parseRecipient, parseUsername } from './recipients.js';
 
 describe('forms of `to`', () => {
   test.each([
@@ -66,4 +66,23 @@ describe('canonicalPhone', () => {
     expect(toNetworkId('14155550123')).toBe('14155550123@s.whatsapp.net');
     expect(toNetworkId('98765432101234@lid')).toBe('98765432101234@lid');
   });
+});
+
+test.each<[unknown, string | null]>([
+  ['ana.souza_1', 'ana.souza_1'],
+  ['@ana', 'ana'],
+  ['x'.repeat(35), 'x'.repeat(35)],
+  ['x'.repeat(36), null],
+  ['ab', null],
+  ['', null],
+  ['@@ana', null],
+  ['ana souza', null],
+  ['ana\u0000', null],
+  ['ana\n', null],
+  ['\u202eana', null],
+  ['аna', null],
+  [undefined, null],
+  [{ toString: () => 'ana' }, null],
+])('parses the username %j', (text, username) => {
+  expect(parseUsername(text)).toBe(username);
 });

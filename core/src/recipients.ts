@@ -28,9 +28,9 @@ export function parseRecipient(to: string): Recipient | null {
 export const USERNAME = /^[A-Za-z0-9._]{3,35}$/;
 
 /** @returns null for a text that is no username, for example of a hostile client */
-export function parseUsername(text: string | null | undefined): string | null {
-  const username = text?.startsWith('@') ? text.slice(1) : text;
-  return username && USERNAME.test(username) ? username : null;
+export function parseUsername(text: unknown): string | null {
+  const username = typeof text === 'string' ? text.replace(/^@/, '') : '';
+  return USERNAME.test(username) ? username : null;
 }
 
 /** A LID and the phone number (digits) of the same contact. */

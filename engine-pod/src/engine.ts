@@ -225,6 +225,7 @@ export class Engine {
         return { built: decodeBase64(built), secret: decodeBase64(secret) };
       },
       storeNames: (names) => this.#api.storeNames(names),
+      storeUsernames: async (people) => void (await this.#api.call('usernames', { people })),
       storeRestriction: async (until) =>
         void (await this.#api.callUntilAnswered('restricted', { until: until?.toISOString() ?? null })),
       storeFile: (file, named) => this.#api.storeFile(file, named),

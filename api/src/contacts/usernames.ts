@@ -9,10 +9,10 @@ import {
 } from '../events/emit.js';
 import type { Transaction } from './contacts.js';
 
-/** A username as an engine has seen it. */
+/** A username as an engine has seen it; null: it was removed. */
 export interface SeenUsername {
   lid: string;
-  username: string;
+  username: string | null;
 }
 
 /** A username that a consumer gives a contact of a sandbox, with the ids of the contact there. */

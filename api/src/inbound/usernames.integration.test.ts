@@ -140,6 +140,17 @@ describe('a changed username is one contact.updated', () => {
     });
   });
 
+  test('also if it is removed, and a late repeat of an earlier report changes nothing', async () => {
+    await write('ana.souza');
+    const report = (number: number, username: string | null) =>
+      engine.repeat('usernames', { people: [{ lid, username }] }, number);
+    await report(11, null);
+    await report(10, 'late');
+    expect(await updates()).toEqual([{ contact: names(null), previous: names('ana.souza') }]);
+    await write();
+    expect((await stage.lastEvent(engine, 'message.received')).data['chat']).toMatchObject(names(null));
+  });
+
   test('and none for a member of a group who is no contact', async () => {
     await write('one', { chat: GROUP });
     await write('two', { chat: GROUP });

@@ -250,12 +250,12 @@ const names = {
   response: z.object({}),
 };
 
-/** Reports usernames that the network states without a message. Those of unknown LIDs have no effect. */
+/** Reports usernames that the network states without a message; null: removed. Those of unknown LIDs have no effect. */
 const usernames = {
   request: z.object({
     ...Numbered,
     people: z
-      .array(z.object({ lid: z.string().regex(/^[0-9]{5,20}@lid$/), username: Username }))
+      .array(z.object({ lid: z.string().regex(/^[0-9]{5,20}@lid$/), username: Username.nullable() }))
       .min(1)
       .max(500),
   }),

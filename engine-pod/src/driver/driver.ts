@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type {
   ClaimedMessage,
+  EngineRequest,
   OpenPairing,
   MediaUploadResponse,
   SessionEntry,
@@ -239,6 +240,8 @@ export interface DriverContext {
   readPoll: (waMessageId: string) => Promise<{ secret: Buffer | null; built: Buffer | null }>;
   /** Resolves once the API knows that the phone number (digits) and the LID are one contact. */
   storeNames: (names: LinkedNames) => Promise<void>;
+  /** Stores usernames that come without a message; null: removed. Resolves once stored. */
+  storeUsernames: (people: EngineRequest<'usernames'>['people']) => Promise<void>;
   /** Stores that the network restricts new contacts until then; null: no longer. */
   storeRestriction: (until: Date | null) => Promise<void>;
   /**

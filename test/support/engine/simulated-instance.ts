@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { ClaimedMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import type { ClaimedMessage, EngineRequest, SessionEntry } from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
@@ -38,6 +38,7 @@ export class Rows {
   readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
   readonly restrictions: (Date | null)[] = [];
   readonly names: LinkedNames[] = [];
+  readonly usernames: EngineRequest<'usernames'>['people'] = [];
   /** Built bytes of sent messages. */
   readonly built = new Map<string, Buffer>();
   /** Stored secrets of polls, and the polls that were asked for. */
@@ -53,8 +54,9 @@ export class Rows {
   /** False: the lease has expired by the clock, and nobody has noticed yet. */
   leased = true;
   /** Called before each of these is stored. It may wait or throw. */
-  before: (what: 'session' | 'inbound' | 'receipt' | 'file' | 'notice') => Promise<void> | void = () =>
-    undefined;
+  before: (
+    what: 'session' | 'inbound' | 'receipt' | 'file' | 'notice' | 'usernames',
+  ) => Promise<void> | void = () => undefined;
   /** Called before session entries of a type are read. It may wait or throw. */
   beforeRead: (type: string) => Promise<void> | void = () => undefined;
 
@@ -132,6 +134,10 @@ export class Rows {
         };
       },
       storeNames: async (names) => void this.names.push(names),
+      storeUsernames: async (people) => {
+        await this.before('usernames');
+        this.usernames.push(...people);
+      },
       storeRestriction: async (until) => void this.restrictions.push(until),
       storeFile: async (file, named) => {
         await this.before('file');

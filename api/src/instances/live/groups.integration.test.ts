@@ -110,6 +110,14 @@ describe('a group', () => {
     ]);
   });
 
+  test('of an engine of the former release has no usernames', async () => {
+    const engine = await startEngine();
+    const former = { ...member(1), username: undefined };
+    const details = { ...group(1), description: null };
+    engine.handlers.group = () => ({ group: details, members: [former], next: null });
+    expect((await read()).body.members).toEqual([member(1)]);
+  });
+
   test('that the network does not show is not-found with words', async () => {
     const engine = await startEngine();
     engine.handlers.group = () => new CommandRefusal('wa_error');

@@ -27,6 +27,7 @@ const context: DriverContext = {
   readSentMessage: () => Promise.resolve(null),
   readPoll: () => Promise.resolve({ secret: null, built: null }),
   storeNames: () => Promise.resolve(),
+  storeUsernames: () => Promise.resolve(),
   storeRestriction: () => Promise.resolve(),
   storeFile: () => Promise.reject(new Error('there are no files')),
 };

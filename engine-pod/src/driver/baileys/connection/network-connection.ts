@@ -31,6 +31,7 @@ import {
 import { MediaHosts } from '../patches/media-hosts.js';
 import { handleCalls } from '../notices/calls.js';
 import { storeGroupChanges } from '../notices/group-changes.js';
+import { storeUsernames } from '../notices/usernames.js';
 import type { NetworkRoute } from './network-route.js';
 import { NoticeReporter, type NoticeServices } from '../notices/reporter.js';
 import { useConversationTransactions } from '../patches/conversation-transactions.js';
@@ -157,6 +158,7 @@ export class NetworkConnection {
     const reporter = new NoticeReporter(notices, () => this.fail('notices_dropped'));
     handleCalls(this.socket, reporter, notices);
     storeGroupChanges(this.socket, reporter, notices);
+    storeUsernames(this.socket, notices);
   }
 
   #saveCredentials(): void {

@@ -96,12 +96,22 @@ describe('reads', () => {
       size: 2,
       role: 'member',
     });
-    expect(found.members).toContainEqual({ lid: ana.lidJid, phone: ana.number, role: 'superadmin' });
+    expect(found.members).toContainEqual({
+      lid: ana.lidJid,
+      phone: ana.number,
+      username: null,
+      role: 'superadmin',
+    });
     await network.changeGroup(group, { add: [bia.number], promote: [phone.number] });
     await noticesArrive();
     const changed = await number.driver.findGroup(group);
     expect(changed).toMatchObject({ size: 3, role: 'admin' });
-    expect(changed.members).toContainEqual({ lid: bia.lidJid, phone: bia.number, role: 'member' });
+    expect(changed.members).toContainEqual({
+      lid: bia.lidJid,
+      phone: bia.number,
+      username: null,
+      role: 'member',
+    });
     expect((await countQueries()) - before).toBe(1);
   });
 
@@ -109,7 +119,7 @@ describe('reads', () => {
     const { number, network, phone, ana } = stage;
     const group = await network.group('Secret', [ana, phone], { showsPhones: false });
     const { members } = await number.driver.findGroup(group);
-    expect(members).toContainEqual({ lid: ana.lidJid, phone: null, role: 'superadmin' });
+    expect(members).toContainEqual({ lid: ana.lidJid, phone: null, username: null, role: 'superadmin' });
   });
 
   test('no group that the number is not in', async () => {

@@ -50,12 +50,12 @@ export function parseCall(
  * for calls that come from no person: those of groups.
  */
 function nameCaller(
-  { from, notify }: BinaryNode['attrs'],
+  { from, notify: name, username }: BinaryNode['attrs'],
   creator?: string,
   alt?: string,
 ): NoticePerson | null {
-  const stated = namePerson(from, areJidsSameUser(from, creator) ? alt : undefined, notify);
-  return stated ?? namePerson(creator, alt, notify);
+  const stated = namePerson(from, areJidsSameUser(from, creator) ? alt : undefined, { name, username });
+  return stated ?? namePerson(creator, alt, { name });
 }
 
 function readKind(offer: BinaryNode): Pick<CallNotice, 'video' | 'group' | 'chat'> {

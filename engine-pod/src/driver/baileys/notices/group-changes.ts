@@ -116,7 +116,12 @@ export function parseGroupChange(
   );
   if (Object.keys(changes).length === 0) return null;
   const isMine = author !== undefined && isOwn(author);
-  const by = isMine ? null : namePerson(author, pn ?? lid, attrs['notify']);
+  const by = isMine
+    ? null
+    : namePerson(author, pn ?? lid, {
+        name: attrs['notify'],
+        username: attrs['participant_username'],
+      });
   return { kind: 'group', id, at: readTime(t), chat: chat!, from: by, from_me: isMine, ...limit(changes) };
 }
 
@@ -145,8 +150,8 @@ function limit({
   };
 }
 
-function viewMember({ id, lid, phoneNumber }: Member): NoticePerson[] {
-  const person = namePerson(id, phoneNumber ?? lid);
+function viewMember({ id, lid, phoneNumber, username }: Member): NoticePerson[] {
+  const person = namePerson(id, phoneNumber ?? lid, { username });
   return person ? [person] : [];
 }
 

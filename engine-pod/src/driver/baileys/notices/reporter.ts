@@ -1,7 +1,8 @@
 import type { Logger } from '@gwk/core/log';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import type { EngineRequest } from '@gwk/core/protocol/engine';
 import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
-import { pairNames, parseRecipient } from '@gwk/core/recipients';
+import { pairNames, parseRecipient, parseUsername } from '@gwk/core/recipients';
 import { jidNormalizedUser } from '@whiskeysockets/baileys';
 import { limitName } from '../receive/normalise/text.js';
 
@@ -15,6 +16,8 @@ export interface NoticeServices {
   rejectsCalls: () => boolean | undefined;
   /** Resolves once stored. */
   storeNotice: (notice: Notice) => Promise<void>;
+  /** Resolves once stored. */
+  storeUsernames: (people: EngineRequest<'usernames'>['people']) => Promise<void>;
   countIgnored: (reason: string) => void;
 }
 
@@ -66,14 +69,20 @@ export class NoticeReporter {
 }
 
 /** A person by the ids that the network states; null if the first one is not the id of a contact. */
-export function namePerson(id = '', alt?: string, name?: string): NoticePerson | null {
+export function namePerson(
+  id = '',
+  alt?: string,
+  { name, username: stated }: { name?: string | undefined; username?: string | undefined } = {},
+): NoticePerson | null {
   const jid = jidNormalizedUser(id);
   if (parseRecipient(jid)?.kind !== 'contact') return null;
   const other = alt === undefined ? '' : jidNormalizedUser(alt);
+  const username = parseUsername(stated);
   return {
     id: jid,
     alt: pairNames(jid, other) ? other : null,
     name: limitName(name, MAX_NAME),
+    ...(username !== null && { username }),
   };
 }
 

@@ -220,6 +220,7 @@ function describeEnvelope(envelope: Envelope) {
     alt: envelope.alt,
     ...(envelope.list !== undefined && { list: envelope.list }),
     from_name: envelope.fromMe ? null : envelope.name,
+    ...(envelope.username !== null && { username: envelope.username }),
     from_me: envelope.fromMe,
     at: envelope.at.toISOString(),
     ...(timer && { timer }),

@@ -5,7 +5,7 @@ import {
   unpadRandomMax16,
   type AuthenticationCreds,
 } from '@whiskeysockets/baileys';
-import { pairNames } from '@gwk/core/recipients';
+import { pairNames, parseUsername } from '@gwk/core/recipients';
 import type { JournalEntry } from '../journal.js';
 import { isListJid } from '../queue/ordered-intake.js';
 import { isForApps, isInvisible } from './kinds.js';
@@ -21,6 +21,8 @@ export interface Envelope {
   from: string;
   /** The author's other id; for a message of this instance, the chat's other id. */
   alt: string | null;
+  /** The username of the author; for a message of this instance, of the chat. */
+  username: string | null;
   fromMe: boolean;
   /** The broadcast list by which the contact sent it. */
   list?: string;
@@ -81,6 +83,7 @@ export function buildEnvelope(attrs: Record<string, string>, content: Content, o
     chat,
     from: fromMe ? own.jid : author,
     alt: findAltId(attrs, place, own),
+    username: findUsername(attrs, place),
     fromMe,
     ...(list !== undefined && { list }),
     isGroup: isGroupJid(chat),
@@ -148,4 +151,16 @@ function findAltId(
     if (pairNames(own, id) !== null) return id;
   }
   return null;
+}
+
+/**
+ * The username that the network states of the other side. `recipient_username` of a message of others would be the own one,
+ * or a text of the sender.
+ */
+function findUsername(attrs: Record<string, string>, { chat, fromMe }: Place): string | null {
+  if (fromMe && isGroupJid(chat)) return null;
+  const names = fromMe
+    ? ['peer_recipient_username', 'recipient_username']
+    : ['participant_username', 'username'];
+  return parseUsername(names.map((name) => attrs[name]).find((stated) => stated !== undefined));
 }

@@ -1,5 +1,6 @@
 import { isJidGroup, jidNormalizedUser, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { ReceiptFields } from '@gwk/core/resources/message';
+import { parseUsername } from '@gwk/core/recipients';
 import type { Receipt } from '../../../driver.js';
 import { interceptEvent } from '../../patches/socket-internals.js';
 
@@ -21,18 +22,23 @@ export function parseReceipts(stanza: BinaryNode, isOwn: (jid: string) => boolea
   return listConfirmations(stanza)
     .slice(0, MAX_LISTED)
     .filter(({ by }) => !isOwn(by))
-    .map(({ waMessageId, by, at }) => ({ waMessageId, ...fields, ...nameMember(stanza, by), at }));
+    .map(({ waMessageId, by, username, at }) => {
+      return { waMessageId, ...fields, ...nameMember(stanza, by, username), at };
+    });
 }
 
 /** In a group many members confirm a message. */
-function nameMember({ attrs }: BinaryNode, by: string): Pick<ReceiptFields, 'participant'> {
+function nameMember({ attrs }: BinaryNode, by: string, stated: string | undefined): Partial<ReceiptFields> {
   const participant = isJidGroup(attrs['from']) ? jidNormalizedUser(by) : '';
-  return participant === '' ? {} : { participant };
+  const username = parseUsername(stated);
+  if (participant === '') return {};
+  return { participant, ...(username !== null && { participant_username: username }) };
 }
 
 interface Confirmation {
   waMessageId: string;
   by: string;
+  username: string | undefined;
   at: Date;
 }
 
@@ -43,17 +49,24 @@ function listConfirmations(stanza: BinaryNode): Confirmation[] {
   if (grouped.length > 0) {
     return grouped.flatMap((message) =>
       listChildren(message, 'user').flatMap((member) =>
-        confirm(message.attrs['key'], member.attrs['jid'], member.attrs['t'] ?? attrs['t']),
+        confirm(message.attrs['key'], member.attrs['jid'], { t: attrs['t'], ...member.attrs }),
       ),
     );
   }
   const items = listChildren(stanza, 'list').flatMap((list) => listChildren(list, 'item'));
   const by = attrs['participant'] ?? attrs['from'];
-  return [attrs['id'], ...items.map((item) => item.attrs['id'])].flatMap((id) => confirm(id, by, attrs['t']));
+  return [attrs['id'], ...items.map((item) => item.attrs['id'])].flatMap((id) => confirm(id, by, attrs));
 }
 
-const confirm = (waMessageId: string | undefined, by = '', t = '0'): Confirmation[] =>
-  waMessageId === undefined ? [] : [{ waMessageId, by, at: new Date(Number(t) * 1_000 || Date.now()) }];
+function confirm(
+  waMessageId: string | undefined,
+  by = '',
+  attrs: Partial<BinaryNode['attrs']>,
+): Confirmation[] {
+  if (waMessageId === undefined) return [];
+  const at = new Date(Number(attrs['t']) * 1_000 || Date.now());
+  return [{ waMessageId, by, username: attrs['participant_username'], at }];
+}
 
 const listChildren = ({ content }: BinaryNode, tag: string): BinaryNode[] =>
   Array.isArray(content) ? content.filter((child) => child.tag === tag) : [];

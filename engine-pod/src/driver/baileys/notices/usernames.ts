@@ -1,0 +1,102 @@
+import { getBinaryNodeChild, type BinaryNode, type Contact, type WASocket } from '@whiskeysockets/baileys';
+import type { EngineRequest } from '@gwk/core/protocol/engine';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import { parseRecipient, parseUsername } from '@gwk/core/recipients';
+import { interceptEvent } from '../patches/socket-internals.js';
+import type { NoticeServices } from './reporter.js';
+
+type SeenUsername = EngineRequest<'usernames'>['people'][number];
+
+const MAX_WAITING = 10_000;
+const MAX_REPORTED = 500;
+
+/** Reports usernames that come without a message, the newest of each LID. A failed report is repeated with the next one. */
+export class UsernameReporter {
+  readonly #services: Pick<NoticeServices, 'storeUsernames' | 'countIgnored'>;
+  readonly #waiting = new Map<string, string | null>();
+  #sending: Promise<void> | undefined;
+
+  constructor(services: Pick<NoticeServices, 'storeUsernames' | 'countIgnored'>) {
+    this.#services = services;
+  }
+
+  /** Resolves once all are stored. */
+  report(people: readonly SeenUsername[]): Promise<void> {
+    for (const { lid, username } of people) {
+      if (this.#waiting.size < MAX_WAITING || this.#waiting.has(lid)) this.#waiting.set(lid, username);
+    }
+    this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
+    return this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const people = [...this.#waiting].slice(0, MAX_REPORTED).map(([lid, username]) => ({ lid, username }));
+      await this.#services.storeUsernames(people).catch((error: unknown) => {
+        // The API would refuse it every time.
+        if (!(error instanceof InternalApiRefusal)) throw error;
+        this.#services.countIgnored('refused');
+      });
+      for (const { lid, username } of people) {
+        if (this.#waiting.get(lid) === username) this.#waiting.delete(lid);
+      }
+    }
+  }
+}
+
+/** Listens for changes of usernames, and for the contacts of the account and of its history. */
+export function storeUsernames(socket: Pick<WASocket, 'ws' | 'ev'>, services: NoticeServices): void {
+  const reporter = new UsernameReporter(services);
+  // Baileys ignores these notices.
+  interceptEvent(socket, 'CB:notification', (stanza: BinaryNode, pass) => {
+    const change = parseUsernameChange(stanza);
+    if (!change) return void pass(stanza);
+    reporter.report([change]).then(
+      () => pass(stanza),
+      // It comes again with a new connection.
+      () => undefined,
+    );
+  });
+  const reportContacts = (contacts: readonly Contact[]): void => {
+    const people = contacts.flatMap(readContact);
+    if (people.length > 0) reporter.report(people).catch(() => undefined);
+  };
+  socket.ev.on('contacts.upsert', reportContacts);
+  socket.ev.on('messaging-history.set', ({ contacts }) => reportContacts(contacts));
+}
+
+function readContact(contact: Contact): SeenUsername[] {
+  const lid = parseLid(contact.id) ?? parseLid(contact.lid);
+  const username = parseUsername(contact.username);
+  return lid === null || username === null ? [] : [{ lid, username }];
+}
+
+const parseLid = (id: unknown): string | null =>
+  typeof id === 'string' && id.endsWith('@lid') ? (parseRecipient(id)?.name ?? null) : null;
+
+/** Null for all other notices. */
+export function parseUsernameChange(stanza: BinaryNode): SeenUsername | null {
+  if (stanza.attrs['type'] !== 'mex') return null;
+  const data = parseData(getBinaryNodeChild(stanza, 'update')?.content);
+  const { xwa2_notify_username_on_change: set, xwa2_notify_username_delete: removed } = data;
+  const lid = parseLid((set ?? removed)?.lid);
+  if (lid === null) return null;
+  if (!set) return { lid, username: null };
+  const username = parseUsername(set.username);
+  return username === null ? null : { lid, username };
+}
+
+interface Data {
+  xwa2_notify_username_on_change?: { lid?: string; username?: string } | null;
+  xwa2_notify_username_delete?: { lid?: string } | null;
+}
+
+/** The network writes the content. A form that is not known is ignored. */
+function parseData(content: BinaryNode['content']): Data {
+  if (!(content instanceof Uint8Array)) return {};
+  try {
+    return (JSON.parse(Buffer.from(content).toString()) as { data?: Data | null } | null)?.data ?? {};
+  } catch {
+    return {};
+  }
+}
