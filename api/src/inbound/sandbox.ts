@@ -13,7 +13,7 @@ import { firstEventId, type Incoming } from './arrival.js';
 import { readRule } from './notices/answer-calls.js';
 import { recordNotices } from './notices/record.js';
 
-const PHONE = /^[0-9]{8,15}$/;
+const PERSON = /^([0-9]{8,15}|[0-9]{5,20}@lid)$/;
 
 /**
  * Receives a simulated message or call of a sandbox contact, or a change of a group, as if its engine had reported it. It works without a running engine, as the
@@ -68,7 +68,7 @@ const LISTS = ['joined', 'left', 'promoted', 'demoted'] as const;
 function checkBody(body: SandboxInbound): void {
   const { from, group_update: change } = body;
   const people = [from, ...LISTS.flatMap((list) => change?.[list] ?? [])];
-  if (!people.every((phone) => PHONE.test(phone))) throw new Problem('invalid-phone');
+  if (!people.every((person) => PERSON.test(person))) throw new Problem('invalid-phone');
   if (KINDS.filter((kind) => (body[kind] ?? null) !== null).length !== 1)
     throw invalid('text', 'exactly one of text, call and group_update is required');
   if (!body.text && (body.reply || body.quoted_wa_message_id))
@@ -104,15 +104,13 @@ async function reportInSandbox(
   return { message_id: null, wa_message_id: null, ...(await describeEvent(services, eventId)) };
 }
 
-const toJid = (phone: string): string => toNetworkId(parseRecipient(phone)!.name);
-const toPerson = (phone: string): NoticePerson => ({ id: toJid(phone), alt: null, name: null });
+const toJid = (person: string): string => toNetworkId(parseRecipient(person)!.name);
+const toPerson = (person: string): NoticePerson => ({ id: toJid(person), alt: null, name: null });
+const readUsername = ({ username }: Pick<SandboxInbound, 'username'>) => (username ? { username } : {});
 
-function noticeOf(
-  { from, call, group_update: change }: SandboxInbound,
-  id: string,
-  rejects: boolean,
-): Notice {
-  const about = { id, at: new Date().toISOString(), from: toPerson(from) };
+function noticeOf(body: SandboxInbound, id: string, rejects: boolean): Notice {
+  const { from, call, group_update: change } = body;
+  const about = { id, at: new Date().toISOString(), from: { ...toPerson(from), ...readUsername(body) } };
   if (!change) {
     const { video, missed: isMissed, chat = null } = call!;
     const missed = isMissed === true;
@@ -120,21 +118,23 @@ function noticeOf(
     return { kind: 'call', ...about, ...kind, rejected: rejects && !missed };
   }
   const { chat, joined, left, promoted, demoted, ...changes } = change;
-  const lists = Object.entries({ joined, left, promoted, demoted }).flatMap(([list, phones]) =>
-    phones ? [[list, phones.map(toPerson)] as const] : [],
+  const lists = Object.entries({ joined, left, promoted, demoted }).flatMap(([list, members]) =>
+    members ? [[list, members.map(toPerson)] as const] : [],
   );
   return { kind: 'group', ...about, chat, from_me: false, ...Object.fromEntries(lists), ...changes };
 }
 
-type InboundText = Pick<SandboxInbound, 'from' | 'reply' | 'quoted_wa_message_id'> & { text: string };
+type InboundText = Omit<SandboxInbound, 'text' | 'call' | 'group_update'> & { text: string };
 
-function messageOf({ from, text, reply, quoted_wa_message_id: quoted }: InboundText, id: string): Incoming {
+function messageOf(given: InboundText, id: string): Incoming {
+  const { from, text, reply, quoted_wa_message_id: quoted } = given;
   const who = toJid(from);
   const message: Incoming = {
     wa_message_id: networkMessageId(id),
     chat: who,
     from: who,
     from_name: null,
+    ...readUsername(given),
     from_me: false,
     at: new Date().toISOString(),
     type: 'text',

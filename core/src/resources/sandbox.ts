@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from '../events.js';
-import { text } from './common.js';
+import { text, Username } from './common.js';
 import { MAX_TEXT } from './content.js';
 import { GROUP_CHANGES } from './event-data.js';
 import { MAX_NOTICE_MEMBERS } from '../protocol/sizes.js';
@@ -11,21 +11,23 @@ const group = () =>
     .regex(/^[0-9-]{5,60}@g\.us$/)
     .meta({ examples: ['120363041234567890@g.us'] });
 
-/** The operation validates it, because an invalid one is `invalid-phone`. */
-const phone = () => z.string().max(100);
-const people = () => z.array(phone()).max(MAX_NOTICE_MEMBERS).nullish();
+/** A phone number or a LID. The operation validates it, because an invalid one is `invalid-phone`. */
+const person = () => z.string().max(100);
+const people = () => z.array(person()).max(MAX_NOTICE_MEMBERS).nullish();
 const CHANGES = z.object(GROUP_CHANGES).omit({ is_truncated: true }).shape;
 
 /** A simulated message, call or change of a group: exactly one of `text`, `call` and `group_update`. */
 export const SandboxInbound = z
   .strictObject({
-    from: phone(),
+    from: person(),
+    /** The username of `from` in this sandbox from now on. */
+    username: Username.nullish(),
     text: text(1, MAX_TEXT).nullish(),
     /** A call to the instance. `chat`: the group that is called. */
     call: z
       .strictObject({ video: z.boolean().nullish(), missed: z.boolean().nullish(), chat: group().nullish() })
       .nullish(),
-    /** A change of a group by `from`. Members are phone numbers. */
+    /** A change of a group by `from`. */
     group_update: z
       .strictObject({
         chat: group(),
