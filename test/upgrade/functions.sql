@@ -358,15 +358,20 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_set_username(
-  account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text
+  account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text, stated_at timestamptz
 ) RETURNS TABLE (previous jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   person uuid := sandbox_contact;
   former jsonb;
 BEGIN
+  IF stated_at > now() THEN
+    stated_at := now();
+  END IF;
   IF given_lid IS NOT NULL THEN
-    person := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = given_lid);
+    SELECT n.contact_id INTO person FROM contact_names n
+    WHERE n.account_id = account AND n.name = given_lid
+      AND (n.username IS NOT DISTINCT FROM new_username OR n.username_at IS NULL OR n.username_at <= stated_at);
   END IF;
   SELECT jsonb_build_object('username', v.username) INTO former FROM conversations v
   WHERE v.instance_id = instance AND v.contact_id = person AND v.username IS DISTINCT FROM new_username
@@ -375,9 +380,11 @@ BEGIN
   WHERE former IS NOT NULL AND v.instance_id = instance AND v.contact_id = person;
   IF given_lid IS NOT NULL THEN
     PERFORM FROM contact_names n
-    WHERE n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username FOR NO KEY UPDATE;
+    WHERE n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username
+      AND (n.username_at IS NULL OR n.username_at <= stated_at)
+    FOR NO KEY UPDATE;
     former := CASE WHEN FOUND THEN gwk_contact_ids(person) END;
-    UPDATE contact_names n SET username = new_username
+    UPDATE contact_names n SET username = new_username, username_at = stated_at
     WHERE former IS NOT NULL AND n.account_id = account AND n.name = given_lid;
   END IF;
   RETURN QUERY SELECT former WHERE former IS NOT NULL;
@@ -385,7 +392,7 @@ END $$;
 
 CREATE OR REPLACE FUNCTION gwk_link_names(
   account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
-  username text
+  stated jsonb
 ) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean, updates jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -397,7 +404,6 @@ DECLARE
   found_name text;
   registered text;
   kept uuid[];
-  given_username text := username;
   former jsonb := '{}';
   renamed jsonb;
 BEGIN
@@ -474,8 +480,9 @@ BEGIN
     UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
   END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
-  IF given_username IS NOT NULL THEN
-    FOR renamed IN SELECT u.previous FROM gwk_set_username(account, instance, given_lid, NULL, given_username) AS u LOOP
+  IF stated IS NOT NULL THEN
+    FOR renamed IN SELECT u.previous FROM gwk_set_username(
+      account, instance, given_lid, NULL, stated->>'username', (stated->>'at')::timestamptz) AS u LOOP
       former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, renamed) ELSE '{}' END || former;
     END LOOP;
   END IF;
@@ -1197,14 +1204,15 @@ BEGIN
         ORDER BY array_position(i.voters, w.voter) LIMIT 1)));
 
   WITH to_create AS (
-    SELECT DISTINCT ON (i.account_id, i.name) i.account_id, i.name, i.contact_id, i.lid_username
+    SELECT DISTINCT ON (i.account_id, i.name) i.account_id, i.name, i.contact_id, i.lid_username, i.at
     FROM jsonb_to_recordset(items)
-      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean, lid_username text)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean, lid_username text,
+        at timestamptz)
     WHERE i.new_contact AND i.number = ANY (accepted)
     ORDER BY i.account_id, i.name, i.number DESC
   ), new_names AS (
-    INSERT INTO contact_names (account_id, name, contact_id, username)
-    SELECT w.account_id, w.name, w.contact_id, w.lid_username FROM to_create w
+    INSERT INTO contact_names (account_id, name, contact_id, username, username_at)
+    SELECT w.account_id, w.name, w.contact_id, w.lid_username, CASE WHEN w.lid_username IS NOT NULL THEN w.at END FROM to_create w
     ON CONFLICT DO NOTHING RETURNING account_id, contact_id
   ), created AS (
     INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM new_names n RETURNING id

@@ -120,8 +120,8 @@ export function finishOptOut(
 export interface SeenNames extends LinkedNames {
   accountId: string;
   instanceId: string;
-  /** The username of the LID, if the network states it. */
-  username?: string | undefined;
+  /** The username of the LID, and when the network stated it. */
+  stated?: { username: string; at: Date } | null;
 }
 
 /**
@@ -152,12 +152,12 @@ interface LinkedRow {
 async function link(
   tx: Transaction,
   sealer: Sealer,
-  { accountId, instanceId, lid, phone, username }: SeenNames,
+  { accountId, instanceId, lid, phone, stated = null }: SeenNames,
 ): Promise<boolean> {
   const [row] = await tx.$queryRaw<LinkedRow[]>`
     SELECT * FROM gwk_link_names(${accountId}::uuid, ${instanceId}::uuid, ${lid}, ${phone},
       ${canonicalPhone(phone)}, ${newUuid()}::uuid, ${newUuid()}::uuid,
-      ${username ?? null})`;
+      ${stated && JSON.stringify(stated)}::jsonb)`;
   const { contact_id: contactId, changed, opted_out: optedOut, updates } = row!;
   if (changed && optedOut) await failWaitingFor(tx, sealer, { contactId, sandboxId: null });
   const drafts = (updates ?? []).map(({ contact, previous }) =>

@@ -6,11 +6,12 @@
 --   exception: it stops all sends to the phone number, and the other instance keeps the ids of its events.
 --   The canonical form belongs to another LID with other digits: two people, and each gets a name of its own.
 -- Both cases end with a new id for the contact that lost a name, so that cached facts about it fail their check.
+-- stated: the username of the LID, and when the network stated it ({username, at}); NULL: it did not.
 -- `changed` and `opted_out`: the caller fails the waiting messages of the contact. `updates`: the ids of each contact that
 -- was known before and has others now, as {contact, previous}. After a merge, `previous` is the one that had no LID.
 CREATE OR REPLACE FUNCTION gwk_link_names(
   account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
-  username text
+  stated jsonb
 ) RETURNS TABLE (contact_id uuid, changed boolean, opted_out boolean, updates jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -23,7 +24,6 @@ DECLARE
   registered text;
   -- Conversations in which another instance's own engine has last seen the phone number with the former LID.
   kept uuid[];
-  given_username text := username;
   -- The former ids of changed contacts, by LID.
   former jsonb := '{}';
   renamed jsonb;
@@ -102,8 +102,9 @@ BEGIN
     UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
   END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
-  IF given_username IS NOT NULL THEN
-    FOR renamed IN SELECT u.previous FROM gwk_set_username(account, instance, given_lid, NULL, given_username) AS u LOOP
+  IF stated IS NOT NULL THEN
+    FOR renamed IN SELECT u.previous FROM gwk_set_username(
+      account, instance, given_lid, NULL, stated->>'username', (stated->>'at')::timestamptz) AS u LOOP
       former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, renamed) ELSE '{}' END || former;
     END LOOP;
   END IF;

@@ -1,17 +1,24 @@
 -- Stores the username of a contact for the events of one instance, and with `given_lid` for its LID in the whole account.
 -- A sandbox gives the contact instead, because a consumer may write in the name of anybody there. Returns the former ids if
 -- the account's username changed, or in a sandbox that of the conversation; else no row. Only the first of concurrent calls
--- with one username returns a row.
+-- with one username returns a row. An older statement than the stored one changes nothing; `stated_at` NULL: of an unknown
+-- age.
 CREATE OR REPLACE FUNCTION gwk_set_username(
-  account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text
+  account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text, stated_at timestamptz
 ) RETURNS TABLE (previous jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   person uuid := sandbox_contact;
   former jsonb;
 BEGIN
+  -- A time in the future would refuse all later statements.
+  IF stated_at > now() THEN
+    stated_at := now();
+  END IF;
   IF given_lid IS NOT NULL THEN
-    person := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = given_lid);
+    SELECT n.contact_id INTO person FROM contact_names n
+    WHERE n.account_id = account AND n.name = given_lid
+      AND (n.username IS NOT DISTINCT FROM new_username OR n.username_at IS NULL OR n.username_at <= stated_at);
   END IF;
   SELECT jsonb_build_object('username', v.username) INTO former FROM conversations v
   WHERE v.instance_id = instance AND v.contact_id = person AND v.username IS DISTINCT FROM new_username
@@ -21,9 +28,11 @@ BEGIN
   IF given_lid IS NOT NULL THEN
     -- In the order of all transactions: conversations before names.
     PERFORM FROM contact_names n
-    WHERE n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username FOR NO KEY UPDATE;
+    WHERE n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username
+      AND (n.username_at IS NULL OR n.username_at <= stated_at)
+    FOR NO KEY UPDATE;
     former := CASE WHEN FOUND THEN gwk_contact_ids(person) END;
-    UPDATE contact_names n SET username = new_username
+    UPDATE contact_names n SET username = new_username, username_at = stated_at
     WHERE former IS NOT NULL AND n.account_id = account AND n.name = given_lid;
   END IF;
   RETURN QUERY SELECT former WHERE former IS NOT NULL;

@@ -13,6 +13,8 @@ import type { Transaction } from './contacts.js';
 export interface SeenUsername {
   lid: string;
   username: string | null;
+  /** When the network stated it; null: it may be older than the stored one. */
+  at: Date | null;
 }
 
 /** A username that a consumer gives a contact of a sandbox, with the ids of the contact there. */
@@ -20,6 +22,7 @@ export interface SandboxUsername {
   contactId: string;
   ids: ContactIds;
   username: string;
+  at: Date;
 }
 
 /**
@@ -32,10 +35,11 @@ export async function storeUsername(
   { accountId, instanceId }: InstanceSubject,
   seen: SeenUsername | SandboxUsername,
 ): Promise<void> {
-  const { username } = seen;
+  const { username, at } = seen;
   const [lid, contactId] = 'lid' in seen ? [seen.lid, null] : [null, seen.contactId];
   const [changed] = await tx.$queryRaw<{ previous: ContactNames }[]>`
-    SELECT * FROM gwk_set_username(${accountId}::uuid, ${instanceId}::uuid, ${lid}, ${contactId}::uuid, ${username})`;
+    SELECT * FROM gwk_set_username(${accountId}::uuid, ${instanceId}::uuid, ${lid}, ${contactId}::uuid, ${username},
+      ${at})`;
   if (!changed) return;
   const former = changed.previous;
   const previous = 'lid' in seen ? buildContactIds(former) : { ...seen.ids, username: former.username };
@@ -52,8 +56,8 @@ export async function storeUsernames(
 ): Promise<void> {
   if (seen.length === 0) return;
   const { accountId, instanceId } = instance;
-  const wanted = new Map(seen.map(({ lid, username }) => [lid, username]));
-  const known = await tx.contactName.findMany({
+  const wanted = new Map(seen.map((one) => [one.lid, one]));
+  const rows = await tx.contactName.findMany({
     where: { accountId, name: { in: [...wanted.keys()] } },
     select: {
       name: true,
@@ -63,10 +67,9 @@ export async function storeUsernames(
     // In one order, because concurrent calls could lock each other out otherwise.
     orderBy: { name: 'asc' },
   });
-  for (const { name: lid, username: stored, contact } of known) {
-    const username = wanted.get(lid)!;
-    if ([stored, ...contact.conversations.map((one) => one.username)].every((one) => one === username))
-      continue;
-    await storeUsername(tx, sealer, instance, { lid, username });
+  for (const { name: lid, username: stored, contact } of rows) {
+    const one = wanted.get(lid)!;
+    const known = [stored, ...contact.conversations.map(({ username }) => username)];
+    if (known.some((username) => username !== one.username)) await storeUsername(tx, sealer, instance, one);
   }
 }

@@ -1,6 +1,7 @@
 import type { EngineRequest } from '@gwk/core/protocol/engine';
 import { changeContact, linkNames } from '../contacts/contacts.js';
 import { storeUsernames } from '../contacts/usernames.js';
+import type { Database } from '../database/database.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { fence, inOrder } from './fence.js';
 import { RefusalError } from './refusal.js';
@@ -27,18 +28,18 @@ export async function recordNames(
 export async function recordUsernames(
   { database, sealer }: InternalDeps,
   { instanceId }: EngineCaller,
-  { people, ...call }: EngineRequest<'usernames'>,
+  { people, ...lease }: EngineRequest<'usernames'>,
 ): Promise<void> {
   const accountId = await findAccount(database, instanceId);
   await changeContact(database, async (tx) => {
-    await fence(tx, instanceId, call);
-    if (!(await inOrder(tx, instanceId, 'usernames', call))) return;
-    await storeUsernames(tx, sealer, { accountId, instanceId }, people);
+    await fence(tx, instanceId, lease);
+    const seen = people.map((one) => ({ ...one, at: one.at === undefined ? null : new Date(one.at) }));
+    await storeUsernames(tx, sealer, { accountId, instanceId }, seen);
   });
 }
 
 /** @throws RefusalError */
-async function findAccount(database: InternalDeps['database'], instanceId: string): Promise<string> {
+export async function findAccount(database: Pick<Database, 'instance'>, instanceId: string): Promise<string> {
   const where = { id: instanceId };
   const instance = await database.instance.findUnique({ where, select: { accountId: true } });
   if (!instance) throw new RefusalError('gone');

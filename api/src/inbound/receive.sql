@@ -75,14 +75,15 @@ BEGIN
 
   -- If another transaction created a name or conversation first, its ids stay.
   WITH to_create AS (
-    SELECT DISTINCT ON (i.account_id, i.name) i.account_id, i.name, i.contact_id, i.lid_username
+    SELECT DISTINCT ON (i.account_id, i.name) i.account_id, i.name, i.contact_id, i.lid_username, i.at
     FROM jsonb_to_recordset(items)
-      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean, lid_username text)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean, lid_username text,
+        at timestamptz)
     WHERE i.new_contact AND i.number = ANY (accepted)
     ORDER BY i.account_id, i.name, i.number DESC
   ), new_names AS (
-    INSERT INTO contact_names (account_id, name, contact_id, username)
-    SELECT w.account_id, w.name, w.contact_id, w.lid_username FROM to_create w
+    INSERT INTO contact_names (account_id, name, contact_id, username, username_at)
+    SELECT w.account_id, w.name, w.contact_id, w.lid_username, CASE WHEN w.lid_username IS NOT NULL THEN w.at END FROM to_create w
     ON CONFLICT DO NOTHING RETURNING account_id, contact_id
   ), created AS (
     INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM new_names n RETURNING id

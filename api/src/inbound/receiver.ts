@@ -176,8 +176,9 @@ export class Receiver {
 
   /** Links two names. If the engine is fenced or changes too many contacts, a later message links them. */
   async #link(arrival: Arrival, accountId: string, names: LinkedNames): Promise<boolean> {
-    const { instanceId, message } = arrival;
-    const seen = { accountId, instanceId, ...names, username: message.username };
+    const { instanceId, message, at } = arrival;
+    const stated = message.username === undefined ? null : { username: message.username, at };
+    const seen = { accountId, instanceId, ...names, stated };
     try {
       return await linkNames(this.#deps, seen, async (tx) => {
         await this.#fence(tx, arrival);
@@ -192,8 +193,8 @@ export class Receiver {
   async #storeUsername(arrival: Arrival, known: Known, accountId: string): Promise<void> {
     const renamed = findRenamed(arrival, known);
     if (renamed === null) return;
-    const { instanceId, message } = arrival;
-    const seen = { ...renamed, username: message.username!, ids: identifyContact(arrival, known) };
+    const { instanceId, message, at } = arrival;
+    const seen = { ...renamed, username: message.username!, at, ids: identifyContact(arrival, known) };
     try {
       await changeContact(this.#deps.database, async (tx) => {
         await this.#fence(tx, arrival);

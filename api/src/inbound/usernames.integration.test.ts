@@ -30,6 +30,9 @@ const storedOfLid = async () => {
   const where = { accountId_name: { accountId, name: lid } };
   return (await stage.database.contactName.findUnique({ where }))?.username;
 };
+const now = () => new Date().toISOString();
+const report = (given: { username: string | null; at?: string }) =>
+  engine.call('usernames', { people: [{ lid, ...given }] });
 const names = (username: string | null, phone?: string) => ({ id: lid, ...(phone && { phone }), username });
 
 test('events show the username of a person without a phone number, also in later ones that do not state it', async () => {
@@ -130,8 +133,8 @@ describe('a changed username is one contact.updated', () => {
       username: 'three',
     });
     const unknown = { lid: stage.someLid(), username: 'nobody' };
-    await engine.call('usernames', { people: [{ lid, username: 'four' }, unknown] });
-    await engine.call('usernames', { people: [{ lid, username: 'four' }] });
+    await engine.call('usernames', { people: [{ lid, username: 'four', at: now() }, unknown] });
+    await engine.call('usernames', { people: [{ lid, username: 'four', at: now() }] });
     const changes = (await updates()).map(({ contact }) => (contact as { username: string }).username);
     expect(changes).toEqual(['two', 'three', 'four']);
     await write();
@@ -140,15 +143,42 @@ describe('a changed username is one contact.updated', () => {
     });
   });
 
-  test('also if it is removed, and a late repeat of an earlier report changes nothing', async () => {
+  test('also if it is removed', async () => {
     await write('ana.souza');
-    const report = (number: number, username: string | null) =>
-      engine.repeat('usernames', { people: [{ lid, username }] }, number);
-    await report(11, null);
-    await report(10, 'late');
+    await report({ username: null, at: now() });
     expect(await updates()).toEqual([{ contact: names(null), previous: names('ana.souza') }]);
     await write();
     expect((await stage.lastEvent(engine, 'message.received')).data['chat']).toMatchObject(names(null));
+  });
+
+  test('and none for an older statement, or one of an unknown age', async () => {
+    const other = await stage.engine();
+    const at = new Date(Date.now() - 60_000).toISOString();
+    await write('ana.s', { alt: jid(ana) });
+    await write('ana.souza', { at }, other);
+    await write('ana.souza', { at, alt: jid(ana) }, other);
+    await report({ username: 'ana.souza', at });
+    await report({ username: 'ana.souza' });
+    await report({ username: null });
+    expect([...(await updates()), ...(await updates(other))]).toEqual([]);
+    expect(await storedOfLid()).toBe('ana.s');
+    const from = { id: lid, alt: null, name: null, username: 'ana.souza' };
+    const notice = { kind: 'group', id: newUuid(), at, chat: GROUP, from, from_me: false } as const;
+    await engine.call('notices', { notices: [{ ...notice, subject: 'Team' }] });
+    expect(await updates()).toEqual([]);
+  });
+
+  test('a statement of the future does not outlive the next one', async () => {
+    await write('one');
+    await report({ username: 'two', at: '2199-01-01T00:00:00.000Z' });
+    await report({ username: 'three', at: now() });
+    expect(await storedOfLid()).toBe('three');
+  });
+
+  test('a username of an unknown age is stored if none is known', async () => {
+    await write();
+    await report({ username: 'ana.souza' });
+    expect(await updates()).toEqual([{ contact: names('ana.souza'), previous: names(null) }]);
   });
 
   test('and none for a member of a group who is no contact', async () => {

@@ -253,9 +253,16 @@ const names = {
 /** Reports usernames that the network states without a message; null: removed. Those of unknown LIDs have no effect. */
 const usernames = {
   request: z.object({
-    ...Numbered,
+    ...Lease,
     people: z
-      .array(z.object({ lid: z.string().regex(/^[0-9]{5,20}@lid$/), username: Username.nullable() }))
+      .array(
+        z.object({
+          lid: z.string().regex(/^[0-9]{5,20}@lid$/),
+          username: Username.nullable(),
+          /** Absent: it may be older than one that is known. */
+          at: time().optional(),
+        }),
+      )
       .min(1)
       .max(500),
   }),

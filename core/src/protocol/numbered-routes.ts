@@ -11,7 +11,6 @@ const NUMBERED = [
   'restricted',
   'state',
   'session-write',
-  'usernames',
 ] as const satisfies readonly EngineRoute[];
 export type NumberedRoute = (typeof NUMBERED)[number];
 

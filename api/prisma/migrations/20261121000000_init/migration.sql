@@ -354,6 +354,7 @@ CREATE TABLE "contact_names" (
     "phone" TEXT,
     "linked_at" TIMESTAMPTZ(3),
     "username" TEXT CHECK (username ~ '^[A-Za-z0-9._]{3,35}$'),
+    "username_at" TIMESTAMPTZ(3),
     PRIMARY KEY ("account_id", "name")
 );
 

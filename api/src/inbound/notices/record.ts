@@ -1,9 +1,9 @@
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
-import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
+import type { Notice } from '@gwk/core/protocol/notices';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { Database, Queryable } from '../../database/database.js';
 import { fence } from '../../engines/fence.js';
-import { RefusalError } from '../../engines/refusal.js';
+import { findAccount } from '../../engines/names.js';
 import { emit } from '../../events/emit.js';
 import { changeContact } from '../../contacts/contacts.js';
 import { storeUsernames, type SeenUsername } from '../../contacts/usernames.js';
@@ -25,13 +25,8 @@ export async function recordNotices(
   { notices, lease, eventId }: Report,
 ): Promise<void> {
   const { database, sealer } = deps;
-  const instance = await database.instance.findUnique({
-    where: { id: instanceId },
-    select: { accountId: true },
-  });
-  if (!instance) throw new RefusalError('gone');
-  const { accountId } = instance;
-  const usernames = lease === null ? [] : notices.flatMap(listPeople).flatMap(readUsername);
+  const accountId = await findAccount(database, instanceId);
+  const usernames = lease === null ? [] : notices.flatMap(readUsernames);
   // First, because a repeat would not find a call that is recorded. The text has an idempotency key.
   await answerCalls(deps, { instanceId, lease, notices });
   const findNames = await gatherNames(database, { accountId, instanceId }, notices);
@@ -49,9 +44,11 @@ export async function recordNotices(
 }
 
 /** A sandbox stores no usernames of its calls and groups, because their people are not its contacts. */
-function readUsername({ id, alt, username }: NoticePerson): SeenUsername[] {
-  const lid = [id, alt].find((one) => one?.endsWith('@lid'));
-  return lid && username ? [{ lid, username }] : [];
+function readUsernames(notice: Notice): SeenUsername[] {
+  return listPeople(notice).flatMap(({ id, alt, username }) => {
+    const lid = [id, alt].find((one) => one?.endsWith('@lid'));
+    return lid && username ? [{ lid, username, at: new Date(notice.at) }] : [];
+  });
 }
 
 /** Adds the names of the notices. @returns those that were not there, in their order */

@@ -148,10 +148,10 @@ test('a username that is changed or removed is stored before its notice is ackno
   const { number, phone } = stage;
   await bia.renames('bia.c');
   await phone.hasTakenAll();
-  expect(number.rows.usernames.splice(0)).toEqual([{ lid: bia.lidJid, username: 'bia.c' }]);
+  expect(number.rows.usernames.splice(0)).toMatchObject([{ lid: bia.lidJid, username: 'bia.c' }]);
   await bia.renames(null);
   await phone.hasTakenAll();
-  expect(number.rows.usernames.splice(0)).toEqual([{ lid: bia.lidJid, username: null }]);
+  expect(number.rows.usernames.splice(0)).toMatchObject([{ lid: bia.lidJid, username: null }]);
 
   let failures = 0;
   number.rows.before = (what) => {
@@ -164,7 +164,7 @@ test('a username that is changed or removed is stored before its notice is ackno
   number.rows.before = () => undefined;
   await number.replace();
   await phone.hasTakenAll();
-  expect(number.rows.usernames.splice(0)).toEqual([{ lid: bia.lidJid, username: 'bia.costa' }]);
+  expect(number.rows.usernames.splice(0)).toMatchObject([{ lid: bia.lidJid, username: 'bia.costa' }]);
 });
 
 test('the history of a new device has usernames', async () => {

@@ -3,9 +3,10 @@ import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { parseUsernameChange, UsernameReporter } from './usernames.js';
 
 const LID = '20002@lid';
+const AT = '2023-11-14T22:13:20.000Z';
 const notice = (content: unknown, attrs: Record<string, string> = {}): BinaryNode => ({
   tag: 'notification',
-  attrs: { type: 'mex', ...attrs },
+  attrs: { type: 'mex', t: '1700000000', ...attrs },
   content: [
     {
       tag: 'update',
@@ -20,8 +21,8 @@ const removed = (lid: unknown) => notice({ data: { xwa2_notify_username_delete: 
 
 describe('a notice', () => {
   test.each<[string, BinaryNode, object | null]>([
-    ['of a new username', set('ana'), { lid: LID, username: 'ana' }],
-    ['of a removed username', removed(LID), { lid: LID, username: null }],
+    ['of a new username', set('ana'), { lid: LID, username: 'ana', at: AT }],
+    ['of a removed username', removed(LID), { lid: LID, username: null, at: AT }],
     ['with a text that is no username', set('x'.repeat(36)), null],
     ['with a username that is no text', set({ a: 1 }), null],
     ['of a phone number', set('ana', '5511900000001@s.whatsapp.net'), null],

@@ -3,7 +3,7 @@ import type { EngineRequest } from '@gwk/core/protocol/engine';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { parseRecipient, parseUsername } from '@gwk/core/recipients';
 import { interceptEvent } from '../patches/socket-internals.js';
-import type { NoticeServices } from './reporter.js';
+import { readTime, type NoticeServices } from './reporter.js';
 
 type SeenUsername = EngineRequest<'usernames'>['people'][number];
 
@@ -13,7 +13,7 @@ const MAX_REPORTED = 500;
 /** Reports usernames that come without a message, the newest of each LID. A failed report is repeated with the next one. */
 export class UsernameReporter {
   readonly #services: Pick<NoticeServices, 'storeUsernames' | 'countIgnored'>;
-  readonly #waiting = new Map<string, string | null>();
+  readonly #waiting = new Map<string, SeenUsername>();
   #sending: Promise<void> | undefined;
 
   constructor(services: Pick<NoticeServices, 'storeUsernames' | 'countIgnored'>) {
@@ -22,8 +22,8 @@ export class UsernameReporter {
 
   /** Resolves once all are stored. */
   report(people: readonly SeenUsername[]): Promise<void> {
-    for (const { lid, username } of people) {
-      if (this.#waiting.size < MAX_WAITING || this.#waiting.has(lid)) this.#waiting.set(lid, username);
+    for (const one of people) {
+      if (this.#waiting.size < MAX_WAITING || this.#waiting.has(one.lid)) this.#waiting.set(one.lid, one);
     }
     this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
     return this.#sending;
@@ -31,14 +31,14 @@ export class UsernameReporter {
 
   async #send(): Promise<void> {
     while (this.#waiting.size > 0) {
-      const people = [...this.#waiting].slice(0, MAX_REPORTED).map(([lid, username]) => ({ lid, username }));
+      const people = [...this.#waiting.values()].slice(0, MAX_REPORTED);
       await this.#services.storeUsernames(people).catch((error: unknown) => {
         // The API would refuse it every time.
         if (!(error instanceof InternalApiRefusal)) throw error;
         this.#services.countIgnored('refused');
       });
-      for (const { lid, username } of people) {
-        if (this.#waiting.get(lid) === username) this.#waiting.delete(lid);
+      for (const one of people) {
+        if (this.#waiting.get(one.lid) === one) this.#waiting.delete(one.lid);
       }
     }
   }
@@ -81,9 +81,9 @@ export function parseUsernameChange(stanza: BinaryNode): SeenUsername | null {
   const { xwa2_notify_username_on_change: set, xwa2_notify_username_delete: removed } = data;
   const lid = parseLid((set ?? removed)?.lid);
   if (lid === null) return null;
-  if (!set) return { lid, username: null };
-  const username = parseUsername(set.username);
-  return username === null ? null : { lid, username };
+  const username = parseUsername(set?.username);
+  const isKnown = !set || username !== null;
+  return isKnown ? { lid, username, at: readTime(stanza.attrs['t']) } : null;
 }
 
 interface Data {
