@@ -5,7 +5,7 @@ import type { Database, Queryable } from '../database/database.js';
 import { Prisma } from '../generated/prisma/client.js';
 import { readSqlState } from '../database/grouping.js';
 import { contactChanges } from './contact-changes.js';
-import { buildContactIds, contactUpdated, emit, type ContactNames } from '../events/emit.js';
+import { buildContactIds, emit, instanceEvent, type ContactNames } from '../events/emit.js';
 import { failMessages } from '../messages/apply-status.js';
 
 export interface ContactDeps {
@@ -160,12 +160,10 @@ async function link(
       ${stated && JSON.stringify(stated)}::jsonb)`;
   const { contact_id: contactId, changed, opted_out: optedOut, updates } = row!;
   if (changed && optedOut) await failWaitingFor(tx, sealer, { contactId, sandboxId: null });
-  const drafts = (updates ?? []).map(({ contact, previous }) =>
-    contactUpdated(
-      { accountId, instanceId },
-      { contact: buildContactIds(contact), previous: buildContactIds(previous) },
-    ),
-  );
+  const drafts = (updates ?? []).map((update) => {
+    const [contact, previous] = [buildContactIds(update.contact), buildContactIds(update.previous)];
+    return instanceEvent('contact.updated', { accountId, instanceId }, new Date(), { contact, previous });
+  });
   await emit(tx, sealer, drafts);
   return changed;
 }

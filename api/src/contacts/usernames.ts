@@ -2,8 +2,8 @@ import type { Sealer } from '@gwk/core/encryption';
 import type { ContactIds } from '@gwk/core/resources/event-data';
 import {
   buildContactIds,
-  contactUpdated,
   emit,
+  instanceEvent,
   type ContactNames,
   type InstanceSubject,
 } from '../events/emit.js';
@@ -32,9 +32,10 @@ export interface SandboxUsername {
 export async function storeUsername(
   tx: Transaction,
   sealer: Sealer,
-  { accountId, instanceId }: InstanceSubject,
+  instance: InstanceSubject,
   seen: SeenUsername | SandboxUsername,
 ): Promise<void> {
+  const { accountId, instanceId } = instance;
   const { username, at } = seen;
   const [lid, contactId] = 'lid' in seen ? [seen.lid, null] : [null, seen.contactId];
   const [changed] = await tx.$queryRaw<{ previous: ContactNames }[]>`
@@ -43,8 +44,8 @@ export async function storeUsername(
   if (!changed) return;
   const former = changed.previous;
   const previous = 'lid' in seen ? buildContactIds(former) : { ...seen.ids, username: former.username };
-  const update = { contact: { ...previous, username }, previous };
-  await emit(tx, sealer, [contactUpdated({ accountId, instanceId }, update)]);
+  const ids = { contact: { ...previous, username }, previous };
+  await emit(tx, sealer, [instanceEvent('contact.updated', instance, new Date(), ids)]);
 }
 
 /** Stores those usernames that differ from the stored ones. */

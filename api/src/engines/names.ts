@@ -15,7 +15,7 @@ export async function recordNames(
   { instanceId }: EngineCaller,
   { lid, phone, ...call }: EngineRequest<'names'>,
 ): Promise<void> {
-  const accountId = await findAccount(database, instanceId);
+  const accountId = await findAccountId(database, instanceId);
   const seen = { accountId, instanceId, lid, phone };
   const isLinked = await linkNames({ database, sealer }, seen, async (tx) => {
     await fence(tx, instanceId, call);
@@ -30,7 +30,7 @@ export async function recordUsernames(
   { instanceId }: EngineCaller,
   { people, ...lease }: EngineRequest<'usernames'>,
 ): Promise<void> {
-  const accountId = await findAccount(database, instanceId);
+  const accountId = await findAccountId(database, instanceId);
   await changeContact(database, async (tx) => {
     await fence(tx, instanceId, lease);
     const seen = people.map((one) => ({ ...one, at: one.at === undefined ? null : new Date(one.at) }));
@@ -39,7 +39,10 @@ export async function recordUsernames(
 }
 
 /** @throws RefusalError */
-export async function findAccount(database: Pick<Database, 'instance'>, instanceId: string): Promise<string> {
+export async function findAccountId(
+  database: Pick<Database, 'instance'>,
+  instanceId: string,
+): Promise<string> {
   const where = { id: instanceId };
   const instance = await database.instance.findUnique({ where, select: { accountId: true } });
   if (!instance) throw new RefusalError('gone');

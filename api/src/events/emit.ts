@@ -108,16 +108,7 @@ export function identify(to: string, { lid, phone }: ConversationNames): { id: s
   return { id: toAddress(recipient), ...(recipient.phone !== null && { phone: recipient.phone }) };
 }
 
-/** Reports other ids of a known contact: those it has now, and those of the record that they replace. */
-export function contactUpdated(
-  instance: InstanceSubject,
-  { contact, previous }: { contact: ContactIds; previous: ContactIds },
-): EventDraft {
-  const { instanceId } = instance;
-  const about = { instance_id: toPublicId('instance', instanceId), timestamp: new Date().toISOString() };
-  return { ...instance, type: 'contact.updated', data: { ...about, contact, previous } };
-}
-
+/** The ids of a contact in the whole account (gwk_contact_ids). */
 export const buildContactIds = ({ lid, phone, username }: ContactNames): ContactIds => ({
   ...identify(lid ?? phone!, { lid, phone }),
   username,
@@ -174,7 +165,8 @@ export interface InstanceSubject {
   instanceId: string;
 }
 
-type InstanceEventType = Extract<EventType, `instance.${string}`>;
+/** `contact.updated` is of the instance that has seen the change first. */
+type InstanceEventType = Extract<EventType, `instance.${string}` | 'contact.updated'>;
 
 export function instanceEvent<T extends InstanceEventType>(
   type: T,

@@ -258,3 +258,21 @@ test('an opt-out of a person without a phone number holds under the phone number
   await write('ana.souza', { text: 'VOLTAR' });
   await stage.internalApi.accept({ instance: engine.instanceId, to: ana });
 });
+
+test('a new contact without a phone number is the same new contact under the phone number', async () => {
+  const limited = await stage.engine({ policy: { new_contacts_per_day: 1 } });
+  const accept = (to: string) => stage.internalApi.accept({ instance: limited.instanceId, to });
+  await accept(lid);
+  await limited.call('usernames', { people: [{ lid, username: 'ana.souza' }] });
+  await limited.call('names', { lid, phone: ana });
+  await accept(ana);
+  await expect(accept(stage.someone())).rejects.toMatchObject({ code: 'policy-new-contacts-limit' });
+  const conversations = await stage.database.conversation.findMany({
+    where: { instanceId: limited.instanceId },
+  });
+  expect(conversations).toMatchObject([{ lid, phone: ana, username: 'ana.souza' }]);
+  expect(await updates(limited)).toEqual([
+    { contact: names('ana.souza'), previous: names(null) },
+    { contact: names('ana.souza', ana), previous: names('ana.souza') },
+  ]);
+});

@@ -3,7 +3,7 @@ import type { Notice } from '@gwk/core/protocol/notices';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { Database, Queryable } from '../../database/database.js';
 import { fence } from '../../engines/fence.js';
-import { findAccount } from '../../engines/names.js';
+import { findAccountId } from '../../engines/names.js';
 import { emit } from '../../events/emit.js';
 import { changeContact } from '../../contacts/contacts.js';
 import { storeUsernames, type SeenUsername } from '../../contacts/usernames.js';
@@ -25,7 +25,7 @@ export async function recordNotices(
   { notices, lease, eventId }: Report,
 ): Promise<void> {
   const { database, sealer } = deps;
-  const accountId = await findAccount(database, instanceId);
+  const accountId = await findAccountId(database, instanceId);
   const usernames = lease === null ? [] : notices.flatMap(readUsernames);
   // First, because a repeat would not find a call that is recorded. The text has an idempotency key.
   await answerCalls(deps, { instanceId, lease, notices });

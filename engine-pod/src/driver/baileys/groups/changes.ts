@@ -65,20 +65,10 @@ function changesOwnView(group: GroupMetadata, child: BinaryNode, isOwn: (jid: st
 export function readMembers(child: BinaryNode): GroupParticipant[] {
   return getBinaryNodeChildren(child, 'participant').flatMap(({ attrs }) => {
     const { jid: id, phone_number: phoneNumber, lid } = attrs;
+    if (id === undefined) return [];
     const username = attrs['participant_username'] ?? attrs['username'];
-    return id === undefined
-      ? []
-      : [
-          {
-            ...{
-              id,
-              ...(phoneNumber && { phoneNumber }),
-              ...(lid && { lid }),
-              ...(username && { username }),
-            },
-            admin: readRole(attrs['type']),
-          },
-        ];
+    const names = { ...(phoneNumber && { phoneNumber }), ...(lid && { lid }), ...(username && { username }) };
+    return [{ id, ...names, admin: readRole(attrs['type']) }];
   });
 }
 
