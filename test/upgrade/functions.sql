@@ -186,11 +186,11 @@ BEGIN
   SELECT max(v.last_seq) INTO base_seq FROM conversations v WHERE v.id IN (target_id, source_id);
   WITH own AS (
     SELECT o.message_id, o.conversation_id, o.seq, bool_and(o.state = 'claimed') OVER in_order AS claimed,
-      max(o.created_at) OVER in_order AS since
+      max(o.created_at) OVER in_order AS since, max(o.message_id::text) OVER in_order AS newest
     FROM outbox o WHERE o.conversation_id IN (target_id, source_id) AND o.seq IS NOT NULL
     WINDOW in_order AS (PARTITION BY o.conversation_id ORDER BY o.seq)
   ), ordered AS (
-    SELECT w.message_id, row_number() OVER (ORDER BY w.claimed DESC, w.since, w.conversation_id, w.seq) AS place
+    SELECT w.message_id, row_number() OVER (ORDER BY w.claimed DESC, w.since, w.newest, w.seq) AS place
     FROM own w
   ), moved AS (
     UPDATE outbox o SET conversation_id = target_id, head = false, seq = base_seq + l.place

@@ -140,6 +140,17 @@ test('queued messages form one queue in order of acceptance, behind those being 
   expect((await engine.claim()).map(({ message_id }) => message_id)).toEqual([last]);
 });
 
+test('queued messages of one millisecond form one queue in order of acceptance', async () => {
+  const ids: string[] = [];
+  for (const to of [lid, phone, lid, phone]) ids.push(await accept(to));
+  await stage.database.outboxEntry.updateMany({
+    where: { instanceId: engine.instanceId },
+    data: { createdAt: new Date() },
+  });
+  await link();
+  expect((await queue()).map(({ messageId }) => messageId)).toEqual(ids);
+});
+
 test.each(['in their order', 'the other way round'])(
   'two heads being sent finish %s, then the queue continues',
   async (order) => {
