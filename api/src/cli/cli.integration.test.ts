@@ -3,6 +3,7 @@ import {
   createEmptyDatabase,
   type TestDatabase,
 } from '@gwk/test/support/servers/database';
+import { BUNDLED } from '@gwk/core/client-version';
 import { fromPublicId } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
 import { hashApiKey } from '../accounts/api-keys.js';
@@ -201,4 +202,29 @@ test('renames an account while it has no instances', async () => {
   expect(renamed).toMatchObject({ code: 0, json: { name: 'after' } });
   const taken = await gwk(['account', 'rename', 'after', 'acme']);
   expect([taken.code, taken.error]).toEqual([1, 'gwk account rename: account "acme" already exists\n']);
+});
+
+test('pins the client version, shows it and takes it back', async () => {
+  const version = '2.3000.1044142122';
+  const pinned = { version, at: expect.any(String) as string, by: expect.stringMatching(/^cli:/) as string };
+  expect((await gwk(['network-version', 'pin', version])).json).toMatchObject({ pinned });
+  expect((await gwk(['network-version', 'show'])).json).toMatchObject({
+    pinned,
+    served: null,
+    bundled: BUNDLED,
+    bundled_days_behind: 0,
+    last_read: null,
+    versions: [{ version, accepted_at: null, refused_at: null }],
+  });
+  expect((await gwk(['network-version', 'unpin'])).json).toMatchObject({ pinned: null });
+});
+
+test.each([
+  ['2.3000.1', 'version: must be a version such as 2.3000.1044142122'],
+  ['latest', 'version: must be a version such as 2.3000.1044142122'],
+  ['2.3000.1999999999', 'version: is newer than any version that the network can have by now'],
+])('does not pin %s', async (version, fault) => {
+  const { code, error } = await gwk(['network-version', 'pin', version]);
+  expect([code, error]).toEqual([1, expect.stringContaining(fault)]);
+  expect((await gwk(['network-version', 'show'])).json).toMatchObject({ pinned: null });
 });
