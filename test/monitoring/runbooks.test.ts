@@ -4,9 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { BUNDLED } from '@gwk/core/client-version';
 import pg from 'pg';
+import { runGwkJson } from '../support/gateway/gwk-command.js';
 import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
-import { ROOT } from '../support/program.js';
+import { baseEnvironment, ROOT } from '../support/program.js';
 
 const RUNBOOKS = join(ROOT, 'docs/runbooks');
 
@@ -23,6 +25,16 @@ const queries = readdirSync(RUNBOOKS).flatMap((file) => {
     ([, , sql]) => [file, sql!] as const,
   );
 });
+
+/** Every `gwk network-version ...` in the runbooks and in docs/operate.md, with its page. */
+const commands = [...readdirSync(RUNBOOKS).map((file) => `runbooks/${file}`), 'operate.md'].flatMap(
+  (file) => {
+    const page = readFileSync(join(ROOT, 'docs', file), 'utf8');
+    return [...page.matchAll(/^ *kubectl .* -- gwk (.*\bnetwork-version .*)$/gm)].map(
+      ([, command]) => [file, command!] as const,
+    );
+  },
+);
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -42,6 +54,31 @@ test('runbooks contain SQL queries', () => {
 
 test.each(queries)('%s has a query that Postgres accepts: %s', async (_, sql) => {
   await expect(client.query(sql)).resolves.toMatchObject({ command: 'SELECT' });
+});
+
+test('the runbooks show, pin and unpin the client version', () => {
+  const used = commands.map(([, command]) => /network-version (\w+)/.exec(command)![1]);
+  expect(new Set(used)).toEqual(new Set(['show', 'pin', 'unpin']));
+});
+
+test.each(commands)('%s has a command that works: gwk %s', async (_, command) => {
+  const args = command.replace('<you>', 'ana').replace('<version>', '2.3000.1044142122').split(' ');
+  const env = { ...baseEnvironment(), DATABASE_URL: database.url };
+  await expect(runGwkJson(args, env)).resolves.toMatchObject({ bundled: BUNDLED });
+});
+
+test('the script of GwkClientVersionUnread prints the answer to a worker', async () => {
+  const page = readFileSync(join(RUNBOOKS, 'GwkClientVersionUnread.md'), 'utf8');
+  const [, script] = /\bnode -e '([^']*)'/.exec(page)!;
+  const portal = createServer((_, res) =>
+    res.writeHead(302, { location: 'https://login.example.com/' }).end(),
+  );
+  await new Promise<void>((resolve) => portal.listen(0, '127.0.0.1', resolve));
+  const { port } = portal.address() as AddressInfo;
+  const local = script!.replace('https://web.whatsapp.com', `http://127.0.0.1:${port}`);
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', local]);
+  portal.close();
+  expect(stdout).toBe('302 https://login.example.com/\n');
 });
 
 describe('readiness scripts against a pod that is not ready', () => {

@@ -1,5 +1,7 @@
 import { quiet, type AlertCase } from './alert-case.js';
 
+const DAY_S = 86_400;
+
 /** Postgres is unavailable from the 5th minute to the 35th. */
 const OUTAGE = {
   'gwk_database_size_bytes{pod="w1"}': `1000x4 ${'NaN '.repeat(30)}1000x30`,
@@ -331,6 +333,59 @@ export const PROGRAMS: AlertCase[] = [
       'gwk_operator_instances{pod="o1"}': '40x30',
     },
     at: '25m',
+    ...quiet,
+  },
+  {
+    name: 'the network serves a newer version than that of a release of 31 days ago',
+    alert: 'GwkClientVersionOld',
+    series: { 'gwk_client_version_behind_seconds{pod="w"}': `${31 * DAY_S}x90` },
+    at: '61m',
+    fires: [
+      {
+        description:
+          'The client version of this release is 31d 0h 0m 0s old, and the network serves a newer one. Engines depend on the served or pinned version.',
+      },
+    ],
+  },
+  {
+    name: 'the release is 29 days old, and Postgres does not answer one of the workers',
+    alert: 'GwkClientVersionOld',
+    series: {
+      'gwk_client_version_behind_seconds{pod="w1"}': `${29 * DAY_S}x90`,
+      'gwk_client_version_behind_seconds{pod="w2"}': 'NaN '.repeat(90).trim(),
+    },
+    at: '61m',
+    ...quiet,
+  },
+  {
+    name: 'every read has failed for 8 days',
+    alert: 'GwkClientVersionUnread',
+    series: {
+      'gwk_client_version_read_age_seconds{pod="w"}': `${8 * DAY_S}x90`,
+      'gwk_client_version_reads_total{pod="w",result="ok"}': '0x90',
+      'gwk_client_version_reads_total{pod="w",result="redirected_elsewhere"}': '1x59 2x31',
+    },
+    at: '80m',
+    fires: [{ description: 'The last good read was 8d 0h 0m 0s ago. Engines do not learn newer versions.' }],
+  },
+  {
+    name: 'nothing is read for 8 days, because there are only sandboxes',
+    alert: 'GwkClientVersionUnread',
+    series: {
+      'gwk_client_version_read_age_seconds{pod="w"}': `${8 * DAY_S}x90`,
+      'gwk_client_version_reads_total{pod="w",result="ok"}': '0x90',
+    },
+    at: '80m',
+    ...quiet,
+  },
+  {
+    name: 'reads have failed since yesterday',
+    alert: 'GwkClientVersionUnread',
+    series: {
+      'gwk_client_version_read_age_seconds{pod="w"}': `${DAY_S}x90`,
+      'gwk_client_version_reads_total{pod="w",result="unreachable"}': '0+1x90',
+    },
+    at: '80m',
     ...quiet,
   },
 ];
