@@ -32,7 +32,10 @@ export const workerSettings = {
     types.ranges().default([]),
     'Address ranges (CIDR, separated by commas) that webhook calls and media fetches must not reach, in addition to private ranges. Add the ranges of your cluster.',
   ),
-  ...proxySettings('GWK_WORKER', 'webhook calls, media fetches, the bucket and the SMTP server'),
+  ...proxySettings(
+    'GWK_WORKER',
+    'webhook calls, media fetches, the bucket, the SMTP server and the client version',
+  ),
   proxyNames: setting(
     'GWK_WORKER_PROXY_NAMES',
     types.oneOf('resolve', 'trust').default('resolve'),
