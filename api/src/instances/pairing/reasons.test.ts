@@ -12,6 +12,11 @@ test.each([
     'refused_by_the_network',
     /recusou o aparelho \(refused_by_the_network\)\.$/,
   ],
+  [
+    'names a refused client version',
+    'version_rejected_405',
+    /versão do cliente.*\(version_rejected_405\)\.$/,
+  ],
   ['repeats the code of a ban', 'banned: 406', /sem um aparelho: banned: 406\.$/],
 ])('%s', (_, reason, words) => {
   expect(pairingFailure(reason)).toMatch(words);

@@ -1,3 +1,6 @@
+const VERSION_REJECTED =
+  'a rede não aceita a versão do cliente para conectar aparelhos. O administrador do gateway precisa agir';
+
 /** Texts for consumers, by the engine's reason for a failed pairing. */
 const REASONS: Record<string, string> = {
   codes_unread:
@@ -8,6 +11,8 @@ const REASONS: Record<string, string> = {
   no_code_given: 'a rede não deu um código para este número',
   code_refused: 'a rede não aceita um código para este número. Verifique o número, ou use o QR',
   too_many_codes: 'a rede não dá mais códigos a este número por enquanto. Tente mais tarde, ou use o QR',
+  version_rejected_405: VERSION_REJECTED,
+  version_rejected_409: VERSION_REJECTED,
   timed_out: 'a rede não respondeu a tempo',
   connection_closed: 'a conexão com a rede caiu várias vezes',
 };

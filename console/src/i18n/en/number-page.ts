@@ -127,6 +127,9 @@ export const tryIt = {
   received: 'Event:',
 };
 
+const VERSION_REJECTED =
+  'WhatsApp links no device with the client version of this gateway. Its administrator must act.';
+
 export const pairing = {
   title: 'Link a phone to {{name}}',
   method: 'Way to link',
@@ -167,6 +170,8 @@ export const pairing = {
     no_code_given: 'WhatsApp gave no code for this number. Check the number.',
     code_refused: 'WhatsApp accepts no typed code for this number. Check it, or use the QR code.',
     too_many_codes: 'WhatsApp gives no more typed codes for now. Wait, or use the QR code.',
+    version_rejected_405: VERSION_REJECTED,
+    version_rejected_409: VERSION_REJECTED,
     timed_out: 'WhatsApp did not answer in time. Try again.',
     connection_closed: 'The connection to WhatsApp failed four times. Try again.',
   },

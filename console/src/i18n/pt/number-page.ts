@@ -126,6 +126,9 @@ export const tryIt = {
   received: 'Evento:',
 };
 
+const VERSION_REJECTED =
+  'O WhatsApp não vincula dispositivos com a versão do cliente deste gateway. O administrador precisa agir.';
+
 export const pairing = {
   title: 'Vincular telefone a {{name}}',
   method: 'Como vincular',
@@ -166,6 +169,8 @@ export const pairing = {
     no_code_given: 'O WhatsApp não deu um código para este número. Confira o número.',
     code_refused: 'O WhatsApp não aceita código digitado para este número. Confira-o ou use o QR code.',
     too_many_codes: 'O WhatsApp não dá mais códigos digitados por enquanto. Espere ou use o QR code.',
+    version_rejected_405: VERSION_REJECTED,
+    version_rejected_409: VERSION_REJECTED,
     timed_out: 'O WhatsApp não respondeu a tempo. Tente de novo.',
     connection_closed: 'A conexão com o WhatsApp falhou quatro vezes. Tente de novo.',
   },

@@ -123,6 +123,8 @@ const REASONS = [
   'no_code_given',
   'code_refused',
   'too_many_codes',
+  'version_rejected_405',
+  'version_rejected_409',
   'timed_out',
   'connection_closed',
 ] as const;
