@@ -69,7 +69,7 @@ export class WayOut {
   }
 
   get networkUrl(): string {
-    return this.network.url.replace('127.0.0.1', 'web.network.test');
+    return nameHost(this.network.url);
   }
 
   /** Connections that the proxy opened, by host. */
@@ -102,7 +102,13 @@ export class WayOut {
           oidc: { issuer: this.provider.issuer, clientId, existingSecret: OBJECT, domains: ['example.org'] },
         },
       },
-      worker: { ...TRUST, settings: { GWK_WORKER_PROXY_NAMES: 'trust' } },
+      worker: {
+        ...TRUST,
+        settings: {
+          GWK_WORKER_PROXY_NAMES: 'trust',
+          GWK_WORKER_CLIENT_VERSION_URL: nameHost(this.network.webClientUrl),
+        },
+      },
       operator: {
         settings: {
           GWK_OPERATOR_NETWORK_URL: this.networkUrl,
@@ -113,3 +119,6 @@ export class WayOut {
     };
   }
 }
+
+/** The proxy resolves this name to the machine. */
+const nameHost = (url: string): string => url.replace('127.0.0.1', 'web.network.test');
