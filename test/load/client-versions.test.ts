@@ -102,7 +102,7 @@ test('all connect again with a version that is read after the first refusal', as
 
 const BAD: [WebClientAnswer, string][] = [
   [{ kind: 'down' }, 'unreachable'],
-  [{ kind: 'html' }, 'implausibly_new'],
+  [{ kind: 'html' }, 'not_a_script'],
   [{ kind: 'redirect', to: 'other-host', revision: 1_044_999_999 }, 'redirected_elsewhere'],
   [{ kind: 'slow', revision: 1_044_999_999 }, 'timed_out'],
   [{ kind: 'script', revision: readRevision(BUNDLED.version) - 1 }, 'older_than_bundled'],

@@ -111,6 +111,11 @@ const CASES: Record<string, Case> = {
     asked: { refused: [BUNDLED, SERVED] },
     version: SERVED,
   },
+  'the served version is refused to the instance that tried it: each waiting one may try it once': {
+    facts: { known: [never(SERVED), refused(FORMER)], trial: trialBy('other', 1_000) },
+    asked: { event: 'waiting', revision: 'earlier' },
+    version: SERVED,
+  },
   'a version that logged in is refused: older ones have no chance': {
     facts: { known: [refused(FORMER), proven(OLD), proven(BUNDLED)], trial: trialBy('other', 1_000) },
     asked: { event: 'waiting', revision: 'earlier' },

@@ -68,7 +68,7 @@ export function chooseClientVersion(facts: ClientVersionFacts, asked: Question, 
   const hopeful = untried.filter((each) => mayLogIn(each, facts.known));
   if (hopeful.length > 0) return chooseHopeful(hopeful, facts.trial, asked, now);
   if (asked.event === 'connecting') return use(untried[0] ?? candidates[0]);
-  if (asked.event === 'waiting' || facts.isReadDue) return { ...NO_CHOICE, isExpected: facts.isReadDue };
+  if (facts.isReadDue) return { ...NO_CHOICE, isExpected: true };
   // The network may refuse a version to some numbers only.
   return use(untried[0]);
 }

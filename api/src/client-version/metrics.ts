@@ -23,7 +23,6 @@ export function clientVersionMetrics(
   registry: Registry,
   { read, isReader }: { read: () => Promise<State | null>; isReader: boolean },
 ): (result: string) => void {
-  const startedAt = Date.now();
   new Gauge({
     ...WORKER_METRICS.clientVersions,
     registers: [registry],
@@ -44,7 +43,7 @@ export function clientVersionMetrics(
     reads.inc({ result: 'ok' }, 0);
     observedGauge(registry, WORKER_METRICS.clientVersionReadAge, async () => {
       const state = await read();
-      return state ? (Date.now() - (state.readAt?.getTime() ?? startedAt)) / 1000 : Number.NaN;
+      return state ? (Date.now() - (state.readAt ?? state.createdAt).getTime()) / 1000 : Number.NaN;
     });
   }
   return (result) => reads.inc({ result });

@@ -70,7 +70,7 @@ test.each<[string, () => RequestListener, string]>([
 
 test.each([
   ['an error', answer(503, GOOD), 'refused'],
-  ['a page of a captive portal', answer(200, '<html>Please sign in</html>'), 'no_revision'],
+  ['a page of a captive portal', answer(200, `\n<html>${GOOD}</html>`), 'not_a_script'],
   ['an empty body', answer(200, ''), 'no_revision'],
   ['another format', answer(200, 'client_revision=1044142122'), 'no_revision'],
   ['an older revision', answer(200, script(1_043_857_759)), 'older_than_bundled'],

@@ -11,6 +11,7 @@ export type ReadFault =
   | 'refused'
   | 'redirected_elsewhere'
   | 'too_large'
+  | 'not_a_script'
   | 'no_revision';
 
 export class ReadFailure extends Error {
@@ -61,6 +62,8 @@ export async function readServedVersion({
     if (error instanceof ReadFailure) throw error;
     throw new ReadFailure(signal.aborted ? 'timed_out' : 'unreachable', { cause: error });
   });
+  // A page of a captive portal or a proxy may contain a revision too.
+  if (script.trimStart().startsWith('<')) throw new ReadFailure('not_a_script');
   const version = parseServedVersion(script);
   if (version === null) throw new ReadFailure('no_revision');
   const fault = findClientVersionFault(version, now());

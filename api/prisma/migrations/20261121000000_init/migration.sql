@@ -676,6 +676,7 @@ CREATE TABLE "client_versions" (
 -- One row: the version that engines follow.
 CREATE TABLE "client_version_state" (
     "only" BOOLEAN PRIMARY KEY DEFAULT true CHECK ("only"),
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "pinned_version" TEXT,
     "pinned_at" TIMESTAMPTZ(3),
     "pinned_by" TEXT,

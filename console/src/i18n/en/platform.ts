@@ -52,6 +52,7 @@ export const platform = {
       refused: 'The server answered with an error.',
       redirected_elsewhere: 'The answer leads to another host. A proxy or a sign-in page may be in between.',
       too_large: 'The answer is too large to be the script.',
+      not_a_script: 'The answer is a web page, perhaps of a proxy or a sign-in.',
       no_revision: 'The answer names no version. It may be another page, or its format has changed.',
       malformed: 'The answer names something that is no version.',
       older_than_bundled: 'The answer names a version older than the bundled one.',

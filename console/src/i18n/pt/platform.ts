@@ -53,6 +53,7 @@ export const platform = {
       redirected_elsewhere:
         'A resposta leva a outro host. Pode haver um proxy ou uma página de login no meio.',
       too_large: 'A resposta é grande demais para ser o script.',
+      not_a_script: 'A resposta é uma página, talvez de um proxy ou de um login.',
       no_revision: 'A resposta não traz versão. Pode ser outra página, ou o formato mudou.',
       malformed: 'A resposta traz algo que não é uma versão.',
       older_than_bundled: 'A resposta traz uma versão mais antiga que a incluída.',
