@@ -1,7 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openAgents } from '@gwk/core/proxy/agents';
-import { PROXY_CA, startProxy, type ProxyKind } from '@gwk/test/support/servers/proxies';
 import { parseServedVersion, readServedVersion } from './source.js';
 
 const NOW = Date.parse('2026-07-30');
@@ -101,22 +99,4 @@ test.each([
   [`"client_revision":${'9'.repeat(400)}`, null],
 ])('the script %p states %p', (text, version) => {
   expect(parseServedVersion(text)).toBe(version);
-});
-
-test.each<ProxyKind>(['http', 'https', 'socks5'])('reads through a proxy (%s)', async (kind) => {
-  const proxy = await startProxy(kind);
-  handle = (_, response) => response.end(GOOD);
-  const { port } = new URL(urlOf(server));
-  const agents = openAgents({
-    proxyUrl: () => proxy.url,
-    proxyCa: kind === 'https' ? PROXY_CA : undefined,
-    noProxy: undefined,
-    standardProxyUrl: undefined,
-    standardNoProxy: undefined,
-  });
-  // Only the proxy resolves this name.
-  const url = `http://web.network.test:${port}/sw.js`;
-  expect(await readServedVersion({ url, agents, now: () => NOW })).toBe('2.3000.1044142122');
-  expect(proxy.opened).toEqual([`web.network.test:${port}`]);
-  await proxy.stop();
 });
