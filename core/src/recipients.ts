@@ -10,15 +10,17 @@ export type Recipient =
 
 /** All forms are short, because caches keep the whole text of a recipient. */
 const PHONE = /^[0-9]{8,15}$/;
-const USER = /^([0-9]{5,20})(?::[0-9]{1,5})?@s\.whatsapp\.net$/;
+const USER = /^([0-9]{8,15})(?::[0-9]{1,5})?@s\.whatsapp\.net$/;
 const LID = /^([0-9]{5,20})(?::[0-9]{1,5})?@lid$/;
 const GROUP = /^[0-9-]{5,40}@g\.us$/;
+/** A network id of a person: a LID, or a phone number with its server. */
+export const PERSON_ID = /^(?:[0-9]{5,20}(?::[0-9]{1,5})?@lid|[0-9]{8,15}(?::[0-9]{1,5})?@s\.whatsapp\.net)$/;
 
 /** @returns null when `to` has no accepted form (`invalid-phone`) */
 export function parseRecipient(to: string): Recipient | null {
   if (PHONE.test(to)) return phoneContact(to);
   const user = USER.exec(to);
-  if (user) return PHONE.test(user[1]!) ? phoneContact(user[1]!) : null;
+  if (user) return phoneContact(user[1]!);
   const lid = LID.exec(to);
   if (lid) return { kind: 'contact', name: `${lid[1]!}@lid`, phone: null };
   return GROUP.test(to) ? { kind: 'group', name: to, phone: null } : null;

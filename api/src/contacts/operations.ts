@@ -1,5 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import { OptOutCreate, OptOutListQuery, OptOutOut, OptOutPhone } from '@gwk/core/resources/opt-out';
+import { OptOutCreate, OptOutListQuery, OptOutName, OptOutOut } from '@gwk/core/resources/opt-out';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import type { PageRange } from '../database/keyset-pages.js';
@@ -18,7 +18,7 @@ export const optOutOperations = [
     unrestricted: true,
     async handle({ caller, query, services: { db, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/opt-outs', query };
-      const read = (page: PageRange) => listOptOuts(db, caller, query.phone, page);
+      const read = (page: PageRange) => listOptOuts(db, caller, query, page);
       return cursors.page(list, read, (row) => optOutOut(row, caller));
     },
   }),
@@ -38,7 +38,7 @@ export const optOutOperations = [
     idempotent: true,
     mayReplay: (caller, kept) => isShown(kept as OptOutOut, caller),
     async handle({ caller, body, services }) {
-      const { created, row } = await createOptOut(services, caller, body.phone);
+      const { created, row } = await createOptOut(services, caller, body);
       return { status: created ? 201 : 200, body: optOutOut(row, caller) };
     },
   }),
@@ -53,12 +53,14 @@ export const optOutOperations = [
     problems: ['validation-error'],
     unrestricted: true,
     async handle({ caller, params, services }) {
-      const phone = OptOutPhone.safeParse(params['phone']);
-      if (!phone.success) {
-        const error = { path: 'phone', code: 'invalid_format', message: 'must be 10 to 15 digits' };
-        throw new Problem('validation-error', { errors: [error] });
+      const name = OptOutName.safeParse(params['phone']);
+      if (!name.success) {
+        const message = 'must be 10 to 15 digits, or the network id of a person';
+        throw new Problem('validation-error', {
+          errors: [{ path: 'phone', code: 'invalid_format', message }],
+        });
       }
-      await deleteOptOut(services, caller, phone.data);
+      await deleteOptOut(services, caller, name.data);
       return { status: 204 };
     },
   }),

@@ -1,8 +1,9 @@
 import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { parseRecipient, toNetworkId } from '@gwk/core/recipients';
+import { exactDigits, parseRecipient, toNetworkId } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
-import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
+import type { OptOutCreate, OptOutListQuery, OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
+import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import { maySee, type Caller } from '../accounts/caller.js';
 import type { Queryable } from '../database/database.js';
@@ -21,6 +22,7 @@ interface OptOutRow {
   id: string;
   sandbox_id: string | null;
   phone: string | null;
+  by_phone: boolean;
   source: OptOutSource;
   keyword: string | null;
   instance_id: string | null;
@@ -31,7 +33,7 @@ interface OptOutRow {
 }
 
 const SHOWN = `
-  SELECT o.id, o.sandbox_id, o.phone, o.source, o.keyword, o.instance_id, o.created_at::timestamptz, (
+  SELECT o.id, o.sandbox_id, o.phone, o.by_phone, o.source, o.keyword, o.instance_id, o.created_at::timestamptz, (
     SELECT n.name FROM contact_names n WHERE n.contact_id = o.contact_id
     ORDER BY position('@' IN n.name) = 0, n.name LIMIT 1) AS network_name,
     CASE WHEN o.sandbox_id IS NULL
@@ -41,7 +43,7 @@ const SHOWN = `
   FROM opt_outs o`;
 
 interface NewOptOut extends OptOutScope {
-  /** Phone number as given; null: the contact's own. */
+  /** Phone number that the opt-out is of and follows; null: it is of the person. */
   phone: string | null;
   source: OptOutSource;
   keyword: string | null;
@@ -59,10 +61,10 @@ export async function optOut(tx: Transaction, sealer: Sealer, given: NewOptOut):
     where: { contactId, ...(sandboxId !== null && { sandboxId }), resumed: true },
   });
   const made = await tx.$executeRaw`
-    INSERT INTO opt_outs (id, contact_id, account_id, sandbox_id, phone, source, keyword, instance_id)
+    INSERT INTO opt_outs (id, contact_id, account_id, sandbox_id, phone, by_phone, source, keyword, instance_id)
     SELECT ${newUuid()}::uuid, c.id, c.account_id, ${sandboxId}::uuid,
       COALESCE(${phone}, CASE WHEN gwk_contact_name(c.id) !~ '@' THEN gwk_contact_name(c.id) END),
-      ${source}, ${keyword}, ${instanceId}::uuid
+      ${phone !== null}, ${source}, ${keyword}, ${instanceId}::uuid
     FROM contacts c WHERE c.id = ${contactId}::uuid
     ON CONFLICT DO NOTHING`;
   await failWaitingFor(tx, sealer, given);
@@ -109,15 +111,15 @@ export async function resumeInSandbox(
   return true;
 }
 
-/** `created`: false if the contact was opted out before, under any form of its phone number. */
+/** `created`: false if the contact was opted out before, under any of its names. */
 export function createOptOut(
   services: Services,
   caller: Caller,
-  phone: string,
+  { phone = null, contact = null }: OptOutCreate,
 ): Promise<{ created: boolean; row: OptOutRow }> {
   const { accountId } = caller;
   return changeContact(services.db, async (tx) => {
-    const contactId = (await lockContactNamed(tx, accountId, parseRecipient(phone)!, true))!;
+    const contactId = (await lockContactNamed(tx, accountId, parseRecipient((phone ?? contact)!)!, true))!;
     const given = {
       contactId,
       sandboxId: null,
@@ -137,9 +139,9 @@ export function createOptOut(
 }
 
 /** @throws Problem `not-found` if the contact is not opted out */
-export async function deleteOptOut(services: Services, caller: Caller, phone: string): Promise<void> {
+export async function deleteOptOut(services: Services, caller: Caller, name: string): Promise<void> {
   const released = await changeContact(services.db, async (tx) => {
-    const id = await lockContactNamed(tx, caller.accountId, parseRecipient(phone)!, false);
+    const id = await lockContactNamed(tx, caller.accountId, parseRecipient(name)!, false);
     if (id === null || !(await release(tx, services.sealer, id, 'all'))) return false;
     await audit(tx, byCaller(caller, 'opt_out.delete', id));
     return true;
@@ -147,21 +149,27 @@ export async function deleteOptOut(services: Services, caller: Caller, phone: st
   if (!released) throw new Problem('not-found');
 }
 
-/** Lists opt-outs, newest first; `phone` is a part of the phone number in any of its forms. */
+/** Lists opt-outs, newest first. `phone` is a part of the phone number in any of its forms, `contact` a name of the person. */
 export function listOptOuts(
   db: Queryable,
   { accountId }: Caller,
-  phone: string | undefined,
+  { phone, contact }: Pick<z.output<typeof OptOutListQuery>, 'phone' | 'contact'>,
   { before, limit }: PageRange,
 ): Promise<OptOutRow[]> {
+  const person = contact === undefined ? null : parseRecipient(contact);
   return db.$queryRawUnsafe<OptOutRow[]>(
     `${SHOWN}
     WHERE o.account_id = $1::uuid AND NOT o.resumed AND ($2::uuid IS NULL OR o.id < $2::uuid)
       AND ($3::text IS NULL OR position($3::text IN gwk_phone_forms(o.phone)) > 0)
-    ORDER BY o.id DESC LIMIT $4::integer`,
+      AND ($4::text IS NULL OR o.contact_id = (
+        SELECT n.contact_id FROM contact_names n
+        WHERE n.account_id = $1::uuid AND n.name = gwk_find_name($1::uuid, $4::text, $5::text)))
+    ORDER BY o.id DESC LIMIT $6::integer`,
     accountId,
     before,
     phone ?? null,
+    person?.name ?? null,
+    person && exactDigits(person),
     limit,
   );
 }
@@ -172,7 +180,7 @@ export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
   const isHidden = instanceId !== null && !maySee(caller, instanceId);
   return {
     phone,
-    contact_id: source === 'keyword' ? toNetworkId(row.network_name) : null,
+    contact_id: row.by_phone ? null : toNetworkId(row.network_name),
     username: row.username,
     source,
     keyword: isHidden ? null : row.keyword,

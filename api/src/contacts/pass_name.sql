@@ -1,6 +1,6 @@
 -- Gives a name of one contact to another, with the unattempted messages to it (`phones`: its phone numbers, or its LID). The caller holds both
--- contacts. Messages that have left stay with the former contact. So does an opt-out by the person; an opt-out that the
--- API recorded for this phone number goes with it.
+-- contacts. Messages that have left stay with the former contact. So does an opt-out of the person; an opt-out that was
+-- recorded for this phone number goes with it.
 CREATE OR REPLACE FUNCTION gwk_pass_name(
   account uuid, source_contact uuid, target_contact uuid, passed_name text, phones text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -11,7 +11,7 @@ BEGIN
   IF passed_name = ANY (phones) THEN
     UPDATE contact_names n SET contact_id = target_contact WHERE n.account_id = account AND n.name = passed_name;
     UPDATE opt_outs o SET contact_id = target_contact
-    WHERE o.contact_id = source_contact AND o.source = 'api' AND o.phone = ANY (phones)
+    WHERE o.contact_id = source_contact AND o.by_phone AND o.phone = ANY (phones)
       AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target_contact AND p.sandbox_id IS NULL);
   END IF;
   FOR source IN SELECT v.id, v.instance_id FROM conversations v WHERE v.contact_id = source_contact LOOP

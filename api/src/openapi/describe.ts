@@ -50,8 +50,8 @@ function pathParameters({ path }: Operation): JsonSchema[] {
 const TEXT_PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   phone: {
     type: 'string',
-    description: 'Country code, area code and number, digits only.',
-    pattern: '^[0-9]{8,15}$',
+    description: 'A phone (country code, area code and number, digits only), or the network id of a person.',
+    pattern: '^([0-9]{8,15}|[0-9:]{5,26}@(lid|s\\.whatsapp\\.net))$',
     examples: ['5511987654321'],
   },
   chat: {

@@ -384,6 +384,7 @@ CREATE TABLE "opt_outs" (
     "resumed" BOOLEAN NOT NULL DEFAULT false,
     "phone" TEXT,
     "source" TEXT NOT NULL,
+    "by_phone" BOOLEAN NOT NULL DEFAULT false,
     "keyword" TEXT,
     "instance_id" UUID,
     "unfinished" BOOLEAN NOT NULL DEFAULT false,
