@@ -56,7 +56,7 @@ describe('retention', () => {
     }));
     await db.webhookSecret.createMany({ data: secrets });
     const checks = [25, 23].map((hours) => ({
-      ...{ instanceId, phone: `551199999${hours}00`, checkedAt: inMs(-hours * HOUR) },
+      ...{ instanceId, name: `551199999${hours}00`, checkedAt: inMs(-hours * HOUR) },
     }));
     await db.contactCheck.createMany({ data: checks });
     const states = [inMs(-26 * 31 * DAY), inMs(-24 * 30 * DAY), null].map((endedAt) => ({
@@ -84,7 +84,7 @@ describe('retention', () => {
     const textsLeft = await db.$queryRaw`SELECT at > now() - interval '24 hours' AS recent FROM mass_sends`;
     expect(textsLeft).toEqual([{ recent: true }]);
     expect(await db.webhookSecret.count()).toBe(2);
-    expect(await db.contactCheck.findMany()).toMatchObject([{ phone: checks[1]!.phone }]);
+    expect(await db.contactCheck.findMany()).toMatchObject([{ name: checks[1]!.name }]);
     expect(await db.instanceState.count({ where: { instanceId } })).toBe(2);
     expect(await job.pass()).toEqual({ amount: 0, more: false });
   });

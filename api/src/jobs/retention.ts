@@ -50,7 +50,7 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
   ['message_cards', 'message_id', `message_id < gwk_lowest_id(now() - interval '${CARD_DAYS} days')`],
   ['trace_contexts', 'id', `id < gwk_lowest_id(now() - interval '${TRACE_DAYS} days')`],
   ['webhook_secrets', 'id', 'expires_at <= now()'],
-  ['contact_checks', 'instance_id, phone', `checked_at <= now() - interval '24 hours'`],
+  ['contact_checks', 'instance_id, name', `checked_at <= now() - interval '24 hours'`],
   ['instance_states', 'id', `ended_at <= now() - interval '${options.stateMonths} months'`],
   ['instance_suspensions', 'id', `ended_at <= now() - interval '${options.stateMonths} months'`],
   [

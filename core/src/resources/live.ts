@@ -2,9 +2,13 @@ import { z } from 'zod';
 
 /** Operations on the live connection of an instance: contact checks, read marks, presence. */
 export const ContactCheckOut = z.object({
-  phone: z.string(),
+  /** Null: the person was asked for by the id, and the phone number is unknown. */
+  phone: z.string().nullable(),
   exists: z.boolean(),
+  /** Network id of the phone number, or the LID if that is unknown. */
   jid: z.string().nullable(),
+  /** Key of the person: the LID if it is known, else `jid`. */
+  id: z.string().nullable(),
 });
 export type ContactCheckOut = z.infer<typeof ContactCheckOut>;
 

@@ -49,8 +49,9 @@ export class ConnectionCommands {
     logout: async () => ({ unlinked: await this.logout() }),
     pair: (args: string) => this.#pair(JSON.parse(args) as OpenPairing),
     'check-contact': async (args: string) => {
-      const { phone } = JSON.parse(args) as { phone: string };
-      return (await this.#callDriver((driver) => driver.checkContact(phone))) ?? { jid: null };
+      const { phone, lid } = JSON.parse(args) as
+        { phone: string; lid?: never } | { phone?: never; lid: string };
+      return (await this.#callDriver((driver) => driver.checkContact(lid ?? phone))) ?? { jid: null };
     },
     read: (args: string) => {
       const { chat, messages } = JSON.parse(args) as { chat: string; messages: ReadMessage[] };

@@ -43,10 +43,10 @@ export interface Driver {
   logout(): Promise<boolean>;
 
   /**
-   * The network's ids of a phone number; null when it is not on the network.
+   * The network's ids of a phone number (digits) or LID; null when it is not on the network.
    * @throws SendFailure
    */
-  checkContact(phone: string): Promise<FoundContact | null>;
+  checkContact(name: string): Promise<FoundContact | null>;
 
   /**
    * Marks received messages as read.
@@ -87,7 +87,7 @@ export interface Driver {
   edit(edit: OutboundEdit, options: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
 }
 
-/** A contact as the network knows it. */
+/** A contact as the network knows it. `jid` is the LID if the phone number is unknown. */
 export interface FoundContact {
   jid: string;
   lid: string | null;

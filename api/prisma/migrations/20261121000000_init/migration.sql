@@ -335,10 +335,11 @@ CREATE TABLE "expiring_codes" (
 
 CREATE TABLE "contact_checks" (
     "instance_id" UUID NOT NULL REFERENCES "instances" ON DELETE CASCADE ON UPDATE CASCADE,
-    "phone" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
     "jid" TEXT,
+    "lid" TEXT,
     "checked_at" TIMESTAMPTZ(3) NOT NULL,
-    PRIMARY KEY ("instance_id", "phone")
+    PRIMARY KEY ("instance_id", "name")
 );
 
 CREATE TABLE "contacts" (
@@ -383,8 +384,8 @@ CREATE TABLE "opt_outs" (
     "sandbox_id" UUID,
     "resumed" BOOLEAN NOT NULL DEFAULT false,
     "phone" TEXT,
-    "source" TEXT NOT NULL,
     "by_phone" BOOLEAN NOT NULL DEFAULT false,
+    "source" TEXT NOT NULL,
     "keyword" TEXT,
     "instance_id" UUID,
     "unfinished" BOOLEAN NOT NULL DEFAULT false,

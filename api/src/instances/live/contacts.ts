@@ -1,5 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import { canonicalPhone, pairNames } from '@gwk/core/recipients';
+import { canonicalPhone, pairNames, parseRecipient, type Recipient } from '@gwk/core/recipients';
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import { z } from 'zod';
 import { linkNames } from '../../contacts/contacts.js';
@@ -10,55 +10,68 @@ import { askEngine } from './ask-engine.js';
 /** Answers are cached for 24 h, and uncached checks are limited, because many checks can lead to a ban. */
 const KEPT_MS = 24 * 3_600_000;
 const UNCACHED_A_MINUTE = 20;
-const PHONE = /^[0-9]{8,15}$/;
 /** `lid`: that the network names with the id. */
 const Answer = z.object({ jid: z.string().nullable(), lid: z.string().nullish() });
 
 /** @throws Problem `invalid-phone` */
-export function checkPhone(phone: string): void {
-  if (!PHONE.test(phone)) throw new Problem('invalid-phone');
+export function parsePerson(segment: string): Recipient {
+  const person = parseRecipient(segment);
+  if (person?.kind !== 'contact') throw new Problem('invalid-phone');
+  return person;
 }
 
 /** @throws Problem `rate-limited`, `engine-unavailable` */
 export async function checkContact(
   services: Services,
   row: Instance,
-  phone: string,
+  person: Recipient,
 ): Promise<ContactCheckOut> {
   const { db, limiter } = services;
-  const key = { instanceId_phone: { instanceId: row.id, phone } };
+  const { phone } = person;
+  const asked = { instanceId: row.id, name: phone ?? person.name };
+  const key = { instanceId_name: asked };
   const known = await db.contactCheck.findUnique({ where: key });
-  if (known && known.checkedAt.getTime() > Date.now() - KEPT_MS) return shown(phone, known.jid);
+  if (known && known.checkedAt.getTime() > Date.now() - KEPT_MS) return shown(person, known);
   const verdict = await limiter.count(`contacts:${row.id}`, UNCACHED_A_MINUTE);
   if (!verdict.allowed) {
     const detail = `Até ${UNCACHED_A_MINUTE} consultas de contatos por minuto por instância.`;
     throw new Problem('rate-limited', { retryAfter: verdict.reset, detail });
   }
-  const answer = Answer.parse(await askEngine(services, row, 'check-contact', { phone }));
-  const { jid } = answer;
-  const values = { jid, checkedAt: new Date() };
+  const answer = Answer.parse(
+    await askEngine(services, row, 'check-contact', phone === null ? { lid: person.name } : { phone }),
+  );
+  const { jid, lid = null } = answer;
+  const values = { jid, lid, checkedAt: new Date() };
   await db.contactCheck.upsert({
     where: key,
-    create: { instanceId: row.id, phone, ...values },
+    create: { ...asked, ...values },
     update: values,
   });
   await rememberNames(services, row, phone, answer);
-  return shown(phone, jid);
+  return shown(person, { jid, lid });
 }
 
 /** Links the LID with the given phone number and with the registered one, which is shown; never two phone numbers. */
 async function rememberNames(
   { db, sealer }: Services,
   { id, accountId }: Instance,
-  phone: string,
+  phone: string | null,
   { jid, lid }: z.output<typeof Answer>,
 ): Promise<void> {
   const registered = jid && lid ? pairNames(jid, lid) : null;
   if (!registered) return;
-  const isAlias = canonicalPhone(phone) !== canonicalPhone(registered.phone);
+  const isAlias = phone !== null && canonicalPhone(phone) !== canonicalPhone(registered.phone);
   for (const names of [...(isAlias ? [{ ...registered, phone }] : []), registered]) {
     await linkNames({ database: db, sealer }, { accountId, instanceId: id, ...names });
   }
 }
 
-const shown = (phone: string, jid: string | null): ContactCheckOut => ({ phone, exists: jid !== null, jid });
+const shown = (
+  { phone }: Recipient,
+  { jid, lid }: { jid: string | null; lid: string | null },
+): ContactCheckOut => ({
+  phone: phone ?? (jid === null ? null : (parseRecipient(jid)?.phone ?? null)),
+  exists: jid !== null,
+  jid,
+  id: jid && (lid ?? jid),
+});

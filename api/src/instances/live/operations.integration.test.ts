@@ -165,7 +165,8 @@ describe('contacts', () => {
 
   test('returns whether a phone number is on WhatsApp and its jid, and asks the network once a day', async () => {
     const engine = await answering();
-    const existing = { phone: '5511987654321', exists: true, jid: '5511987654321@s.whatsapp.net' };
+    const jid = '5511987654321@s.whatsapp.net';
+    const existing = { phone: '5511987654321', exists: true, jid, id: jid };
     expect(await check('5511987654321')).toMatchObject({ status: 200, body: existing });
     expect((await check('5511987654321')).body).toEqual(existing);
     expect(engine.received).toEqual([{ name: 'check-contact', args: { phone: '5511987654321' } }]);
@@ -179,7 +180,40 @@ describe('contacts', () => {
 
   test('reports a phone number that is not on WhatsApp', async () => {
     await answering(null);
-    expect((await check('551199990000')).body).toEqual({ phone: '551199990000', exists: false, jid: null });
+    const absent = { phone: '551199990000', exists: false, jid: null, id: null };
+    expect((await check('551199990000')).body).toEqual(absent);
+  });
+
+  const LID = '101234567890123@lid';
+  test('looks up a person by the LID, whose phone number is unknown, and asks the network once a day', async () => {
+    const engine = await answering(LID, LID);
+    const found = { phone: null, exists: true, jid: LID, id: LID };
+    expect((await check(LID)).body).toEqual(found);
+    expect((await check(encodeURIComponent('101234567890123:7@lid'))).body).toEqual(found);
+    expect(engine.received).toEqual([{ name: 'check-contact', args: { lid: LID } }]);
+  });
+
+  test('links the LID with the phone number that the network knows', async () => {
+    await client.call('POST', '/v1/opt-outs', { body: { contact: LID } });
+    await answering('5511987654321@s.whatsapp.net', LID);
+    const found = { phone: '5511987654321', exists: true, jid: '5511987654321@s.whatsapp.net', id: LID };
+    expect((await check(LID)).body).toEqual(found);
+    expect((await check(LID)).body).toEqual(found);
+    const body = { instance_id: id, to: '5511987654321', type: 'text', text: { body: 'oi' } };
+    expect(problemCode(await client.call('POST', '/v1/messages', { body }))).toBe('contact-opted-out');
+  });
+
+  test('a LID that the network does not know', async () => {
+    await answering(null);
+    expect((await check(LID)).body).toEqual({ phone: null, exists: false, jid: null, id: null });
+  });
+
+  test('a phone number as a network id is the phone number', async () => {
+    const engine = await answering(undefined, LID);
+    const { body } = await check('5511987654321@s.whatsapp.net');
+    expect(body).toMatchObject({ phone: '5511987654321', id: LID });
+    expect((await check('5511987654321')).body).toEqual(body);
+    expect(engine.received).toHaveLength(1);
   });
 
   const REGISTERED = '491511234567';
@@ -219,7 +253,7 @@ describe('contacts', () => {
     expect((await check(phones[0]!)).status).toBe(200);
   });
 
-  test.each(['1234567', '1234567890123456', '+5511987654321', 'abc', '5511987654321@s.whatsapp.net'])(
+  test.each(['1234567', '1234567890123456', '+5511987654321', 'abc', '120363000000000001@g.us', '12@lid'])(
     '%s: invalid-phone',
     async (phone) => {
       const answer = await check(encodeURIComponent(phone));

@@ -16,7 +16,7 @@ import { closeSession, isPaired } from '../pairing/sessions.js';
 import { writeStates } from '../state/write.js';
 import { askEngine, DEADLINES, hasEngine, ANSWER_MARGIN_MS } from './ask-engine.js';
 import { parseChat, markRead, showPresence } from './chats.js';
-import { checkContact, checkPhone } from './contacts.js';
+import { checkContact, parsePerson } from './contacts.js';
 import { findGroup, listGroups } from './groups.js';
 
 const INSTANCE = '/v1/instances/{instance_id}';
@@ -63,17 +63,16 @@ export const liveOperations = [
     name: 'checkContact',
     method: 'GET',
     path: `${INSTANCE}/contacts/{phone}`,
-    summary: 'Whether a phone is on the network, and by which id',
+    summary: 'Whether a phone or a network id is on the network, and by which id',
     scope: 'instances:read',
     status: 200,
     result: ContactCheckOut,
     problems: ['invalid-phone', 'engine-unavailable'],
     maxWorkMs: DEADLINES['check-contact'] + ANSWER_MARGIN_MS,
     async handle({ caller, params, services }) {
-      const phone = params['phone']!;
-      checkPhone(phone);
+      const person = parsePerson(params['phone']!);
       const row = await findInstance(services.db, caller, params['instance_id']!);
-      return { status: 200, body: await checkContact(services, row, phone) };
+      return { status: 200, body: await checkContact(services, row, person) };
     },
   }),
 

@@ -128,8 +128,8 @@ export class BaileysDriver implements Driver {
     return unlinked;
   }
 
-  async checkContact(phone: string): Promise<FoundContact | null> {
-    return this.#recipients.find(this.#requireOpen().socket, phone);
+  async checkContact(name: string): Promise<FoundContact | null> {
+    return this.#recipients.check(this.#requireOpen().socket, name);
   }
 
   async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {

@@ -76,6 +76,18 @@ test('reads opened messages and plays voice messages', async () => {
   expect(played).toEqual([['VOICE', 'read']]);
 });
 
+test.each([
+  ['5511987654321', { jid: '5511987654321@s.whatsapp.net', lid: null }],
+  ['5511987650000', null],
+  ['101234567890123@lid', { jid: '101234567890123@lid', lid: '101234567890123@lid' }],
+  ['101234567890000@lid', null],
+])('looks up %s', async (name, found) => {
+  await connect(null);
+  const checking = driver.checkContact(name);
+  await pass(5);
+  expect(await checking).toEqual(found);
+});
+
 test('confirms a message to a group by one of its members', async () => {
   receipts.length = 0;
   const sent = Promise.all([send('DIRECT', {}), send('GROUP', {}, '120363000000000001@g.us')]);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
+import { toNetworkId } from '@gwk/core/recipients';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Clock } from '@gwk/core/clock';
 import { unrefClock } from '../../clock.js';
@@ -91,9 +92,10 @@ export class SandboxDriver implements Driver {
     return unlinked;
   }
 
-  async checkContact(phone: string): Promise<FoundContact | null> {
-    await this.#signal({ kind: 'check', phone });
-    return phone.endsWith(NOT_ON_NETWORK) ? null : { jid: `${phone}@s.whatsapp.net`, lid: null };
+  async checkContact(name: string): Promise<FoundContact | null> {
+    await this.#signal({ kind: 'check', name });
+    if (parseDigits(name).endsWith(NOT_ON_NETWORK)) return null;
+    return { jid: toNetworkId(name), lid: name.includes('@') ? name : null };
   }
 
   markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {

@@ -35,7 +35,7 @@ export interface PairingTerms {
 
 export type Signal =
   | { kind: 'unlink' }
-  | { kind: 'check'; phone: string }
+  | { kind: 'check'; name: string }
   | { kind: 'read'; chat: string; messages: readonly ReadMessage[] }
   | { kind: 'presence'; chat: string; presence: Presence };
 

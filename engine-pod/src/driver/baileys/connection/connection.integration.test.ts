@@ -246,6 +246,23 @@ describe('besides messages', () => {
     expect(await number.driver.checkContact('5511888888888')).toBeNull();
   });
 
+  test('looks up a LID, with the phone number once it is known', async () => {
+    const { number, network, ana } = stage;
+    const stranger = await network.contact('5511999990077');
+    const found = { jid: stranger.lidJid, lid: stranger.lidJid };
+    expect(await number.driver.checkContact(stranger.lidJid)).toEqual(found);
+    expect(await number.driver.checkContact('99999999999@lid')).toBeNull();
+    await number.sendText(ana.jid, 'oi');
+    expect(await number.driver.checkContact(ana.lidJid)).toEqual({ jid: ana.jid, lid: ana.lidJid });
+  });
+
+  test('does not call a LID unknown when the network refuses to say', async () => {
+    const { number, network } = stage;
+    await network.rule({ on: 'usync/get/usync', answer: 500, times: 1 });
+    const failure = { certain: true, retriable: true };
+    await expect(number.driver.checkContact('99999999999@lid')).rejects.toMatchObject(failure);
+  });
+
   test('marks received messages as read', async () => {
     const { number, ana, phone, network } = stage;
     const id = await ana.writes('read me', { to: phone.number });

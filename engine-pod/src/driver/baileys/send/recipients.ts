@@ -47,6 +47,19 @@ export class Recipients {
     return found;
   }
 
+  /**
+   * Finds the network's ids of a phone number or a LID; null when the network knows no such account.
+   * @throws SendFailure
+   */
+  async check(socket: WASocket, name: string): Promise<FoundContact | null> {
+    if (!name.includes('@')) return this.find(socket, name);
+    const isKnown = await hasDevices(socket, name);
+    if (isKnown === undefined) throw SendFailure.notWritten();
+    if (!isKnown) return null;
+    const jid = await socket.signalRepository.lidMapping.getPNForLID(name);
+    return { jid: jid ? jidNormalizedUser(jid) : name, lid: name };
+  }
+
   async #lookUpForms(socket: WASocket, phone: string): Promise<FoundContact | null> {
     for (const form of phoneForms(phone)) {
       const [found] = await lookUp(socket, [form]);
@@ -177,13 +190,18 @@ async function lookUp(socket: WASocket, phones: readonly string[]): Promise<Foun
 
 /** Baileys answers alike when the network knows no such account and when it does not answer. */
 async function explainNoDevices(socket: WASocket, jid: string): Promise<SendFailure> {
+  return (await hasDevices(socket, jid)) === false
+    ? SendFailure.refused('recipient_not_on_whatsapp', 'the network knows no account with this id')
+    : SendFailure.notWritten();
+}
+
+/** Whether the network knows devices of an account; undefined: no answer. */
+async function hasDevices(socket: WASocket, jid: string): Promise<boolean | undefined> {
   const query = new USyncQuery().withDeviceProtocol().withUser(new USyncUser().withId(jid));
   const answer = await askNetwork(() => socket.executeUSyncQuery(query));
   const user = answer?.list.find(({ id }) => jidNormalizedUser(id) === jid);
   const devices = user?.['devices'] as { deviceList?: unknown[] } | undefined;
-  return answer === undefined || (devices?.deviceList?.length ?? 0) > 0
-    ? SendFailure.notWritten()
-    : SendFailure.refused('recipient_not_on_whatsapp', 'the network knows no account with this id');
+  return answer && (devices?.deviceList?.length ?? 0) > 0;
 }
 
 async function ensureSessions(socket: WASocket, devices: Device[]): Promise<void> {
