@@ -1,0 +1,152 @@
+import { newNumber, openNumber, type NumberStage } from './number-stage.js';
+import type { Page } from '@gwk/core/resources/common';
+import type { ContactCheckOut } from '@gwk/core/resources/live';
+import type { MessageOut } from '@gwk/core/resources/message';
+import type { OptOutOut } from '@gwk/core/resources/opt-out';
+import type { Person } from '@gwk/network/control/client';
+import { until } from '../support/wait.js';
+
+/** A person whose phone number the network shows to nobody, through real processes and the real protocol. */
+let stage: NumberStage;
+let eva: Person;
+let path: string;
+beforeAll(async () => {
+  stage = await openNumber('hidden-phone');
+  await stage.pair();
+  eva = await stage.network.contact(newNumber(), { name: 'Eva', phoneHidden: true });
+  const { receiver } = stage.gateway;
+  path = `/hidden-phone/${stage.id}`;
+  const endpoint = await client().createWebhook(receiver.url(path));
+  await receiver.setSecret(path, endpoint.secret!);
+});
+
+const client = () => stage.customer.client;
+const send = (to: string, content: Record<string, unknown>) =>
+  client().call<MessageOut>('POST', '/v1/messages', { body: { instance_id: stage.id, to, ...content } });
+const text = (body: string) => ({ type: 'text', text: { body } });
+/** Sends a message and waits until the phone of Eva has confirmed it. */
+async function delivered(to: string, content: Record<string, unknown>): Promise<MessageOut> {
+  const { status, body } = await send(to, content);
+  expect(status).toBe(202);
+  return until(
+    async () => {
+      const message = await client().message(body.id);
+      return message.status === 'delivered' && message;
+    },
+    { what: 'the message is delivered' },
+  );
+}
+/** Data of a webhook call, which names Eva by the id alone. */
+async function called(type: string, fits: (data: Record<string, unknown>) => boolean = () => true) {
+  const call = await until(
+    async () => (await stage.gateway.receiver.calls(path)).find((one) => one.type === type && fits(one.data)),
+    { what: `${type} is delivered` },
+  );
+  expect(JSON.stringify(call.data)).not.toContain(eva.number);
+  return call.data;
+}
+const expectRefused = async () => {
+  const { status, body } = await send(eva.lidJid, text('refused'));
+  const type = expect.stringMatching(/contact-opted-out$/) as string;
+  expect([status, body]).toMatchObject([422, { type }]);
+};
+
+test('is looked up, shown typing, and answered by the id of an event', async () => {
+  const wa_message_id = await eva.writes('oi', { to: stage.phone.number });
+  const { chat, from } = await called('message.received', (data) => data['wa_message_id'] === wa_message_id);
+  expect([chat, from]).toMatchObject([
+    { id: eva.lidJid, is_group: false },
+    { id: eva.lidJid, name: 'Eva' },
+  ]);
+  const at = `/v1/instances/${stage.id}`;
+  expect(await client().expect<ContactCheckOut>(200, 'GET', `${at}/contacts/${eva.lidJid}`)).toEqual({
+    ...{ phone: null, exists: true, jid: eva.lidJid, id: eva.lidJid },
+  });
+  await client().expect(204, 'POST', `${at}/chats/${eva.lidJid}/presence`, { body: { state: 'typing' } });
+  const marks = { wa_message_ids: [wa_message_id] };
+  await client().expect(204, 'POST', `${at}/chats/${eva.lidJid}/read`, { body: marks });
+  await stage.network.waitReceipt({ id: wa_message_id, type: 'read' });
+  const sent = await delivered(eva.lidJid, text('answer'));
+  expect((await eva.receives({ id: sent.wa_message_id! })).text).toBe('answer');
+  await called('message.sent', (data) => data['message_id'] === sent.id);
+  const { data } = await client().expect<Page<MessageOut>>(200, 'GET', `/v1/messages?to=${eva.lidJid}`);
+  expect(data.map(({ direction }) => direction).sort()).toEqual(['inbound', 'outbound']);
+});
+
+test('edits, reactions and deletions reach the person', async () => {
+  const { id } = await delivered(eva.lidJid, text('one'));
+  await client().expect(200, 'PATCH', `/v1/messages/${id}`, { body: { text: 'two' } });
+  await client().expect(204, 'POST', `/v1/messages/${id}/reactions`, { body: { emoji: '👍' } });
+  await client().expect(204, 'DELETE', `/v1/messages/${id}`);
+  const changes = await until(
+    async () => {
+      const read = (await eva.inbox()).filter(
+        ({ message }) => message?.protocolMessage ?? message?.reactionMessage ?? message?.editedMessage,
+      );
+      return read.length >= 3 && read;
+    },
+    { what: 'the changes arrive' },
+  );
+  expect(changes).toHaveLength(3);
+});
+
+test('chooses in a menu and votes in a poll', async () => {
+  const buttons = ['yes', 'no'].map((id) => ({ type: 'reply', id, label: id }));
+  const menu = await delivered(eva.lidJid, { type: 'interactive', interactive: { body: 'Well?', buttons } });
+  await eva.taps({ id: menu.wa_message_id! }, 'no');
+  const { reply, from } = await called('message.interactive_reply');
+  expect([reply, from]).toMatchObject([{ option_id: 'no', in_reply_to: menu.id }, { id: eva.lidJid }]);
+  const options = ['a', 'b'].map((id) => ({ id, label: id }));
+  const poll = await delivered(eva.lidJid, { type: 'poll', poll: { name: 'Which?', options } });
+  await eva.votes({ id: poll.wa_message_id! }, ['b']);
+  const ofPoll = ({ reply: vote }: Record<string, unknown>) =>
+    (vote as { in_reply_to: string }).in_reply_to === poll.id;
+  expect(await called('message.interactive_reply', ofPoll)).toMatchObject({ reply: { option_id: 'b' } });
+});
+
+test('is quoted and mentioned in a group', async () => {
+  const group = await stage.network.group('Friends', [stage.phone, eva]);
+  const wa_message_id = await eva.writes('hello all', { to: group });
+  const { message_id, from } = await called('message.received', (d) => d['wa_message_id'] === wa_message_id);
+  expect(from).toMatchObject({ id: eva.lidJid });
+  const mentions = [eva.lidJid];
+  const body = `hello @${eva.lidJid.split('@')[0]!}`;
+  const sent = await delivered(group, { ...text(body), reply_to: message_id, mentions });
+  expect((await eva.receives({ id: sent.wa_message_id! })).message).toMatchObject({
+    extendedTextMessage: {
+      text: body,
+      contextInfo: { stanzaId: wa_message_id, participant: eva.lidJid, mentionedJid: mentions },
+    },
+  });
+});
+
+test('opts out and in again, by word and by API', async () => {
+  await eva.writes('SAIR', { to: stage.phone.number });
+  expect(await called('contact.opted_out')).toMatchObject({ contact: { id: eva.lidJid } });
+  await expectRefused();
+  const listed = () => client().expect<Page<OptOutOut>>(200, 'GET', `/v1/opt-outs?contact=${eva.lidJid}`);
+  expect((await listed()).data).toMatchObject([{ phone: null, contact_id: eva.lidJid, source: 'keyword' }]);
+  await eva.writes('VOLTAR', { to: stage.phone.number });
+  expect(await called('contact.opted_in')).toMatchObject({ contact: { id: eva.lidJid } });
+  await delivered(eva.lidJid, text('welcome back'));
+  await client().expect(201, 'POST', '/v1/opt-outs', { body: { contact: eva.lidJid } });
+  await expectRefused();
+  await client().expect(204, 'DELETE', `/v1/opt-outs/${eva.lidJid}`);
+  await delivered(eva.lidJid, text('once more'));
+});
+
+test('keeps the opt-out when the network tells the phone number', async () => {
+  await client().expect(201, 'POST', '/v1/opt-outs', { body: { contact: eva.lidJid } });
+  await eva.showsPhone();
+  const wa_message_id = await eva.writes('my number', { to: stage.phone.number });
+  const message = await until(
+    async () =>
+      (await stage.eventsOf('message.received')).find(({ data }) => data['wa_message_id'] === wa_message_id),
+    { what: 'the message is received' },
+  );
+  expect(message.data['from']).toMatchObject({ id: eva.lidJid, phone: eva.number });
+  const { status } = await send(eva.number, text('refused'));
+  expect(status).toBe(422);
+  await client().expect(204, 'DELETE', `/v1/opt-outs/${eva.number}`);
+  await delivered(eva.lidJid, text('by the id'));
+});
