@@ -87,6 +87,7 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['PATCH', '/console/api/account', 'account:write', 200],
   ['GET', '/console/api/overview', 'overview:read', 200],
   ['GET', '/console/api/instances', 'overview:read', 200],
+  ['GET', '/console/api/people', 'messages:read', 200],
   ['GET', '/console/api/account/policy', 'account:read', 200],
   ['PATCH', '/console/api/account/policy', 'account:write', 200],
   ['GET', '/console/api/audit-log', 'audit:read', 200],

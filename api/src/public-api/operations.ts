@@ -23,6 +23,7 @@ import { invitationOperations } from '../console/invitations.js';
 import { keyOperations } from '../console/keys.js';
 import { memberOperations } from '../console/members.js';
 import { overviewOperations } from '../console/overview.js';
+import { peopleOperations } from '../console/people.js';
 import { platformAccountOperations } from '../console/platform/accounts.js';
 import { deviceCheckOperations } from '../console/platform/device-checks.js';
 import { networkVersionOperations } from '../console/platform/network-version.js';
@@ -64,6 +65,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...accountOperations,
   ...overviewOperations,
   ...instanceListOperations,
+  ...peopleOperations,
   ...consoleEndpointOperations,
   ...consoleDeliveryOperations,
   ...keyOperations,

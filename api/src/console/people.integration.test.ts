@@ -1,0 +1,96 @@
+import { fromPublicId, newUuid } from '@gwk/core/ids';
+import type { ConsolePersonOut } from '@gwk/core/resources/console-person';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { openBrowser, type Browser } from '@gwk/test/support/api/console';
+import { sharedApi } from '@gwk/test/support/api/open-api';
+import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
+
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+let browser: Browser;
+let instance: string;
+beforeAll(async () => {
+  api = await sharedApi();
+});
+beforeEach(async () => {
+  account = await api.account();
+  client = await api.clientOf(account);
+  browser = await openBrowser(api, account, 'agent');
+  instance = (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'shop' } })).body.id;
+  const engine = await api.engine(instance);
+  await engine.connect();
+  const seen = (from: string, from_name: string | null, more = {}) => ({
+    ...{ wa_message_id: newUuid(), chat: from, from, from_name, from_me: false, quoted_wa_message_id: null },
+    ...{ at: new Date().toISOString(), type: 'text' as const, text: 'oi', ...more },
+  });
+  const messages = [
+    seen(EVA, 'Eva 100%'),
+    seen(ANA, 'Ana Maria', { alt: '5511987654321@s.whatsapp.net' }),
+    seen('5521922220000@s.whatsapp.net', null),
+  ];
+  await engine.call('inbound', { messages });
+});
+
+const EVA = '101234567890001@lid';
+const ANA = '101234567890002@lid';
+const eva = { id: EVA, phone: null, name: 'Eva 100%' };
+const ana = { id: ANA, phone: '5511987654321', name: 'Ana Maria' };
+const nobody = { id: '5521922220000@s.whatsapp.net', phone: '5521922220000', name: null };
+
+const find = async (query: Record<string, string>, by = browser) => {
+  const path = `/console/api/people?${String(new URLSearchParams(query))}`;
+  return by.call<{ data: ConsolePersonOut[]; errors: { path: string }[] }>('GET', path);
+};
+const search = async (text: string, by = browser) => (await find({ search: text }, by)).body.data;
+
+test.each([
+  ['a part of the name in other letters', 'maria', [ana]],
+  ['a part of the phone number', '8765', [ana]],
+  ['the phone number as people write it', '+55 (11) 98765-4321', [ana]],
+  ['the phone number without the ninth digit', '551187654321', [ana]],
+  ['the id', EVA, [eva]],
+  ['a part of the id', '10123456789', [ana, eva]],
+  ['the network id of the phone number', nobody.id, [nobody]],
+  ['a wildcard as it is', '100%', [eva]],
+  ['a wildcard that nobody has', '_', []],
+  ['two digits, which are in no name', '55', []],
+])('finds people by %s', async (_name, text, expected) => {
+  const found = expected.map((person) => ({ asked: null, ...person }));
+  expect(await search(text)).toMatchObject(found);
+  expect(await search(text)).toHaveLength(found.length);
+});
+
+test('names the people of a list by the names that it has, and misses groups and strangers', async () => {
+  const names = ['5511987654321', '551187654321', EVA, '120363000000000001@g.us', '5511900000000', 'x'];
+  const { data } = (await find({ names: names.join(',') })).body;
+  expect(data.map(({ asked }) => asked).sort()).toEqual(names.slice(0, 3).sort());
+  expect(data).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ asked: '5511987654321', ...ana }),
+      expect.objectContaining({ asked: '551187654321', ...ana }),
+      expect.objectContaining({ asked: EVA, ...eva }),
+    ]),
+  );
+});
+
+test('shows a restricted member the people of its numbers, and none of another account', async () => {
+  const other = (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'other' } })).body
+    .id;
+  const uuidOf = (id: string) => fromPublicId('instance', id)!;
+  const restricted = await openBrowser(api, account, 'agent', [uuidOf(other)]);
+  expect(await search('Eva', restricted)).toEqual([]);
+  expect((await find({ names: EVA }, restricted)).body.data).toEqual([]);
+  const allowed = await openBrowser(api, account, 'agent', [uuidOf(instance)]);
+  expect(await search('Eva', allowed)).toMatchObject([eva]);
+  expect(await search('Eva', await openBrowser(api, await api.account()))).toEqual([]);
+});
+
+test('refuses neither, both and too many', async () => {
+  const many = Array.from({ length: 201 }, (_, i) => String(5511900000000 + i)).join(',');
+  for (const query of [{}, { search: 'a', names: EVA }, { names: many }]) {
+    const { status, body } = await find(query as Record<string, string>);
+    expect([status, body.errors.length]).toEqual([422, 1]);
+  }
+});
