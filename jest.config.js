@@ -1,7 +1,7 @@
 import { JEST_TIERS } from './test/tiers.js';
 
 // One project per tier. The folder of a test determines its tier, or its name for tests beside their sources.
-const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'test/network'].map(
+const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'console', 'test/network'].map(
   (name) => `<rootDir>/${name}/src`,
 );
 const OF_SUPPORT = ['support', 'bench', 'e2e', 'repository'].map((name) => `<rootDir>/test/${name}`);

@@ -11,6 +11,7 @@ import { ConfirmButton } from '../ui/confirm-button';
 import { EmptyState } from '../ui/empty-state';
 import { LIVE_MS } from '../ui/live';
 import { PageHeader } from '../ui/page-header';
+import { showPerson } from '../ui/person';
 import { QueryView } from '../ui/query-view';
 import { AddContact } from './add-contact';
 import { VerifyForm } from './verify-form';
@@ -101,7 +102,7 @@ function ContactRow({ contact }: { contact: AlertContact }) {
           {contact.name}
         </Text>
         <Text size="sm" c="dimmed" className="wrap">
-          {contact.address}
+          {contact.channel === 'whatsapp' ? showPerson({ id: contact.address }) : contact.address}
         </Text>
       </Table.Td>
       <Table.Td>

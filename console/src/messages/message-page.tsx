@@ -8,6 +8,8 @@ import { CopyText } from '../ui/copy-text';
 import { useInstanceName } from '../ui/instance-select';
 import { LIVE_MS } from '../ui/live';
 import { PageHeader } from '../ui/page-header';
+import { PersonText, readPeople } from '../ui/people';
+import type { Person } from '../ui/person';
 import { QueryView } from '../ui/query-view';
 import { formatTime } from '../ui/time';
 import { MessageDeliveries } from './message-deliveries';
@@ -18,8 +20,11 @@ export default function MessagePage() {
   const { message = '' } = useParams();
   const query = useQuery({
     queryKey: [id, 'message', message],
-    queryFn: () =>
-      takeData(api.GET('/v1/messages/{message_id}', { params: { path: { message_id: message } } })),
+    queryFn: async () => {
+      const params = { path: { message_id: message } };
+      const found = await takeData(api.GET('/v1/messages/{message_id}', { params }));
+      return { message: found, person: (await readPeople(api, [found.to]))(found.to) };
+    },
     refetchInterval: LIVE_MS,
   });
   const { t } = useTranslation();
@@ -31,12 +36,17 @@ export default function MessagePage() {
         back={{ to: path('messages'), label: t('messages.title') }}
         subtitle={t('message.notKept')}
       />
-      <QueryView query={query}>{(found) => <Content message={found} />}</QueryView>
+      <QueryView query={query}>{(found) => <Content {...found} />}</QueryView>
     </>
   );
 }
 
-function Content({ message }: { message: Message }) {
+interface ShownMessage {
+  message: Message;
+  person: Person;
+}
+
+function Content({ message, person }: ShownMessage) {
   const { t } = useTranslation();
   const { can } = useAccount();
   return (
@@ -57,7 +67,7 @@ function Content({ message }: { message: Message }) {
       )}
       <Group align="stretch" grow preventGrowOverflow={false}>
         <Steps message={message} />
-        <Facts message={message} />
+        <Facts message={message} person={person} />
       </Group>
       {can('webhooks:read') && <MessageDeliveries messageId={message.id} />}
     </Stack>
@@ -95,7 +105,7 @@ function Steps({ message }: { message: Message }) {
   );
 }
 
-function Facts({ message }: { message: Message }) {
+function Facts({ message, person }: ShownMessage) {
   const { t } = useTranslation();
   const { path } = useAccount();
   const nameOf = useInstanceName();
@@ -113,7 +123,9 @@ function Facts({ message }: { message: Message }) {
           </Table.Tr>
           <Table.Tr>
             <Table.Th>{t('messages.contact')}</Table.Th>
-            <Table.Td className="wrap">{message.to}</Table.Td>
+            <Table.Td>
+              <PersonText person={person} />
+            </Table.Td>
           </Table.Tr>
           <Table.Tr>
             <Table.Th>{t('message.direction')}</Table.Th>

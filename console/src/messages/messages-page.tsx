@@ -1,5 +1,4 @@
 import { Anchor, Box, Button, Select, Table, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSend } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -11,6 +10,8 @@ import { useFilter } from '../ui/filters';
 import { InstanceSelect, useInstanceName } from '../ui/instance-select';
 import { PageHeader } from '../ui/page-header';
 import { PagesView, usePages } from '../ui/pages';
+import { PersonSelect, PersonText, readPeople } from '../ui/people';
+import type { Person } from '../ui/person';
 import { Time } from '../ui/time';
 import { MESSAGE_TYPES } from './examples';
 import { MESSAGE_STATUSES, StatusBadge, type Message } from './status-badge';
@@ -28,11 +29,16 @@ export default function MessagesPage() {
     ...(type !== null && { type: type as Message['type'] }),
     ...(to !== null && { to }),
   };
-  const pages = usePages([id, 'messages', query], (cursor) =>
-    takeData(
+  const pages = usePages([id, 'messages', query], async (cursor) => {
+    const page = await takeData(
       api.GET('/v1/messages', { params: { query: { ...query, ...(cursor !== undefined && { cursor }) } } }),
-    ),
-  );
+    );
+    const findPerson = await readPeople(
+      api,
+      page.data.map((message) => message.to),
+    );
+    return { ...page, data: page.data.map((message) => ({ ...message, person: findPerson(message.to) })) };
+  });
   const send = can('messages:send') && (
     <Button component={Link} to={path('messages/new')} leftSection={<IconSend size={16} />}>
       {t('messages.new')}
@@ -62,7 +68,7 @@ export default function MessagesPage() {
           onChange={setType}
           clearable
         />
-        <ContactFilter value={to} set={setTo} />
+        <PersonSelect label={t('messages.contact')} value={to} onChange={setTo} />
         <OpenById />
       </Box>
       <PagesView
@@ -83,24 +89,6 @@ export default function MessagesPage() {
 }
 
 const LISTED_TYPES: readonly Message['type'][] = [...MESSAGE_TYPES, 'other'];
-const TYPING_MS = 400;
-
-function ContactFilter({ value, set }: { value: string | null; set: (value: string | null) => void }) {
-  const { t } = useTranslation();
-  const [text, setText] = useState(value ?? '');
-  const apply = useDebouncedCallback((typed: string) => set(typed.replaceAll(/[\s()+-]/g, '')), TYPING_MS);
-  return (
-    <TextInput
-      label={t('messages.contact')}
-      placeholder="5511987654321"
-      value={text}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        apply(event.currentTarget.value);
-      }}
-    />
-  );
-}
 
 function OpenById() {
   const { t } = useTranslation();
@@ -123,7 +111,7 @@ function OpenById() {
   );
 }
 
-function MessagesTable({ messages }: { messages: Message[] }) {
+function MessagesTable({ messages }: { messages: (Message & { person: Person })[] }) {
   const { t } = useTranslation();
   const { path } = useAccount();
   const nameOf = useInstanceName();
@@ -142,13 +130,8 @@ function MessagesTable({ messages }: { messages: Message[] }) {
         {messages.map((message) => (
           <Table.Tr key={message.id}>
             <Table.Td>
-              <Anchor
-                component={Link}
-                to={path(`messages/${message.id}`)}
-                // A phone number fits on a phone. The id of a group does not.
-                {...(message.to.includes('@') && { className: 'wrap' })}
-              >
-                {message.to}
+              <Anchor component={Link} to={path(`messages/${message.id}`)}>
+                <PersonText person={message.person} />
               </Anchor>
               <Text size="xs" c="dimmed">
                 {t(`messages.directions.${message.direction}`)}

@@ -21,6 +21,7 @@ import { CopyText } from '../ui/copy-text';
 import { useFilter } from '../ui/filters';
 import { InstanceSelect } from '../ui/instance-select';
 import { PageHeader } from '../ui/page-header';
+import { toRecipient } from '../ui/person';
 import { ProblemAlert } from '../ui/problem-alert';
 import { ContentForm, type Content } from './content-form';
 import { EXAMPLES, MESSAGE_TYPES, type MessageType, type SendBody } from './examples';
@@ -136,8 +137,7 @@ function buildBody({ instance, to, type, content }: Draft): SendBody | null {
   return (
     parsed && {
       instance_id: instance ?? '',
-      // An id of a group may have a hyphen.
-      to: to.includes('@') ? to.trim() : to.replaceAll(/[\s()+-]/g, ''),
+      to: toRecipient(to),
       type,
       [type]: parsed,
     }

@@ -4,6 +4,7 @@ import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
+import { toRecipient } from '../ui/person';
 import { ProblemAlert } from '../ui/problem-alert';
 import type { Instance } from './queries';
 
@@ -30,7 +31,7 @@ function TextForm({ title, help, phoneLabel, button, send }: TextFormProps) {
   const { t } = useTranslation();
   const [phone, setPhone] = useState('');
   const [text, setText] = useState('');
-  const attempt = useMutation({ mutationFn: () => send(phone.replaceAll(/[\s()+-]/g, ''), text) });
+  const attempt = useMutation({ mutationFn: () => send(toRecipient(phone), text) });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     attempt.mutate();

@@ -5,9 +5,10 @@ import { useTranslation } from 'react-i18next';
 import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { InstanceSelect } from '../ui/instance-select';
+import { showPerson, toRecipient } from '../ui/person';
 import { ProblemAlert } from '../ui/problem-alert';
 
-/** Asks the network through a connected number whether a phone number has an account. */
+/** Asks the network through a connected number whether a phone number or an id has an account. */
 export function ContactCheck() {
   const { t } = useTranslation();
   const { api } = useAccount();
@@ -17,7 +18,7 @@ export function ContactCheck() {
     mutationFn: () =>
       takeData(
         api.GET('/v1/instances/{instance_id}/contacts/{phone}', {
-          params: { path: { instance_id: instance ?? '', phone: phone.replaceAll(/\D/g, '') } },
+          params: { path: { instance_id: instance ?? '', phone: toRecipient(phone) } },
         }),
       ),
   });
@@ -38,7 +39,7 @@ export function ContactCheck() {
           <Group align="flex-end">
             <InstanceSelect value={instance} onChange={setInstance} required />
             <TextInput
-              label={t('contactCheck.phone')}
+              label={t('person.phoneOrId')}
               placeholder="5511987654321"
               required
               value={phone}
@@ -50,7 +51,9 @@ export function ContactCheck() {
             <Text role="status" size="sm" className="wrap">
               {check.data &&
                 (check.data.exists
-                  ? t('contactCheck.exists', { jid: check.data.jid ?? '' })
+                  ? t('contactCheck.exists', {
+                      person: showPerson({ ...check.data, id: check.data.id ?? '' }),
+                    })
                   : t('contactCheck.absent'))}
             </Text>
           </Group>

@@ -1,5 +1,4 @@
-import { Alert, Button, Group, Paper, Stack, Table, Text, TextInput, Title } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Alert, Box, Button, Group, Paper, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -11,43 +10,42 @@ import { EmptyState } from '../ui/empty-state';
 import { useFilter } from '../ui/filters';
 import { PageHeader } from '../ui/page-header';
 import { PagesView, usePages } from '../ui/pages';
+import { PersonSelect, PersonText, readPeople } from '../ui/people';
+import { showPerson, toRecipient, type Person } from '../ui/person';
 import { ProblemAlert } from '../ui/problem-alert';
 import { Time } from '../ui/time';
 import { ContactCheck } from './contact-check';
 
-type OptOut = components['schemas']['OptOutOut'];
-const TYPING_MS = 400;
-const digits = (text: string): string => text.replaceAll(/\D/g, '');
+type OptOut = components['schemas']['OptOutOut'] & { person: Person };
+
+/** The name under which the API finds the person of an opt-out. */
+const nameOf = ({ contact_id, phone }: Pick<OptOut, 'contact_id' | 'phone'>): string =>
+  contact_id ?? phone ?? '';
 
 /** Contacts who receive nothing more. A member who is restricted to some numbers may not see or change them. */
 export default function OptOutsPage() {
   const { t } = useTranslation();
   const { id, api, can } = useAccount();
-  const [phone, setPhone] = useFilter('phone');
-  const [text, setText] = useState(phone ?? '');
-  const apply = useDebouncedCallback((typed: string) => setPhone(digits(typed)), TYPING_MS);
-  const filter = phone === null ? {} : { phone };
-  const pages = usePages([id, 'opt-outs', phone], (cursor) =>
-    takeData(
+  const [contact, setContact] = useFilter('contact');
+  const filter = contact !== null && {
+    contact: contact.includes('@') ? contact : `${contact}@s.whatsapp.net`,
+  };
+  const pages = usePages([id, 'opt-outs', contact], async (cursor) => {
+    const page = await takeData(
       api.GET('/v1/opt-outs', { params: { query: { ...filter, ...(cursor !== undefined && { cursor }) } } }),
-    ),
-  );
+    );
+    const findPerson = await readPeople(api, page.data.map(nameOf));
+    return { ...page, data: page.data.map((row) => ({ ...row, person: findPerson(nameOf(row)) })) };
+  });
   return (
     <>
       <PageHeader title={t('optOuts.title')} subtitle={t('optOuts.subtitle')} />
       <Stack>
         <ContactCheck />
         {can('messages:send') && <AddOptOut />}
-        <TextInput
-          label={t('optOuts.search')}
-          maw={320}
-          value={text}
-          maxLength={20}
-          onChange={(event) => {
-            setText(event.currentTarget.value);
-            apply(event.currentTarget.value);
-          }}
-        />
+        <Box maw={320}>
+          <PersonSelect label={t('messages.contact')} value={contact} onChange={setContact} />
+        </Box>
         <PagesView
           pages={pages}
           empty={<EmptyState title={t('optOuts.empty')} help={t('optOuts.emptyHelp')} />}
@@ -63,11 +61,15 @@ function AddOptOut() {
   const { t } = useTranslation();
   const { id, api } = useAccount();
   const queries = useQueryClient();
-  const [phone, setPhone] = useState('');
+  const [text, setText] = useState('');
   const creation = useMutation({
-    mutationFn: () => takeData(api.POST('/v1/opt-outs', { body: { phone: digits(phone) } })),
+    mutationFn: () => {
+      const name = toRecipient(text);
+      const body = name.includes('@') ? { contact: name } : { phone: name };
+      return takeData(api.POST('/v1/opt-outs', { body }));
+    },
     onSuccess: () => {
-      setPhone('');
+      setText('');
       return queries.invalidateQueries({ queryKey: [id, 'opt-outs'] });
     },
   });
@@ -84,11 +86,11 @@ function AddOptOut() {
           </Title>
           <Group align="flex-end">
             <TextInput
-              label={t('common.phone')}
+              label={t('person.phoneOrId')}
               placeholder="5511987654321"
               required
-              value={phone}
-              onChange={(event) => setPhone(event.currentTarget.value)}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
             />
             <Button type="submit" loading={creation.isPending}>
               {t('optOuts.add')}
@@ -110,7 +112,7 @@ function OptOutsTable({ rows }: { rows: OptOut[] }) {
       <Table verticalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>{t('common.phone')}</Table.Th>
+            <Table.Th>{t('messages.contact')}</Table.Th>
             <Table.Th>{t('optOuts.source')}</Table.Th>
             <Table.Th visibleFrom="sm">{t('common.time')}</Table.Th>
             {can('messages:send') && <Table.Th>{t('common.actions')}</Table.Th>}
@@ -119,8 +121,8 @@ function OptOutsTable({ rows }: { rows: OptOut[] }) {
         <Table.Tbody>
           {rows.map((row) => (
             <Table.Tr key={`${row.phone} ${row.contact_id} ${row.instance_id}`}>
-              <Table.Td {...(row.phone === null && { className: 'wrap' })}>
-                {row.phone ?? row.contact_id}
+              <Table.Td>
+                <PersonText person={row.person} />
               </Table.Td>
               <Table.Td>
                 {t(`optOuts.sources.${row.source}`, { keyword: row.keyword ?? '' })}
@@ -134,7 +136,9 @@ function OptOutsTable({ rows }: { rows: OptOut[] }) {
                 <Time value={row.created_at} />
               </Table.Td>
               {can('messages:send') && (
-                <Table.Td>{row.phone !== null && <RemoveOptOut phone={row.phone} />}</Table.Td>
+                <Table.Td>
+                  <RemoveOptOut row={row} />
+                </Table.Td>
               )}
             </Table.Tr>
           ))}
@@ -144,19 +148,19 @@ function OptOutsTable({ rows }: { rows: OptOut[] }) {
   );
 }
 
-function RemoveOptOut({ phone }: { phone: string }) {
+function RemoveOptOut({ row }: { row: OptOut }) {
   const { t } = useTranslation();
   const { id, api } = useAccount();
   const queries = useQueryClient();
   const remove = async () => {
-    await api.DELETE('/v1/opt-outs/{phone}', { params: { path: { phone } } });
+    await api.DELETE('/v1/opt-outs/{phone}', { params: { path: { phone: nameOf(row) } } });
     await queries.invalidateQueries({ queryKey: [id, 'opt-outs'] });
   };
   return (
     <ConfirmButton
       size="xs"
       label={t('optOuts.remove')}
-      title={t('optOuts.removeTitle', { phone })}
+      title={t('optOuts.removeTitle', { person: showPerson(row.person) })}
       text={t('optOuts.removeText')}
       action={remove}
     />

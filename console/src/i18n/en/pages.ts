@@ -94,7 +94,7 @@ export const send = {
   title: 'Send a message',
   subtitle: 'The same request that your application sends.',
   to: 'To',
-  toHelp: 'Phone number with country and area code, or the id of a group.',
+  toHelp: 'Phone number with country and area code, or the id of a person or a group.',
   content: 'Content (JSON)',
   contentHelp: 'Files have a media_id of an upload, or a url.',
   invalid: 'The content is not valid JSON.',
@@ -133,11 +133,17 @@ export const events = {
   emptyHelp: 'Events appear here when a number connects or a message is sent or received.',
 };
 
+/** People, wherever they are searched or shown. */
+export const person = {
+  placeholder: 'Name, @username, phone or id',
+  none: 'Nobody found',
+  phoneOrId: 'Phone number or id',
+};
+
 export const optOuts = {
   title: 'Opt-outs',
   subtitle: 'Contacts who receive nothing more from any number of this account.',
   add: 'Add an opt-out',
-  search: 'Search a part of the phone number',
   empty: 'No opt-outs found',
   emptyHelp: 'A contact who sends SAIR, PARAR or STOP appears here.',
   consent: 'Remove an opt-out only with the consent of the contact.',
@@ -145,16 +151,15 @@ export const optOuts = {
   sources: { keyword: 'word {{keyword}}', api: 'API', panel: 'console' },
   sandbox: 'in a sandbox only',
   remove: 'Remove',
-  removeTitle: 'Remove the opt-out of {{phone}}?',
+  removeTitle: 'Remove the opt-out of {{person}}?',
   removeText: 'The contact can receive messages again. Do this only if the contact agreed.',
 };
 
 export const contactCheck = {
   title: 'Check a contact',
-  help: 'Asks WhatsApp through a connected number whether the phone number has an account.',
-  phone: 'Phone number',
+  help: 'Asks WhatsApp through a connected number whether a phone number or an id has an account.',
   submit: 'Check',
-  exists: 'Has an account: {{jid}}',
+  exists: 'Has an account: {{person}}',
   absent: 'Has no account.',
 };
 

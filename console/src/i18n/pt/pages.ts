@@ -96,7 +96,7 @@ export const send = {
   title: 'Enviar mensagem',
   subtitle: 'A mesma requisição que a sua aplicação envia.',
   to: 'Para',
-  toHelp: 'Telefone com código do país e de área, ou o id de um grupo.',
+  toHelp: 'Telefone com código do país e de área, ou o id de uma pessoa ou de um grupo.',
   content: 'Conteúdo (JSON)',
   contentHelp: 'Arquivos têm o media_id de um upload, ou uma url.',
   invalid: 'O conteúdo não é um JSON válido.',
@@ -135,11 +135,16 @@ export const events = {
   emptyHelp: 'Eventos aparecem aqui quando um número conecta ou uma mensagem é enviada ou recebida.',
 };
 
+export const person = {
+  placeholder: 'Nome, @usuário, telefone ou id',
+  none: 'Ninguém encontrado',
+  phoneOrId: 'Telefone ou id',
+};
+
 export const optOuts = {
   title: 'Descadastros',
   subtitle: 'Contatos que não recebem mais nada de nenhum número desta conta.',
   add: 'Adicionar descadastro',
-  search: 'Buscar parte do telefone',
   empty: 'Nenhum descadastro encontrado',
   emptyHelp: 'Um contato que envia SAIR, PARAR ou STOP aparece aqui.',
   consent: 'Remova um descadastro somente com o consentimento do contato.',
@@ -147,16 +152,15 @@ export const optOuts = {
   sources: { keyword: 'palavra {{keyword}}', api: 'API', panel: 'console' },
   sandbox: 'somente em um sandbox',
   remove: 'Remover',
-  removeTitle: 'Remover o descadastro de {{phone}}?',
+  removeTitle: 'Remover o descadastro de {{person}}?',
   removeText: 'O contato pode receber mensagens de novo. Faça isto somente se o contato concordou.',
 };
 
 export const contactCheck = {
   title: 'Verificar um contato',
-  help: 'Pergunta ao WhatsApp, por um número conectado, se o telefone tem conta.',
-  phone: 'Número de telefone',
+  help: 'Pergunta ao WhatsApp, por um número conectado, se um telefone ou id tem conta.',
   submit: 'Verificar',
-  exists: 'Tem conta: {{jid}}',
+  exists: 'Tem conta: {{person}}',
   absent: 'Não tem conta.',
 };
 
