@@ -26,7 +26,7 @@ beforeEach(async () => {
     ...{ at: new Date().toISOString(), type: 'text' as const, text: 'oi', ...more },
   });
   const messages = [
-    seen(EVA, 'Eva 100%'),
+    seen(EVA, 'Eva 100%', { username: 'eva.named' }),
     seen(ANA, 'Ana Maria', { alt: '5511987654321@s.whatsapp.net' }),
     seen('5521922220000@s.whatsapp.net', null),
   ];
@@ -35,9 +35,9 @@ beforeEach(async () => {
 
 const EVA = '101234567890001@lid';
 const ANA = '101234567890002@lid';
-const eva = { id: EVA, phone: null, name: 'Eva 100%' };
-const ana = { id: ANA, phone: '5511987654321', name: 'Ana Maria' };
-const nobody = { id: '5521922220000@s.whatsapp.net', phone: '5521922220000', name: null };
+const eva = { id: EVA, phone: null, username: 'eva.named', name: 'Eva 100%' };
+const ana = { id: ANA, phone: '5511987654321', username: null, name: 'Ana Maria' };
+const nobody = { id: '5521922220000@s.whatsapp.net', phone: '5521922220000', username: null, name: null };
 
 const find = async (query: Record<string, string>, by = browser) => {
   const path = `/console/api/people?${String(new URLSearchParams(query))}`;
@@ -50,6 +50,8 @@ test.each([
   ['a part of the phone number', '8765', [ana]],
   ['the phone number as people write it', '+55 (11) 98765-4321', [ana]],
   ['the phone number without the ninth digit', '551187654321', [ana]],
+  ['the username', '@eva.named', [eva]],
+  ['a part of the username in other letters', 'A.NAM', [eva]],
   ['the id', EVA, [eva]],
   ['a part of the id', '10123456789', [ana, eva]],
   ['the network id of the phone number', nobody.id, [nobody]],
@@ -73,6 +75,23 @@ test('names the people of a list by the names that it has, and misses groups and
       expect.objectContaining({ asked: EVA, ...eva }),
     ]),
   );
+});
+
+test('a username of a sandbox counts for people of sandboxes only', async () => {
+  const body = { name: 'test', kind: 'sandbox' };
+  const sandbox = (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
+  for (const from of ['5511987654321', '5531944440000'])
+    await client.call('POST', `/v1/instances/${sandbox}/sandbox/inbound`, { body: { from, text: 'oi' } });
+  const where = { instanceId: fromPublicId('instance', sandbox)! };
+  await api.db.conversation.updateMany({ where, data: { username: 'made.up' } });
+  const found = (await find({ names: '5511987654321,5531944440000' })).body.data;
+  expect(new Map(found.map(({ asked, username }) => [asked, username]))).toEqual(
+    new Map([
+      ['5511987654321', null],
+      ['5531944440000', 'made.up'],
+    ]),
+  );
+  expect(await search('made.up')).toMatchObject([{ phone: '5531944440000', username: 'made.up' }]);
 });
 
 test('shows a restricted member the people of its numbers, and none of another account', async () => {

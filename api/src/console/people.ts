@@ -13,7 +13,7 @@ import { operation } from '../http/operation.js';
 
 const MAX_FOUND = 20;
 
-type PersonRow = Pick<ConsolePersonOut, 'name' | 'asked'> & {
+type PersonRow = Pick<ConsolePersonOut, 'name' | 'username' | 'asked'> & {
   lid: string | null;
   /** The phone number if one is known, else the LID. */
   shown: string;
@@ -37,8 +37,13 @@ const findPeople = operation({
   },
 });
 
-const SHOWN = Prisma.sql`c.name, gwk_contact_name(c.id) AS shown, (
-  SELECT l.name FROM contact_names l WHERE l.contact_id = c.id AND position('@' IN l.name) > 0) AS lid`;
+/** A username that a sandbox gave counts for contacts of sandboxes only. */
+const SHOWN = Prisma.sql`c.name, gwk_contact_name(c.id) AS shown, ids.lid, COALESCE(ids.username, (
+    SELECT max(v.username) FROM conversations v JOIN instances i ON i.id = v.instance_id
+    WHERE v.contact_id = c.id HAVING bool_and(i.kind = 'sandbox'))) AS username`;
+const IDS = Prisma.sql`CROSS JOIN LATERAL (
+  SELECT max(l.name) FILTER (WHERE position('@' IN l.name) > 0) AS lid, max(l.username) AS username
+  FROM contact_names l WHERE l.contact_id = c.id) AS ids`;
 
 /** A restricted member sees the contacts of its instances. */
 function inScope(caller: Caller): Prisma.Sql {
@@ -66,6 +71,7 @@ function readPeople(db: Database, caller: Caller, given: string): Promise<Person
     JOIN contact_names n
       ON n.account_id = ${accountId}::uuid AND n.name = gwk_find_name(${accountId}::uuid, a.canonical, a.exact)
     JOIN contacts c ON c.id = n.contact_id
+    ${IDS}
     WHERE ${inScope(caller)}`;
 }
 
@@ -73,15 +79,31 @@ function searchPeople(db: Database, caller: Caller, search: string): Promise<Per
   const wanted = search.trim().replace(/^@/, '');
   const pattern = `%${wanted.replaceAll(/[%_\\]/g, String.raw`\$&`)}%`;
   const digits = wanted.replaceAll(/[\s().+-]/g, '');
-  const known = /^\d{3,20}$/.test(digits) ? digits : null;
-  const id = parseRecipient(wanted)?.name ?? null;
+  const part = /^\d{3,20}$/.test(digits) ? digits : null;
+  const whole = parseRecipient(part ?? wanted)?.name ?? null;
   const { accountId } = caller;
+  // A union, because Postgres may search the result of each part once for each contact otherwise.
   return db.$queryRaw`
-    SELECT NULL AS asked, ${SHOWN} FROM contacts c
-    WHERE c.account_id = ${accountId}::uuid AND ${inScope(caller)} AND (c.name ILIKE ${pattern} OR c.id IN (
-      SELECT n.contact_id FROM contact_names n
-      WHERE n.account_id = ${accountId}::uuid AND (n.name = ${id} OR position(${known} IN gwk_phone_forms(n.name)) > 0)))
-    ORDER BY c.name, c.id LIMIT ${MAX_FOUND}::integer`;
+    SELECT NULL AS asked, ${SHOWN} FROM (
+      SELECT c.* FROM (
+        SELECT c.id FROM contacts c WHERE c.account_id = ${accountId}::uuid AND c.name ILIKE ${pattern}
+        UNION
+        SELECT n.contact_id FROM contact_names n
+        WHERE n.account_id = ${accountId}::uuid AND (n.name = ${whole} OR n.username ILIKE ${pattern}
+          OR position(${part} IN n.name) > 0 OR position(${part} IN n.phone) > 0)
+        UNION
+        SELECT v.contact_id FROM conversations v JOIN instances i ON i.id = v.instance_id
+        WHERE i.account_id = ${accountId}::uuid AND i.kind = 'sandbox' AND v.username ILIKE ${pattern}
+          AND NOT EXISTS (
+            SELECT FROM conversations o JOIN instances r ON r.id = o.instance_id
+            WHERE o.contact_id = v.contact_id AND r.kind <> 'sandbox')
+      ) AS found
+      JOIN contacts c ON c.id = found.id
+      WHERE ${inScope(caller)}
+      ORDER BY c.name, c.id LIMIT ${MAX_FOUND}::integer
+    ) AS c
+    ${IDS}
+    ORDER BY c.name, c.id`;
 }
 
 const personOut = ({ lid, shown, ...person }: PersonRow): ConsolePersonOut => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from './common.js';
+import { text, Username } from './common.js';
 
 export const MAX_ASKED_PEOPLE = 200;
 const MAX_NAME = 60;
@@ -26,6 +26,7 @@ export const ConsolePersonQuery = z
 export const ConsolePersonOut = z.object({
   id: z.string().meta({ description: 'The LID if it is known, else the network id of the phone number.' }),
   phone: z.string().nullable(),
+  username: Username.nullable(),
   name: z.string().nullable(),
   asked: z.string().nullable().meta({ description: 'The item of `names` that this is; null in a search.' }),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Username } from './common.js';
 
 /** Operations on the live connection of an instance: contact checks, read marks, presence. */
 export const ContactCheckOut = z.object({
@@ -9,6 +10,8 @@ export const ContactCheckOut = z.object({
   jid: z.string().nullable(),
   /** Key of the person: the LID if it is known, else `jid`. */
   id: z.string().nullable(),
+  /** As the network last stated it. */
+  username: Username.nullable(),
 });
 export type ContactCheckOut = z.infer<typeof ContactCheckOut>;
 

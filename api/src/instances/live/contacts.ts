@@ -31,7 +31,7 @@ export async function checkContact(
   const asked = { instanceId: row.id, name: phone ?? person.name };
   const key = { instanceId_name: asked };
   const known = await db.contactCheck.findUnique({ where: key });
-  if (known && known.checkedAt.getTime() > Date.now() - KEPT_MS) return shown(person, known);
+  if (known && known.checkedAt.getTime() > Date.now() - KEPT_MS) return show(services, row, person, known);
   const verdict = await limiter.count(`contacts:${row.id}`, UNCACHED_A_MINUTE);
   if (!verdict.allowed) {
     const detail = `Até ${UNCACHED_A_MINUTE} consultas de contatos por minuto por instância.`;
@@ -48,7 +48,7 @@ export async function checkContact(
     update: values,
   });
   await rememberNames(services, row, phone, answer);
-  return shown(person, { jid, lid });
+  return show(services, row, person, { jid, lid });
 }
 
 /** Links the LID with the given phone number and with the registered one, which is shown; never two phone numbers. */
@@ -66,12 +66,21 @@ async function rememberNames(
   }
 }
 
-const shown = (
+async function show(
+  { db }: Services,
+  { accountId }: Instance,
   { phone }: Recipient,
   { jid, lid }: { jid: string | null; lid: string | null },
-): ContactCheckOut => ({
-  phone: phone ?? (jid === null ? null : (parseRecipient(jid)?.phone ?? null)),
-  exists: jid !== null,
-  jid,
-  id: jid && (lid ?? jid),
-});
+): Promise<ContactCheckOut> {
+  const named =
+    lid === null
+      ? null
+      : await db.contactName.findUnique({ where: { accountId_name: { accountId, name: lid } } });
+  return {
+    phone: phone ?? (jid === null ? null : (parseRecipient(jid)?.phone ?? null)),
+    exists: jid !== null,
+    jid,
+    id: jid && (lid ?? jid),
+    username: named?.username ?? null,
+  };
+}

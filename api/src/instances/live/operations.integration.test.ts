@@ -166,7 +166,7 @@ describe('contacts', () => {
   test('returns whether a phone number is on WhatsApp and its jid, and asks the network once a day', async () => {
     const engine = await answering();
     const jid = '5511987654321@s.whatsapp.net';
-    const existing = { phone: '5511987654321', exists: true, jid, id: jid };
+    const existing = { phone: '5511987654321', exists: true, jid, id: jid, username: null };
     expect(await check('5511987654321')).toMatchObject({ status: 200, body: existing });
     expect((await check('5511987654321')).body).toEqual(existing);
     expect(engine.received).toEqual([{ name: 'check-contact', args: { phone: '5511987654321' } }]);
@@ -180,14 +180,14 @@ describe('contacts', () => {
 
   test('reports a phone number that is not on WhatsApp', async () => {
     await answering(null);
-    const absent = { phone: '551199990000', exists: false, jid: null, id: null };
+    const absent = { phone: '551199990000', exists: false, jid: null, id: null, username: null };
     expect((await check('551199990000')).body).toEqual(absent);
   });
 
   const LID = '101234567890123@lid';
   test('looks up a person by the LID, whose phone number is unknown, and asks the network once a day', async () => {
     const engine = await answering(LID, LID);
-    const found = { phone: null, exists: true, jid: LID, id: LID };
+    const found = { phone: null, exists: true, jid: LID, id: LID, username: null };
     expect((await check(LID)).body).toEqual(found);
     expect((await check(encodeURIComponent('101234567890123:7@lid'))).body).toEqual(found);
     expect(engine.received).toEqual([{ name: 'check-contact', args: { lid: LID } }]);
@@ -196,16 +196,24 @@ describe('contacts', () => {
   test('links the LID with the phone number that the network knows', async () => {
     await client.call('POST', '/v1/opt-outs', { body: { contact: LID } });
     await answering('5511987654321@s.whatsapp.net', LID);
-    const found = { phone: '5511987654321', exists: true, jid: '5511987654321@s.whatsapp.net', id: LID };
+    const jid = '5511987654321@s.whatsapp.net';
+    const found = { phone: '5511987654321', exists: true, jid, id: LID, username: null };
     expect((await check(LID)).body).toEqual(found);
     expect((await check(LID)).body).toEqual(found);
     const body = { instance_id: id, to: '5511987654321', type: 'text', text: { body: 'oi' } };
     expect(problemCode(await client.call('POST', '/v1/messages', { body }))).toBe('contact-opted-out');
   });
 
+  test('shows the username of a person who has written', async () => {
+    const engine = await answering(LID, LID);
+    const message = received('U1', { chat: LID, from: LID, username: 'eva.named' });
+    await engine.call('inbound', { messages: [message] });
+    expect((await check(LID)).body).toMatchObject({ id: LID, username: 'eva.named' });
+  });
+
   test('a LID that the network does not know', async () => {
     await answering(null);
-    expect((await check(LID)).body).toEqual({ phone: null, exists: false, jid: null, id: null });
+    expect((await check(LID)).body).toMatchObject({ phone: null, exists: false, jid: null, id: null });
   });
 
   test('a phone number as a network id is the phone number', async () => {
