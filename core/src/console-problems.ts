@@ -151,7 +151,7 @@ export const CONSOLE_PROBLEMS = {
     status: 409,
     title: 'Alert contact exists already',
     detail: 'Este contato de alerta já existe na conta.',
-    when: 'The account has an alert contact with this e-mail or phone number.',
+    when: 'The account has an alert contact with this e-mail, phone number or id.',
     then: 'Use the existing one, or remove it first.',
   },
   'too-many-contacts': {

@@ -126,10 +126,16 @@ test('sends the code of a WhatsApp contact through a connected number', async ()
   });
   const id = fromPublicId('instance', instance.id)!;
   await api.db.instance.update({ where: { id }, data: { state: 'connected', firstPairedAt: new Date(0) } });
-  const { status, body } = await add({ ...ANA, channel: 'whatsapp', address: '+55 (11) 98765-4321' });
-  expect([status, body.address]).toEqual([201, '5511987654321']);
-  const message = await api.db.message.findFirstOrThrow({ where: { instanceId: id } });
-  expect(message.type).toBe('text');
+  for (const [given, address] of [
+    ['+55 (11) 98765-4321', '5511987654321'],
+    [' 101234567890123@lid ', '101234567890123@lid'],
+    ['5511922220000@s.whatsapp.net', '5511922220000'],
+  ] as const) {
+    const { status, body } = await add({ ...ANA, channel: 'whatsapp', address: given });
+    expect([status, body.address]).toEqual([201, address]);
+    const message = await api.db.message.findFirstOrThrow({ where: { instanceId: id, to: address } });
+    expect(message.type).toBe('text');
+  }
   expect((await browser.call('GET', PATH)).body).toMatchObject({ channels: { whatsapp: true } });
 });
 

@@ -146,8 +146,8 @@ function readAddress(channel: AlertChannel, given: string): string {
     const parsed = email().safeParse(given.trim());
     if (parsed.success) return parsed.data;
   } else {
-    const recipient = parseRecipient(given.replaceAll(/[\s().+-]/g, ''));
-    if (recipient?.kind === 'contact' && recipient.phone !== null) return recipient.phone;
+    const recipient = parseRecipient(given.includes('@') ? given.trim() : given.replaceAll(/[\s().+-]/g, ''));
+    if (recipient?.kind === 'contact') return recipient.phone ?? recipient.name;
   }
   throw new Problem('invalid-contact');
 }

@@ -8,7 +8,7 @@ export const alertContacts = {
   emptyHelp: 'Add a contact. The person receives a code, and alerts once you enter it here.',
   channel: 'Channel',
   channels: { email: 'E-mail', whatsapp: 'WhatsApp' },
-  addresses: { email: 'E-mail', whatsapp: 'Phone number with country code' },
+  addresses: { email: 'E-mail', whatsapp: 'Phone number with country code, or id' },
   unavailable: {
     email: 'This gateway has no SMTP server, so it sends no e-mails.',
     whatsapp: 'No number of the account is connected, so it sends no alerts by WhatsApp.',

@@ -7,7 +7,7 @@ export const alertContacts = {
   emptyHelp: 'Adicione um contato. A pessoa recebe um código, e alertas depois que você o informar aqui.',
   channel: 'Canal',
   channels: { email: 'E-mail', whatsapp: 'WhatsApp' },
-  addresses: { email: 'E-mail', whatsapp: 'Telefone com código do país' },
+  addresses: { email: 'E-mail', whatsapp: 'Telefone com código do país, ou id' },
   unavailable: {
     email: 'Este gateway não tem servidor SMTP e não envia e-mails.',
     whatsapp: 'Nenhum número da conta está conectado; ela não envia alertas pelo WhatsApp.',
