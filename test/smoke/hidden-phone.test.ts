@@ -13,14 +13,18 @@ let path: string;
 beforeAll(async () => {
   stage = await openNumber('hidden-phone');
   await stage.pair();
-  eva = await stage.network.contact(newNumber(), { name: 'Eva', phoneHidden: true });
-  const { receiver } = stage.gateway;
+  eva = await stage.network.contact(newNumber(), { name: 'Eva', username: 'eva.named', phoneHidden: true });
   path = `/hidden-phone/${stage.id}`;
-  const endpoint = await client().createWebhook(receiver.url(path));
-  await receiver.setSecret(path, endpoint.secret!);
+  await subscribe(path, []);
 });
 
+async function subscribe(to: string, event_types: string[]): Promise<void> {
+  const { receiver } = stage.gateway;
+  const { secret } = await client().createWebhook(receiver.url(to), { event_types });
+  await receiver.setSecret(to, secret!);
+}
 const client = () => stage.customer.client;
+const named = () => ({ id: eva.lidJid, username: 'eva.named' });
 const send = (to: string, content: Record<string, unknown>) =>
   client().call<MessageOut>('POST', '/v1/messages', { body: { instance_id: stage.id, to, ...content } });
 const text = (body: string) => ({ type: 'text', text: { body } });
@@ -55,12 +59,12 @@ test('is looked up, shown typing, and answered by the id of an event', async () 
   const wa_message_id = await eva.writes('oi', { to: stage.phone.number });
   const { chat, from } = await called('message.received', (data) => data['wa_message_id'] === wa_message_id);
   expect([chat, from]).toMatchObject([
-    { id: eva.lidJid, is_group: false },
-    { id: eva.lidJid, name: 'Eva' },
+    { ...named(), is_group: false },
+    { ...named(), name: 'Eva' },
   ]);
   const at = `/v1/instances/${stage.id}`;
   expect(await client().expect<ContactCheckOut>(200, 'GET', `${at}/contacts/${eva.lidJid}`)).toEqual({
-    ...{ phone: null, exists: true, jid: eva.lidJid, id: eva.lidJid, username: null },
+    ...{ phone: null, exists: true, jid: eva.lidJid, ...named() },
   });
   await client().expect(204, 'POST', `${at}/chats/${eva.lidJid}/presence`, { body: { state: 'typing' } });
   const marks = { wa_message_ids: [wa_message_id] };
@@ -108,7 +112,7 @@ test('is quoted and mentioned in a group', async () => {
   const group = await stage.network.group('Friends', [stage.phone, eva]);
   const wa_message_id = await eva.writes('hello all', { to: group });
   const { message_id, from } = await called('message.received', (d) => d['wa_message_id'] === wa_message_id);
-  expect(from).toMatchObject({ id: eva.lidJid });
+  expect(from).toMatchObject(named());
   const mentions = [eva.lidJid];
   const body = `hello @${eva.lidJid.split('@')[0]!}`;
   const sent = await delivered(group, { ...text(body), reply_to: message_id, mentions });
@@ -122,12 +126,13 @@ test('is quoted and mentioned in a group', async () => {
 
 test('opts out and in again, by word and by API', async () => {
   await eva.writes('SAIR', { to: stage.phone.number });
-  expect(await called('contact.opted_out')).toMatchObject({ contact: { id: eva.lidJid } });
+  expect(await called('contact.opted_out')).toMatchObject({ contact: named() });
   await expectRefused();
   const listed = () => client().expect<Page<OptOutOut>>(200, 'GET', `/v1/opt-outs?contact=${eva.lidJid}`);
-  expect((await listed()).data).toMatchObject([{ phone: null, contact_id: eva.lidJid, source: 'keyword' }]);
+  const person = { phone: null, contact_id: eva.lidJid, username: 'eva.named' };
+  expect((await listed()).data).toMatchObject([{ ...person, source: 'keyword' }]);
   await eva.writes('VOLTAR', { to: stage.phone.number });
-  expect(await called('contact.opted_in')).toMatchObject({ contact: { id: eva.lidJid } });
+  expect(await called('contact.opted_in')).toMatchObject({ contact: named() });
   await delivered(eva.lidJid, text('welcome back'));
   await client().expect(201, 'POST', '/v1/opt-outs', { body: { contact: eva.lidJid } });
   await expectRefused();
@@ -136,6 +141,8 @@ test('opts out and in again, by word and by API', async () => {
 });
 
 test('keeps the opt-out when the network tells the phone number', async () => {
+  const updates = `${path}/updates`;
+  await subscribe(updates, ['contact.updated']);
   await client().expect(201, 'POST', '/v1/opt-outs', { body: { contact: eva.lidJid } });
   await eva.showsPhone();
   const wa_message_id = await eva.writes('my number', { to: stage.phone.number });
@@ -144,7 +151,15 @@ test('keeps the opt-out when the network tells the phone number', async () => {
       (await stage.eventsOf('message.received')).find(({ data }) => data['wa_message_id'] === wa_message_id),
     { what: 'the message is received' },
   );
-  expect(message.data['from']).toMatchObject({ id: eva.lidJid, phone: eva.number });
+  expect(message.data['from']).toMatchObject({ ...named(), phone: eva.number });
+  const [update] = await until(
+    async () => {
+      const calls = await stage.gateway.receiver.calls(updates);
+      return calls.length > 0 && calls;
+    },
+    { what: 'the change is delivered' },
+  );
+  expect(update!.data).toMatchObject({ contact: { ...named(), phone: eva.number }, previous: named() });
   const { status } = await send(eva.number, text('refused'));
   expect(status).toBe(422);
   await client().expect(204, 'DELETE', `/v1/opt-outs/${eva.number}`);
