@@ -22,10 +22,12 @@ describeWithChromium('people in the console', () => {
     await until(async () => (await client.instance(id)).state === 'connected', { what: 'it is connected' });
     eva = await network.contact('5511900000001', { name: 'Eva Lima', phoneHidden: true });
     const ana = await network.contact('5511987654321', { name: 'Ana' });
-    for (const person of [eva, ana]) await person.writes('oi', { to: phone.number });
-    await until(async () => (await client.messages({ instance_id: id })).length === 2, {
-      what: 'the messages are received',
-    });
+    const lia = await network.contact('5511900000002', { name: '', username: 'lia.s', phoneHidden: true });
+    for (const [index, person] of [eva, ana, lia].entries()) {
+      await person.writes('oi', { to: phone.number });
+      const isReceived = async () => (await client.messages({ instance_id: id })).length > index;
+      await until(isReceived, { what: 'the message is received' });
+    }
     await client.sendText(id, '5521922220000', 'oi');
     page = await stage.signIn();
   });
@@ -39,7 +41,12 @@ describeWithChromium('people in the console', () => {
 
   test('are shown by name or phone number, and searched by all that is known of them', async () => {
     await show(page, stage.at('messages'));
-    expect(await contacts()).toEqual(['+55 21 92222 0000', 'Ana+55 11 98765 4321', `Eva Lima${eva.lidJid}`]);
+    expect(await contacts()).toEqual([
+      '+55 21 92222 0000',
+      expect.stringMatching(/^@lia\.s\d+@lid$/) as string,
+      'Ana+55 11 98765 4321',
+      `Eva Lima${eva.lidJid}`,
+    ]);
     await takePicture(page, 'people-messages');
     for (const text of ['lima', eva.lidJid, eva.lidJid.slice(0, 9)]) {
       await search(text, /Eva Lima/);
@@ -47,6 +54,9 @@ describeWithChromium('people in the console', () => {
       await until(async () => (await contacts()).length === 1, { what: 'one message is left' });
       expect(await contacts()).toEqual([`Eva Lima${eva.lidJid}`]);
     }
+    await search('@lia', /@lia\.s/);
+    await until(async () => (await contacts())[0]?.startsWith('@lia.s'), { what: 'her message is left' });
+    await search('lima', /Eva Lima/);
     await page.reload();
     await page.getByRole('combobox', { name: 'Contact' }).and(page.locator('[value="Eva Lima"]')).waitFor();
     await page.getByRole('combobox', { name: 'Contact' }).fill('(11) 98765');
