@@ -64,8 +64,9 @@ export const PROBLEMS = {
   'invalid-phone': {
     status: 422,
     title: 'Invalid phone number',
-    detail: 'O telefone deve ter de 8 a 15 dígitos, com código do país e de área.',
-    when: 'A phone number does not have 8 to 15 digits with country and area code, or `to` is not a valid network id either.',
+    detail:
+      'Informe um telefone de 8 a 15 dígitos, com código do país e de área, ou um id da rede, onde ele é aceito.',
+    when: 'A phone number does not have 8 to 15 digits with country and area code, and is no valid network id where one is accepted.',
     then: CORRECT,
   },
   'invalid-reply-to': {

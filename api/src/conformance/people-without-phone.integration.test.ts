@@ -133,8 +133,20 @@ const CASES: Record<string, (() => Promise<void>) | null> = {
 
   /** `phone` is the own number. */
   startPairing: null,
-  /** test/smoke covers the people of a sandbox. */
-  sandboxInbound: null,
+  async sandboxInbound() {
+    const body = { name: 'test', kind: 'sandbox' };
+    const sandbox = (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
+    const write = (from: string, text: string) =>
+      call('POST', `/v1/instances/${sandbox}/sandbox/inbound`, { from, text });
+    for (const from of [LID, PHONE]) {
+      expect(outcome(await write(from, 'SAIR'))).toBe('accepted');
+      const message = { instance_id: sandbox, to: from, type: 'text', text: { body: 'oi' } };
+      expect(outcome(await call('POST', '/v1/messages', message))).toBe('contact-opted-out');
+      await write(from, 'VOLTAR');
+      expect(outcome(await call('POST', '/v1/messages', message))).toBe('accepted');
+    }
+    expect(outcome(await write(GROUP, 'oi'))).toBe('invalid-phone');
+  },
 };
 
 test('covers every operation that takes a contact', () => {
