@@ -309,7 +309,7 @@ BEGIN
   IF passed_name = ANY (phones) THEN
     UPDATE contact_names n SET contact_id = target_contact WHERE n.account_id = account AND n.name = passed_name;
     UPDATE opt_outs o SET contact_id = target_contact
-    WHERE o.contact_id = source_contact AND o.source = 'api' AND o.phone = ANY (phones)
+    WHERE o.contact_id = source_contact AND o.by_phone AND o.phone = ANY (phones)
       AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target_contact AND p.sandbox_id IS NULL);
   END IF;
   FOR source IN SELECT v.id, v.instance_id FROM conversations v WHERE v.contact_id = source_contact LOOP
@@ -512,8 +512,8 @@ BEGIN
     RETURN false;
   END IF;
   INSERT INTO contacts (id, account_id) VALUES (new_contact, account);
-  INSERT INTO opt_outs (id, contact_id, account_id, phone, source, keyword, instance_id, unfinished)
-  SELECT new_opt_out, new_contact, o.account_id, o.phone, o.source, o.keyword, o.instance_id, o.unfinished
+  INSERT INTO opt_outs (id, contact_id, account_id, phone, by_phone, source, keyword, instance_id, unfinished)
+  SELECT new_opt_out, new_contact, o.account_id, o.phone, o.by_phone, o.source, o.keyword, o.instance_id, o.unfinished
   FROM opt_outs o WHERE o.contact_id = former AND o.sandbox_id IS NULL;
   PERFORM gwk_pass_name(account, former, new_contact, split_name, CASE WHEN position('@' IN split_name) > 0
     THEN ARRAY[split_name] ELSE string_to_array(gwk_phone_forms(split_name), ' ') END);
