@@ -236,6 +236,8 @@ BEGIN
   UPDATE conversations v SET contact_id = target_id WHERE v.contact_id = source_id;
 
   DELETE FROM opt_outs o WHERE o.contact_id IN (target_id, source_id) AND o.resumed;
+  UPDATE opt_outs o SET by_phone = false FROM opt_outs p
+  WHERE o.contact_id = target_id AND o.by_phone AND p.contact_id = source_id AND p.sandbox_id IS NULL AND NOT p.by_phone;
   UPDATE opt_outs o SET contact_id = target_id
   WHERE o.contact_id = source_id AND NOT EXISTS (
     SELECT FROM opt_outs p WHERE p.contact_id = target_id AND p.sandbox_id IS NOT DISTINCT FROM o.sandbox_id);

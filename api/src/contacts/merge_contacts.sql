@@ -1,5 +1,5 @@
 -- Merges two contacts. The caller holds both (gwk_lock_contacts). The result is opted out, in the account or in a
--- sandbox, if one of them was. Resumptions in sandboxes end.
+-- sandbox, if one of them was; by phone number only if no opt-out was of the person. Resumptions in sandboxes end.
 CREATE OR REPLACE FUNCTION gwk_merge_contacts(target_id uuid, source_id uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gwk_merge_conversations(k.id, g.id)
@@ -9,6 +9,8 @@ BEGIN
   UPDATE conversations v SET contact_id = target_id WHERE v.contact_id = source_id;
 
   DELETE FROM opt_outs o WHERE o.contact_id IN (target_id, source_id) AND o.resumed;
+  UPDATE opt_outs o SET by_phone = false FROM opt_outs p
+  WHERE o.contact_id = target_id AND o.by_phone AND p.contact_id = source_id AND p.sandbox_id IS NULL AND NOT p.by_phone;
   UPDATE opt_outs o SET contact_id = target_id
   WHERE o.contact_id = source_id AND NOT EXISTS (
     SELECT FROM opt_outs p WHERE p.contact_id = target_id AND p.sandbox_id IS NOT DISTINCT FROM o.sandbox_id);

@@ -122,6 +122,34 @@ describe('a phone number that passes to another person', () => {
     for (const to of [PHONE, NEXT]) expect(await send(to)).toBe('accepted');
   });
 
+  test.each<[string, () => Promise<unknown>]>([
+    ['`contact`', () => add({ contact: LID })],
+    ['word', () => seen(LID, { text: 'SAIR' })],
+  ])('an opt-out by `phone` and then by %s stays with the person', async (_name, again) => {
+    await add({ phone: PHONE });
+    await again();
+    expect(await list()).toMatchObject([{ phone: PHONE, contact_id: LID, source: 'api' }]);
+    await seen(NEXT, { alt: JID });
+    expect(await send(LID)).toBe('contact-opted-out');
+    expect(await send(NEXT)).toBe('accepted');
+  });
+
+  test.each<[string, string]>([
+    ['first', '5531911110001'],
+    ['last', '5531911110002'],
+  ])(
+    'opt-outs of both names stay with the person after a merge, the phone number opted out %s',
+    async (order, phone) => {
+      const lid = `3000000000${order.length}@lid`;
+      const bodies = [{ phone }, { contact: lid }];
+      for (const body of order === 'first' ? bodies : bodies.reverse()) await add(body);
+      await seen(lid, { alt: `${phone}@s.whatsapp.net` });
+      await seen(NEXT, { alt: `${phone}@s.whatsapp.net` });
+      expect(await send(lid)).toBe('contact-opted-out');
+      expect(await send(NEXT)).toBe('accepted');
+    },
+  );
+
   test.each(['api', 'panel'])('an opt-out by `phone` goes with it, source %s', async (source) => {
     await add({ phone: PHONE });
     await api.db.optOut.updateMany({ where: { accountId: account.id }, data: { source } });

@@ -53,7 +53,7 @@ interface NewOptOut extends OptOutScope {
 /**
  * Opts a contact out and fails its waiting messages. The caller has locked the scope. The latest word counts: a new opt-out ends
  * earlier resumptions in sandboxes.
- * @returns false if it was opted out before; that opt-out is unchanged
+ * @returns false if it was opted out before; that opt-out is unchanged, but one of a phone number becomes one of the person
  */
 export async function optOut(tx: Transaction, sealer: Sealer, given: NewOptOut): Promise<boolean> {
   const { contactId, sandboxId, phone, source, keyword, instanceId } = given;
@@ -67,6 +67,8 @@ export async function optOut(tx: Transaction, sealer: Sealer, given: NewOptOut):
       ${phone !== null}, ${source}, ${keyword}, ${instanceId}::uuid
     FROM contacts c WHERE c.id = ${contactId}::uuid
     ON CONFLICT DO NOTHING`;
+  if (made === 0 && phone === null)
+    await tx.optOut.updateMany({ where: { contactId, sandboxId, byPhone: true }, data: { byPhone: false } });
   await failWaitingFor(tx, sealer, given);
   return made > 0;
 }
