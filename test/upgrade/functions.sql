@@ -1814,21 +1814,21 @@ BEGIN
   ), due AS (
     SELECT i.account_id, d.message_id, d.head, d.created_at, d.prepare_host,
       COALESCE((busy->'hosts'->>d.prepare_host)::integer, 0) + row_number() OVER (
-        PARTITION BY i.account_id, d.prepare_host ORDER BY d.head DESC, d.created_at) AS host_rank
+        PARTITION BY i.account_id, d.prepare_host ORDER BY d.head DESC, d.created_at, d.message_id) AS host_rank
     FROM waiting w
     JOIN instances i ON i.id = w.instance_id
     CROSS JOIN LATERAL (
       SELECT o.message_id, o.head, o.created_at, o.prepare_host FROM outbox o
       WHERE o.instance_id = w.instance_id AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
         AND COALESCE((busy->'hosts'->>o.prepare_host)::integer, 0) < per_host
-      ORDER BY o.head DESC, o.created_at LIMIT free) d
+      ORDER BY o.head DESC, o.created_at, o.message_id LIMIT free) d
   ), ranked AS (
     SELECT d.message_id, d.head, d.created_at,
       COALESCE((busy->'accounts'->>d.account_id::text)::integer, 0) + row_number() OVER (
-        PARTITION BY d.account_id ORDER BY d.head DESC, d.created_at) AS rank
+        PARTITION BY d.account_id ORDER BY d.head DESC, d.created_at, d.message_id) AS rank
     FROM due d WHERE d.prepare_host IS NULL OR d.host_rank <= per_host
   ), ordered AS (
-    SELECT r.message_id, r.head, r.rank, row_number() OVER (ORDER BY r.rank, r.created_at) AS place FROM ranked r
+    SELECT r.message_id, r.head, r.rank, row_number() OVER (ORDER BY r.rank, r.created_at, r.message_id) AS place FROM ranked r
   ), chosen AS (
     SELECT o.message_id FROM outbox o
     WHERE o.message_id IN (
@@ -1847,7 +1847,7 @@ BEGIN
   FROM claimed t
   JOIN messages m ON m.id = t.message_id
   LEFT JOIN message_contents c ON c.message_id = t.message_id
-  ORDER BY t.head DESC, t.created_at;
+  ORDER BY t.head DESC, t.created_at, t.message_id;
 END $$;
 
 CREATE OR REPLACE FUNCTION gwk_finish_preparation(message uuid, content bytea) RETURNS boolean LANGUAGE plpgsql AS $$
