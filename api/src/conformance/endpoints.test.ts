@@ -117,6 +117,8 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['PATCH', `${PLATFORM}/accounts/{account_id}`, 'platform-admin', 200],
   ['GET', `${PLATFORM}/overview`, 'platform-admin', 200],
   ['GET', `${PLATFORM}/instances`, 'platform-admin', 200],
+  ['GET', `${PLATFORM}/network-version`, 'platform-admin', 200],
+  ['PATCH', `${PLATFORM}/network-version`, 'platform-admin', 200],
   ['GET', `${PLATFORM}/device-checks`, 'platform-admin', 200],
   ['POST', `${PLATFORM}/device-checks`, 'platform-admin', 200],
   ['PATCH', P, 'signed-in', 200],

@@ -85,6 +85,14 @@ export class Rows {
     }
   }
 
+  async #storeFile(...[file, named]: Parameters<DriverContext['storeFile']>) {
+    await this.before('file');
+    const chunks: Buffer[] = [];
+    for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);
+    this.kept.push({ bytes: Buffer.concat(chunks), named });
+    return { media_id: randomUUID(), mimetype: named.mimetype ?? '', size: 0, sha256: '' };
+  }
+
   #chooser(): DriverContext['clientVersions'] {
     return {
       isExpected: false,
@@ -139,13 +147,7 @@ export class Rows {
         this.usernames.push(...people);
       },
       storeRestriction: async (until) => void this.restrictions.push(until),
-      storeFile: async (file, named) => {
-        await this.before('file');
-        const chunks: Buffer[] = [];
-        for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);
-        this.kept.push({ bytes: Buffer.concat(chunks), named });
-        return { media_id: randomUUID(), mimetype: named.mimetype ?? '', size: 0, sha256: '' };
-      },
+      storeFile: (file, named) => this.#storeFile(file, named),
       storeReceipt: async (receipt) => {
         await this.before('receipt');
         this.receipts.push(receipt);
