@@ -363,8 +363,10 @@ describe('calls and groups', () => {
 
 test('looks up a contact', async () => {
   const look = (phone: string) => client().expect(200, 'GET', `/v1/instances/${stage.id}/contacts/${phone}`);
-  expect(await look(stage.ana.number)).toEqual({ phone: stage.ana.number, exists: true, jid: stage.ana.jid });
-  expect(await look('5511777777778')).toEqual({ phone: '5511777777778', exists: false, jid: null });
+  const { number: phone, jid, lidJid: id } = stage.ana;
+  expect(await look(phone)).toEqual({ id, phone, username: null, exists: true, jid });
+  const unknown = { id: null, phone: '5511777777778', username: null, exists: false, jid: null };
+  expect(await look(unknown.phone)).toEqual(unknown);
 });
 
 describe('logs at level debug', () => {

@@ -39,12 +39,10 @@ export function clientVersionMetrics(
     return state ? readSecondsBehind(state.servedVersion, Date.now()) : Number.NaN;
   });
   const reads = new Counter({ ...WORKER_METRICS.clientVersionReads, registers: [registry] });
-  if (isReader) {
-    reads.inc({ result: 'ok' }, 0);
-    observedGauge(registry, WORKER_METRICS.clientVersionReadAge, async () => {
-      const state = await read();
-      return state ? (Date.now() - (state.readAt ?? state.createdAt).getTime()) / 1000 : Number.NaN;
-    });
-  }
+  reads.inc({ result: 'ok' }, 0);
+  observedGauge(registry, WORKER_METRICS.clientVersionReadAge, async () => {
+    const state = isReader ? await read() : null;
+    return state ? (Date.now() - (state.readAt ?? state.createdAt).getTime()) / 1000 : Number.NaN;
+  });
   return (result) => reads.inc({ result });
 }

@@ -103,7 +103,7 @@ export const WORKER_METRICS = {
   ),
   clientVersionReadAge: gauge(
     'gwk_client_version_read_age_seconds',
-    'Time since the last good read of the served client version, or since the migration of the database if there was none. No series if workers do not read it.',
+    'Time since the last good read of the served client version, or since the migration of the database if there was none. NaN if workers do not read it.',
   ),
   clientVersionReads: counter(
     'gwk_client_version_reads_total',
