@@ -9,7 +9,7 @@ kind: ScaledObject
 metadata:
   {{- include "gwk.metadata" . | nindent 2 }}
 spec:
-  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ .name }} }
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ .name | quote }} }
   minReplicaCount: {{ $v.minReplicas }}
   maxReplicaCount: {{ $v.maxReplicas }}
   {{- with $v.behavior }}
@@ -27,7 +27,7 @@ metadata:
   # KEDA then accepts its ScaledObject while this still exists: Helm creates new objects before it deletes old ones.
   {{- include "gwk.metadata" (merge (dict "annotations" (dict "validations.keda.sh/hpa-ownership" "false")) .) | nindent 2 }}
 spec:
-  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ .name }} }
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ .name | quote }} }
   minReplicas: {{ $v.minReplicas }}
   maxReplicas: {{ $v.maxReplicas }}
   metrics:

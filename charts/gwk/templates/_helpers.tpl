@@ -19,25 +19,25 @@
 
 {{- /* Labels that select pods. They never change. Takes (dict "root" $ "component" "api"). */ -}}
 {{- define "gwk.selector" -}}
-app.kubernetes.io/name: {{ include "gwk.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
-app.kubernetes.io/component: {{ .component }}
+app.kubernetes.io/name: {{ include "gwk.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
+app.kubernetes.io/component: {{ .component | quote }}
 {{- end -}}
 
 {{- /* All labels of an object. `labels` adds more. merge() writes each key once: strict YAML readers refuse duplicates. */ -}}
 {{- define "gwk.labels" -}}
 {{ include "gwk.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | quote }}
 {{ merge (dict) (default (dict) .labels) .root.Values.commonLabels (dict "app.kubernetes.io/part-of" "gwk") | toYaml }}
 {{- end -}}
 
 {{- /* Name, namespace, labels and annotations. Takes (dict "root" $ "component" "api" "name" "..."). */ -}}
 {{- define "gwk.metadata" -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- if not .clusterWide }}
-namespace: {{ default (include "gwk.namespace" .root) .namespace }}
+namespace: {{ default (include "gwk.namespace" .root) .namespace | quote }}
 {{- end }}
 labels:
   {{- include "gwk.labels" . | nindent 2 }}

@@ -112,7 +112,7 @@ to:
         matchLabels:
           {{- include "gwk.selector" (dict "root" . "component" "demo-redis") | nindent 10 }}
       namespaceSelector:
-        matchLabels: { kubernetes.io/metadata.name: {{ include "gwk.namespace" . }} }
+        matchLabels: { kubernetes.io/metadata.name: {{ include "gwk.namespace" . | quote }} }
   {{- else }}
   {{- include "gwk.toPeers" (dict "root" . "of" "redis") | nindent 2 }}
   {{- end }}

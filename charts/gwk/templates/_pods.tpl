@@ -1,6 +1,6 @@
 {{- /* Pod fields of all programs. Takes (dict "root" $ "component" "api" "values" .Values.api). */ -}}
 {{- define "gwk.pod" -}}
-serviceAccountName: {{ include "gwk.serviceAccountName" . }}
+serviceAccountName: {{ include "gwk.serviceAccountName" . | quote }}
 automountServiceAccountToken: {{ default false .token }}
 # Otherwise Kubernetes adds variables of Services, which look like settings.
 enableServiceLinks: false
@@ -63,7 +63,7 @@ ipFamilies: {{ toJson . }}
 {{- define "gwk.placement" }}
 {{- $all := .root.Values.placement }}
 {{- with default $all.priorityClassName .values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with default $all.nodeSelector .values.nodeSelector }}
 nodeSelector:
@@ -155,7 +155,7 @@ livenessProbe:
 {{- define "gwk.env" -}}
 {{- range $name, $value := . }}
 {{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
-- name: {{ $name }}
+- name: {{ $name | quote }}
   value: {{ include "gwk.settingText" $value }}
 {{- end }}
 {{- end }}
@@ -263,51 +263,51 @@ livenessProbe:
       {{- if or (has "database" .with) (has "migrations" .with) }}
       {{- $url := include "gwk.urlSecret" (dict "root" .root "of" "postgres") | fromJson }}
       {{- if has "migrations" .with }}{{ $url = include "gwk.migrationsSecret" .root | fromJson }}{{ end }}
-      - secret: { name: {{ $url.name }}, items: [{ key: {{ $url.key }}, path: database-url }] }
+      - secret: { name: {{ $url.name | quote }}, items: [{ key: {{ $url.key | quote }}, path: database-url }] }
       {{- include "gwk.caSource" (dict "tls" $v.postgres.tls "path" "database-ca.crt") | nindent 6 }}
       {{- end }}
       {{- if has "redis" .with }}
       {{- $url := include "gwk.urlSecret" (dict "root" .root "of" "redis") | fromJson }}
-      - secret: { name: {{ $url.name }}, items: [{ key: {{ $url.key }}, path: redis-url }] }
+      - secret: { name: {{ $url.name | quote }}, items: [{ key: {{ $url.key | quote }}, path: redis-url }] }
       {{- include "gwk.caSource" (dict "tls" $v.redis.tls "path" "redis-ca.crt") | nindent 6 }}
       {{- end }}
       {{- if and (has "smtp" .with) $v.smtp.host }}
       {{- if $v.smtp.existingSecret }}
-      - secret: { name: {{ $v.smtp.existingSecret }}, items: [{ key: {{ $v.smtp.passwordKey }}, path: smtp-password }] }
+      - secret: { name: {{ $v.smtp.existingSecret | quote }}, items: [{ key: {{ $v.smtp.passwordKey | quote }}, path: smtp-password }] }
       {{- end }}
       {{- include "gwk.caSource" (dict "tls" $v.smtp.tls "path" "smtp-ca.crt") | nindent 6 }}
       {{- end }}
       {{- if and (has "portals" .with) $v.api.portals.existingSecret }}
-      - secret: { name: {{ $v.api.portals.existingSecret }}, items: [{ key: {{ $v.api.portals.tokenKey }}, path: platform-token }] }
+      - secret: { name: {{ $v.api.portals.existingSecret | quote }}, items: [{ key: {{ $v.api.portals.tokenKey | quote }}, path: platform-token }] }
       {{- end }}
       {{- with $v.api.console.oidc }}
       {{- if and (has "oidc" $.with) .issuer .existingSecret }}
-      - secret: { name: {{ .existingSecret }}, items: [{ key: {{ .secretKey }}, path: oidc-client-secret }] }
+      - secret: { name: {{ .existingSecret | quote }}, items: [{ key: {{ .secretKey | quote }}, path: oidc-client-secret }] }
       {{- end }}
       {{- end }}
       {{- if has "encryption" .with }}
-      - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.encryptionKeysKey }}, path: encryption-keys }] }
+      - secret: { name: {{ include "gwk.secretsName" .root | quote }}, items: [{ key: {{ $v.secrets.encryptionKeysKey | quote }}, path: encryption-keys }] }
       {{- end }}
       {{- if has "operator" .with }}
-      - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.operatorTokenKey }}, path: operator-token }] }
+      - secret: { name: {{ include "gwk.secretsName" .root | quote }}, items: [{ key: {{ $v.secrets.operatorTokenKey | quote }}, path: operator-token }] }
       {{- end }}
       {{- if and (has "tls" .with) $v.internal.tls.enabled }}
-      - secret: { name: {{ include "gwk.tlsSecretName" .root }}, items: [{ key: tls.crt, path: internal.crt }, { key: tls.key, path: internal.key }] }
+      - secret: { name: {{ include "gwk.tlsSecretName" .root | quote }}, items: [{ key: tls.crt, path: internal.crt }, { key: tls.key, path: internal.key }] }
       {{- end }}
       {{- if and (has "ca" .with) $v.internal.tls.enabled }}
-      - secret: { name: {{ include "gwk.tlsSecretName" .root }}, items: [{ key: ca.crt, path: internal-ca.crt }] }
+      - secret: { name: {{ include "gwk.tlsSecretName" .root | quote }}, items: [{ key: ca.crt, path: internal-ca.crt }] }
       {{- end }}
       {{- if and (has "proxy" .with) $v.proxy.existingSecret }}
       - secret:
-          name: {{ $v.proxy.existingSecret }}
+          name: {{ $v.proxy.existingSecret | quote }}
           items:
-            - { key: {{ $v.proxy.urlKey }}, path: proxy-url }
+            - { key: {{ $v.proxy.urlKey | quote }}, path: proxy-url }
             {{- with $v.proxy.caKey }}
-            - { key: {{ . }}, path: proxy-ca.crt }
+            - { key: {{ . | quote }}, path: proxy-ca.crt }
             {{- end }}
       {{- end }}
       {{- if and (has "s3" .with) $v.media.s3.bucket $v.media.s3.existingSecret }}
-      - secret: { name: {{ $v.media.s3.existingSecret }}, items: [{ key: {{ $v.media.s3.accessKeyKey }}, path: s3-access-key }, { key: {{ $v.media.s3.secretKeyKey }}, path: s3-secret-key }] }
+      - secret: { name: {{ $v.media.s3.existingSecret | quote }}, items: [{ key: {{ $v.media.s3.accessKeyKey | quote }}, path: s3-access-key }, { key: {{ $v.media.s3.secretKeyKey | quote }}, path: s3-secret-key }] }
       {{- end }}
 {{- end -}}
 
@@ -326,16 +326,16 @@ livenessProbe:
 
 {{- define "gwk.caSource" -}}
 {{- if .tls.caSecret -}}
-- secret: { name: {{ .tls.caSecret }}, items: [{ key: {{ .tls.caKey }}, path: {{ .path }} }] }
+- secret: { name: {{ .tls.caSecret | quote }}, items: [{ key: {{ .tls.caKey | quote }}, path: {{ .path | quote }} }] }
 {{- else if .tls.caConfigMap -}}
-- configMap: { name: {{ .tls.caConfigMap }}, items: [{ key: {{ .tls.caKey }}, path: {{ .path }} }] }
+- configMap: { name: {{ .tls.caConfigMap | quote }}, items: [{ key: {{ .tls.caKey | quote }}, path: {{ .path | quote }} }] }
 {{- end -}}
 {{- end -}}
 
 {{- define "gwk.mediaVolume" -}}
 {{- if not .Values.media.s3.bucket }}
 - name: media
-  persistentVolumeClaim: { claimName: {{ include "gwk.mediaClaim" . }} }
+  persistentVolumeClaim: { claimName: {{ include "gwk.mediaClaim" . | quote }} }
 {{- end }}
 {{- end -}}
 
@@ -347,7 +347,7 @@ livenessProbe:
 
 {{- define "gwk.checksums" -}}
 {{- if include "gwk.inlineUrls" . }}
-checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url | sha256sum }}
+checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url | sha256sum | quote }}
 {{- end }}
 {{- end -}}
 
