@@ -282,10 +282,16 @@ describeChart('the chart', () => {
     expect(nameOf({ ...MINIMAL_VALUES, fullnameOverride: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
   });
 
-  test('crds.keep keeps the CRD after helm uninstall', () => {
+  test('CRD and media stay after helm uninstall, and when Argo CD prunes', () => {
+    const kept = {
+      'helm.sh/resource-policy': 'keep',
+      'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+    };
     const annotationsOf = (values: object) =>
       find(render(values), 'CustomResourceDefinition', 'instances.gwk.dev').metadata['annotations'];
-    expect(annotationsOf(MINIMAL_VALUES)).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect(annotationsOf(MINIMAL_VALUES)).toEqual(kept);
+    const claim = find(render(MINIMAL_VALUES), 'PersistentVolumeClaim', 'gwk-media');
+    expect(claim.metadata['annotations']).toEqual(kept);
     expect(annotationsOf({ ...MINIMAL_VALUES, crds: { keep: false } })).toBeUndefined();
   });
 

@@ -47,6 +47,12 @@ annotations:
 {{- end }}
 {{- end -}}
 
+{{- /* Annotations of objects whose deletion loses data. Argo CD ignores Helm's annotation when it prunes. */ -}}
+{{- define "gwk.keepAnnotations" -}}
+helm.sh/resource-policy: keep
+argocd.argoproj.io/sync-options: Prune=false,Delete=false
+{{- end -}}
+
 {{- define "gwk.image" -}}
 {{- $name := printf "gwk-%s:%s" .component (default .root.Chart.AppVersion .root.Values.image.tag) -}}
 {{- with .root.Values.image.registry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
