@@ -1,3 +1,4 @@
+import { parse } from 'yaml';
 import {
   CHART,
   find,
@@ -78,6 +79,38 @@ describeChart('values for the rules of a platform', () => {
         dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
         hostAliases: [{ ip: '192.0.2.9', hostnames: ['postgres.example.com'] }],
       });
+  });
+
+  test('CRD and media stay after helm uninstall, and when Argo CD prunes', () => {
+    const kept = {
+      'helm.sh/resource-policy': 'keep',
+      'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+    };
+    const annotationsOf = (values: object) =>
+      find(render(values), 'CustomResourceDefinition', 'instances.gwk.dev').metadata['annotations'];
+    expect(annotationsOf(MINIMAL_VALUES)).toEqual(kept);
+    const claim = find(render(MINIMAL_VALUES), 'PersistentVolumeClaim', 'gwk-media');
+    expect(claim.metadata['annotations']).toEqual(kept);
+    expect(annotationsOf({ ...MINIMAL_VALUES, crds: { keep: false } })).toBeUndefined();
+  });
+
+  test('engines resolve names as the other pods, unless their profile says otherwise', () => {
+    const own = {
+      dnsConfig: { nameservers: ['192.0.2.53'] },
+      dnsPolicy: 'None',
+      serviceAccountName: 'engines',
+    };
+    const objects = render({ ...PLATFORM, engine: { profiles: { own, named: { hostAliases: [] } } } });
+    const { data } = find(objects, 'ConfigMap', 'gwk-operator-profiles') as unknown as {
+      data: Record<string, string>;
+    };
+    const dnsConfig = { options: [{ name: 'ndots', value: '1' }] };
+    const hostAliases = [{ ip: '192.0.2.9', hostnames: ['postgres.example.com'] }];
+    const profiles = parse(data['profiles.yaml']!) as Record<string, object>;
+    expect(profiles['default']).toMatchObject({ dnsConfig, hostAliases });
+    expect(profiles['own']).toMatchObject({ ...own, hostAliases });
+    expect(profiles['own']).toHaveProperty('dnsConfig', own.dnsConfig);
+    expect(profiles['named']).toMatchObject({ dnsConfig, hostAliases: [] });
   });
 
   test.each(PROGRAMS)('%s has further containers, a strategy and a history', (program) => {

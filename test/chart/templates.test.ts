@@ -282,19 +282,6 @@ describeChart('the chart', () => {
     expect(nameOf({ ...MINIMAL_VALUES, fullnameOverride: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
   });
 
-  test('CRD and media stay after helm uninstall, and when Argo CD prunes', () => {
-    const kept = {
-      'helm.sh/resource-policy': 'keep',
-      'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
-    };
-    const annotationsOf = (values: object) =>
-      find(render(values), 'CustomResourceDefinition', 'instances.gwk.dev').metadata['annotations'];
-    expect(annotationsOf(MINIMAL_VALUES)).toEqual(kept);
-    const claim = find(render(MINIMAL_VALUES), 'PersistentVolumeClaim', 'gwk-media');
-    expect(claim.metadata['annotations']).toEqual(kept);
-    expect(annotationsOf({ ...MINIMAL_VALUES, crds: { keep: false } })).toBeUndefined();
-  });
-
   test('the CRD equals crds/', () => {
     const rendered = find(render(MINIMAL_VALUES), 'CustomResourceDefinition', 'instances.gwk.dev');
     expect(rendered['spec']).toEqual((parse(read('crds/gwk.dev_instances.yaml')) as { spec: object }).spec);

@@ -389,8 +389,14 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- $_ := set $base "proxy" $proxy }}
 {{- end }}
 {{- end }}
+{{- with .Values.dnsConfig }}{{ $_ := set $base "dnsConfig" . }}{{ end -}}
+{{- with .Values.hostAliases }}{{ $_ := set $base "hostAliases" . }}{{ end -}}
 {{- range $name, $profile := .Values.engine.profiles }}
-{{- $whole := merge (dict) (omit (default (dict) $profile) "proxy") (omit $base "proxy") }}
+{{- /* A profile replaces a setting of DNS as a whole. */ -}}
+{{- $own := default (dict) $profile -}}
+{{- $shared := omit $base "proxy" -}}
+{{- range list "dnsConfig" "hostAliases" }}{{ if hasKey $own . }}{{ $shared = omit $shared . }}{{ end }}{{ end -}}
+{{- $whole := merge (dict) (omit $own "proxy") $shared }}
 {{- with hasKey (default (dict) $profile) "proxy" | ternary (default (dict) $profile).proxy $base.proxy }}{{ $_ := set $whole "proxy" . }}{{ end }}
 {{- if not (include "gwk.fixesUserIds" $) }}
 {{- $context := dict "runAsUser" nil "runAsGroup" nil "fsGroup" nil }}

@@ -199,6 +199,19 @@ test('takes fields of security contexts from the profile, and leaves out those t
   });
 });
 
+test('takes account, DNS settings and host names from the profile', () => {
+  const own = {
+    serviceAccountName: 'engines',
+    dnsPolicy: 'None',
+    dnsConfig: { nameservers: ['192.0.2.53'], options: [{ name: 'ndots', value: '1' }] },
+    hostAliases: [{ ip: '192.0.2.9', hostnames: ['redis.example.com'] }],
+  };
+  expect(buildPod(plan, profile(own), settings).spec).toMatchObject({
+    ...own,
+    automountServiceAccountToken: false,
+  });
+});
+
 test('mounts the address of a proxy from its Secret, and does not contain it', () => {
   const proxy = { secretName: 'way-out', caKey: 'ca', noProxy: ['10.0.0.0/8', '.corp.example.com'] };
   const { volumes, containers } = buildPod(plan, profile({ proxy }), settings).spec!;

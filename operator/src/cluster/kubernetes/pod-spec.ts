@@ -84,6 +84,7 @@ export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, setting
 
 function buildSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containers'> {
   const { affinity, priorityClassName, runtimeClassName, schedulerName, topologySpreadConstraints } = profile;
+  const { serviceAccountName, dnsPolicy, dnsConfig, hostAliases } = profile;
   return {
     // The operator restarts engines: it frees the lease first and applies the backoff.
     restartPolicy: 'Never',
@@ -100,6 +101,10 @@ function buildSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containe
     priorityClassName,
     runtimeClassName,
     schedulerName,
+    serviceAccountName,
+    dnsPolicy,
+    dnsConfig,
+    hostAliases: hostAliases as never,
   };
 }
 

@@ -27,6 +27,11 @@ const Profile = z.strictObject({
   priorityClassName: z.string().optional(),
   runtimeClassName: z.string().optional(),
   schedulerName: z.string().optional(),
+  /** Account of the pods, which mount no token of it. It must exist in the namespaces of the Instances. */
+  serviceAccountName: z.string().min(1).optional(),
+  dnsPolicy: z.string().optional(),
+  dnsConfig: anything.optional(),
+  hostAliases: z.array(anything).optional(),
   /** Fields added to a security context, or replacing its fields. Null removes one. */
   podSecurityContext: anything.default({}),
   containerSecurityContext: anything.default({}),
