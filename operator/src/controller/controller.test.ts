@@ -351,3 +351,26 @@ test(
     await world.controller.stop();
   }),
 );
+
+test(
+  'serves another namespace, and known instances, beside a burst of 800 new ones',
+  inWorld(async (world, pass) => {
+    await world.apply('old');
+    await pass(HOUR_MS);
+    world.writeMs = 400;
+    for (let n = 0; n < 800; n++) await world.apply(`n${n}`);
+    await world.apply('tenant/shop');
+    world.kill('old');
+    await pass(5 * SECOND_MS);
+    const soon = world.condition('tenant/shop', 'Ready');
+    await pass(15 * SECOND_MS);
+    const phases = [world.pod('tenant/shop').phase, world.pod('old').phase];
+    const depth = world.controller.queue.depth;
+    // The controller cannot stop before its writes have ended.
+    world.writeMs = 0;
+    await pass(MINUTE_MS);
+    expect(soon).toBeDefined();
+    expect(phases).toEqual(['running', 'running']);
+    expect(depth).toBeGreaterThan(400);
+  }),
+);

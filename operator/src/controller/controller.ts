@@ -43,6 +43,8 @@ const RESYNC_STEP_MS = 1000;
 /** Instances reconciled at the same time. */
 const CONCURRENCY = 16;
 const FINAL_REPORT_MS = 2000;
+/** A resource counts as new for this long: a burst of thousands gets all its engines within minutes. */
+const FRESH_MS = 600_000;
 
 /**
  * One reconcile loop for every cluster: gather, decide, act, write the status. A reconcile relies on nothing that an
@@ -82,7 +84,7 @@ export class Controller {
     this.#api = options.api;
     this.#log = options.log;
     this.#backoff = options.backoff ?? RETRY_BACKOFF;
-    this.queue = new WorkQueue(this.#backoff);
+    this.queue = new WorkQueue(this.#backoff, (key) => this.#isFresh(key));
     this.projections = new Projections(options.api);
     this.#starter = new EngineStarter(options.cluster, options.api, this.#backoff);
     const { cluster, api, log } = options;
@@ -142,6 +144,12 @@ export class Controller {
     } catch (error) {
       this.#log.info({ pod: pod.name, err: error }, 'engine exit not reported; the next operator reports it');
     }
+  }
+
+  #isFresh(key: string): boolean {
+    const { creationTimestamp, deletionTimestamp } = this.#cluster.resource(key)?.metadata ?? {};
+    if (creationTimestamp === undefined || deletionTimestamp !== undefined) return false;
+    return Date.now() - Date.parse(creationTimestamp) < FRESH_MS;
   }
 
   #startResync(): void {

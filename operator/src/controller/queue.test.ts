@@ -60,6 +60,16 @@ test('limits the concurrency and processes all keys', async () => {
   expect(seen.size).toBe(50);
 });
 
+test('gives namespaces turns, and lets known keys of a namespace pass fresh ones', async () => {
+  const done: string[] = [];
+  const queue = new WorkQueue(quick, (key) => key.includes('new'));
+  open.push(queue);
+  for (const key of ['a/new-1', 'a/new-2', 'a/new-3', 'b/new-1', 'a/shop', 'c/shop']) queue.add(key, 'event');
+  queue.start(1, async (key) => void done.push(key));
+  while (queue.depth > 0) await turn();
+  expect(done).toEqual(['a/shop', 'b/new-1', 'c/shop', 'a/new-1', 'a/new-2', 'a/new-3']);
+});
+
 test(
   'keeps the earliest of several timers',
   inFakeTime(async (pass) => {

@@ -1,4 +1,5 @@
 import { backoffDelay } from '@gwk/core/async/backoff';
+import { FairQueue } from './fair-queue.js';
 
 export interface Backoff {
   firstMs: number;
@@ -38,7 +39,7 @@ interface Timer {
  * and is processed again, so no change is missed.
  */
 export class WorkQueue {
-  readonly #ready: string[] = [];
+  readonly #ready = new FairQueue();
   readonly #dirty = new Map<string, Cause>();
   readonly #processing = new Set<string>();
   readonly #timers = new Map<string, Timer>();
@@ -50,7 +51,11 @@ export class WorkQueue {
   #concurrency = 0;
   #idle: (() => void)[] = [];
 
-  constructor(backoff: Backoff = RETRY_BACKOFF) {
+  /** @param isFresh whether a key is one of a burst, which waits behind others of its namespace */
+  constructor(
+    backoff: Backoff = RETRY_BACKOFF,
+    private readonly isFresh: (key: string) => boolean = () => false,
+  ) {
     this.#backoff = backoff;
   }
 
@@ -75,7 +80,7 @@ export class WorkQueue {
     if (this.#closed || this.#dirty.has(key)) return;
     this.#dirty.set(key, cause);
     if (this.#processing.has(key)) return;
-    this.#ready.push(key);
+    this.#ready.push(key, this.isFresh(key));
     this.#pump();
   }
 
@@ -112,7 +117,7 @@ export class WorkQueue {
     this.#closed = true;
     for (const { handle } of this.#timers.values()) clearTimeout(handle);
     this.#timers.clear();
-    this.#ready.length = 0;
+    this.#ready.clear();
     this.#dirty.clear();
     if (this.#running === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -133,7 +138,7 @@ export class WorkQueue {
   #done(key: string): void {
     this.#running--;
     this.#processing.delete(key);
-    if (this.#dirty.has(key)) this.#ready.push(key);
+    if (this.#dirty.has(key)) this.#ready.push(key, this.isFresh(key));
     if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
     this.#pump();
   }

@@ -32,6 +32,8 @@ export class World {
   refuses: string | null = null;
   /** Key of the only resource whose pods it refuses; null: all. */
   refusesOnly: string | null = null;
+  /** Duration of each write to the cluster. */
+  writeMs = 0;
   /** Pods that the cluster refused. */
   refused = 0;
   /** Actions on engines and resources, in order. */
@@ -74,8 +76,14 @@ export class World {
     keys: () => [...new Set([...this.#resources.keys(), ...this.#pods.keys()])],
     resource: (key) => this.#resources.get(key),
     // Like a watch: a write comes back and causes another reconcile.
-    setStatus: ({ key }, status) => this.#put(key, { status }, 'status'),
-    setFinalizer: ({ key }, isSet) => this.#setFinalizers(key, isSet ? [FINALIZER] : []),
+    setStatus: async ({ key }, status) => {
+      await this.#write();
+      await this.#put(key, { status }, 'status');
+    },
+    setFinalizer: async ({ key }, isSet) => {
+      await this.#write();
+      await this.#setFinalizers(key, isSet ? [FINALIZER] : []);
+    },
     deleteResource: async ({ key }) => this.delete(key),
     pods: {
       find: (key) => this.#pods.get(key) ?? { phase: 'absent' },
@@ -84,6 +92,7 @@ export class World {
       check: async ({ key }) => this.#admit(key),
       create: async (plan) => {
         const { token, ...identity } = plan;
+        await this.#write();
         this.#admit(plan.key);
         if (this.#pods.has(plan.key)) throw new PodExists(plan.name);
         this.done.push(`${plan.name} starts`);
@@ -101,10 +110,14 @@ export class World {
     countInvalid: () => 0,
   };
 
+  /** @param name with or without its namespace, by default `default` */
   apply(name: string, spec: Partial<InstanceResource['spec']> = {}): Promise<void> {
-    const key = `default/${name}`;
+    const key = getKey(name);
     const before = this.#resources.get(key);
-    const fresh = resource(spec, { name, uid: `uid-${name}`, finalizers: [] });
+    const [namespace, own] = key.split('/') as [string, string];
+    const creationTimestamp = new Date().toISOString();
+    const metadata = { name: own, namespace, uid: `uid-${name}`, finalizers: [], creationTimestamp };
+    const fresh = resource(spec, metadata);
     const generation = (before?.metadata.generation ?? 0) + 1;
     return this.#put(key, { ...fresh, metadata: { ...(before ?? fresh).metadata, generation } });
   }
@@ -126,12 +139,12 @@ export class World {
 
   async annotate(name: string, annotations: Record<string, string>): Promise<void> {
     const { metadata } = this.get(name)!;
-    await this.#put(`default/${name}`, { metadata: { ...metadata, annotations } });
+    await this.#put(getKey(name), { metadata: { ...metadata, annotations } });
   }
 
   /** An engine exits without a request. */
   kill(name: string, how = 'ended by SIGKILL'): void {
-    this.#end(this.#pods.get(`default/${name}`)!, how, false);
+    this.#end(this.#pods.get(getKey(name))!, how, false);
   }
 
   /** An engine stops renewing its lease but keeps running. */
@@ -140,11 +153,11 @@ export class World {
   }
 
   get(name: string): InstanceResource | undefined {
-    return this.#resources.get(`default/${name}`);
+    return this.#resources.get(getKey(name));
   }
 
   pod(name: string): Pod {
-    return this.#cluster.pods.find(`default/${name}`);
+    return this.#cluster.pods.find(getKey(name));
   }
 
   facts(name: string): ReturnType<FakeInternalApi['factsOf']> {
@@ -154,6 +167,10 @@ export class World {
   condition(name: string, type: Condition['type']): string | undefined {
     const found = this.get(name)?.status?.conditions.find((one) => one.type === type);
     return found && `${found.status}/${found.reason}`;
+  }
+
+  async #write(): Promise<void> {
+    if (this.writeMs > 0) await new Promise((resolve) => setTimeout(resolve, this.writeMs));
   }
 
   /** Like an admission webhook, it uses other words each time. */
@@ -214,6 +231,8 @@ export class World {
     this.#move(pod.key, { ...pod, phase: 'ended', endedAt: Date.now(), requested, how });
   }
 }
+
+const getKey = (name: string): string => (name.includes('/') ? name : `default/${name}`);
 
 /** A test with a started controller in fake time. */
 export function inWorld(
