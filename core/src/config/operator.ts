@@ -68,6 +68,11 @@ export const operatorSettings = {
     types.integer(1000, 86_400_000).default(600_000),
     'How long an unpaired instance keeps its engine while no pairing is open (milliseconds).',
   ),
+  maxUnpairedEngines: setting(
+    'GWK_OPERATOR_MAX_UNPAIRED_ENGINES',
+    types.integer(0, 100_000).default(50),
+    'How many engines of unpaired instances run at once while no pairing is open. Further instances get their engine when their pairing begins.',
+  ),
   ...shared.simulatedNetworks('GWK_OPERATOR'),
   clientVersion: shared.clientVersion(
     'GWK_OPERATOR',

@@ -374,3 +374,23 @@ test(
     expect(depth).toBeGreaterThan(400);
   }),
 );
+
+test(
+  'starts at most so many engines for a burst of unpaired instances, and others with their pairing',
+  inWorld(async (world, pass) => {
+    world.api.firstState = 'pending_pair';
+    const names = Array.from({ length: 20 }, (_, n) => `n${n}`);
+    for (const name of names) await world.apply(name);
+    await pass(MOMENT_MS);
+    const running = () => names.filter((name) => world.pod(name).phase !== 'absent');
+    expect(running()).toHaveLength(3);
+    const waiting = names.find((name) => world.pod(name).phase === 'absent')!;
+    expect(world.condition(waiting, 'EngineRunning')).toBe('False/Idle');
+    world.facts(waiting)!.pairing = true;
+    await pass(MOMENT_MS);
+    expect(running()).toHaveLength(4);
+    expect(running()).toContain(waiting);
+    await pass(HOUR_MS);
+    expect(running()).toEqual([waiting]);
+  }),
+);

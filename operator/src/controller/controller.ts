@@ -2,7 +2,7 @@ import { type Logger } from '@gwk/core/log';
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { Cluster, Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
-import { decide, hasFinalizer, needsUpgrade, type Action, type Decision } from './decide.js';
+import { decide, hasFinalizer, isUnpaired, needsUpgrade, type Action, type Decision } from './decide.js';
 import { EngineStarter } from './engine-starter.js';
 import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
 import type { InternalApiClient } from './internal-api-client.js';
@@ -73,6 +73,8 @@ export class Controller {
   readonly #backoff: Backoff;
   readonly #starting = new Set<string>();
   readonly #rejected = new Set<string>();
+  /** Keys of unpaired instances that have an engine. */
+  readonly #unpaired = new Set<string>();
   /** Keys not reconciled since the start. */
   #notReconciled: Set<string> | null = null;
   #resyncTimer: NodeJS.Timeout | undefined;
@@ -197,6 +199,7 @@ export class Controller {
     try {
       const { observed, behind } = await this.#gather(key);
       const decision = decide(observed);
+      this.#countUnpaired(key, observed, decision);
       this.#reportProgress(key, observed, decision);
       if (decision.reason === 'EngineStarting') this.#starting.add(key);
       else this.#starting.delete(key);
@@ -239,9 +242,18 @@ export class Controller {
       outage: this.observer.outage,
       history: this.#histories.get(uid) ?? NO_HISTORY,
       removal: this.#removals.get(uid) ?? { requested: false },
+      unpairedEngines: this.#unpaired.size - Number(this.#unpaired.has(key)),
       limits: this.#options.limits,
     };
     return { observed: { ...observed, turn: this.#requestTurn(key, observed) }, behind };
+  }
+
+  /** Counts an engine before it is created, because other reconciles run meanwhile. */
+  #countUnpaired(key: string, { pod, projection }: Observed, { actions }: Decision): void {
+    const known = getKnownInstance(projection);
+    const hasEngine = pod.phase !== 'absent' || actions.some((action) => action.do === 'create-pod');
+    if (known && isUnpaired(known.facts) && hasEngine) this.#unpaired.add(key);
+    else this.#unpaired.delete(key);
   }
 
   #requestTurn(key: string, observed: Observed): Turn | null {

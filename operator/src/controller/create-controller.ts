@@ -36,7 +36,12 @@ export function createController(
     cluster,
     api: createInternalApiClient(client),
     log,
-    limits: { idleMs: config.idleEngineMs, leaseTimeoutMs, stuckMs },
+    limits: {
+      idleMs: config.idleEngineMs,
+      maxUnpairedEngines: config.maxUnpairedEngines,
+      leaseTimeoutMs,
+      stuckMs,
+    },
     maxConcurrentUpgrades: config.maxConcurrentUpgrades,
     canary: config.upgradeCanary ?? null,
     backoff,

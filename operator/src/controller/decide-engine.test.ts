@@ -61,6 +61,33 @@ const WANTED: Case[] = [
     minutes(9),
   ],
   [
+    'starts no engine for a new web instance beside too many unpaired ones',
+    {
+      pod: absent,
+      unpairedEngines: 3,
+      projection: accepted({ ...unpaired, lease: free, state_changed_at: at(NOW - minutes(1)) }),
+    },
+    'Idle',
+    [],
+    minutes(9),
+  ],
+  [
+    'starts an engine for a pairing beside too many unpaired instances',
+    {
+      pod: absent,
+      unpairedEngines: 3,
+      projection: accepted({ ...unpaired, lease: free, pairing: true }),
+    },
+    'EngineAbsent',
+    ['create-pod'],
+  ],
+  [
+    'keeps the engine of a new web instance beside too many unpaired ones',
+    { unpairedEngines: 3, projection: accepted({ ...unpaired, state_changed_at: at(NOW - minutes(1)) }) },
+    'EngineRunning',
+    [],
+  ],
+  [
     'keeps the engine of an unpaired instance until it is idle',
     { projection: accepted({ ...unpaired, state_changed_at: at(NOW - minutes(7)) }) },
     'EngineRunning',

@@ -251,12 +251,11 @@ function banned({ known, pod }: WithRow): Decision | null {
 
 function idle(observed: WithRow): Decision | null {
   const at = findIdleTime(observed);
-  if (at === null || observed.known.observedAt < at) return null;
-  return because(
-    'Idle',
-    'Not paired, and no pairing is active; pairing starts the engine',
-    stop(observed.pod),
-  );
+  if (at === null) return null;
+  const { pod, known, limits, unpairedEngines } = observed;
+  const isSurplus = pod.phase === 'absent' && unpairedEngines >= limits.maxUnpairedEngines;
+  if (known.observedAt < at && !isSurplus) return null;
+  return because('Idle', 'Not paired, and no pairing is active; pairing starts the engine', stop(pod));
 }
 
 /** A running engine stays: removing a profile by mistake must not disconnect instances. */
@@ -352,14 +351,17 @@ export function readEngineChoice({ spec }: InstanceResource): Omit<PodTemplate, 
   return { profile: spec.engine?.profile ?? 'default', logLevel: spec.logLevel ?? null };
 }
 
+/** No phone is linked, and none is being linked. */
+export const isUnpaired = ({ state, pairing }: KnownInstance['facts']): boolean =>
+  (state === 'pending_pair' || state === 'logged_out') && !pairing;
+
 /**
  * When the instance counts as idle; null: it is paired or being paired. A new sandbox connects by itself, so it does
  * not count as unpaired.
  */
 function findIdleTime({ known, limits }: WithRow): number | null {
   const { facts, pairingSeenAt } = known;
-  const unpaired = facts.state === 'pending_pair' || facts.state === 'logged_out';
-  if (!unpaired || facts.pairing) return null;
+  if (!isUnpaired(facts)) return null;
   return Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
 }
 

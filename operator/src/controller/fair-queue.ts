@@ -1,4 +1,4 @@
-interface Lanes {
+interface Waiting {
   known: string[];
   fresh: string[];
 }
@@ -9,22 +9,22 @@ interface Lanes {
  */
 export class FairQueue {
   /** By namespace, in the order of their turns. A Map keeps the order of insertion. */
-  readonly #turns = new Map<string, Lanes>();
+  readonly #turns = new Map<string, Waiting>();
 
   push(key: string, isFresh: boolean): void {
     const namespace = key.slice(0, key.indexOf('/') + 1);
-    const lanes = this.#turns.get(namespace) ?? { known: [], fresh: [] };
-    (isFresh ? lanes.fresh : lanes.known).push(key);
-    this.#turns.set(namespace, lanes);
+    const waiting = this.#turns.get(namespace) ?? { known: [], fresh: [] };
+    (isFresh ? waiting.fresh : waiting.known).push(key);
+    this.#turns.set(namespace, waiting);
   }
 
   shift(): string | undefined {
     const [first] = this.#turns;
     if (!first) return undefined;
-    const [namespace, lanes] = first;
+    const [namespace, waiting] = first;
     this.#turns.delete(namespace);
-    const key = lanes.known.shift() ?? lanes.fresh.shift();
-    if (lanes.known.length + lanes.fresh.length > 0) this.#turns.set(namespace, lanes);
+    const key = waiting.known.shift() ?? waiting.fresh.shift();
+    if (waiting.known.length + waiting.fresh.length > 0) this.#turns.set(namespace, waiting);
     return key;
   }
 

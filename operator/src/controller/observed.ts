@@ -21,6 +21,8 @@ export interface Observed {
   outage: Outage | null;
   history: History;
   removal: Removal;
+  /** Engines of other unpaired instances without an open pairing. */
+  unpairedEngines: number;
   limits: Limits;
 }
 
@@ -76,6 +78,8 @@ export type Removal = { requested: false } | { requested: true; leaseEndsAt: num
 export interface Limits {
   /** Time after which an unpaired instance loses its engine. */
   idleMs: number;
+  /** Engines of unpaired instances that run at once, without those whose pairing is open. */
+  maxUnpairedEngines: number;
   /** Time an engine may run while nobody holds the lease. */
   leaseTimeoutMs: number;
   /** Time an engine that does not end may block the deletion of its resource. */

@@ -53,6 +53,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       localFolder: join(folder.path, 'instances'),
       localToken: TOKEN,
       idleEngineMs: 600_000,
+      maxUnpairedEngines: 50,
       networkUrl: undefined,
       networkRoot: undefined,
       networkCa: undefined,

@@ -116,7 +116,8 @@ export function observed(special: Partial<Observed> = {}): Observed {
     outage: null,
     history: NO_HISTORY,
     removal: { requested: false },
-    limits: { idleMs: minutes(10), leaseTimeoutMs: minutes(1), stuckMs: minutes(5) },
+    unpairedEngines: 0,
+    limits: { idleMs: minutes(10), maxUnpairedEngines: 3, leaseTimeoutMs: minutes(1), stuckMs: minutes(5) },
     ...special,
   };
 }

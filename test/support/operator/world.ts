@@ -16,7 +16,7 @@ import { FakeInternalApi } from './fake-internal-api.js';
 
 export const BOOT_MS = 300;
 export const FAREWELL_MS = 200;
-const LIMITS = { idleMs: 600_000, leaseTimeoutMs: 60_000, stuckMs: 300_000 };
+const LIMITS = { idleMs: 600_000, maxUnpairedEngines: 3, leaseTimeoutMs: 60_000, stuckMs: 300_000 };
 const LEASE_MS = 86_400_000;
 
 type Present = LivePod | EndedPod;
