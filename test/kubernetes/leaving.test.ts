@@ -38,6 +38,34 @@ describeOnKubernetes(
       });
     });
 
+    test('ends without the rights that it took along, says so once, and leaves no trace', async () => {
+      const operator = await stage.operator({ options: { kube: stage.kube(token, release) } });
+      const names = Array.from({ length: 20 }, (_, n) => `n${n}`);
+      for (const name of names) await stage.create(name, { suspended: true });
+      for (const name of names) await stage.untilIs(name, 'EngineRunning', 'False');
+      const bindings = `/apis/rbac.authorization.k8s.io/v1/namespaces/${stage.namespace}/rolebindings`;
+      const { body } = await cluster().get(bindings);
+      for (const { metadata } of (body as unknown as { items: { metadata: { name: string } }[] }).items)
+        await cluster().delete(`${bindings}/${metadata.name}`);
+      const logged = stage.logs.length;
+      await cluster().delete(`/api/v1/namespaces/${stage.namespace}`);
+      await until(
+        async () => {
+          const shown = await stage.instance('n0');
+          return shown === null || shown.metadata.deletionTimestamp !== undefined;
+        },
+        { what: 'the Instances are being deleted' },
+      );
+      stage.kubernetesApi.resetWatches();
+      await until(async () => (await cluster().get(`/api/v1/namespaces/${stage.namespace}`)).status === 404, {
+        what: 'the namespace has ended',
+      });
+      await until(async () => (await readInstances(operator.port)) === 0, { what: 'no Instance is left' });
+      const warnings = stage.logs.slice(logged).filter((line) => line.includes('"level":"warn"'));
+      expect(warnings.filter((line) => !line.includes('statuses'))).toEqual([]);
+      expect(warnings.length).toBeLessThanOrEqual(1);
+    });
+
     test('gives the operator no right to change Instances of others', async () => {
       const other = await cluster().namespace('other');
       const path = instancePath(other, 'theirs');
@@ -67,3 +95,8 @@ describeOnKubernetes(
   },
   { controllers: true, chart: true },
 );
+
+async function readInstances(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^gwk_operator_instances (\d+)$/m.exec(text)?.[1]);
+}

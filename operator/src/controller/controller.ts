@@ -4,6 +4,7 @@ import type { Cluster, Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { decide, hasFinalizer, isUnpaired, needsUpgrade, type Action, type Decision } from './decide.js';
 import { EngineStarter } from './engine-starter.js';
+import { FailureLog } from './failure-log.js';
 import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
 import type { InternalApiClient } from './internal-api-client.js';
 import {
@@ -71,6 +72,7 @@ export class Controller {
   readonly #histories = new Map<string, History>();
   readonly #removals = new Map<string, Removal>();
   readonly #backoff: Backoff;
+  readonly #failures: FailureLog;
   readonly #starting = new Set<string>();
   readonly #rejected = new Set<string>();
   /** Keys of unpaired instances that have an engine. */
@@ -85,6 +87,7 @@ export class Controller {
     this.#cluster = options.cluster;
     this.#api = options.api;
     this.#log = options.log;
+    this.#failures = new FailureLog(options.log);
     this.#backoff = options.backoff ?? RETRY_BACKOFF;
     this.queue = new WorkQueue(this.#backoff, (key) => this.#isFresh(key));
     this.projections = new Projections(options.api);
@@ -218,7 +221,7 @@ export class Controller {
     } catch (error) {
       this.onReconcile('failed', cause);
       const inMs = this.queue.retry(key);
-      this.#log.warn({ instance: key, retry_in_ms: inMs, err: error }, 'reconcile failed; retrying');
+      this.#failures.record(key, inMs, error);
     }
   }
 

@@ -5,7 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isCode, type KubeClient } from '@gwk/core/kubernetes/client';
 
 export interface KubeObject {
-  metadata: { name: string; namespace?: string; uid: string; resourceVersion: string };
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid: string;
+    resourceVersion: string;
+    deletionTimestamp?: string;
+    finalizers?: string[];
+  };
 }
 
 /** Query of one page of a list. */
@@ -149,13 +156,29 @@ export class Informer<Raw extends KubeObject, Cached> {
     return this.#cache.list().map(formatName);
   }
 
-  /** Puts the server's answer to an own write into the cache, ahead of its watch event. */
+  /**
+   * Puts the server's answer to an own write into the cache, ahead of its watch event. After the last finalizer the
+   * object is gone, and in a deleted namespace no event says so.
+   */
   applyWrite(raw: Raw): void {
     const known = this.#find(raw);
     if (!known || !isNewer(raw, known)) return;
+    const { deletionTimestamp, finalizers = [] } = raw.metadata;
+    const isGone = deletionTimestamp !== undefined && finalizers.length === 0;
+    this.#ahead(() => this.#apply(isGone ? 'DELETED' : 'MODIFIED', raw));
+  }
+
+  /** The server says that the object does not exist. */
+  forget(name: string): void {
+    const [own, namespace] = name.split('/').reverse();
+    const known = this.#cache.get(own!, namespace);
+    if (known) this.#ahead(() => this.#emit('DELETED', known));
+  }
+
+  /** Events of other objects may come before this version, so the watch must not resume from it. */
+  #ahead(change: () => void): void {
     const resourceVersion = this.#cache.latestResourceVersion();
-    this.#apply('MODIFIED', raw);
-    // Events of other objects may come before this version, so the watch must not resume from it.
+    change();
     this.#emit('BOOKMARK', { metadata: { resourceVersion } });
   }
 

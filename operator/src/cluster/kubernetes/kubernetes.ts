@@ -13,7 +13,7 @@ import {
   type PairingView,
 } from '@gwk/core/resources/pairing-request';
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';
-import { INSTANCES, isCode, PATCH } from '@gwk/core/kubernetes/client';
+import { INSTANCES, isCode, isNotFound, PATCH } from '@gwk/core/kubernetes/client';
 import { EnginePods, LIST_TIMEOUT_MS, type KubernetesClusterOptions } from './engine-pods.js';
 import { FIELD_MANAGERS, parseKey } from './names.js';
 import { publishPairing } from './pairing-secret.js';
@@ -41,6 +41,8 @@ export class KubernetesCluster implements Cluster {
    * namespace.
    */
   readonly #served = new Set<number>();
+  /** Namespaces in deletion, in which the operator may write no status. */
+  readonly #closedNamespaces = new Set<string>();
   #onChange: (key: string) => void = () => undefined;
 
   constructor(options: KubernetesClusterOptions) {
@@ -111,7 +113,30 @@ export class KubernetesCluster implements Cluster {
   async setStatus({ key, uid }: Target, status: InstanceResourceStatus): Promise<void> {
     const target = { ...INSTANCES, ...parseKey(key), fieldManager: FIELD_MANAGERS.status, force: true };
     const body = { ...OBJECT, metadata: { name: target.name, uid }, status: withoutNulls(status) };
-    await this.#write(key, this.#objects.patchNamespacedCustomObjectStatus({ ...target, body }, PATCH.apply));
+    if (this.#isClosed({ key, uid })) return;
+    try {
+      const write = this.#objects.patchNamespacedCustomObjectStatus({ ...target, body }, PATCH.apply);
+      await this.#write({ key, uid }, write);
+      this.#closedNamespaces.delete(target.namespace);
+    } catch (error) {
+      if (!isCode(error, 403) || !this.#isDeleting(key)) throw error;
+      this.#closeNamespace(target.namespace, error);
+    }
+  }
+
+  #closeNamespace(namespace: string, error: unknown): void {
+    if (this.#closedNamespaces.has(namespace)) return;
+    this.#closedNamespaces.add(namespace);
+    this.#log.warn({ namespace, err: error }, 'no right to write statuses; deleted instances keep theirs');
+  }
+
+  #isDeleting(key: string): boolean {
+    return this.resource(key)?.metadata.deletionTimestamp !== undefined;
+  }
+
+  /** The deletion of a namespace takes the operator's role with it, and leaves only the right to remove finalizers. */
+  #isClosed({ key }: Target): boolean {
+    return this.#closedNamespaces.has(parseKey(key).namespace) && this.#isDeleting(key);
   }
 
   /** Keeps finalizers of others, whatever happens to them meanwhile. */
@@ -120,7 +145,7 @@ export class KubernetesCluster implements Cluster {
     if (isSet) {
       const body = { ...OBJECT, metadata: { name: target.name, uid, finalizers: [FINALIZER] } };
       const patch = { ...target, force: true, body };
-      return this.#write(key, this.#objects.patchNamespacedCustomObject(patch, PATCH.apply));
+      return this.#write({ key, uid }, this.#objects.patchNamespacedCustomObject(patch, PATCH.apply));
     }
     const index = this.resource(key)?.metadata.finalizers?.indexOf(FINALIZER) ?? -1;
     if (index === -1) return;
@@ -130,7 +155,10 @@ export class KubernetesCluster implements Cluster {
       { op: 'test', path, value: FINALIZER },
       { op: 'remove', path },
     ];
-    await this.#write(key, this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json));
+    await this.#write(
+      { key, uid },
+      this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json),
+    );
   }
 
   async deleteResource({ key, uid }: Target): Promise<void> {
@@ -152,7 +180,10 @@ export class KubernetesCluster implements Cluster {
       { op: 'test', path, value: annotations[PAIRING_ANNOTATION] },
       { op: 'remove', path },
     ];
-    await this.#write(key, this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json));
+    await this.#write(
+      { key, uid },
+      this.#objects.patchNamespacedCustomObject({ ...target, body }, PATCH.json),
+    );
   }
 
   recordEvent(target: Target, event: InstanceEvent): void {
@@ -192,12 +223,13 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  async #write(key: string, call: Promise<unknown>): Promise<void> {
+  async #write({ key, uid }: Target, call: Promise<unknown>): Promise<void> {
     try {
       this.#findInformer(key)?.applyWrite((await call) as InstanceResource);
     } catch (error) {
       // 409: another resource with this name. 422: a `test` failed. The watch delivers the new state soon.
       if (!isCode(error, 404)) throw error;
+      if (isNotFound(error) && this.resource(key)?.metadata.uid === uid) this.#findInformer(key)?.forget(key);
     }
   }
 
