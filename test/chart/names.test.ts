@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PolicyOverrides } from '@gwk/core/policy/policy';
 import { parseAllDocuments } from 'yaml';
-import { templateText } from '../support/chart/render.js';
+import { CHART, MINIMAL_VALUES, render, templateText } from '../support/chart/render.js';
 import { describeChart } from './suite.js';
 
 /** Values that YAML 1.1, as Helm reads it, takes for numbers, booleans or null. Each occurs once, so that a fault names it. */
@@ -52,5 +55,50 @@ describeChart('names that YAML reads as numbers', () => {
       .filter((object) => object !== null)
       .map(({ metadata }) => metadata.namespace);
     expect(new Set(namespaces)).toEqual(new Set(['no', undefined]));
+  });
+});
+
+describeChart('names of objects', () => {
+  test('of the whole cluster differ between releases', () => {
+    const listClusterWide = (namespace: string, release: string) =>
+      render(DEMO, { namespace, release }).flatMap(({ kind, metadata }) =>
+        metadata.namespace === undefined && kind !== 'CustomResourceDefinition'
+          ? [`${kind} ${metadata.name}`]
+          : [],
+      );
+    const [one, other] = [listClusterWide('acme', 'eu-1031'), listClusterWide('acme-eu', '1031')];
+    expect(one.length).toBeGreaterThan(3);
+    expect(one.filter((name) => other.includes(name))).toEqual([]);
+  });
+
+  test('leave room for the labels that Kubernetes derives from them', () => {
+    const release = 'a'.repeat(53);
+    const tooLong = render(DEMO, { release }).filter(({ kind, metadata: { name, namespace } }) => {
+      // A StatefulSet labels its pods with its name, a dash and a hash of 10 characters.
+      const limit = kind === 'StatefulSet' ? 52 : 63;
+      return namespace !== undefined && name.length > limit;
+    });
+    expect(tooLong.map(({ metadata }) => metadata.name)).toEqual([]);
+  });
+});
+
+describeChart('values that would only fail in pods', () => {
+  test.each([
+    ['an image registry with a scheme', { image: { registry: 'https://registry.example.com' } }],
+    ['an unknown field of the policy', { policy: { messages_per_minut: 5 } }],
+    ['an unknown field of resources', { api: { resources: { limit: { memory: '1Gi' } } } }],
+    ['a disruption budget that blocks every drain', { api: { podDisruptionBudget: { maxUnavailable: 0 } } }],
+    ['a disruption budget of 0 %', { worker: { podDisruptionBudget: { maxUnavailable: '0%' } } }],
+  ])('are refused: %s', (_, values) => {
+    expect(() => render({ ...MINIMAL_VALUES, ...values })).toThrow(/values don't meet|schema/i);
+  });
+
+  test('the schema knows every field of a policy', () => {
+    const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as {
+      properties: { policy: { propertyNames: { enum: string[] } } };
+    };
+    expect(schema.properties.policy.propertyNames.enum.sort()).toEqual(
+      PolicyOverrides.keyof().options.toSorted(),
+    );
   });
 });

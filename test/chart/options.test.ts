@@ -175,7 +175,7 @@ describeChart('objects outside of namespaces', () => {
   const clusterWide = (values: object) =>
     render({ ...MINIMAL_VALUES, ...values })
       .filter(({ metadata }) => metadata.namespace === undefined)
-      .map(({ kind, metadata }) => `${kind} ${metadata.name.replace('messages-gwk-', '')}`)
+      .map(({ kind, metadata }) => `${kind} ${metadata.name.replace('messages.gwk-', '')}`)
       .sort();
   const NONE = {
     operator: { watchNodes: false, endDeletedNamespaces: false },
@@ -217,7 +217,7 @@ describeChart('objects outside of namespaces', () => {
     ['only patches that change nothing, to migrate', NONE, { migrateStorage: true }, /^has\(request/],
     ['nothing, without a migration', { ...NONE, operator: {} }, { enabled: false }, /^false$/],
   ])('the policy allows %s', (_, values, crds, expression) => {
-    const name = 'messages-gwk-operator-elsewhere';
+    const name = 'messages.gwk-operator-elsewhere';
     const objects = render({ ...MINIMAL_VALUES, ...values, crds });
     const { validations } = find(objects, 'ValidatingAdmissionPolicy', name)['spec'] as {
       validations: { expression: string }[];

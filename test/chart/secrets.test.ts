@@ -63,7 +63,7 @@ describeOnKubernetes(
       expect(demo['postgres-url']).toBe(
         `postgresql://gwk:${demo['postgres-password']}@gwk-demo-postgres:5432/gwk`,
       );
-      expect(demo['redis-url']).toBe(`redis://:${demo['redis-password']}@gwk-demo-redis:6379`);
+      expect(demo['redis-url']).toBe(`redis://default:${demo['redis-password']}@gwk-demo-redis:6379`);
     });
 
     test('changes nothing when run again or twice at the same time', async () => {

@@ -1,15 +1,15 @@
 {{- define "gwk.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 38 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- /* Prefix of object names. At most 40 characters, so that suffixes fit. */ -}}
+{{- /* Prefix of object names. At most 38 characters, so that suffixes fit, also that of a StatefulSet's revision. */ -}}
 {{- define "gwk.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 38 | trimSuffix "-" -}}
 {{- else if contains (include "gwk.name" .) .Release.Name -}}
-{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- .Release.Name | trunc 38 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name (include "gwk.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "gwk.name" .) | trunc 38 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 

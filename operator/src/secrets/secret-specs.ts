@@ -70,7 +70,8 @@ function buildDemoSecret(
         'postgres-password': postgres,
         'postgres-url': `postgresql://gwk:${postgres}@${demoPostgresHost}:5432/gwk`,
         'redis-password': redis,
-        'redis-url': `redis://:${redis}@${demoRedisHost}:6379`,
+        // redis-cli sends no user for an address without one, and the server then refuses the password.
+        'redis-url': `redis://default:${redis}@${demoRedisHost}:6379`,
       };
     },
   };
