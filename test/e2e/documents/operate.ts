@@ -37,7 +37,8 @@ async function readAuditLog(reader: Reader, revoked: string): Promise<void> {
   await reader.type('operate.md', 'audit --since', { '<time of the backup>': BEFORE });
   expectTexts(reader.read('audit.json'), 'key.revoke', revoked);
   // A worker logs each entry later than the API stores it.
-  const logs = 'kubectl -n messages logs -l app.kubernetes.io/component=worker --tail=-1';
+  const logs =
+    'kubectl -n messages logs -l app.kubernetes.io/name=gwk,app.kubernetes.io/component=worker --tail=-1';
   await reader.untilRead(logs, revoked);
   await reader.type('operate.md', '"msg":"audit"');
   expectTexts(reader.read('audit.log'), revoked);
