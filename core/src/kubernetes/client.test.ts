@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
-import { KubeClient } from './client.js';
+import { KubeClient, parseError } from './client.js';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -39,4 +39,11 @@ test('uses the namespace and the credentials of a kubeconfig, and one dispatcher
 
 test('rejects a context that does not exist', () => {
   expect(() => new KubeClient({ kube: config({}), context: 'other' })).toThrow('no context other');
+});
+
+test('says why the server sees an anonymous user', () => {
+  const message = 'secrets "a" is forbidden: User "system:anonymous" cannot get resource "secrets"';
+  const body = JSON.stringify({ kind: 'Status', reason: 'Forbidden', message });
+  expect(parseError(403, body).message).toContain('no credentials that gwk reads');
+  expect(parseError(403, body.replace('system:anonymous', 'ana')).message).not.toContain('credentials');
 });

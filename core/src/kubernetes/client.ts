@@ -171,11 +171,20 @@ export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
+const ANONYMOUS = '"system:anonymous"';
+/** client-node ignores other fields of a user, such as tokenFile. */
+const NO_CREDENTIALS =
+  'The kubeconfig has no credentials that gwk reads: token, client certificate, exec or auth-provider (not tokenFile)';
+
 /** A body that is not a Status (a proxy's page, plain text) leaves only the code. */
-function parseError(code: number, text: string): KubeError {
+export function parseError(code: number, text: string): KubeError {
   try {
-    const status = JSON.parse(text) as { reason?: string; message?: string };
-    return new KubeError(code, status.reason ?? 'Unknown', status.message ?? '');
+    const { reason = 'Unknown', message = '' } = JSON.parse(text) as { reason?: string; message?: string };
+    return new KubeError(
+      code,
+      reason,
+      message.includes(ANONYMOUS) ? `${message}. ${NO_CREDENTIALS}` : message,
+    );
   } catch {
     return new KubeError(code, 'Unknown', text.slice(0, 200));
   }
