@@ -26,8 +26,16 @@ export function makeBridge(): void {
 }
 
 export function removeBridge(): void {
+  removeNamespacesOfPods();
   spawnSync('ip', ['link', 'delete', BRIDGE]);
   removeRulesOfPods();
+}
+
+/** Pods that were killed with their containerd leave their network namespace, and with it their end at the bridge. */
+function removeNamespacesOfPods(): void {
+  const { stdout } = spawnSync('ip', ['-o', 'link', 'show', 'master', BRIDGE], { encoding: 'utf8' });
+  for (const [, name] of (stdout ?? '').matchAll(/link-netns (cni-\S+)/g))
+    spawnSync('ip', ['netns', 'delete', name!]);
 }
 
 /** The bridge plugin creates a chain for each pod and removes it only in an orderly stop. */
