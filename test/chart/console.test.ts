@@ -107,4 +107,11 @@ describeChart('the console', () => {
     expect(text).toContain('gwk user handoff you@example.com');
     expect(notes({ console: { enabled: false } })).not.toContain('The console is at');
   });
+
+  test('NOTES.txt tells a new installation how to pair a phone, with a key of few rights', () => {
+    const text = notes({});
+    expect(text).toContain('Helm installs gwk');
+    expect(text).toContain('pair it: in the console, or by "gwk pair" (docs/pairing.md)');
+    expect(text).not.toContain('--scopes all');
+  });
 });
