@@ -26,11 +26,11 @@ const MAX_REVISIONS_PER_DAY = 250_000;
 /** Days that the growth may run ahead. */
 const SLACK_DAYS = 30;
 
-export const readRevision = (version: string): number => Number(version.split('.')[2]);
+export const parseRevision = (version: string): number => Number(version.split('.')[2]);
 
 /** Orders versions of one line, for sorting. */
 export const compareClientVersions = (one: string, other: string): number =>
-  readRevision(one) - readRevision(other);
+  parseRevision(one) - parseRevision(other);
 
 /** Why a version cannot be one of the network's. */
 export type ClientVersionFault = 'malformed' | 'older_than_bundled' | 'implausibly_new';
@@ -53,7 +53,7 @@ export function findClientVersionFault(
 /** Whether the revision exceeds the bundled one by more than the network publishes until then. */
 export function isImplausiblyNew(version: string, now: number, bundled = BUNDLED): boolean {
   const days = Math.max(0, (now - Date.parse(bundled.day)) / DAY_MS) + SLACK_DAYS;
-  return readRevision(version) - readRevision(bundled.version) > days * MAX_REVISIONS_PER_DAY;
+  return parseRevision(version) - parseRevision(bundled.version) > days * MAX_REVISIONS_PER_DAY;
 }
 
 /**

@@ -250,7 +250,7 @@ export class Engine {
       isWaiting: awaitsVersion({ state, reason }),
       log: this.#log,
       ask: (question) => this.#api.call('client-version', question, CLIENT_VERSION_TIMEOUT_MS),
-      refused: (version) => this.metrics.clientVersionRefusals.inc({ version }),
+      countRefusal: (version) => this.metrics.clientVersionRefusals.inc({ version }),
     });
   }
 

@@ -1,6 +1,6 @@
 import type { LoginAttempt } from '@gwk/network/faults/logins';
 import type { WebClientAnswer } from '@gwk/network/web-client';
-import { BUNDLED, readRevision } from '@gwk/core/client-version';
+import { BUNDLED, parseRevision } from '@gwk/core/client-version';
 import { BenchStage, type OnNetwork } from '../bench/shared/stage.js';
 import { report } from '../support/gateway/check-traffic.js';
 import { pause, realTime, until } from '../support/wait.js';
@@ -105,7 +105,7 @@ const BAD: [WebClientAnswer, string][] = [
   [{ kind: 'html' }, 'not_a_script'],
   [{ kind: 'redirect', to: 'other-host', revision: 1_044_999_999 }, 'redirected_elsewhere'],
   [{ kind: 'slow', revision: 1_044_999_999 }, 'timed_out'],
-  [{ kind: 'script', revision: readRevision(BUNDLED.version) - 1 }, 'older_than_bundled'],
+  [{ kind: 'script', revision: parseRevision(BUNDLED.version) - 1 }, 'older_than_bundled'],
 ];
 
 test.each(BAD)('an answer of the kind %j changes nothing', async (answer, wanted) => {

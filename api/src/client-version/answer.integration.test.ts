@@ -38,7 +38,7 @@ const ask = (engine: TestEngine, given: Partial<Asked> = {}) =>
     setting: 'auto',
     pairing: false,
     refused: [],
-    revision: null,
+    target: null,
     ...given,
   });
 const serve = (version = SERVED) => storeServed(db(), { version, from: 'test', pauseMs: 3_600_000 });
@@ -104,16 +104,25 @@ test('a failed read keeps the last good version', async () => {
   expect(await readState()).toMatchObject({ servedVersion: PIN, fault: null });
 });
 
+test('forgets served versions after 30 days, but not the pinned one', async () => {
+  for (const version of [SERVED, PIN]) await serve(version);
+  await db().clientVersion.updateMany({ data: { servedAt: new Date(Date.now() - 31 * 86_400_000) } });
+  await db().$transaction((tx) => pinClientVersion(tx, 'cli:test', PIN));
+  await serve('2.3000.1045000001');
+  const known = await db().clientVersion.findMany({ orderBy: { version: 'asc' } });
+  expect(known.map(({ version }) => version)).toEqual([PIN, '2.3000.1045000001']);
+});
+
 test('a waiting engine gets a pinned version, and repeats nothing that the network has refused', async () => {
-  const { revision } = await refuse(first, BUNDLED.version);
-  const waiting: Partial<Asked> = { event: 'waiting', refused: [BUNDLED.version], revision };
+  const { target } = await refuse(first, BUNDLED.version);
+  const waiting: Partial<Asked> = { event: 'waiting', refused: [BUNDLED.version], target };
   // Waiting engines get facts that are at most a second old.
   await until(async () => (await ask(first, waiting)).version === null, { what: 'nothing is offered' });
   await db().$transaction((tx) => pinClientVersion(tx, 'cli:test', PIN));
   await until(async () => (await ask(first, waiting)).version === PIN, { what: 'the pin is offered' });
   const answer = await ask(first, waiting);
   const refused: Partial<Asked> = { event: 'refused', version: PIN, refused: [BUNDLED.version, PIN] };
-  expect(await ask(first, { ...refused, revision: answer.revision })).toMatchObject({ version: null });
+  expect(await ask(first, { ...refused, target: answer.target })).toMatchObject({ version: null });
   await db().$transaction((tx) => pinClientVersion(tx, 'cli:test', null));
   expect(await ask(second)).toMatchObject({ version: BUNDLED.version });
 });

@@ -5,7 +5,7 @@ import { fence } from '../engines/fence.js';
 import {
   chooseClientVersion,
   NO_CHOICE,
-  readClientVersionRevision,
+  buildTarget,
   type Choice,
   type ClientVersionFacts,
   type Question,
@@ -13,7 +13,7 @@ import {
 import { readClientVersions, recordResult, takeTrial, toFacts, type StoredClientVersions } from './store.js';
 
 /** A worker looks for a due read this often, and a read takes about a second. */
-const READ_SOON_MS = 2_000;
+const ASK_AGAIN_MS = 2_000;
 /** Engines that wait ask with each renewal of their lease, so thousands may ask at once. */
 const FRESH = { freshMs: 1_000, timeoutMs: 5_000, maxAgeMs: 60_000 };
 
@@ -44,8 +44,8 @@ export class ClientVersionAnswers {
     const choice = await this.#choose(facts, { ...asked, instanceId });
     return {
       version: choice.version,
-      revision: readClientVersionRevision(facts),
-      retry_after_ms: choice.version === null && choice.isExpected ? READ_SOON_MS : null,
+      target: buildTarget(facts),
+      retry_after_ms: choice.version === null && choice.isExpected ? ASK_AGAIN_MS : null,
     };
   }
 

@@ -44,7 +44,10 @@ const CASES: Record<string, Case> = {
     facts: { trial: trialBy('other', 1_000) },
     version: BUNDLED,
   },
-  'the own trial: again': { facts: { trial: trialBy('me', 1_000) }, version: SERVED, isTrial: true },
+  'the own trial: again, without prolonging it': {
+    facts: { trial: trialBy('me', 1_000) },
+    version: SERVED,
+  },
   'a trial without a result for ten minutes: another one': {
     facts: { trial: trialBy('other', 601_000), known: [proven(BUNDLED)] },
     version: SERVED,
@@ -113,12 +116,12 @@ const CASES: Record<string, Case> = {
   },
   'the served version is refused to the instance that tried it: each waiting one may try it once': {
     facts: { known: [never(SERVED), refused(FORMER)], trial: trialBy('other', 1_000) },
-    asked: { event: 'waiting', revision: 'earlier' },
+    asked: { event: 'waiting', target: 'earlier' },
     version: SERVED,
   },
   'a version that logged in is refused: older ones have no chance': {
     facts: { known: [refused(FORMER), proven(OLD), proven(BUNDLED)], trial: trialBy('other', 1_000) },
-    asked: { event: 'waiting', revision: 'earlier' },
+    asked: { event: 'waiting', target: 'earlier' },
     version: null,
     isExpected: true,
   },
@@ -127,7 +130,7 @@ const CASES: Record<string, Case> = {
       known: [refused(FORMER), { version: OLD, acceptedAt: 700, refusedAt: null }, proven(BUNDLED)],
       trial: trialBy('other', 1_000),
     },
-    asked: { event: 'waiting', revision: 'earlier' },
+    asked: { event: 'waiting', target: 'earlier' },
     version: OLD,
   },
   'a version that never logged in is refused: older ones are not affected': {
@@ -150,14 +153,14 @@ const CASES: Record<string, Case> = {
     asked: { refused: [SERVED] },
     version: BUNDLED,
   },
-  'refusals under an earlier revision do not count': {
+  'refusals under an earlier target do not count': {
     facts: { known: [proven(SERVED)] },
-    asked: { event: 'waiting', refused: [SERVED], revision: 'earlier' },
+    asked: { event: 'waiting', refused: [SERVED], target: 'earlier' },
     version: SERVED,
   },
-  'the refusal of this moment counts under a new revision': {
+  'the refusal of this moment counts under a new target': {
     facts: { known: [refused(SERVED), refused(BUNDLED)] },
-    asked: { event: 'refused', version: SERVED, refused: [SERVED, BUNDLED], revision: 'earlier' },
+    asked: { event: 'refused', version: SERVED, refused: [SERVED, BUNDLED], target: 'earlier' },
     version: BUNDLED,
   },
   'a bundled version newer than the served one is tried too': {
@@ -192,9 +195,9 @@ const CASES: Record<string, Case> = {
     asked: { event: 'refused', version: PIN, refused: [PIN] },
     version: null,
   },
-  'a pinned version that was refused under an earlier revision: while waiting': {
+  'a pinned version that was refused under an earlier target: while waiting': {
     facts: { pinned: PIN },
-    asked: { event: 'waiting', refused: [PIN], revision: 'earlier' },
+    asked: { event: 'waiting', refused: [PIN], target: 'earlier' },
     version: PIN,
   },
 };
@@ -211,7 +214,7 @@ test.each(Object.entries(CASES))(
       setting: 'auto',
       pairing: false,
       refused: [],
-      revision: `${all.pinned ?? ''}/${all.served ?? ''}`,
+      target: `${all.pinned ?? ''}/${all.served ?? ''}`,
       ...asked,
     };
     expect(chooseClientVersion(all, question, NOW)).toEqual({ version, isTrial, isExpected });

@@ -1,7 +1,7 @@
 import { compareClientVersions } from '@gwk/core/client-version';
 import type { EngineRequest } from '@gwk/core/protocol/engine';
 
-/** A version that engines have announced. Times are in milliseconds; null: never. */
+/** A version that was served, pinned or bundled, with its last login and its last refusal in milliseconds. Null: never. */
 export interface KnownVersion {
   version: string;
   acceptedAt: number | null;
@@ -18,7 +18,6 @@ interface Trial {
 export interface ClientVersionFacts {
   pinned: string | null;
   served: string | null;
-  /** Served versions, present and former, and the bundled one. */
   known: readonly KnownVersion[];
   trial: Trial | null;
   /** A worker reads the served version within seconds. */
@@ -27,14 +26,14 @@ export interface ClientVersionFacts {
 
 export type Question = Pick<
   EngineRequest<'client-version'>,
-  'event' | 'version' | 'bundled' | 'setting' | 'pairing' | 'refused' | 'revision'
+  'event' | 'version' | 'bundled' | 'setting' | 'pairing' | 'refused' | 'target'
 > & { instanceId: string };
 
 export interface Choice {
   version: string | null;
   /** The instance must be recorded as the one that tries this version. */
   isTrial: boolean;
-  /** The trial of another instance decides soon. */
+  /** A trial by another instance, or a due read, may give a version soon. */
   isExpected: boolean;
 }
 
@@ -43,18 +42,16 @@ const TRIAL_MS = 20_000;
 /** After this time, an instance that has another version may try again. */
 const RETRIAL_MS = 10 * 60_000;
 
-export const readClientVersionRevision = ({ pinned, served }: ClientVersionFacts): string =>
+export const buildTarget = ({ pinned, served }: ClientVersionFacts): string =>
   `${pinned ?? ''}/${served ?? ''}`;
 
 /**
- * Chooses the version that an instance announces.
- *
- * A pinned version wins. Otherwise the newest version that logged in last wins over older ones. A version that nobody has
- * logged in with is tried by one instance first. An instance is offered each version that was refused to it only once,
- * so it never alternates between versions: when all are refused, it repeats the newest with the backoff of its state.
+ * Chooses the version that an instance announces. Without a pin, that is the newest version whose last result is a login. One
+ * instance tries an untested version first. An instance gets no version that was refused to it, until the pinned or the served
+ * version changes, so it never alternates between versions. When all are refused, it retries the newest with its backoff.
  */
 export function chooseClientVersion(facts: ClientVersionFacts, asked: Question, now: number): Choice {
-  const isCurrent = asked.revision === readClientVersionRevision(facts);
+  const isCurrent = asked.target === buildTarget(facts);
   const isRefused = (version: string): boolean =>
     asked.event === 'refused' && version === asked.version
       ? true
@@ -83,8 +80,8 @@ const isRefusedElsewhere = ({ acceptedAt, refusedAt }: KnownVersion): boolean =>
   refusedAt !== null && refusedAt > (acceptedAt ?? 0);
 
 /**
- * False: the network refused it last, or refuses a newer one that logged in before, and this one has not logged in since.
- * The network raises its minimum so that all older versions fail too. A newer one that never logged in says nothing.
+ * Returns false in two cases: the last result of this version is a refusal, or the network now refuses a newer version that once
+ * logged in, and this one has not logged in since. The network raises its minimum, so all older versions fail too.
  */
 const mayLogIn = (one: KnownVersion, known: readonly KnownVersion[]): boolean =>
   !isRefusedElsewhere(one) &&
@@ -118,7 +115,7 @@ function listCandidates(
 const newestFirst = (one: KnownVersion, other: KnownVersion): number =>
   compareClientVersions(other.version, one.version);
 
-/** @param hopeful versions without a refusal, newest first */
+/** @param hopeful versions that may log in, newest first */
 function chooseHopeful(
   hopeful: readonly KnownVersion[],
   trial: Trial | null,
@@ -128,7 +125,9 @@ function chooseHopeful(
   const [newest, ...others] = hopeful as [KnownVersion, ...KnownVersion[]];
   if (isProven(newest)) return use(newest);
   const trialAge = trial?.version === newest.version ? now - trial.at : Infinity;
-  if (trialAge > RETRIAL_MS || trial?.instanceId === instanceId) return { ...use(newest), isTrial: true };
+  if (trialAge > RETRIAL_MS) return { ...use(newest), isTrial: true };
+  // Asking again does not prolong the trial.
+  if (trial?.instanceId === instanceId) return use(newest);
   const other = others.find(isProven) ?? others[0];
   if (other) return use(other);
   // A person waits for the code, and there is nothing to lose.

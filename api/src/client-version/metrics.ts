@@ -7,7 +7,7 @@ import type { StoredClientVersions } from './store.js';
 type State = StoredClientVersions['state'];
 
 /** Age of the bundled version while the network serves a newer one. */
-export const readSecondsBehind = (served: string | null, now: number): number =>
+export const computeSecondsBehind = (served: string | null, now: number): number =>
   served !== null && compareClientVersions(served, BUNDLED.version) > 0
     ? (now - Date.parse(BUNDLED.day)) / 1000
     : 0;
@@ -36,7 +36,7 @@ export function clientVersionMetrics(
   });
   observedGauge(registry, WORKER_METRICS.clientVersionBehind, async () => {
     const state = await read();
-    return state ? readSecondsBehind(state.servedVersion, Date.now()) : Number.NaN;
+    return state ? computeSecondsBehind(state.servedVersion, Date.now()) : Number.NaN;
   });
   const reads = new Counter({ ...WORKER_METRICS.clientVersionReads, registers: [registry] });
   reads.inc({ result: 'ok' }, 0);

@@ -58,8 +58,8 @@ test('follows a redirect to the same origin', async () => {
 
 test.each<[string, () => RequestListener, string]>([
   ['another origin', () => answer(302, '', { location: `${urlOf(other)}/sw.js` }), 'redirected_elsewhere'],
-  ['itself for ever', () => answer(302, '', { location: '/sw.js' }), 'refused'],
-  ['nowhere', () => answer(302, ''), 'refused'],
+  ['itself for ever', () => answer(302, '', { location: '/sw.js' }), 'bad_status'],
+  ['nowhere', () => answer(302, ''), 'bad_status'],
   ['no URL', () => answer(302, '', { location: 'http://' }), 'unreachable'],
 ])('a redirect to %s is a fault', async (_, listener, fault) => {
   handle = listener();
@@ -67,7 +67,7 @@ test.each<[string, () => RequestListener, string]>([
 });
 
 test.each([
-  ['an error', answer(503, GOOD), 'refused'],
+  ['an error', answer(503, GOOD), 'bad_status'],
   ['a page of a captive portal', answer(200, `\n<html>${GOOD}</html>`), 'not_a_script'],
   ['an empty body', answer(200, ''), 'no_revision'],
   ['another format', answer(200, 'client_revision=1044142122'), 'no_revision'],

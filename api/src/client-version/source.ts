@@ -8,7 +8,7 @@ export type ReadFault =
   | ClientVersionFault
   | 'unreachable'
   | 'timed_out'
-  | 'refused'
+  | 'bad_status'
   | 'redirected_elsewhere'
   | 'too_large'
   | 'not_a_script'
@@ -86,7 +86,7 @@ async function download(from: URL, agents: ProxyAgents | null, signal: AbortSign
     if (statusCode === 200) return readBody(answer);
     answer.destroy();
     const isRedirect = statusCode >= 300 && statusCode < 400 && headers.location !== undefined;
-    if (!isRedirect || redirects === MAX_REDIRECTS) throw new ReadFailure('refused');
+    if (!isRedirect || redirects === MAX_REDIRECTS) throw new ReadFailure('bad_status');
     url = new URL(headers.location!, url);
     if (url.origin !== from.origin) throw new ReadFailure('redirected_elsewhere');
   }
@@ -104,11 +104,12 @@ function request(url: URL, agents: ProxyAgents | null, signal: AbortSignal): Pro
 }
 
 async function readBody(answer: IncomingMessage): Promise<string> {
-  let text = '';
-  answer.setEncoding('utf8');
-  for await (const part of answer) {
-    text += part as string;
-    if (text.length > MAX_BYTES) throw new ReadFailure('too_large');
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > MAX_BYTES) throw new ReadFailure('too_large');
   }
-  return text;
+  return Buffer.concat(parts).toString();
 }

@@ -5,8 +5,8 @@ import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { ClientVersionFacts, Question } from './decide.js';
 
-const KEPT_DAYS = 30;
-/** Longest time between two writes of the same result, so that many engines do not write one row at once. */
+const SERVED_KEPT_DAYS = 30;
+/** Shortest time between two writes of the same result, so that many engines do not write one row at once. */
 const SAME_RESULT_S = 60;
 /** A read that is overdue by more does not happen: no worker runs, or none follows the network. */
 const READ_WITHIN_MS = 60_000;
@@ -99,7 +99,7 @@ const requestRead = (db: Queryable): Promise<number> => db.$executeRaw`
 
 /**
  * Claims the read that is due, for one worker. The next one is due after `pauseMs` if this one ends without a result.
- * A gateway with sandboxes only reads nothing.
+ * Without an instance of the kind `web`, no worker reads.
  */
 export async function claimRead(db: Queryable, pauseMs: number): Promise<boolean> {
   const claimed = await db.$executeRaw`
@@ -131,7 +131,8 @@ export async function storeServed(
     });
     await tx.$executeRaw`
       DELETE FROM client_versions
-      WHERE served_at < now() - ${KEPT_DAYS} * interval '1 day' AND version <> ${version}`;
+      WHERE served_at < now() - ${SERVED_KEPT_DAYS} * interval '1 day' AND version <> ${version}
+        AND version NOT IN (SELECT s.pinned_version FROM client_version_state s WHERE s.pinned_version IS NOT NULL)`;
   });
 }
 

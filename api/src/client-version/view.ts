@@ -1,7 +1,7 @@
 import { BUNDLED, compareClientVersions } from '@gwk/core/client-version';
 import type { NetworkVersionOut } from '@gwk/core/resources/console-platform';
 import type { z } from 'zod';
-import { readSecondsBehind } from './metrics.js';
+import { computeSecondsBehind } from './metrics.js';
 import type { StoredClientVersions } from './store.js';
 
 const DAY_S = 86_400;
@@ -23,7 +23,7 @@ export function viewClientVersions(
         ? { version: servedVersion, read_at: readAt.toISOString(), source: servedFrom ?? '' }
         : null,
     bundled: BUNDLED,
-    bundled_days_behind: Math.floor(readSecondsBehind(servedVersion, now) / DAY_S),
+    bundled_days_behind: Math.floor(computeSecondsBehind(servedVersion, now) / DAY_S),
     last_read: triedAt && { at: triedAt.toISOString(), fault },
     versions: versions
       .toSorted((one, other) => compareClientVersions(other.version, one.version))

@@ -55,7 +55,7 @@ const bodies = ({
   pairing: { session: pairingId, news: { kind: 'qr', code: 'forged', expires_in_ms: 20_000 } },
   notices: { notices: [{ kind: 'call', id: 'forged', at: now(), from: { id: '12345678@lid', alt: null, name: null }, video: false, group: false, chat: null, missed: false, rejected: false }] }, // prettier-ignore
   unlinked: { id: unlinkId },
-  'client-version': { event: 'refused', version: BUNDLED.version, bundled: BUNDLED.version, setting: 'auto', pairing: false, refused: [], revision: null }, // prettier-ignore
+  'client-version': { event: 'refused', version: BUNDLED.version, bundled: BUNDLED.version, setting: 'auto', pairing: false, refused: [], target: null }, // prettier-ignore
   'session-read': { wanted: [{ type: 'creds', keys: null }] },
   'session-write': { entries: [{ type: 'creds', key: 'me', value: 'AAAA' }] },
   inbound: {

@@ -385,7 +385,7 @@ const clientVersionText = () => z.string().regex(CLIENT_VERSION);
 
 /**
  * Asks which client version to announce to the network, and reports how the network took the last one:
- * - `connecting`: before a connection. Without an answer the engine announces the version of its Baileys.
+ * - `connecting`: before a connection. Without an answer the engine announces its last version, a new one the bundled version.
  * - `refused`: the network has refused `version` (405, 409). The engine connects again at once if the answer names another.
  * - `waiting`: the engine is offline because of a refusal, and asks with each renewal of its lease.
  * - `connected`: the network has accepted `version`.
@@ -400,15 +400,15 @@ const clientVersion = {
     /** Whether the engine follows the network, or uses the version of its Baileys unless another is pinned. */
     setting: z.enum(['auto', 'bundled']),
     pairing: z.boolean(),
-    /** Versions that the network has refused to this engine, as long as `revision` is the API's. */
+    /** Versions that the network has refused to this engine, as long as `target` is the API's. */
     refused: z.array(clientVersionText()).max(20),
-    revision: z.string().max(100).nullable(),
+    target: z.string().max(100).nullable(),
   }),
   response: z.object({
     /** Null: there is none that may succeed now. */
     version: z.string().nullable(),
-    /** Changes with the pinned and the served version. Refusals of an earlier revision no longer count. */
-    revision: z.string(),
+    /** The pinned and the served version. When one changes, earlier refusals no longer count. */
+    target: z.string(),
     /** Without a version: one may be known by then. Null: not expected. */
     retry_after_ms: z.int().nullable(),
   }),

@@ -9,7 +9,7 @@ const PIN = '2.3000.1045000000';
 type Answer = EngineResponse<'client-version'>;
 const named = (version: string | null, given: Partial<Answer> = {}): Answer => ({
   version,
-  revision: '/',
+  target: '/',
   retry_after_ms: null,
   ...given,
 });
@@ -29,7 +29,7 @@ function create(setting = 'auto', isWaiting = false) {
       if (!answer || answer instanceof Error) throw answer ?? new Error('not expected');
       return answer;
     },
-    refused: (version) => refused.push(version),
+    countRefusal: (version) => refused.push(version),
     wait: async (ms) => waits.push(ms),
   });
   return { versions, asked, answers, refused, waits };
@@ -61,15 +61,9 @@ test('without an answer of the API, uses the bundled version, and later the last
   expect(await versions.choose(false)).toBe(SERVED);
 });
 
-test('states what the network has refused until the revision changes', async () => {
+test('states what the network has refused until the target changes', async () => {
   const { versions, asked, answers, refused } = create();
-  answers.push(
-    named(BUNDLED.version),
-    named(SERVED),
-    named(null),
-    named(null),
-    named(PIN, { revision: 'x/' }),
-  );
+  answers.push(named(BUNDLED.version), named(SERVED), named(null), named(null), named(PIN, { target: 'x/' }));
   await versions.choose(false);
   expect(await versions.replaceRefused(BUNDLED.version, false)).toBe(SERVED);
   expect(await versions.replaceRefused(SERVED, false)).toBeNull();
@@ -83,18 +77,18 @@ test('states what the network has refused until the revision changes', async () 
     ['waiting', null, [BUNDLED.version, SERVED]],
   ]);
   expect(await versions.choose(false)).toBe(PIN);
-  answers.push(named(null, { revision: 'x/' }));
+  answers.push(named(null, { target: 'x/' }));
   await versions.replaceRefused(PIN, false);
-  expect(asked.at(-1)).toMatchObject({ refused: [PIN], revision: 'x/' });
+  expect(asked.at(-1)).toMatchObject({ refused: [PIN], target: 'x/' });
   expect(refused).toEqual([BUNDLED.version, SERVED, PIN]);
 });
 
-test('keeps the refusal of this moment when its answer brings a new revision', async () => {
+test('keeps the refusal of this moment when its answer brings a new target', async () => {
   const { versions, asked, answers } = create();
-  answers.push(named(null, { revision: 'new' }), named(null, { revision: 'new' }));
+  answers.push(named(null, { target: 'new' }), named(null, { target: 'new' }));
   await versions.replaceRefused(BUNDLED.version, false);
   await versions.findNew();
-  expect(asked[1]).toMatchObject({ refused: [BUNDLED.version], revision: 'new' });
+  expect(asked[1]).toMatchObject({ refused: [BUNDLED.version], target: 'new' });
 });
 
 test('asks while it waits, and no longer once the network has accepted a version', async () => {

@@ -13,8 +13,7 @@ interface ClientVersionOptions {
   log: Logger;
   /** @throws if the API does not answer, or is of an earlier release */
   ask: (question: Question) => Promise<Answer>;
-  /** Counts a refusal. */
-  refused: (version: string) => void;
+  countRefusal: (version: string) => void;
   wait?: (ms: number) => Promise<unknown>;
 }
 
@@ -24,13 +23,13 @@ export interface ClientVersionChooser {
   choose(pairing: boolean): Promise<string | null>;
   /** The network has refused the version. Resolves to another one to connect with at once, or to null. */
   replaceRefused(version: string, pairing: boolean): Promise<string | null>;
-  /** Whether a version may be known soon, after null. */
+  /** After null: whether the API expects a version soon. */
   readonly isExpected: boolean;
   /** The network has accepted the version. */
   confirm(version: string): void;
 }
 
-/** Tries of a pairing to get a version that is being read. A person waits for the code. */
+/** Most questions of a pairing while a worker reads the version. A person waits for the code. */
 const PAIRING_TRIES = 5;
 
 /**
@@ -40,7 +39,7 @@ const PAIRING_TRIES = 5;
 export class ClientVersions implements ClientVersionChooser {
   readonly #options: ClientVersionOptions;
   readonly #refused = new Set<string>();
-  #revision: string | null = null;
+  #target: string | null = null;
   #isWaiting: boolean;
   #isExpected = false;
   /** Found while waiting, for the next connection. */
@@ -66,9 +65,9 @@ export class ClientVersions implements ClientVersionChooser {
   }
 
   async replaceRefused(version: string, pairing: boolean): Promise<string | null> {
-    const { log, refused } = this.#options;
+    const { log, countRefusal } = this.#options;
     log.warn({ client_version: version }, 'the network refuses the client version');
-    refused(version);
+    countRefusal(version);
     this.#refused.add(version);
     return this.#use(this.#fixed === null ? await this.#findReplacement(version, pairing) : null);
   }
@@ -116,11 +115,11 @@ export class ClientVersions implements ClientVersionChooser {
       bundled: BUNDLED.version,
       setting: setting === 'bundled' ? 'bundled' : 'auto',
       refused: [...this.#refused],
-      revision: this.#revision,
+      target: this.#target,
     };
     try {
       const answer = await ask(question);
-      this.#noteRevision(answer.revision, event === 'refused' ? version : null);
+      this.#noteTarget(answer.target, event === 'refused' ? version : null);
       this.#isExpected = answer.version === null && answer.retry_after_ms !== null;
       return answer;
     } catch (error) {
@@ -130,10 +129,10 @@ export class ClientVersions implements ClientVersionChooser {
     }
   }
 
-  /** Under a new revision, everything but the refusal of this moment may be tried again. */
-  #noteRevision(revision: string, refusedNow: string | null): void {
-    if (revision === this.#revision) return;
-    this.#revision = revision;
+  /** Under a new target, everything but the refusal of this moment may be tried again. */
+  #noteTarget(target: string, refusedNow: string | null): void {
+    if (target === this.#target) return;
+    this.#target = target;
     this.#refused.clear();
     if (refusedNow !== null) this.#refused.add(refusedNow);
   }

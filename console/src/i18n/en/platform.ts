@@ -49,7 +49,7 @@ export const platform = {
     faults: {
       unreachable: 'A worker cannot reach the network. Check its network policy and its proxy.',
       timed_out: 'The answer took longer than 15 seconds. Check the network policy and the proxy of workers.',
-      refused: 'The server answered with an error.',
+      bad_status: 'The server answered with an error.',
       redirected_elsewhere: 'The answer leads to another host. A proxy or a sign-in page may be in between.',
       too_large: 'The answer is too large to be the script.',
       not_a_script: 'The answer is a web page, perhaps of a proxy or a sign-in.',

@@ -49,7 +49,7 @@ export const platform = {
     faults: {
       unreachable: 'Um worker não alcança a rede. Verifique a network policy e o proxy dele.',
       timed_out: 'A resposta levou mais de 15 segundos. Verifique a network policy e o proxy dos workers.',
-      refused: 'O servidor respondeu com um erro.',
+      bad_status: 'O servidor respondeu com um erro.',
       redirected_elsewhere:
         'A resposta leva a outro host. Pode haver um proxy ou uma página de login no meio.',
       too_large: 'A resposta é grande demais para ser o script.',
