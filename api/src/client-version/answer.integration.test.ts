@@ -113,6 +113,18 @@ test('forgets served versions after 30 days, but not the pinned one', async () =
   expect(known.map(({ version }) => version)).toEqual([PIN, '2.3000.1045000001']);
 });
 
+test('after an unpin, engines follow the served version again, although the pinned one logged in', async () => {
+  await serve();
+  await ask(first, { event: 'connected', version: SERVED });
+  await db().$transaction((tx) => pinClientVersion(tx, 'cli:test', PIN));
+  expect(await ask(first)).toMatchObject({ version: PIN });
+  await ask(first, { event: 'connected', version: PIN });
+  await db().$transaction((tx) => pinClientVersion(tx, 'cli:test', null));
+  expect(await ask(first)).toMatchObject({ version: SERVED });
+  await serve(PIN);
+  expect(await ask(first)).toMatchObject({ version: PIN });
+});
+
 test('a waiting engine gets a pinned version, and repeats nothing that the network has refused', async () => {
   const { target } = await refuse(first, BUNDLED.version);
   const waiting: Partial<Asked> = { event: 'waiting', refused: [BUNDLED.version], target };

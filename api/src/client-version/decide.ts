@@ -1,7 +1,7 @@
 import { compareClientVersions } from '@gwk/core/client-version';
 import type { EngineRequest } from '@gwk/core/protocol/engine';
 
-/** A version that was served, pinned or bundled, with its last login and its last refusal in milliseconds. Null: never. */
+/** A version that was served or bundled, with its last login and its last refusal in milliseconds. Null: never. */
 export interface KnownVersion {
   version: string;
   acceptedAt: number | null;

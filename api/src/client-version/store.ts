@@ -37,11 +37,14 @@ export function toFacts({ state, versions }: StoredClientVersions): ClientVersio
   return {
     pinned,
     served,
-    known: versions.map((row) => ({
-      version: row.version,
-      acceptedAt: row.acceptedAt?.getTime() ?? null,
-      refusedAt: row.refusedAt?.getTime() ?? null,
-    })),
+    // After an unpin, engines follow the network again, whatever the pinned version did.
+    known: versions
+      .filter(({ version, servedAt }) => servedAt !== null || version === BUNDLED.version)
+      .map((row) => ({
+        version: row.version,
+        acceptedAt: row.acceptedAt?.getTime() ?? null,
+        refusedAt: row.refusedAt?.getTime() ?? null,
+      })),
     isReadDue: overdueMs >= 0 && overdueMs < READ_WITHIN_MS,
     trial: version && instanceId && trialAt ? { version, instanceId, at: trialAt.getTime() } : null,
   };
@@ -115,11 +118,9 @@ export async function storeServed(
 ): Promise<void> {
   const now = new Date();
   await db.$transaction(async (tx) => {
-    await tx.clientVersion.upsert({
-      where: { version },
-      create: { version, servedAt: now },
-      update: {},
-    });
+    await tx.$executeRaw`
+      INSERT INTO client_versions (version, served_at) VALUES (${version}, ${now})
+      ON CONFLICT (version) DO UPDATE SET served_at = COALESCE(client_versions.served_at, excluded.served_at)`;
     await tx.clientVersionState.updateMany({
       data: {
         servedVersion: version,
