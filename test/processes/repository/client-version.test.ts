@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { BUNDLED, readRevision } from '@gwk/core/client-version';
+import { BUNDLED, parseRevision } from '@gwk/core/client-version';
 import { WebClientHost, type WebClientAnswer } from '@gwk/network/web-client';
 import { ROOT } from '../../support/program.js';
 
 const host = new WebClientHost();
-const revision = readRevision(BUNDLED.version);
+const revision = parseRevision(BUNDLED.version);
 let server: Server;
 beforeAll(async () => {
   server = createServer((request, response) => host.handle(request, response)).listen(0, '127.0.0.1');
