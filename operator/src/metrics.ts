@@ -4,6 +4,7 @@ import { OPERATOR_METRICS } from '@gwk/core/metrics/operator';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Cluster, Pod } from './cluster/cluster.js';
 import type { Controller } from './controller/controller.js';
+import { CAUSES } from './controller/queue.js';
 
 const PHASES: Pod['phase'][] = ['absent', 'starting', 'running', 'ending', 'ended', 'unknown'];
 
@@ -32,7 +33,8 @@ export function createOperatorMetrics(cluster: Cluster, controller: Controller):
   const registers = [registry];
   const passes = new Counter({ ...OPERATOR_METRICS.reconciles, registers });
   const ends = new Counter({ ...OPERATOR_METRICS.engineExits, registers });
-  // Create both series now, so that `increase()` sees the first exit.
+  // Create all series now, so that `increase()` sees the first exit.
+  for (const cause of CAUSES) passes.inc({ result: 'done', cause }, 0);
   for (const asked of ['true', 'false']) ends.inc({ requested: asked }, 0);
   controller.onReconcile = (result, cause) => passes.inc({ result, cause });
   controller.onEngineExit = (asked) => ends.inc({ requested: String(asked) });

@@ -72,7 +72,7 @@ async function exportOperator(): Promise<string> {
   const controller = {
     queue: { depth: 0 },
     rollout: { moving: 0, waiting: 0 },
-    leaseTimeoutMs: 0,
+    observer: { unresponsiveMs: 0 },
     crashLoops: 0,
   };
   return createOperatorMetrics(cluster as unknown as Cluster, controller as unknown as Controller).metrics();

@@ -19,7 +19,8 @@ export function backoffMs(failures: number, { firstMs, maxMs, random }: Backoff)
  * Why a key is reconciled: its resource or pod changed, the API reported a change, it has a turn in an upgrade, the
  * periodic resync, a time that a decision asked for, or a failure.
  */
-export type Cause = 'event' | 'facts' | 'turn' | 'resync' | 'recheck' | 'retry';
+export const CAUSES = ['event', 'facts', 'turn', 'resync', 'recheck', 'retry'] as const;
+export type Cause = (typeof CAUSES)[number];
 
 type Work = (key: string, cause: Cause) => Promise<void>;
 
