@@ -9,6 +9,7 @@ export interface OperatorOptions {
   engineCommand?: [string, ...string[]];
   leaseTimeoutMs?: number;
   stuckMs?: number;
+  outageMs?: number;
   graceMs?: number;
   callTimeoutMs?: number;
   /** Receives the log lines of engines (local cluster); standard output by default. */

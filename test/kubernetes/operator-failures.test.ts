@@ -152,6 +152,24 @@ describeOnKubernetes('failures of the operator', (cluster) => {
     for (const name of names) await stage.untilIs(name, 'Ready', 'True');
   });
 
+  test('shows Unknown while the API is away, by one write, and returns by itself', async () => {
+    await stage.node();
+    await stage.operator({ options: { outageMs: realTime(1_000) } });
+    await stage.create('shop');
+    await stage.untilIs('shop', 'Ready', 'True');
+    const pod = await stage.pod('shop');
+    const countWrites = () =>
+      stage.kubernetesApi.writes().filter(({ path }) => path.endsWith('/instances/shop/status')).length;
+    const before = countWrites();
+    stage.internalApi.isAway = true;
+    await stage.untilIs('shop', 'Ready', 'Unknown/APIUnavailable');
+    await pause(realTime(2_000));
+    expect(countWrites() - before).toBe(1);
+    stage.internalApi.isAway = false;
+    await stage.untilIs('shop', 'Ready', 'True');
+    expect((await stage.pod('shop'))!.metadata.uid).toBe(pod!.metadata.uid);
+  });
+
   test('fails over to the second operator without touching engines', async () => {
     await stage.node();
     const first = await stage.operator();

@@ -16,7 +16,7 @@ import {
   type Turn,
 } from './observed.js';
 import { PairingRequestController } from '../pairing/pairing-request-controller.js';
-import { Observer } from './observer.js';
+import { Observer, OUTAGE_MS } from './observer.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff, type Cause } from './queue.js';
 import { describeProgress, isConnected, isPaused, PAUSED, Rollout } from './rollout.js';
@@ -31,6 +31,7 @@ export interface ControllerOptions {
   maxConcurrentUpgrades: number;
   /** Key of the instance that is upgraded before all others. */
   canary?: string | null;
+  outageMs?: number | undefined;
   /** Backoff of failed reconciles and of engine restarts. */
   backoff?: Backoff;
 }
@@ -100,6 +101,7 @@ export class Controller {
     this.rollout = new Rollout(options.maxConcurrentUpgrades, options.canary);
     this.observer = new Observer({
       projections: this.projections,
+      outageMs: options.outageMs ?? OUTAGE_MS,
       log,
       starting: this.#starting,
       changed: (keys) => keys.forEach((key) => this.queue.add(key, 'facts')),

@@ -44,6 +44,7 @@ export function createController(
     },
     maxConcurrentUpgrades: config.maxConcurrentUpgrades,
     canary: config.upgradeCanary ?? null,
+    outageMs: options.outageMs,
     backoff,
   });
   return { controller, close: () => client.close() };

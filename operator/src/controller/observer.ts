@@ -14,10 +14,12 @@ const OBSERVE_STARTING_MS = 250;
  * An engine that cannot renew its lease of 45 s (default) has closed its connection about now. A shorter outage, like a
  * restart of the API, changes no status.
  */
-const OUTAGE_MS = 40_000;
+export const OUTAGE_MS = 40_000;
 
 interface ObserverOptions {
   projections: Projections;
+  /** Time without an answer that counts as an outage. */
+  outageMs: number;
   log: Logger;
   /** Keys whose engines are starting. */
   starting: ReadonlySet<string>;
@@ -100,7 +102,7 @@ export class Observer {
   }
 
   #declareOutage(): void {
-    if (this.#outage !== null || this.unresponsiveMs < OUTAGE_MS) return;
+    if (this.#outage !== null || this.unresponsiveMs < this.#options.outageMs) return;
     this.#outage = { since: Date.now() - this.unresponsiveMs };
     this.#options.lost();
   }
