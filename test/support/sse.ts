@@ -9,7 +9,8 @@ export interface OpenStream {
   close(): void;
 }
 
-export function openStream(url: string, apiKey: string): OpenStream {
+/** @param caller an API key, or the headers of a browser */
+export function openStream(url: string, caller: string | Record<string, string>): OpenStream {
   const events: OpenStream['events'] = [];
   const comments: string[] = [];
   const state: OpenStream['state'] = { status: 0, headers: {}, ended: false };
@@ -18,7 +19,8 @@ export function openStream(url: string, apiKey: string): OpenStream {
     if (event && data) events.push({ event, data: JSON.parse(data) as Record<string, unknown> });
     else comments.push(block);
   };
-  const request = get(url, { headers: { authorization: `Bearer ${apiKey}` }, agent: false }, (response) => {
+  const headers = typeof caller === 'string' ? { authorization: `Bearer ${caller}` } : caller;
+  const request = get(url, { headers, agent: false }, (response) => {
     state.status = response.statusCode ?? 0;
     state.headers = response.headers;
     let text = '';

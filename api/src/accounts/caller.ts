@@ -26,6 +26,12 @@ export function maySee(caller: Caller, instanceId: string): boolean {
   return caller.instances === null || caller.instances.has(instanceId);
 }
 
+/**
+ * Whether the caller may pair the instances that it may access, and so read their pairing codes: a code links any phone to
+ * the instance.
+ */
+export const mayPair = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.has('instances:write');
+
 /** Instances of a restricted caller as an SQL parameter; null: not restricted. */
 export function listRestriction(caller: Caller): string[] | null {
   return caller.instances === null ? null : [...caller.instances];

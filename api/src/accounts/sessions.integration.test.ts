@@ -1,7 +1,7 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../database/database.js';
-import { hashToken, mayWatchStill, newToken, SessionDirectory } from './sessions.js';
+import { findRoleFor, hashToken, newToken, SessionDirectory } from './sessions.js';
 
 /** Two replicas with one database and one clock. */
 let database: TestDatabase;
@@ -73,12 +73,14 @@ test('a lookup from before a change does not return to the cache after it', asyn
 
 test('a stream of a member ends with session, membership or restriction', async () => {
   const { userId, sessionId, place } = await makeSession();
-  const isAllowed = () => mayWatchStill(db, sessionId, { accountId, instanceId: newUuid() });
-  expect(await isAllowed()).toBe(true);
+  const findRole = () => findRoleFor(db, sessionId, { accountId, instanceId: newUuid() });
+  expect(await findRole()).toBe('owner');
+  await db.member.update({ where: place, data: { role: 'viewer' } });
+  expect(await findRole()).toBe('viewer');
   await db.member.update({ where: place, data: { restricted: true } });
-  expect(await isAllowed()).toBe(false);
+  expect(await findRole()).toBeNull();
   await db.user.update({ where: { id: userId }, data: { isPlatformAdmin: true } });
-  expect(await isAllowed()).toBe(true);
+  expect(await findRole()).toBe('owner');
   await db.userSession.delete({ where: { id: sessionId } });
-  expect(await isAllowed()).toBe(false);
+  expect(await findRole()).toBeNull();
 });

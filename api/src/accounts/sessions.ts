@@ -164,18 +164,18 @@ export async function recordVisit(db: Database, { id, access }: Session): Promis
   });
 }
 
-/** Whether a session still gives access to an instance, for streams that stay open. */
-export async function mayWatchStill(
+/** Role that a session still has for an instance, for streams that stay open; null: no access. */
+export async function findRoleFor(
   database: Queryable,
   sessionId: string,
   { accountId, instanceId }: { accountId: string; instanceId: string },
-): Promise<boolean> {
-  const [found] = await database.$queryRaw<{ is: boolean }[]>`
-    SELECT EXISTS (
-      SELECT FROM user_sessions s JOIN users u ON u.id = s.user_id
-      LEFT JOIN members m ON m.user_id = u.id AND m.account_id = ${accountId}::uuid
-      WHERE s.id = ${sessionId}::uuid AND s.expires_at > now() AND (u.is_platform_admin OR NOT m.restricted OR EXISTS (
-        SELECT FROM member_instances i
-        WHERE i.account_id = m.account_id AND i.user_id = u.id AND i.instance_id = ${instanceId}::uuid))) AS is`;
-  return found!.is;
+): Promise<Role | null> {
+  const [found] = await database.$queryRaw<{ role: Role }[]>`
+    SELECT CASE WHEN u.is_platform_admin THEN 'owner' ELSE m.role END AS role
+    FROM user_sessions s JOIN users u ON u.id = s.user_id
+    LEFT JOIN members m ON m.user_id = u.id AND m.account_id = ${accountId}::uuid
+    WHERE s.id = ${sessionId}::uuid AND s.expires_at > now() AND (u.is_platform_admin OR NOT m.restricted OR EXISTS (
+      SELECT FROM member_instances i
+      WHERE i.account_id = m.account_id AND i.user_id = u.id AND i.instance_id = ${instanceId}::uuid))`;
+  return found?.role ?? null;
 }

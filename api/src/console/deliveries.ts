@@ -52,7 +52,7 @@ const getConsoleDelivery = operation({
   async handle({ caller, params, services }) {
     const { id } = await findDelivery(services.db, caller, params['delivery_id']!);
     const row = await services.db.webhookDelivery.findUniqueOrThrow({ where: { id } });
-    const body = consoleDeliveryOut({ ...row, ...(await describeDelivery(services, row)) });
+    const body = consoleDeliveryOut({ ...row, ...(await describeDelivery(services, caller, row)) });
     return { status: 200, body, headers: ['Cache-Control', 'no-store'] };
   },
 });

@@ -55,6 +55,11 @@ export function openEventData(
   return sealer.openJson(accountId, COLUMN, sealed) as Record<string, unknown>;
 }
 
+/** Removes the pairing code from the data of `instance.qr`. */
+export function removeCode({ code: _code, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  return rest;
+}
+
 /** Decrypts the data of an event, with its exact text. */
 export function openEventText(sealer: Sealer, accountId: string, sealed: Uint8Array): string {
   return sealer.open(accountId, COLUMN, sealed).toString('utf8');

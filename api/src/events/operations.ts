@@ -3,12 +3,12 @@ import type { EventType } from '@gwk/core/events';
 import { Problem } from '@gwk/core/problems';
 import { EventListQuery, EventOut } from '@gwk/core/resources/event';
 import type { Sealer } from '@gwk/core/encryption';
-import { maySee, type Caller } from '../accounts/caller.js';
+import { mayPair, maySee, type Caller } from '../accounts/caller.js';
 import type { Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import type { PageRange } from '../database/keyset-pages.js';
-import { openEventData } from './emit.js';
+import { openEventData, removeCode } from './emit.js';
 import { isFullPage, listEvents } from './list.js';
 
 export const eventOperations = [
@@ -25,7 +25,7 @@ export const eventOperations = [
     async handle({ caller, query, services: { db, sealer, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/events', query };
       const read = (page: PageRange) => listEvents(db, caller, query, page);
-      return cursors.page(list, read, (row) => eventOut(sealer, row), isFullPage);
+      return cursors.page(list, read, (row) => eventOut(sealer, caller, row), isFullPage);
     },
   }),
 
@@ -40,7 +40,7 @@ export const eventOperations = [
     async handle({ caller, params, services: { db, sealer } }) {
       const row = await db.event.findUnique({ where: { id: params['event_id']! } });
       if (!row || !maySeeEvent(caller, row)) throw new Problem('not-found');
-      return { status: 200, body: eventOut(sealer, row) };
+      return { status: 200, body: eventOut(sealer, caller, row) };
     },
   }),
 ];
@@ -51,12 +51,13 @@ function maySeeEvent(caller: Caller, row: Event): boolean {
   return row.instanceId === null ? caller.instances === null : maySee(caller, row.instanceId);
 }
 
-function eventOut(sealer: Sealer, row: Event): EventOut {
+function eventOut(sealer: Sealer, caller: Caller, row: Event): EventOut {
+  const data = openEventData(sealer, row.accountId, row.dataSealed);
   return {
     id: toPublicId('event', row.id),
     type: row.type as EventType,
     instance_id: row.instanceId === null ? null : toPublicId('instance', row.instanceId),
     timestamp: row.timestamp.toISOString(),
-    data: openEventData(sealer, row.accountId, row.dataSealed),
+    data: row.type === 'instance.qr' && !mayPair(caller) ? removeCode(data) : data,
   };
 }

@@ -160,7 +160,7 @@ export const ReactionData = z.object({ ...BY_AUTHOR, emoji: z.string() });
 
 export const QrData = z.object({
   ...ABOUT_INSTANCE,
-  /** Removed once it has expired. */
+  /** Removed once it has expired, and for readers without `instances:write`. */
   code: z.string().optional(),
   expires_in_s: z.int().min(0),
 });

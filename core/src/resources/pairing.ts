@@ -30,9 +30,12 @@ export type PairingQr = z.infer<typeof PairingQr>;
 export const PairingOut = z.object({
   instance_id: idOut('instance'),
   state: z.enum(['pairing', ...INSTANCE_STATES]),
-  /** Null with the method `code`, and between two codes. */
+  /** Null with the method `code`, between two codes, and without `instances:write`: the code links a phone. */
   qr: PairingQr.nullable(),
+  /** Null without `instances:write`, like `qr`. */
   pairing_code: z.string().nullable(),
+  /** Remaining time of the current code, also for callers who may not read it; null without one. */
+  expires_in_s: PairingQr.shape.expires_in_s.nullable(),
   /** Why the last session ended without a device; null while one is open and after a pairing. */
   error: z.object({ reason: z.string(), detail: z.string() }).nullable(),
 });
@@ -40,11 +43,12 @@ export type PairingOut = z.infer<typeof PairingOut>;
 
 /**
  * Data of the events of a pairing stream: `qr`, `code`, `paired`, `connected`, and `error`, which is the last event after a
- * failure.
+ * failure. Without `instances:write`, `qr` and `code` have the remaining time only.
  */
 export const PairingStreamData = z.union([
   PairingQr,
   PairingQr.pick({ code: true, expires_in_s: true }),
+  PairingQr.pick({ expires_in_s: true }),
   PairedData,
   ConnectedData,
   z.object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() }),

@@ -37,7 +37,7 @@ export function sharedApi(): Promise<TestApi> {
 
 /** Starts an API in this process with its own database. For tests that need other settings or stop it. */
 export async function openApi(
-  options: Partial<Pick<TestApiOptions, 'settings' | 'logLevel' | 'redisUrl' | 'clock'>> = {},
+  options: Partial<Pick<TestApiOptions, 'settings' | 'logLevel' | 'logTo' | 'redisUrl' | 'clock'>> = {},
 ): Promise<TestApi> {
   const database = await createTestDatabase();
   return TestApi.start({

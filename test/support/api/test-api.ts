@@ -11,6 +11,7 @@ import { SCOPES, type Scope } from '@gwk/core/scopes';
 import { newApiKey } from '@gwk/api/accounts/api-keys';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { startApi, type RunningApi } from '@gwk/api/programs/api';
+import type { DestinationStream } from 'pino';
 import { ApiClient } from './client.js';
 import { ClusterServer } from './cluster-server.js';
 import { FakeEngine } from './fake-engine.js';
@@ -22,6 +23,8 @@ export interface TestApiOptions {
   redisPrefix: string;
   settings?: Record<string, string>;
   logLevel?: string;
+  /** Receives the log instead of standard output. */
+  logTo?: DestinationStream;
   /** Defaults to the process clock. */
   clock?: Clock;
   /** Closes everything that was opened for the API. */
@@ -87,7 +90,7 @@ export class TestApi {
       ...this.options.settings,
       ...settings,
     });
-    const log = createLogger('api', this.options.logLevel ?? 'silent');
+    const log = createLogger('api', this.options.logLevel ?? 'silent', this.options.logTo);
     const running = await startApi(config, log, new AbortController().signal, this.options.clock);
     this.#running.push(running);
     return running;

@@ -1,7 +1,7 @@
 import type { EngineRequest, EngineResponse, PairingUpdate } from '@gwk/core/protocol/engine';
 import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
-import { emit, instanceEvent, sealEventData } from '../../events/emit.js';
+import { emit, instanceEvent, removeCode, sealEventData } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
 import { fence, inOrder } from '../../engines/fence.js';
@@ -104,8 +104,7 @@ export async function expireEventCode(
   sealer: Sealer,
   { id: eventId, accountId, data, expiresAt }: EventWithCode,
 ): Promise<void> {
-  const rest = Object.fromEntries(Object.entries(data).filter(([name]) => name !== 'code'));
-  const replacementSealed = new Uint8Array(sealEventData(sealer, accountId, rest));
+  const replacementSealed = new Uint8Array(sealEventData(sealer, accountId, removeCode(data)));
   await tx.expiringCode.create({
     data: { id: newUuid(), accountId, eventId, replacementSealed, expiresAt },
   });

@@ -1,22 +1,31 @@
 import { Problem } from '@gwk/core/problems';
+import { ROLE_RIGHTS } from '@gwk/core/roles';
 import { PairingOut, PairingCreate, PairingStreamData } from '@gwk/core/resources/pairing';
-import type { Caller } from '../../accounts/caller.js';
+import { mayPair, nameActor, type Caller } from '../../accounts/caller.js';
 import { audit, byCaller } from '../../accounts/audit-log.js';
-import { mayWatchStill } from '../../accounts/sessions.js';
+import { findRoleFor } from '../../accounts/sessions.js';
 import type { Services } from '../../http/services.js';
 import { operation } from '../../http/operation.js';
 import type { Answer } from '../../http/respond.js';
 import { findInstance } from '../find.js';
 import { ANSWER_MS, parsePairing, openSession, untilShown } from './open.js';
-import { pairingStream, type MaySee } from './stream.js';
-import { pairingOut } from './view.js';
-import type { PairingState } from './watch.js';
+import { pairingStream, type ReadAccess } from './stream.js';
+import { NO_CODE, pairingOut } from './view.js';
+import type { PairingState, Viewer } from './watch.js';
 
 const PATH = '/v1/instances/{instance_id}/pairing';
 const KEY_AGAIN_MS = 1_500;
-/** Streams per instance and replica. Each stream costs memory and queries for as long as its client stays. */
+/**
+ * Streams per instance and replica. Each stream costs memory and queries for as long as its client stays. Viewers without
+ * codes have places of their own, so that they cannot keep out the person who pairs.
+ */
 const MAX_STREAMS = 20;
+/** Streams of one key or person among them. */
+const MAX_OWN_STREAMS = 10;
 const STREAM_LATER_S = 15;
+
+const CODES_ARE_CREDENTIALS =
+  'A code links any phone to the instance, so only callers with `instances:write` read it. Others see the state, the remaining time and the error.';
 
 export const pairingOperations = [
   operation({
@@ -37,7 +46,7 @@ export const pairingOperations = [
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const session = await openSession(services, row.id, asked);
       await audit(services.db, byCaller(caller, 'instance.pair', row.id));
-      return shown(await untilShown(services, row, { session, asked }));
+      return shown(await untilShown(services, row, { session, asked }), caller);
     },
   }),
 
@@ -46,6 +55,7 @@ export const pairingOperations = [
     method: 'GET',
     path: PATH,
     summary: 'The state of a pairing, and the QR on display',
+    description: CODES_ARE_CREDENTIALS,
     scope: 'instances:read',
     orScope: 'instances:write',
     status: 200,
@@ -54,7 +64,7 @@ export const pairingOperations = [
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const pairing = await services.pairings.read(row.id);
       if (!pairing) throw new Problem('not-found');
-      return shown(pairing);
+      return shown(pairing, caller);
     },
   }),
 
@@ -64,6 +74,7 @@ export const pairingOperations = [
     path: `${PATH}/stream`,
     summary:
       'What happens to a pairing, as it happens: each QR or code, then paired and connected, or an error',
+    description: CODES_ARE_CREDENTIALS,
     scope: 'instances:read',
     orScope: 'instances:write',
     status: 200,
@@ -71,34 +82,44 @@ export const pairingOperations = [
     resultType: 'text/event-stream',
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
-      checkStreamLimit(services, row.id);
-      return { status: 200, stream: pairingStream(services, row, maySeeStill(services, caller, row.id)) };
+      const viewer = { actor: nameActor(caller.credential), readsCodes: mayPair(caller) };
+      if (!mayOpenStream(services.pairings.listViewers(row.id), viewer)) {
+        const detail = `Até ${MAX_STREAMS} streams de pareamento abertos por instância, ${MAX_OWN_STREAMS} por chave ou pessoa.`;
+        throw new Problem('rate-limited', { retryAfter: STREAM_LATER_S, detail });
+      }
+      const readAccess = recheckAccess(services, caller, row.id);
+      return { status: 200, stream: pairingStream(services, row, { viewer, readAccess }) };
     },
   }),
 ];
 
-async function shown(pairing: PairingState): Promise<Answer> {
-  const body = await pairingOut(pairing);
+async function shown(pairing: PairingState, caller: Caller): Promise<Answer> {
+  const body = await pairingOut(pairing, mayPair(caller));
   const expiresAt = pairing.session?.code?.expiresAt;
-  const bodyAfter = { ...body, qr: null, pairing_code: null };
+  const bodyAfter = { ...body, ...NO_CODE };
   return { status: 200, body, ...(expiresAt && { expiring: { at: expiresAt, bodyAfter } }) };
 }
 
-/** @throws Problem `rate-limited` */
-function checkStreamLimit({ pairings }: Services, instanceId: string): void {
-  if (pairings.watching(instanceId) < MAX_STREAMS) return;
-  const detail = `Até ${MAX_STREAMS} streams de pareamento abertos por instância.`;
-  throw new Problem('rate-limited', { retryAfter: STREAM_LATER_S, detail });
+export function mayOpenStream(open: readonly Viewer[], { actor, readsCodes }: Viewer): boolean {
+  const alike = open.filter((viewer) => viewer.readsCodes === readsCodes);
+  const own = open.filter((viewer) => viewer.actor === actor);
+  return alike.length < MAX_STREAMS && own.length < MAX_OWN_STREAMS;
 }
 
-/** Rechecks access while a stream is open, so that a revocation holds within 2 s. */
-function maySeeStill({ db, clock }: Services, caller: Caller, instanceId: string): MaySee {
+/** Rechecks access while a stream is open, so that a revocation or another role holds within 2 s. */
+function recheckAccess({ db, clock }: Services, caller: Caller, instanceId: string): ReadAccess {
   let askedAt = clock.now();
+  let access = { readsCodes: mayPair(caller) };
   return async () => {
-    if (clock.now() - askedAt < KEY_AGAIN_MS) return true;
+    if (clock.now() - askedAt < KEY_AGAIN_MS) return access;
     askedAt = clock.now();
     const { credential, accountId } = caller;
-    if (credential.kind === 'session') return mayWatchStill(db, credential.id, { accountId, instanceId });
-    return (await db.apiKey.count({ where: { id: credential.id, revokedAt: null } })) > 0;
+    if (credential.kind === 'key') {
+      const isValid = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] };
+      return (await db.apiKey.count({ where: { id: credential.id, ...isValid } })) > 0 ? access : null;
+    }
+    const role = await findRoleFor(db, credential.id, { accountId, instanceId });
+    access = { readsCodes: role !== null && mayPair({ scopes: new Set(ROLE_RIGHTS[role].scopes) }) };
+    return role && access;
   };
 }

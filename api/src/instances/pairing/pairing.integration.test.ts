@@ -6,6 +6,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import { openStream as openEvents } from '@gwk/test/support/sse';
 import { until } from '@gwk/test/support/wait';
 import { ManualClock } from '@gwk/test/support/clock';
+import { openBrowser } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import { checkAnswer, type ApiClient } from '@gwk/test/support/api/client';
@@ -63,6 +64,7 @@ describe('POST pairing', () => {
       state: 'pending_pair',
       qr: null,
       pairing_code: null,
+      expires_in_s: null,
       error: null,
     });
     const { status, body } = await pair();
@@ -246,6 +248,7 @@ describe('a pairing', () => {
       state: 'connected',
       qr: null,
       pairing_code: null,
+      expires_in_s: null,
       error: null,
     });
   });
@@ -372,8 +375,8 @@ describe('GET pairing/stream', () => {
     expect(stream.names()).toEqual([]);
   });
 
-  test('allows twenty streams an instance, and refuses another until one ends', async () => {
-    const streams = await Promise.all(Array.from({ length: 20 }, () => openStream()));
+  test('allows ten streams of one caller, and refuses another until one ends', async () => {
+    const streams = await Promise.all(Array.from({ length: 10 }, () => openStream()));
     const refused = await client.call('GET', `${path()}/stream`);
     expect([refused.status, problemCode(refused), refused.headers['retry-after']]).toEqual([
       ...[429, 'rate-limited', '15'],
@@ -384,8 +387,35 @@ describe('GET pairing/stream', () => {
         (stream) => streams.push(stream),
         () => 0,
       );
-    expect(await until(tryToOpen, { what: 'another stream may open' })).toBe(20);
+    expect(await until(tryToOpen, { what: 'another stream may open' })).toBe(10);
     for (const stream of streams) stream.close();
+  });
+
+  test('keeps places for callers who may pair from callers who may not', async () => {
+    const readers = await Promise.all(
+      Array.from({ length: 20 }, async () => api.key(account, { scopes: ['instances:read'] })),
+    );
+    const streams = await Promise.all(readers.map((reader) => openStream(api.port, reader.key)));
+    const late = await api.clientOf(account, { scopes: ['instances:read'] });
+    expect((await late.call('GET', `${path()}/stream`)).status).toBe(429);
+    streams.push(await openStream());
+    for (const stream of streams) stream.close();
+  });
+
+  test('sends no code any more once the role of its person may not pair', async () => {
+    const engine = await startEngineWithQr();
+    const browser = await openBrowser(api, account, 'admin');
+    const stream = openEvents(`http://127.0.0.1:${api.port}${path()}/stream`, browser.headers);
+    await pair();
+    await until(() => stream.events.length === 1, { what: 'the QR is on the stream' });
+    expect(stream.events[0]!.data).toMatchObject({ code: 'qr-1' });
+    await api.db.member.updateMany({ where: { userId: browser.user.id }, data: { role: 'viewer' } });
+    // Another role takes effect within 2 s.
+    clock.advance(2_000);
+    await engine.showQr(sessions(engine)[0]!, 'qr-2');
+    await until(() => stream.events.length === 2, { what: 'the next QR is on the stream' });
+    expect(stream.events[1]!.data).toEqual({ expires_in_s: 20 });
+    stream.close();
   });
 
   test('answers 404 for an instance of another account', async () => {

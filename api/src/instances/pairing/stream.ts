@@ -7,25 +7,30 @@ import type { EventProducer, EventStream } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
 import { isPaired } from './sessions.js';
 import { NOTHING_SEEN, stepStream, type Seen, type StreamEvent } from './stream-events.js';
-import { codeOut, qrOut } from './view.js';
-import type { PairingState } from './watch.js';
+import { codeOut, qrOut, timeLeft } from './view.js';
+import type { PairingState, Viewer } from './watch.js';
 import { pairingFailure } from './reasons.js';
 
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** Whether the caller may still access the instance. */
-export type MaySee = () => Promise<boolean>;
+/** Whether the viewer may read codes now; null: it may no longer access the instance. */
+export type ReadAccess = () => Promise<Pick<Viewer, 'readsCodes'> | null>;
 
 /** Produces the events of a pairing stream in order, each with the data of the event type of that name. */
-export function pairingStream(services: Services, row: Instance, maySee: MaySee): EventProducer {
+export function pairingStream(
+  services: Services,
+  row: Instance,
+  { viewer, readAccess }: { viewer: Viewer; readAccess: ReadAccess },
+): EventProducer {
   const since = Date.now() - CLOCKS_DIFFER_MS;
   return async (out) => {
     let seen: Seen = { ...NOTHING_SEEN, unpaired: !isPaired(row.state as InstanceState) };
-    for await (const now of services.pairings.watch(row.id, out.signal)) {
-      if (!(await maySee())) return;
+    for await (const now of services.pairings.watch(row.id, out.signal, viewer)) {
+      const access = await readAccess();
+      if (!access) return;
       const step = stepStream(seen, now);
       seen = step.seen;
-      for (const event of step.events) await send(services, out, { event, now: now!, since });
+      for (const event of step.events) await send(services, out, { event, now: now!, since, ...access });
       if (step.end) return;
     }
   };
@@ -35,14 +40,16 @@ interface Sending {
   event: StreamEvent;
   now: PairingState;
   since: number;
+  readsCodes: boolean;
 }
 
-async function send(services: Services, out: EventStream, { event, now, since }: Sending): Promise<void> {
+async function send(services: Services, out: EventStream, sending: Sending): Promise<void> {
+  const { event, now, since, readsCodes } = sending;
   switch (event.event) {
     case 'qr':
-      return out.send('qr', await qrOut(event.code));
+      return out.send('qr', readsCodes ? await qrOut(event.code) : timeLeft(event.code));
     case 'code':
-      return out.send('code', codeOut(event.code));
+      return out.send('code', readsCodes ? codeOut(event.code) : timeLeft(event.code));
     case 'paired':
       return out.send('paired', await pairedData(services, now, since));
     case 'connected': {

@@ -3,17 +3,21 @@ import type { PairingOut, PairingQr } from '@gwk/core/resources/pairing';
 import { toDataURL } from 'qrcode';
 import { pairingFailure } from './reasons.js';
 import { isPaired } from './sessions.js';
-import type { PairingState } from './watch.js';
+import type { PairingState, SessionState } from './watch.js';
 
 interface Code {
   text: string;
   expiresAt: Date;
 }
 
+/** Remaining time of a code. */
+export function timeLeft({ expiresAt }: Code): Pick<PairingQr, 'expires_in_s'> {
+  return { expires_in_s: Math.max(0, Math.ceil((expiresAt.getTime() - Date.now()) / 1000)) };
+}
+
 /** Public form of a code, with the remaining time from now. */
 export function codeOut(code: Code): Omit<PairingQr, 'image'> {
-  const leftMs = code.expiresAt.getTime() - Date.now();
-  return { code: code.text, expires_in_s: Math.max(0, Math.ceil(leftMs / 1000)) };
+  return { code: code.text, ...timeLeft(code) };
 }
 
 export async function qrOut(code: Code): Promise<PairingQr> {
@@ -29,15 +33,25 @@ export function isOpen({ state, session }: PairingState): boolean {
 
 const failureOut = (reason: string) => ({ reason, detail: pairingFailure(reason) });
 
-export async function pairingOut(pairing: PairingState): Promise<PairingOut> {
+export const NO_CODE = { qr: null, pairing_code: null, expires_in_s: null } as const;
+
+type CodeFields = Pick<PairingOut, keyof typeof NO_CODE>;
+
+async function showCode({ method, code }: SessionState, readsCodes: boolean): Promise<CodeFields> {
+  if (code === null) return NO_CODE;
+  const shown = { ...NO_CODE, ...timeLeft(code) };
+  if (!readsCodes) return shown;
+  return method === 'qr' ? { ...shown, qr: await qrOut(code) } : { ...shown, pairing_code: code.text };
+}
+
+/** @param readsCodes the caller may pair the instance */
+export async function pairingOut(pairing: PairingState, readsCodes: boolean): Promise<PairingOut> {
   const { instanceId, state, session } = pairing;
   const open = isOpen(pairing);
-  const code = open && session ? session.code : null;
   return {
     instance_id: toPublicId('instance', instanceId),
     state: open ? 'pairing' : state,
-    qr: code && session!.method === 'qr' ? await qrOut(code) : null,
-    pairing_code: code && session!.method === 'code' ? code.text : null,
+    ...(open && session ? await showCode(session, readsCodes) : NO_CODE),
     error: isPaired(state) || open || !session?.error ? null : failureOut(session.error),
   };
 }

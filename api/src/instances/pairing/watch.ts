@@ -70,6 +70,18 @@ export async function readPairings(
   );
 }
 
+/** The reader of a pairing stream. */
+export interface Viewer {
+  /** Key or person (accounts/caller.ts). */
+  actor: string;
+  readsCodes: boolean;
+}
+
+/** A stream, or a request that waits for a code. */
+interface Watcher {
+  viewer: Viewer | null;
+}
+
 const POLL_MS = 250;
 
 /** Null if Postgres is unavailable: the next poll reads the state, and watchers have their own deadlines. */
@@ -82,8 +94,8 @@ type Poll = ReadonlyMap<string, PairingState> | null;
 export class PairingWatch {
   readonly #db: Database;
   readonly #sealer: Sealer;
-  /** Number of watchers by instance. */
-  readonly #watchers = new Map<string, number>();
+  /** Watchers by instance. */
+  readonly #watchers = new Map<string, Set<Watcher>>();
   #lastPoll = -Infinity;
   #nextPoll: Promise<Poll> | null = null;
 
@@ -97,16 +109,22 @@ export class PairingWatch {
     return found.get(instanceId) ?? null;
   }
 
-  /** Number of watchers of an instance. */
-  watching(instanceId: string): number {
-    return this.#watchers.get(instanceId) ?? 0;
+  /** Viewers of the open streams of an instance. */
+  listViewers(instanceId: string): Viewer[] {
+    return [...(this.#watchers.get(instanceId) ?? [])].flatMap(({ viewer }) => viewer ?? []);
   }
 
   /** Yields the state at each poll until the signal; null: the instance was deleted. */
-  async *watch(instanceId: string, signal: AbortSignal): AsyncGenerator<PairingState | null> {
+  async *watch(
+    instanceId: string,
+    signal: AbortSignal,
+    viewer: Viewer | null = null,
+  ): AsyncGenerator<PairingState | null> {
     let settle: (found: Poll) => void = () => undefined;
     signal.addEventListener('abort', () => settle(null));
-    this.#watchers.set(instanceId, this.watching(instanceId) + 1);
+    const watchers = this.#watchers.get(instanceId) ?? new Set<Watcher>();
+    const watcher = { viewer };
+    this.#watchers.set(instanceId, watchers.add(watcher));
     try {
       while (!signal.aborted) {
         const next = Promise.withResolvers<Poll>();
@@ -116,9 +134,8 @@ export class PairingWatch {
         if (found && !signal.aborted) yield found.get(instanceId) ?? null;
       }
     } finally {
-      const left = this.watching(instanceId) - 1;
-      if (left > 0) this.#watchers.set(instanceId, left);
-      else this.#watchers.delete(instanceId);
+      watchers.delete(watcher);
+      if (watchers.size === 0) this.#watchers.delete(instanceId);
     }
   }
 

@@ -64,7 +64,8 @@ export const delivery = {
   endpoint: 'Endpoint',
   answer: 'Last answer',
   headers: 'Request headers',
-  headersHelp: 'Signed now, as the next attempt would be. Values of your own headers are hidden.',
+  headersHelp:
+    'As the next attempt would send them. The signature and the values of your own headers are hidden.',
   payload: 'Payload',
   expired: 'The event is older than its retention, so its request cannot be shown.',
 };

@@ -65,7 +65,7 @@ export const delivery = {
   answer: 'Última resposta',
   headers: 'Cabeçalhos da requisição',
   headersHelp:
-    'Assinados agora, como seria a próxima tentativa. Os valores dos seus próprios cabeçalhos ficam ocultos.',
+    'Como a próxima tentativa os enviaria. A assinatura e os valores dos seus próprios cabeçalhos ficam ocultos.',
   payload: 'Conteúdo',
   expired: 'O evento é mais antigo que a sua retenção, por isso a requisição não pode ser mostrada.',
 };
