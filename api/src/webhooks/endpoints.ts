@@ -9,7 +9,7 @@ import {
 import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import type { Sealer } from '@gwk/core/encryption';
-import type { Caller } from '../accounts/caller.js';
+import { mayPair, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
@@ -95,6 +95,7 @@ export async function createEndpoint(
         url: body.url,
         description: body.description,
         eventTypes: [...new Set(body.event_types)],
+        codesGrantedBy: grantCodes(caller),
         ...headerColumns(sealer, caller.accountId, body.headers),
         instances: { create: instanceIds.map((instanceId) => ({ instanceId })) },
         secrets: { create: { id, secretSealed: sealWebhookSecret(sealer, caller.accountId, secret) } },
@@ -124,6 +125,7 @@ export async function updateEndpoint(
       where: { id },
       data: {
         ...changedFields(body),
+        codesGrantedBy: grantCodes(caller),
         ...(body.headers && headerColumns(sealer, caller.accountId, body.headers)),
         ...(instanceIds && {
           instances: { deleteMany: {}, create: instanceIds.map((instanceId) => ({ instanceId })) },
@@ -133,6 +135,14 @@ export async function updateEndpoint(
     });
   });
 }
+
+/** The worker checks at each delivery of a pairing code that this key or person still may pair the instance. */
+const grantCodes = (caller: Caller): string | null =>
+  !mayPair(caller)
+    ? null
+    : caller.credential.kind === 'key'
+      ? caller.credential.id
+      : caller.credential.userId;
 
 function headerColumns(sealer: Sealer, accountId: string, headers: Record<string, string>) {
   const lowerCased = Object.fromEntries(

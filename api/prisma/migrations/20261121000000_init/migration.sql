@@ -588,6 +588,7 @@ CREATE TABLE "webhook_endpoints" (
     "last_failed_at" TIMESTAMPTZ(3),
     "last_error" TEXT,
     "last_error_at" TIMESTAMPTZ(3),
+    "codes_granted_by" UUID,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );

@@ -1,7 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { SealError, type Sealer } from '@gwk/core/encryption';
+import { ROLE_RIGHTS } from '@gwk/core/roles';
 import { signWebhook } from '@gwk/core/webhook-signature';
+import { mayPair } from '../../accounts/caller.js';
 import { openEventText } from '../../events/emit.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
@@ -28,6 +30,10 @@ export function prepare(claimed: ClaimedDelivery, deps: PrepareDeps, now: Date):
   if (event === null) return { claimed, error: 'the event was deleted', final: true };
   if (claimed.outOfScope)
     return { claimed, error: 'the endpoint no longer includes this instance', final: true };
+  if (event.type === 'instance.qr' && !mayReceiveCodes(claimed.codesAuthor)) {
+    const error = 'the endpoint was last changed by a caller who may not pair this instance';
+    return { claimed, error, final: true };
+  }
   const check = deps.guard.checkUrl(claimed.url);
   if (!check.ok) return { claimed, error: `the URL is not allowed (${check.finding})`, final: false };
   try {
@@ -46,6 +52,12 @@ export function prepare(claimed: ClaimedDelivery, deps: PrepareDeps, now: Date):
       return { claimed, error: 'cannot be decrypted with the configured keys', final: false };
     throw error;
   }
+}
+
+/** A pairing code links a phone, so it goes only where somebody with the right to pair sends it. */
+export function mayReceiveCodes(author: ClaimedDelivery['codesAuthor']): boolean {
+  if (author === null) return false;
+  return mayPair({ scopes: new Set('role' in author ? ROLE_RIGHTS[author.role].scopes : author.scopes) });
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { DisableReason } from '@gwk/core/resources/webhook';
+import type { Role } from '@gwk/core/roles';
+import type { Scope } from '@gwk/core/scopes';
 import type { EndpointHealth } from './schedule.js';
 
 // Types between the steps of a delivery: claim -> prepare -> call -> record the result. The input of each step is
@@ -18,6 +20,8 @@ export interface ClaimedDelivery extends EndpointHealth {
   event: { type: string; at: Date; dataSealed: Uint8Array } | null;
   /** The endpoint no longer includes the instance of the event. */
   outOfScope: boolean;
+  /** Rights of the key or person who last changed the endpoint, for `instance.qr` only. Null: none, or another event. */
+  codesAuthor: { role: Role } | { scopes: Scope[] } | null;
   secretsSealed: readonly Uint8Array[];
   /** Null: no custom headers. */
   headersSealed: Uint8Array | null;
