@@ -34,6 +34,7 @@ const updateAccount = operation({
   description: 'Its name is fixed: Instance resources name their account by it.',
   scope: null,
   person: 'account:write',
+  unrestricted: true,
   status: 200,
   body: AccountUpdate,
   result: AccountOut,

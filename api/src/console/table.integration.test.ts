@@ -80,6 +80,29 @@ describe('a session', () => {
   });
 });
 
+/** Changes whose handlers limit a restricted member to what lies within the own instances. */
+const WITHIN_OWN_INSTANCES = [
+  'createKey',
+  'revokeKey',
+  'updateMember',
+  'removeMember',
+  'createInvitation',
+  'revokeInvitation',
+];
+const changesAccount = (operation: Operation) => isOfAccount(operation) && isChange(operation);
+
+describe('a member who is restricted to some instances', () => {
+  test('changes nothing of the whole account', () => {
+    const open = only((operation) => changesAccount(operation) && !operation.unrestricted);
+    expect(open.map(({ operation }) => operation.name).sort()).toEqual(WITHIN_OWN_INSTANCES.toSorted());
+  });
+
+  test.each(only(({ unrestricted }) => unrestricted === true))('$title: forbidden', async ({ operation }) => {
+    const restricted = await openBrowser(api, world.account, 'admin', []);
+    expectProblem(await send(restricted, sampleOf(operation, world.ids)), 'forbidden');
+  });
+});
+
 describe('administrators of the platform', () => {
   test.each(only(isOfPlatform))('$title refuses owners of an account: forbidden', async ({ operation }) => {
     expectProblem(await send(world.browser, sampleOf(operation, world.ids)), 'forbidden');

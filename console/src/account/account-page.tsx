@@ -106,7 +106,7 @@ function Limits({ account: { limits, usage } }: { account: AccountView }) {
 
 function Security({ account }: { account: AccountView }) {
   const { t } = useTranslation();
-  const { id, api, can, path } = useAccount();
+  const { id, access, api, can, path } = useAccount();
   const { user } = useSession();
   const queries = useQueryClient();
   const change = useMutation({
@@ -119,6 +119,7 @@ function Security({ account }: { account: AccountView }) {
     },
   });
   // The API refuses it to people who would lock themselves out.
+  const mayChange = can('account:write') && access.instance_ids === null;
   const lacksOwn = !account.requires_mfa && !user.has_totp && !user.has_passkey;
   return (
     <Paper withBorder p="lg" component="section">
@@ -130,10 +131,10 @@ function Security({ account }: { account: AccountView }) {
           label={t('account.requiresMfa')}
           description={t('account.requiresMfaHelp')}
           checked={account.requires_mfa}
-          disabled={!can('account:write') || lacksOwn || change.isPending}
+          disabled={!mayChange || lacksOwn || change.isPending}
           onChange={(event) => change.mutate(event.currentTarget.checked)}
         />
-        {can('account:write') && lacksOwn && (
+        {mayChange && lacksOwn && (
           <Anchor component={Link} to={path('profile')} size="sm">
             {t('account.ownFirst')}
           </Anchor>
