@@ -1,3 +1,4 @@
+import { until } from '../support/wait.js';
 import { describeWithChromium } from './chromium.js';
 import { ConsoleStage, findViolations, show } from './stage.js';
 
@@ -23,6 +24,14 @@ describeWithChromium('numbers in the console', () => {
     await shown.waitFor();
     await phone.types((await shown.textContent())!.replace('-', ''));
     await page.getByRole('heading', { name: 'The phone is linked' }).waitFor();
+    expect(await page.getByTestId('linked-phone').textContent()).toBe('+5511955550009');
+    expect(await findViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: /^Not this number: unlink/ }).click();
+    await page.getByRole('heading', { name: 'The phone is unlinked' }).waitFor();
+    const read = () => client.expect<{ state: string }>(200, 'GET', `/v1/instances/${id}`);
+    await until(async () => (await read()).state === 'pending_pair', { what: 'the phone is unlinked' });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await shown.or(page.getByAltText('QR code to scan with the phone')).waitFor();
   });
 
   test('the list finds a number by its name and state, and explains its health in both languages', async () => {

@@ -8,7 +8,7 @@ import { useAccount } from '../app/account';
 import { ConfirmButton } from '../ui/confirm-button';
 import { ProblemAlert } from '../ui/problem-alert';
 import { SavedNote } from '../ui/saved-note';
-import type { Instance } from './queries';
+import { useRenewInstance, type Instance } from './queries';
 
 const MODES = ['native+text', 'native', 'text'] as const;
 
@@ -37,17 +37,6 @@ function Section({ title, help, children }: { title: string; help: string; child
       {children}
     </Paper>
   );
-}
-
-/** Reads the instance and the list again after a change. */
-function useRenewInstance(instanceId: string): () => Promise<unknown> {
-  const { id } = useAccount();
-  const queries = useQueryClient();
-  return () =>
-    Promise.all([
-      queries.invalidateQueries({ queryKey: [id, 'instance', instanceId] }),
-      queries.invalidateQueries({ queryKey: [id, 'instances'] }),
-    ]);
 }
 
 function Rename({ instance }: { instance: Instance }) {

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { components } from '../generated/api';
 import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
@@ -49,3 +49,14 @@ export const readPhone = ({ jid }: Pick<Instance, 'jid'>): string | null => {
   const digits = jid?.split(/[:@]/)[0];
   return digits === undefined ? null : `+${digits}`;
 };
+
+/** Reads the instance and the list again after a change. */
+export function useRenewInstance(instanceId: string): () => Promise<unknown> {
+  const { id } = useAccount();
+  const queries = useQueryClient();
+  return () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: [id, 'instance', instanceId] }),
+      queries.invalidateQueries({ queryKey: [id, 'instances'] }),
+    ]);
+}

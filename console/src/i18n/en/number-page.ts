@@ -147,7 +147,10 @@ export const pairing = {
   failed: 'The phone was not linked',
   again: 'Try again',
   connected: 'The phone is linked',
-  connectedHelp: '{{name}} is connected and can send and receive.',
+  connectedHelp: '{{name}} is connected with this number and can send and receive.',
+  undo: 'Not this number: unlink ({{seconds}} s)',
+  undone: 'The phone is unlinked',
+  undoneHelp: 'Show the next code only to the person who links the phone.',
   open: 'Open the number',
   steps: {
     title: 'On the phone',

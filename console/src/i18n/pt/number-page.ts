@@ -146,7 +146,10 @@ export const pairing = {
   failed: 'O telefone não foi vinculado',
   again: 'Tentar de novo',
   connected: 'O telefone está vinculado',
-  connectedHelp: '{{name}} está conectado e pode enviar e receber.',
+  connectedHelp: '{{name}} está conectado com este número e pode enviar e receber.',
+  undo: 'Não é este número: desvincular ({{seconds}} s)',
+  undone: 'O telefone foi desvinculado',
+  undoneHelp: 'Mostre o próximo código só a quem vincula o telefone.',
   open: 'Abrir o número',
   steps: {
     title: 'No telefone',

@@ -9,18 +9,18 @@ import {
   Stack,
   Text,
   TextInput,
-  Title,
 } from '@mantine/core';
-import { IconCheck, IconRefresh } from '@tabler/icons-react';
+import { IconRefresh } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Link, useParams } from 'react-router';
+import { useParams } from 'react-router';
 import { useAccount } from '../../app/account';
 import { PageHeader } from '../../ui/page-header';
 import { ProblemAlert } from '../../ui/problem-alert';
 import { QueryView } from '../../ui/query-view';
 import { useInstance, type Instance } from '../queries';
 import { CodeView } from './code-view';
+import { Connected } from './connected';
 import { PairingSteps } from './pairing-steps';
 import { usePairing, type Pairing, type PairingRequest } from './use-pairing';
 
@@ -58,7 +58,9 @@ function Pairings({ instance }: { instance: Instance }) {
     setMethod(value);
     setRequest(value === 'qr' ? QR : null);
   };
-  if (pairing.phase === 'connected') return <Connected instance={instance} />;
+  if (pairing.phase === 'connected') {
+    return <Connected instance={instance} linked={pairing.linked} restart={pairing.restart} />;
+  }
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
       <Paper withBorder p="lg">
@@ -162,22 +164,5 @@ function PhoneForm({ ask }: { ask: (phone: string) => void }) {
         <Button type="submit">{t('pairing.ask')}</Button>
       </Stack>
     </form>
-  );
-}
-
-function Connected({ instance }: { instance: Instance }) {
-  const { t } = useTranslation();
-  const { path } = useAccount();
-  return (
-    <Paper withBorder p="xl" role="status">
-      <Stack align="center" ta="center">
-        <IconCheck size={56} color="var(--mantine-color-anchor)" aria-hidden />
-        <Title order={2}>{t('pairing.connected')}</Title>
-        <Text>{t('pairing.connectedHelp', { name: instance.name })}</Text>
-        <Button component={Link} to={path(`numbers/${instance.id}`)}>
-          {t('pairing.open')}
-        </Button>
-      </Stack>
-    </Paper>
   );
 }

@@ -14,16 +14,24 @@ export interface ShownCode {
   expiresAt: number;
 }
 
+/** The phone that a pairing has linked. */
+export interface LinkedPhone {
+  jid: string;
+  at: number;
+}
+
 export interface Pairing {
   phase: 'waiting' | 'open' | 'paired' | 'connected' | 'failed';
   code: ShownCode | null;
+  /** Null: none yet, or it was linked before this page opened. */
+  linked: LinkedPhone | null;
   /** Reason of a failed session: a word of the API, or its text. */
   failure: { reason: string; detail: string } | null;
   /** The request itself failed, for example an invalid phone number. */
   error: Error | null;
 }
 
-const WAITING: Pairing = { phase: 'waiting', code: null, failure: null, error: null };
+const WAITING: Pairing = { phase: 'waiting', code: null, linked: null, failure: null, error: null };
 
 type Change = Partial<Pairing> | 'restart';
 const reduce = (state: Pairing, change: Change): Pairing =>
@@ -123,7 +131,10 @@ function readEvent({ event, data }: StreamEvent): Partial<Pairing> {
     const { code, expires_in_s } = data as { code: string; expires_in_s: number };
     return { phase: 'open', code: { text: code, image: null, expiresAt: Date.now() + expires_in_s * 1000 } };
   }
-  if (event === 'paired') return { phase: 'paired', code: null };
+  if (event === 'paired') {
+    const { jid } = data as { jid: string };
+    return { phase: 'paired', code: null, linked: { jid, at: Date.now() } };
+  }
   if (event === 'connected') return { phase: 'connected', code: null };
   const { detail } = data as { detail: string };
   return { phase: 'failed', code: null, failure: { reason: '', detail } };
