@@ -113,7 +113,7 @@ describe('the logs of the console', () => {
   }
 
   async function useSecondFactor(browser: Browser): Promise<void> {
-    const { app, backupCodes } = await setUpTotp(browser);
+    const { app, backupCodes } = await setUpTotp(browser, secrets.get('changed password'));
     backupCodes.forEach((code, n) => keep(`backup code ${n}`, code));
     const pending = openBrowser();
     await pending.signIn(EMAIL, secrets.get('changed password'));

@@ -1,7 +1,14 @@
 import type { ProblemBody } from '@gwk/core/problems';
 import type { SessionOut } from '@gwk/core/resources/console-session';
 import { Authenticator, setUpTotp } from '@gwk/test/support/api/authenticator';
-import { Browser, browserOf, createUser, openBrowser, type TestUser } from '@gwk/test/support/api/console';
+import {
+  Browser,
+  browserOf,
+  createUser,
+  openBrowser,
+  PASSWORD,
+  type TestUser,
+} from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { Answer } from '@gwk/test/support/api/client';
 import type { TestApi } from '@gwk/test/support/api/test-api';
@@ -141,7 +148,9 @@ describe('the set-up', () => {
     expect(outcome(await browser.call('POST', `${PROFILE}/confirm`, { body: { code: '123456' } }))).toBe(
       'mfa-setup-not-started',
     );
-    const { body } = await browser.call<{ secret: string; uri: string }>('POST', PROFILE);
+    const { body } = await browser.call<{ secret: string; uri: string }>('POST', PROFILE, {
+      body: { password: PASSWORD },
+    });
     expect(body.uri).toContain(`secret=${body.secret}`);
     expect(outcome(await new Browser(api).signIn(other.email))).toBe(200);
     const wrong = new Authenticator(body.secret).wrongCode();
@@ -166,7 +175,9 @@ describe('the set-up', () => {
     const [browser, elsewhere] = [await browserOf(api, other), await browserOf(api, other)];
     const theirs = await setUpTotp(browser);
     expect([await isOpen(browser), await isOpen(elsewhere)]).toEqual([true, false]);
-    expect(outcome(await browser.call('POST', PROFILE))).toBe('mfa-not-pending');
+    expect(outcome(await browser.call('POST', PROFILE, { body: { password: PASSWORD } }))).toBe(
+      'mfa-not-pending',
+    );
     const remove = (code: string) => browser.call('POST', `${PROFILE}/remove`, { body: { code } });
     expect(outcome(await remove(theirs.app.wrongCode()))).toBe('invalid-code');
     expect(await api.db.signInFailure.count()).toBe(1);
@@ -174,7 +185,7 @@ describe('the set-up', () => {
     expect(outcome(await remove(theirs.backupCodes[1]!))).toBe('mfa-setup-not-started');
     expect(outcome(await new Browser(api).signIn(other.email))).toBe(200);
     expect(await api.db.backupCode.count({ where: { userId: other.id } })).toBe(0);
-    expect(outcome(await browser.call('POST', PROFILE))).toBe(200);
+    expect(outcome(await browser.call('POST', PROFILE, { body: { password: PASSWORD } }))).toBe(200);
   });
 });
 
@@ -194,4 +205,51 @@ test('an account that requires two factors refuses members without them, but not
   expect(body.accounts).toMatchObject([{ requires_mfa: true }]);
   await setUpTotp(member);
   expect((await member.call('GET', '/v1/instances')).status).toBe(200);
+});
+
+describe('a set-up', () => {
+  const start = (browser: Browser, password: string | null) =>
+    browser.call<{ secret: string }>('POST', PROFILE, { body: { password } });
+  const confirm = (browser: Browser, secret: string) =>
+    browser.call('POST', `${PROFILE}/confirm`, { body: { code: new Authenticator(secret).code() } });
+  let browser: Browser;
+  beforeEach(async () => {
+    user = await createUser(api);
+    browser = await browserOf(api, user);
+  });
+
+  test('needs the password, also in a new session', async () => {
+    expect(outcome(await start(browser, null))).toBe('invalid-credentials');
+    expect(outcome(await start(browser, 'another password'))).toBe('invalid-credentials');
+    const { totpSealed } = await api.db.user.findUniqueOrThrow({ where: { id: user.id } });
+    expect(totpSealed).toBeNull();
+    expect(outcome(await start(browser, PASSWORD))).toBe(200);
+  });
+
+  test('is locked after wrong passwords, like a sign-in', async () => {
+    for (let n = 0; n < 10; n++) expect(outcome(await start(browser, 'wrong'))).toBe('invalid-credentials');
+    expect(outcome(await start(browser, PASSWORD))).toBe('login-locked');
+  });
+
+  test('of a person without a password needs a sign-in of the last 15 minutes', async () => {
+    await api.db.user.update({ where: { id: user.id }, data: { passwordHash: null } });
+    expect(outcome(await start(browser, null))).toBe(200);
+    await api.db.userSession.updateMany({
+      where: { userId: user.id },
+      data: { createdAt: new Date(Date.now() - 16 * 60_000) },
+    });
+    expect(outcome(await start(browser, null))).toBe('recent-sign-in-required');
+  });
+
+  test('must be confirmed within 5 minutes', async () => {
+    const { secret } = (await start(browser, PASSWORD)).body;
+    await api.db.user.update({
+      where: { id: user.id },
+      data: { totpStartedAt: new Date(Date.now() - 301_000) },
+    });
+    expect(outcome(await confirm(browser, secret))).toBe('mfa-setup-not-started');
+    const again = (await start(browser, PASSWORD)).body;
+    expect(outcome(await confirm(browser, secret))).toBe('invalid-code');
+    expect(outcome(await confirm(browser, again.secret))).toBe(200);
+  });
 });

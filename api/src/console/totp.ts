@@ -1,29 +1,38 @@
 import { Problem } from '@gwk/core/problems';
 import { BackupCodes, CodeIn, TotpSetup } from '@gwk/core/resources/console-totp';
+import { PersonProof } from '@gwk/core/resources/console-session';
 import { audit } from '../accounts/audit-log.js';
+import type { User } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { checkCode, findStep, newBackupCodes, newTotp, normalizeCode } from './second-factor.js';
+import { provePerson } from './sign-in/proof.js';
 import { PRIVATE, requireOpenSession } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile/totp';
+
+/** The proof of the person that the start needs holds for the confirmation, too. */
+const CONFIRM_MS = 5 * 60_000;
 
 const startTotp = operation({
   name: 'startTotp',
   method: 'POST',
   path: PATH,
   summary: 'Start to set up the second factor',
-  description: 'The secret counts once a code has confirmed it. Remove a confirmed one first.',
+  description:
+    'The secret counts once a code has confirmed it, within 5 minutes. Remove a confirmed one first. A wrong password counts as a failed sign-in.',
   scope: null,
   person: 'signed-in',
   status: 200,
-  problems: ['mfa-not-pending'],
+  problems: ['invalid-credentials', 'login-locked', 'mfa-not-pending', 'recent-sign-in-required'],
+  body: PersonProof,
   result: TotpSetup,
-  async handle({ session, services: { db, sealer } }) {
-    const user = await db.user.findUniqueOrThrow({ where: { id: session!.userId } });
+  async handle({ session, body: { password }, exchange, services }) {
+    const { db, sealer } = services;
+    const user = await provePerson(services, exchange, { session: session!, password, step: 'totp-setup' });
     const { sealed, ...body } = newTotp(sealer, user);
     const { count } = await db.user.updateMany({
       where: { id: user.id, totpConfirmedAt: null },
-      data: { totpSealed: sealed },
+      data: { totpSealed: sealed, totpStartedAt: new Date() },
     });
     if (count === 0) throw new Problem('mfa-not-pending');
     return { status: 200, body, headers: PRIVATE };
@@ -35,7 +44,8 @@ const confirmTotp = operation({
   method: 'POST',
   path: `${PATH}/confirm`,
   summary: 'Confirm the second factor',
-  description: 'From now on each sign-in needs a code. Ends all other sessions of the person.',
+  description:
+    'Within 5 minutes of the start. From now on each sign-in needs a code. Ends all other sessions of the person.',
   scope: null,
   person: 'signed-in',
   status: 200,
@@ -46,7 +56,7 @@ const confirmTotp = operation({
     const { db, sealer } = services;
     const { userId, id: sessionId } = session!;
     const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
-    if (user.totpSealed === null || user.totpConfirmedAt !== null) throw new Problem('mfa-setup-not-started');
+    if (!isSetUpOpen(user)) throw new Problem('mfa-setup-not-started');
     const step = findStep(sealer, user, normalizeCode(body.code));
     if (step === null) throw new Problem('invalid-code');
     const { shown, hashes } = newBackupCodes();
@@ -66,6 +76,11 @@ const confirmTotp = operation({
     return { status: 200, body: { backup_codes: shown }, headers: PRIVATE };
   },
 });
+
+function isSetUpOpen({ totpSealed, totpConfirmedAt, totpStartedAt }: User): boolean {
+  const startedAt = totpStartedAt?.getTime() ?? 0;
+  return totpSealed !== null && totpConfirmedAt === null && startedAt > Date.now() - CONFIRM_MS;
+}
 
 const removeTotp = operation({
   name: 'removeTotp',

@@ -1,4 +1,4 @@
-import { Alert, Box, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Box, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState, type FormEvent } from 'react';
@@ -51,7 +51,10 @@ export function SecondFactor() {
 function Setup({ done }: { done: (backupCodes: string[]) => void }) {
   const { t } = useTranslation();
   const [code, setCode] = useState('');
-  const start = useMutation({ mutationFn: () => takeData(api.POST('/console/api/profile/totp')) });
+  const start = useMutation({
+    mutationFn: (password: string | null) =>
+      takeData(api.POST('/console/api/profile/totp', { body: { password } })),
+  });
   const confirm = useMutation({
     mutationFn: () => takeData(api.POST('/console/api/profile/totp/confirm', { body: { code } })),
     onSuccess: ({ backup_codes }) => done(backup_codes),
@@ -60,16 +63,7 @@ function Setup({ done }: { done: (backupCodes: string[]) => void }) {
     event.preventDefault();
     confirm.mutate();
   };
-  if (!start.data) {
-    return (
-      <Stack align="flex-start">
-        <ProblemAlert error={start.error} />
-        <Button loading={start.isPending} onClick={() => start.mutate()}>
-          {t('secondFactor.start')}
-        </Button>
-      </Stack>
-    );
-  }
+  if (!start.data) return <Start start={start.mutate} isPending={start.isPending} error={start.error} />;
   return (
     <form onSubmit={submit}>
       <Stack>
@@ -96,6 +90,43 @@ function Setup({ done }: { done: (backupCodes: string[]) => void }) {
             {t('signIn.confirm')}
           </Button>
         </Group>
+      </Stack>
+    </form>
+  );
+}
+
+interface StartProps {
+  start: (password: string | null) => void;
+  isPending: boolean;
+  error: Error | null;
+}
+
+/** A person without a password needs a recent sign-in instead. */
+function Start({ start, isPending, error }: StartProps) {
+  const { t } = useTranslation();
+  const { user } = useSession();
+  const [password, setPassword] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    start(user.has_password ? password : null);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack align="flex-start">
+        {user.has_password && (
+          <PasswordInput
+            label={t('secondFactor.password')}
+            autoComplete="current-password"
+            required
+            w={240}
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+        )}
+        <ProblemAlert error={error} />
+        <Button type="submit" loading={isPending}>
+          {t('secondFactor.start')}
+        </Button>
       </Stack>
     </form>
   );

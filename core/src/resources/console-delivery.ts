@@ -14,21 +14,16 @@ export const ConsoleDeliveryOut = DeliveryOut.extend({
         description:
           'As the next attempt would send them. The signature and the values of custom headers are hidden.',
       }),
-      body: z
-        .string()
-        .meta({
-          description:
-            'The link to a file is that of the event. Without `instances:write` it has no pairing code.',
-        }),
+      body: z.string().meta({
+        description:
+          'The link to a file is that of the event. Without `instances:write` it has no pairing code.',
+      }),
     })
     .nullable()
     .meta({ description: 'Null: the event is older than its retention.' }),
-  response: z
-    .string()
-    .nullable()
-    .meta({
-      description:
-        'Start of the last answer of the receiver. Null for `instance.qr` without `instances:write`.',
-    }),
+  response: z.string().nullable().meta({
+    description:
+      'Start of the last answer of the receiver. Null for `instance.qr` without `instances:write`.',
+  }),
 });
 export type ConsoleDeliveryOut = z.infer<typeof ConsoleDeliveryOut>;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { idOut, text, visibleText } from './common.js';
-import { password } from './console-session.js';
 
 /** Passkeys of a person (WebAuthn). The JSON forms are those of the Web Authentication specification, level 3. */
 const MAX_CREDENTIAL_ID = 1_400;
@@ -15,14 +14,6 @@ const credential = {
   rawId: bytes(MAX_CREDENTIAL_ID),
   type: z.literal('public-key'),
 };
-
-/** Proves that the person, and not only the session, acts. */
-export const PasskeyProof = z.strictObject({
-  password: password().nullable().default(null).meta({
-    description:
-      'Of the person. Not needed if the person has none; the session must then be at most 15 minutes old.',
-  }),
-});
 
 export const PasskeyCreate = z.strictObject({
   name: visibleText(80).meta({ examples: ['Notebook'] }),

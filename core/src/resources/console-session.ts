@@ -29,6 +29,14 @@ export const token = () => text(1, 100).meta({ examples: ['pM3mU0mJvXo3y0iF4yJc7
 
 export const SignIn = z.strictObject({ email: email(), password: password() });
 
+/** Proves that the person, and not only the session, acts. */
+export const PersonProof = z.strictObject({
+  password: password().nullable().default(null).meta({
+    description:
+      'Of the person. Not needed if the person has none; the session must then be at most 15 minutes old.',
+  }),
+});
+
 export const HandoffCreate = z.strictObject({
   email: email(),
   account: idText()

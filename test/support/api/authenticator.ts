@@ -1,5 +1,5 @@
 import { Secret, TOTP } from 'otpauth';
-import type { Browser } from './console.js';
+import { PASSWORD, type Browser } from './console.js';
 
 const PERIOD_MS = 30_000;
 
@@ -26,9 +26,12 @@ export class Authenticator {
 }
 
 /** Sets up the second factor of the person in the browser. */
-export async function setUpTotp(browser: Browser): Promise<{ app: Authenticator; backupCodes: string[] }> {
+export async function setUpTotp(
+  browser: Browser,
+  password: string | null = PASSWORD,
+): Promise<{ app: Authenticator; backupCodes: string[] }> {
   const path = '/console/api/profile/totp';
-  const { body } = await browser.call<{ secret: string }>('POST', path);
+  const { body } = await browser.call<{ secret: string }>('POST', path, { body: { password } });
   const app = new Authenticator(body.secret);
   const confirmed = await browser.call<{ backup_codes: string[] }>('POST', `${path}/confirm`, {
     body: { code: app.code() },

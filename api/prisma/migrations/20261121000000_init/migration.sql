@@ -124,6 +124,7 @@ CREATE TABLE "users" (
     "is_platform_admin" BOOLEAN NOT NULL DEFAULT false,
     "password_hash" TEXT,
     "totp_sealed" BYTEA,
+    "totp_started_at" TIMESTAMPTZ(3),
     "totp_confirmed_at" TIMESTAMPTZ(3),
     "totp_step" BIGINT NOT NULL DEFAULT 0,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,

@@ -1,19 +1,14 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import {
-  PasskeyCreate,
-  PasskeyList,
-  PasskeyOptions,
-  PasskeyOut,
-  PasskeyProof,
-} from '@gwk/core/resources/console-passkey';
+import { PasskeyCreate, PasskeyList, PasskeyOptions, PasskeyOut } from '@gwk/core/resources/console-passkey';
+import { PersonProof } from '@gwk/core/resources/console-session';
 import type { z } from 'zod';
 import { audit } from '../../accounts/audit-log.js';
 import type { Passkey, Prisma } from '../../generated/prisma/client.js';
 import { operation } from '../../http/operation.js';
+import { provePerson } from '../sign-in/proof.js';
 import { PRIVATE, requireOpenSession } from '../sign-in/sessions.js';
 import { readChallenge, redeemChallenge, type Ceremony } from './challenges.js';
-import { provePerson } from './proof.js';
 import { requestRegistration, verifyRegistration } from './registration.js';
 
 const PATH = '/console/api/profile/passkeys';
@@ -46,10 +41,14 @@ const startPasskey = operation({
   person: 'signed-in',
   status: 200,
   problems: ['invalid-credentials', 'login-locked', 'recent-sign-in-required', 'too-many-passkeys'],
-  body: PasskeyProof,
+  body: PersonProof,
   result: PasskeyOptions,
   async handle({ session, body: { password }, exchange, services }) {
-    const user = await provePerson(services, exchange, { session: session!, password });
+    const user = await provePerson(services, exchange, {
+      session: session!,
+      password,
+      step: 'passkey-change',
+    });
     await checkNumber(services.db, user.id);
     const ceremony = ceremonyOf(session!.id);
     const body = await requestRegistration(services, exchange, { user, ceremony });
@@ -104,12 +103,16 @@ const removePasskey = operation({
   person: 'signed-in',
   status: 204,
   problems: ['invalid-credentials', 'login-locked', 'recent-sign-in-required'],
-  body: PasskeyProof,
+  body: PersonProof,
   async handle({ session, params, body: { password }, exchange, services }) {
     const { db } = services;
     const where = { id: params['passkey_id']!, userId: session!.userId };
     if ((await db.passkey.count({ where })) === 0) throw new Problem('not-found');
-    const { id: userId } = await provePerson(services, exchange, { session: session!, password });
+    const { id: userId } = await provePerson(services, exchange, {
+      session: session!,
+      password,
+      step: 'passkey-change',
+    });
     await db.$transaction(async (tx) => {
       await lockUser(tx, userId);
       const { count } = await tx.passkey.deleteMany({ where });

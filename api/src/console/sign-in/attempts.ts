@@ -33,7 +33,15 @@ export interface Attempt {
   /** Null: no user has the e-mail. */
   userId: string | null;
   client: string;
-  step: 'password' | 'code' | 'password-change' | 'totp-removal' | 'passkey' | 'passkey-change' | 'provider';
+  step:
+    | 'password'
+    | 'code'
+    | 'password-change'
+    | 'totp-setup'
+    | 'totp-removal'
+    | 'passkey'
+    | 'passkey-change'
+    | 'provider';
   /**
    * A code of six digits, of which a person who knows the password may try 20 a day. Nobody without the password reaches
    * this step, and backup codes still work.

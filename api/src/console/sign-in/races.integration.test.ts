@@ -159,7 +159,9 @@ describe('a session that ends meanwhile', () => {
   });
 
   test('confirms no second factor', async () => {
-    const { body } = await browser.call<{ secret: string }>('POST', `${profile}/totp`);
+    const { body } = await browser.call<{ secret: string }>('POST', `${profile}/totp`, {
+      body: { password: PASSWORD },
+    });
     const code = new Authenticator(body.secret).code();
     expect(outcome(await request('/totp/confirm', { code }))).toBe('unauthorized');
     const { totpConfirmedAt } = await api.db.user.findUniqueOrThrow({ where: { id: user.id } });

@@ -219,6 +219,7 @@ export const secondFactor = {
   title: 'Second factor',
   help: 'A code of an app on your phone, in addition to the password.',
   active: 'The second factor is active. Each sign-in asks for a code.',
+  password: 'Password for the second factor',
   start: 'Set up the second factor',
   scan: 'Scan this code with an authenticator app.',
   qr: 'QR code for the authenticator app',

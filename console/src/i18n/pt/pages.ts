@@ -220,6 +220,7 @@ export const secondFactor = {
   title: 'Segundo fator',
   help: 'Um código de um aplicativo no telefone, além da senha.',
   active: 'O segundo fator está ativo. Cada entrada pede um código.',
+  password: 'Senha para o segundo fator',
   start: 'Configurar o segundo fator',
   scan: 'Leia este código com um aplicativo autenticador.',
   qr: 'QR code para o aplicativo autenticador',

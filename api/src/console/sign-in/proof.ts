@@ -4,21 +4,25 @@ import type { Database } from '../../database/database.js';
 import type { User } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Services } from '../../http/services.js';
-import { verifyWithinLimits } from '../sign-in/attempts.js';
+import { verifyWithinLimits } from './attempts.js';
 
-/** How long after a sign-in a person without a password may change passkeys, or set a password. */
+/** How long after a sign-in a person without a password may change passkeys, set up codes, or set a password. */
 const RECENT_MS = 15 * 60_000;
 
 /**
- * Proves that the person, and not only a stolen session, changes passkeys: by the password, or without one by a recent
- * sign-in.
+ * Proves that the person, and not only a stolen session, changes the second factor: by the password, or without one by a
+ * recent sign-in.
  * @returns the person
  * @throws Problem `invalid-credentials`, `login-locked` or `recent-sign-in-required`
  */
 export async function provePerson(
   { db, passwords, config }: Services,
   exchange: Exchange,
-  { session, password }: { session: Session; password: string | null },
+  {
+    session,
+    password,
+    step,
+  }: { session: Session; password: string | null; step: 'passkey-change' | 'totp-setup' },
 ): Promise<User> {
   const user = await db.user.findUniqueOrThrow({ where: { id: session.userId } });
   if (user.passwordHash === null || !config.oidcPasswords) {
@@ -26,7 +30,7 @@ export async function provePerson(
     return user;
   }
   const { id: userId, email: subject, passwordHash } = user;
-  const attempt = { subject, userId, client: exchange.ip ?? '', step: 'passkey-change' } as const;
+  const attempt = { subject, userId, client: exchange.ip ?? '', step };
   const isRight = await verifyWithinLimits(db, attempt, () => passwords.verify(password ?? '', passwordHash));
   if (!isRight) throw new Problem('invalid-credentials');
   return user;
