@@ -9,7 +9,8 @@ export type NamedEntry = AuditEntry & { actorName: string | null };
 
 /**
  * Reads entries of an account, newest first. Changes that people make to themselves (password, second factor, sign-in)
- * belong to no account; the log shows those of the members.
+ * belong to no account; the log shows those of the members. It also shows failed sign-ins and locks of the members, which
+ * strangers cause.
  */
 export async function readEntries(
   db: Database,
@@ -18,10 +19,15 @@ export async function readEntries(
 ): Promise<NamedEntry[]> {
   const where = await toWhere(db, filters, before);
   const members = await db.member.findMany({ where: { accountId }, select: { userId: true } });
-  const actors = members.map(({ userId }) => `user:${userId}`);
+  const people = members.map(({ userId }) => userId);
+  const actors = people.map((userId) => `user:${userId}`);
   const read = (whose: Prisma.AuditEntryWhereInput) =>
     db.auditEntry.findMany({ where: { AND: [whose, where] }, orderBy: { id: 'desc' }, take: limit });
-  const found = await Promise.all([read({ accountId }), read({ accountId: null, actor: { in: actors } })]);
+  const found = await Promise.all([
+    read({ accountId }),
+    read({ accountId: null, actor: { in: actors } }),
+    read({ accountId: null, actor: 'anyone', subject: { in: people } }),
+  ]);
   const rows = found.flat().sort((one, other) => (one.id < other.id ? 1 : -1));
   return nameActors(db, rows.slice(0, limit));
 }

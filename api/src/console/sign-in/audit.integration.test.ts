@@ -1,5 +1,16 @@
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
-import { Browser, browserOf, createUser, PASSWORD, type TestUser } from '@gwk/test/support/api/console';
+import { toPublicId } from '@gwk/core/ids';
+import type { Page } from '@gwk/core/resources/common';
+import type { AuditEntryOut } from '@gwk/core/resources/console-audit';
+import {
+  addMember,
+  Browser,
+  browserOf,
+  createUser,
+  openBrowser,
+  PASSWORD,
+  type TestUser,
+} from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import { createHandoff } from './handoffs.js';
@@ -57,6 +68,26 @@ test('the audit log has each failure of a user, and the lock once', async () => 
     ['anyone', 'user.sign-in-locked', user.id, { step: 'password', address: '192.0.2.4' }],
   ]);
   expect(JSON.stringify(entries)).not.toMatch(new RegExp(`a wrong password|${PASSWORD}|argon2`));
+});
+
+test('owners see the failures and locks of their members, and of nobody else', async () => {
+  const account = await api.account();
+  await addMember(api, account, { userId: user.id, role: 'agent' });
+  const stranger = await createUser(api);
+  for (const email of [user.email, stranger.email]) {
+    for (let n = 0; n < 10; n++) await browserAt('192.0.2.7').signIn(email, 'a wrong password');
+  }
+  const read = async (query: Record<string, string> = {}) => {
+    const owner = await openBrowser(api, account);
+    const { body } = await owner.call<Page<AuditEntryOut>>('GET', '/console/api/audit-log', { query });
+    return body.data.map(({ actor, action, subject }) => [actor, action, subject]);
+  };
+  const subject = toPublicId('user', user.id);
+  const failed = ['anyone', 'user.sign-in-failed', subject];
+  const locked = ['anyone', 'user.sign-in-locked', subject];
+  expect((await read()).toSorted()).toEqual([...Array.from({ length: 10 }, () => failed), locked]);
+  expect(await read({ action: 'user.sign-in-locked', actor: 'anyone' })).toEqual([locked]);
+  expect(await read({ subject: toPublicId('user', stranger.id) })).toEqual([]);
 });
 
 test('the audit log has wrong codes, and wrong passwords of a change', async () => {
