@@ -67,7 +67,7 @@ export const CONSOLE_PROBLEMS = {
     status: 403,
     title: 'Recent sign-in required',
     detail: 'Entre de novo e repita em até 15 minutos.',
-    when: 'A person without a password adds or removes a passkey, or sets a password, more than 15 minutes after the sign-in.',
+    when: 'A person without a password adds or removes a passkey, sets up codes of an app, or sets a password, more than 15 minutes after the sign-in.',
     then: 'Sign in again, then repeat the request.',
   },
   'too-many-passkeys': {

@@ -23,7 +23,7 @@ describeWithChromium('the pages without a session', () => {
     stage = await ConsoleStage.open('entry', { ...server.settings, ...PROVIDER });
     await stage.createUser(EMAIL, 'admin');
     ({ password } = await stage.gateway.gwk<{ password: string }>('user', 'reset', EMAIL));
-    await setUpTotp(await stage.signIn({}, EMAIL));
+    await setUpTotp(await stage.signIn({}, EMAIL), password);
   });
   afterAll(async () => {
     await stage?.close();
@@ -77,9 +77,10 @@ describeWithChromium('the pages without a session', () => {
   });
 });
 
-async function setUpTotp(page: Page): Promise<void> {
+async function setUpTotp(page: Page, password: string): Promise<void> {
   await page.getByRole('button', { name: 'Your user' }).click();
   await page.getByRole('menuitem', { name: 'Profile' }).click();
+  await page.getByLabel('Password for the second factor').fill(password);
   await page.getByRole('button', { name: 'Set up the second factor' }).click();
   const secret = await page.locator('form code').textContent();
   await page.getByRole('textbox', { name: 'Code' }).fill(new Authenticator(secret!).code());
