@@ -18,13 +18,37 @@ test('renders an entry as one line', () => {
   );
 });
 
-test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '|cmd', '=HYPERLINK("x")'])(
-  'a spreadsheet reads %j as text',
-  (name) => {
-    const cell = toCsvLine({ ...ENTRY, actor_name: name }).split('","')[2]!;
-    expect(cell.startsWith("'")).toBe(true);
-  },
-);
+test.each([
+  '=1+1',
+  '+1',
+  '-1',
+  '@SUM(A1)',
+  '\t=1',
+  '\r=1',
+  ' =1',
+  '|cmd',
+  '=HYPERLINK("x")',
+  '\uff1d1',
+  '\uff0b1',
+  '\uff20A',
+  '\ufe661',
+  '\u22121',
+  '\u3000=1',
+])('a spreadsheet reads %j as text', (name) => {
+  const cell = toCsvLine({ ...ENTRY, actor_name: name }).split('","')[2]!;
+  expect(cell.startsWith("'")).toBe(true);
+});
+
+test.each([
+  ['Loja;=1+1', "Loja;'=1+1"],
+  ['Loja; =1+1', "Loja;' =1+1"],
+  ['Loja;\uff1d1', "Loja;'\uff1d1"],
+  ['Loja\t@A1', "Loja\t'@A1"],
+  ['Loja\n-1', "Loja\n'-1"],
+  ['a;b=1, c-d; e', 'a;b=1, c-d; e'],
+])('a spreadsheet with another separator reads %j as text', (name, cell) => {
+  expect(toCsvLine({ ...ENTRY, actor_name: name }).split('","')[2]).toBe(cell);
+});
 
 test('a line break stays within its cell', () => {
   expect(toCsvLine({ ...ENTRY, actor_name: 'a\nb' })).toContain(',"a\nb",');
