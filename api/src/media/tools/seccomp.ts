@@ -47,7 +47,33 @@ const KERNEL: Record<string, SystemCall> = {
   setns: [308, 268],
 };
 
-const REFUSED = Object.values({ ...SOCKETS, ...OTHER_PROCESSES, ...LEAVING_THE_GROUP, ...KERNEL });
+/** A job keeps its view of files. In a user namespace of its own it could otherwise mount any file system of the kernel. */
+const MOUNTS: Record<string, SystemCall> = {
+  mount: [165, 40],
+  umount2: [166, 39],
+  pivot_root: [155, 41],
+  chroot: [161, 51],
+  open_tree: [428, 428],
+  move_mount: [429, 429],
+  fsopen: [430, 430],
+  fsconfig: [431, 431],
+  fsmount: [432, 432],
+  fspick: [433, 433],
+  mount_setattr: [442, 442],
+  open_tree_attr: [467, 467],
+};
+
+const REFUSED = Object.values({
+  ...SOCKETS,
+  ...OTHER_PROCESSES,
+  ...LEAVING_THE_GROUP,
+  ...KERNEL,
+  ...MOUNTS,
+});
+const CLONE: SystemCall = [56, 220];
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
+const NEW_NAMESPACES = 0x7e020000;
+const CLONE3: SystemCall = [435, 435];
 const SOCKETPAIR: SystemCall = [53, 199];
 const KILL: SystemCall = [62, 129];
 const AUDIT_ARCHITECTURE: SystemCall = [0xc000003e, 0xc00000b7];
@@ -65,9 +91,12 @@ const load = (offset: number): Instruction => [0x20, 0, 0, offset];
 const mask = (bits: number): Instruction => [0x54, 0, 0, bits];
 const skipUnlessEqual = (value: number, skip: number): Instruction => [0x15, 0, skip, value];
 const skipBelow = (value: number, skip: number): Instruction => [0x35, 0, skip, value];
+const skipWithout = (bits: number, skip: number): Instruction => [0x45, 0, skip, bits];
 const ALLOW: Instruction = [0x06, 0, 0, 0x7fff0000];
 /** Fails with EPERM. */
 const REFUSE: Instruction = [0x06, 0, 0, 0x00050001];
+/** Fails with ENOSYS, as on a kernel without the call. */
+const UNKNOWN: Instruction = [0x06, 0, 0, 0x00050026];
 
 /** The filter of the system calls of a job, for `setpriv --seccomp-filter`. Null: for an unknown architecture. */
 export function buildSeccompFilter(architecture: string): Buffer | null {
@@ -82,6 +111,14 @@ export function buildSeccompFilter(architecture: string): Buffer | null {
     skipBelow(X32, 1),
     REFUSE,
     ...REFUSED.flatMap((call) => [skipUnlessEqual(call[column], 1), REFUSE]),
+    // Its flags are in memory, which a filter cannot read. C libraries then use `clone`.
+    skipUnlessEqual(CLONE3[column], 1),
+    UNKNOWN,
+    skipUnlessEqual(CLONE[column], 4),
+    load(DATA.argument(0)),
+    skipWithout(NEW_NAMESPACES, 1),
+    REFUSE,
+    ALLOW,
     // libuv gives a child process pairs of streams. A datagram socket could send to another address.
     skipUnlessEqual(SOCKETPAIR[column], 5),
     load(DATA.argument(1)),
