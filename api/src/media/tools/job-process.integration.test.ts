@@ -11,9 +11,9 @@ const job = { tool: 'thumbnail', input: join(folder, 'input'), output: join(fold
 beforeEach(() => writeFileSync(job.input, 'no picture'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const run = (prefix: string[], signal = new AbortController().signal) => {
+const run = (prefix: string[], signal = new AbortController().signal, own = folder) => {
   const isolation = { kind: 'seccomp', user: null, prefix: () => prefix } as const;
-  return runJobProcess(job, folder, signal, { timeMs: 60_000, memoryMb: 1024, ffmpeg: null, isolation });
+  return runJobProcess(job, own, signal, { timeMs: 60_000, memoryMb: 1024, ffmpeg: null, isolation });
 };
 
 test('an isolation that fails is not a fault of the file', async () => {
@@ -24,6 +24,20 @@ test('an isolation that fails is not a fault of the file', async () => {
 test('a stop of the service is not a fault of the file', async () => {
   const stopped = ['sh', '-c', 'echo; kill -TERM $$'];
   expect(await run(stopped)).toEqual({ notRun: 'the process did not start or was stopped' });
+});
+
+test.each([
+  ['many files', 'i=0; while [ $i -lt 100 ]; do : >file-$i; i=$((i+1)); done'],
+  ['many folders within folders', 'i=0; while [ $i -lt 100 ]; do mkdir a; cd a; i=$((i+1)); done'],
+  [
+    'deleted files that it keeps open',
+    'for fd in 3 4 5 6 7 8 9; do eval "exec $fd>x"; head -c 64M /dev/zero >&$fd; rm x; done',
+  ],
+])('ends a job that writes %s', async (_, script) => {
+  const own = mkdtempSync(join(tmpdir(), 'gwk-job-process-test-'));
+  const hostile = ['sh', '-c', `echo; ${script}; read -r line`];
+  await expect(run(hostile, undefined, own)).rejects.toThrow('decoding the file takes too much disk space');
+  rmSync(own, { recursive: true });
 });
 
 test('starts no process after its signal', async () => {

@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, readFileSync } from 'node:fs';
+import { chownSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { Logger } from '@gwk/core/log';
 import type { Isolation } from './isolation.js';
 import { MAX_ANSWER_BYTES, parseToolAnswer } from './answers.js';
+import { findExcess } from './job-usage.js';
 import { parseProgress } from './progress.js';
 import {
   FileRefused,
@@ -29,13 +30,13 @@ export interface JobPrograms {
 }
 
 const TOOL = fileURLToPath(new URL('../../../bin/media-tool.js', import.meta.url));
-const MEMORY_CHECK_MS = 50;
+const CHECK_MS = 50;
 const HEAP_MB = 128;
 const BLOCK = 512;
 const KB = 1024;
 
 /**
- * Runs a job in a process of its own, isolated and with limits of time, memory and output. At a limit it is killed with its
+ * Runs a job in a process of its own, isolated and with limits of time, memory, disk space and output. At a limit it is killed with its
  * child processes. It gets a folder and none of this process's environment.
  * @throws FileRefused, also if the job crashes or is killed at a limit; the signal's reason
  */
@@ -64,9 +65,9 @@ export async function runJobProcess(
   signal.addEventListener('abort', abort);
   const clock = setTimeout(() => end(new FileRefused('decoding the file takes too long')), timeMs);
   const watch = setInterval(() => {
-    if (residentKb(child.pid) > memoryMb * KB)
-      end(new FileRefused('decoding the file takes too much memory'));
-  }, MEMORY_CHECK_MS);
+    const excess = findExcess(child.pid, folder, memoryMb);
+    if (excess !== null) end(new FileRefused(excess));
+  }, CHECK_MS);
   child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
     logProgress(chunk, job, programs.log);
@@ -134,16 +135,5 @@ function killGroup(child: ChildProcess): void {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
     // The whole group has exited.
-  }
-}
-
-/** Memory of the process and its child processes. 0 if the system does not report it. */
-function residentKb(pid: number | string | undefined): number {
-  try {
-    const own = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-    return children.reduce((sum, child) => sum + residentKb(child), Number(own));
-  } catch {
-    return 0;
   }
 }
