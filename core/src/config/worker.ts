@@ -85,7 +85,7 @@ export const workerSettings = {
   mediaDecoders: setting(
     'GWK_WORKER_MEDIA_DECODERS',
     types.integer(1, 100).default(2),
-    'Maximum processes per worker that decode and convert files.',
+    'Maximum processes per worker that decode and convert files. Films leave one of them for other files; with 1, a film delays all files.',
   ),
   mediaFetchMs: setting(
     'GWK_WORKER_MEDIA_FETCH_MS',

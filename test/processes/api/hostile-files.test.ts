@@ -60,6 +60,8 @@ const noVideo = 'the file has no video';
 const tooLong = 'the video is longer than 3 hours';
 const tooLarge = (side: number, kind = 'picture') =>
   `the ${kind} has ${side}x${side} pixels, more than 50,000,000`;
+const tooCostly = (pictures: number) =>
+  `the animation has ${pictures} pictures of 5000x5000 pixels, more than 2,000,000,000`;
 
 type Case = [string, ToolPlan, () => Buffer | string | Promise<Buffer>, string];
 const isAnswered = async (...[, plan, make, expected]: Case): Promise<void> => {
@@ -234,6 +236,19 @@ test.each<Case>([
   ['that lasts 75 days', { tool: 'gif' }, () => hostile.gif(20, 20, 10_000, 65_535), tooLong],
   ['that lasts 75 days', video('gif'), () => hostile.gif(20, 20, 10_000, 65_535), tooLong],
   ['that lasts 75 days', sticker('gif'), () => hostile.gif(20, 20, 10_000, 65_535), '512x512'],
+  [
+    'of 500 gigapixels in 460 kB',
+    { tool: 'gif' },
+    () => hostile.gif(5_000, 5_000, 20_000, 10),
+    tooCostly(20_000),
+  ],
+  [
+    'of 500 gigapixels in 460 kB',
+    video('gif'),
+    () => hostile.gif(5_000, 5_000, 20_000, 10),
+    tooCostly(20_000),
+  ],
+  ['of 2.5 gigapixels in 10 s', sticker('gif'), () => hostile.gif(5_000, 5_000, 20_000, 1), tooCostly(100)],
 ])('answers a GIF %s: %j', isAnswered);
 
 const FORMATS: Readonly<Record<string, string[]>> = {

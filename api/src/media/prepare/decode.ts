@@ -39,12 +39,13 @@ export async function decodeFile<T>(
   const folder = await makeJobFolder(parent);
   try {
     const [input, output] = [join(folder, 'input'), join(folder, 'output')];
-    const copy = async () => pipeline(await open(), createWriteStream(input, { mode: 0o600 }), { signal });
-    if (isRemote) await copy();
-    const answer = await decoders.run(accountId, signal, async () => {
-      if (!isRemote) await copy();
+    const copy = async (until: AbortSignal) =>
+      pipeline(await open(), createWriteStream(input, { mode: 0o600 }), { signal: until });
+    if (isRemote) await copy(signal);
+    const answer = await decoders.run(accountId, signal, async (until) => {
+      if (!isRemote) await copy(until);
       const job = { ...plan, input, output, ...(message !== undefined && { message }) };
-      return tools.run(job, folder, signal);
+      return tools.run(job, folder, until);
     });
     return await use(answer, output);
   } finally {

@@ -1,4 +1,4 @@
-import { processClock, type Clock } from '@gwk/core/clock';
+import { processClock, type Cancel, type Clock } from '@gwk/core/clock';
 import { BUDGET_SECONDS, DecodingBudget } from './decoding-budget.js';
 
 interface DecoderQueueOptions {
@@ -20,16 +20,26 @@ interface DecodedJob {
 interface RunningJob {
   accountId: string;
   startedAt: number;
+  isLong: boolean;
+  interruption: AbortController;
+  cancelCheck: Cancel;
 }
 
 interface WaitingJob {
   accountId: string;
+  isLong: boolean;
   start: (running: RunningJob) => void;
 }
 
+/** A job that runs longer gives its decoder to a waiting job that has not run yet. */
+export const SHORT_MS = 3_000;
+
 /**
- * Grants the decoders of a worker to accounts. The account with the fewest running jobs is next. An account over its budget
- * of decoder seconds is behind all others and runs one job at a time, so that a decoder is free for the next account.
+ * Grants the decoders of a worker to accounts. The account with the fewest running jobs is next, then the one that has
+ * decoded least. An account over its budget of decoder seconds is behind all others.
+ *
+ * A job is long once it was interrupted for another one. Long jobs leave one decoder for jobs that have not run yet, and
+ * are not interrupted again. With one decoder, a long job holds it to its end.
  */
 export class DecoderQueue {
   readonly #waiting: WaitingJob[] = [];
@@ -41,18 +51,26 @@ export class DecoderQueue {
     this.#clock = options.clock ?? processClock;
   }
 
-  /** @throws the signal's reason if it aborts before the job starts; the error of the job */
-  async run<T>(accountId: string, signal: AbortSignal, job: () => Promise<T>): Promise<T> {
-    const running = await this.#wait(accountId, signal);
-    try {
-      return await job();
-    } finally {
-      this.#end(running);
-      this.#startNext();
+  /**
+   * @param job is called again with another signal if its first run was interrupted
+   * @throws the signal's reason if it aborts before the job starts; the error of the job
+   */
+  async run<T>(accountId: string, signal: AbortSignal, job: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    for (let isLong = false; ; isLong = true) {
+      const running = await this.#wait({ accountId, isLong }, signal);
+      const interrupted = running.interruption.signal;
+      try {
+        return await job(AbortSignal.any([signal, interrupted]));
+      } catch (error) {
+        if (!interrupted.aborted || signal.aborted) throw error;
+      } finally {
+        this.#end(running);
+        this.#startNext();
+      }
     }
   }
 
-  #wait(accountId: string, signal: AbortSignal): Promise<RunningJob> {
+  #wait(job: Pick<WaitingJob, 'accountId' | 'isLong'>, signal: AbortSignal): Promise<RunningJob> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const abort = (): void => {
@@ -63,7 +81,7 @@ export class DecoderQueue {
         signal.removeEventListener('abort', abort);
         resolve(running);
       };
-      const waiting = { accountId, start };
+      const waiting = { ...job, start };
       signal.addEventListener('abort', abort);
       this.#waiting.push(waiting);
       this.#startNext();
@@ -72,23 +90,55 @@ export class DecoderQueue {
 
   #startNext(): void {
     while (this.#running.size < this.options.decoders) {
-      const running = Map.groupBy(this.#running, ({ accountId }) => accountId);
-      const next = chooseNext(
-        this.#waiting.map(({ accountId }) => ({
-          running: running.get(accountId)?.length ?? 0,
-          isOver: this.#isOver(accountId),
-        })),
-      );
+      const next = chooseNext(this.#describeWaiting());
       if (next === null) return;
-      const [{ accountId, start }] = this.#waiting.splice(next, 1) as [WaitingJob];
-      const job = { accountId, startedAt: this.#clock.now() };
+      const [{ accountId, isLong, start }] = this.#waiting.splice(next, 1) as [WaitingJob];
+      const job = {
+        ...{ accountId, isLong, startedAt: this.#clock.now(), interruption: new AbortController() },
+        cancelCheck: this.#clock.after(SHORT_MS, () => this.#interruptForWaiting()),
+      };
       this.#running.add(job);
       start(job);
     }
+    this.#interruptForWaiting();
+  }
+
+  /** If all decoders have long jobs, interrupts the newest one for a job that has not run yet. */
+  #interruptForWaiting(): void {
+    const running = [...this.#running];
+    if (running.length < this.options.decoders || !running.every((job) => this.#hasRunLong(job))) return;
+    if (running.some(({ interruption }) => interruption.signal.aborted)) return;
+    const shorts = this.#describeWaiting().map((job) => ({ ...job, mayRun: !job.isLong }));
+    if (chooseNext(shorts) === null) return;
+    const newest = running.findLast(({ isLong }) => !isLong);
+    newest?.interruption.abort(new Error('a shorter job needs the decoder'));
+  }
+
+  #describeWaiting(): WaitingChoice[] {
+    const now = this.#clock.now();
+    const running = Map.groupBy(this.#running, ({ accountId }) => accountId);
+    const longs = [...this.#running].filter(({ isLong }) => isLong).length;
+    return this.#waiting.map(({ accountId, isLong }) => {
+      const own = running.get(accountId) ?? [];
+      const used = own.reduce(
+        (sum, { startedAt }) => sum + (now - startedAt) / 1000,
+        this.#budget.used(accountId, now),
+      );
+      return {
+        ...{ isLong, used, isOver: used > BUDGET_SECONDS, running: own.length },
+        runningAlike: own.filter((job) => this.#hasRunLong(job) === isLong).length,
+        mayRun: !isLong || longs < Math.max(1, this.options.decoders - 1),
+      };
+    });
+  }
+
+  #hasRunLong({ isLong, startedAt }: RunningJob): boolean {
+    return isLong || this.#clock.now() - startedAt >= SHORT_MS;
   }
 
   #end(job: RunningJob): void {
-    const { accountId, startedAt } = job;
+    const { accountId, startedAt, cancelCheck } = job;
+    cancelCheck();
     this.#running.delete(job);
     const now = this.#clock.now();
     const seconds = (now - startedAt) / 1000;
@@ -97,25 +147,29 @@ export class DecoderQueue {
     const isOver = this.#budget.used(accountId, now) > BUDGET_SECONDS;
     this.options.onDecoded?.({ accountId, seconds, wasOver, isOver });
   }
+}
 
-  /** Counts running jobs up to now. */
-  #isOver(accountId: string): boolean {
-    const now = this.#clock.now();
-    let seconds = this.#budget.used(accountId, now);
-    for (const job of this.#running) {
-      if (job.accountId === accountId) seconds += (now - job.startedAt) / 1000;
-    }
-    return seconds > BUDGET_SECONDS;
-  }
+interface WaitingChoice {
+  mayRun: boolean;
+  /** Running jobs of the account. */
+  running: number;
+  /** Those of them that are long, or short, like this job. */
+  runningAlike: number;
+  /** Decoder seconds of the account. */
+  used: number;
+  isOver: boolean;
+  isLong: boolean;
 }
 
 /** @returns the position of the job to start, of jobs in order of arrival; null: none may start */
-export function chooseNext(waiting: readonly { running: number; isOver: boolean }[]): number | null {
-  const rank = ({ running, isOver }: { running: number; isOver: boolean }): number =>
-    isOver ? (running === 0 ? Number.MAX_SAFE_INTEGER : Infinity) : running;
-  let best = { place: null as number | null, rank: Infinity };
-  waiting.forEach((job, place) => {
-    if (rank(job) < best.rank) best = { place, rank: rank(job) };
-  });
-  return best.place;
+export function chooseNext(waiting: readonly WaitingChoice[]): number | null {
+  const rank = (job: WaitingChoice) => [Number(job.isOver), job.running, job.used, Number(job.isLong)];
+  const choices = waiting
+    .map((job, place) => ({ ...job, place, rank: [...rank(job), place] }))
+    .filter(({ mayRun, isOver, runningAlike }) => mayRun && (!isOver || runningAlike === 0));
+  const before = (one: number[], other: number[]): number => {
+    const at = one.findIndex((value, index) => value !== other[index]);
+    return at === -1 ? 0 : one[at]! - other[at]!;
+  };
+  return choices.toSorted((one, other) => before(one.rank, other.rank))[0]?.place ?? null;
 }

@@ -4,7 +4,7 @@ import type { AudioStream, VideoStream } from './probe.js';
 
 const VIDEO: VideoStream = {
   ...{ index: 0, codec: 'h264', profile: 'High', pixels: 'yuv420p', width: 320, height: 240 },
-  ...{ aspect: 1, rotation: 0, isHdr: false },
+  ...{ aspect: 1, rotation: 0, fps: 25, isHdr: false },
 };
 const AUDIO: AudioStream = { index: 1, codec: 'aac', rate: 44_100, channels: 2 };
 const MP4 = { brand: 'isom', isStreamable: true };

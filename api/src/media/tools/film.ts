@@ -5,7 +5,7 @@ import { chooseKbps, encodedSize, planFilm, thumbnailSize, type FilmPlan } from 
 import { FileRefused, type ToolAnswer } from './jobs.js';
 import { readMp4Layout } from './mp4-layout.js';
 import { readThumbnail } from './pictures.js';
-import { checkDuration, checkPictures, probe, shownSize, type ProbedFile } from './probe.js';
+import { checkCost, checkDuration, checkPictures, probe, shownSize, type ProbedFile } from './probe.js';
 import { reportProgress } from './progress.js';
 import { NO_FILTER, openInput, runFfmpeg } from './run-ffmpeg.js';
 
@@ -23,6 +23,7 @@ export async function readFilm(input: string, output: string, container: string)
   checkDuration(probed.seconds, 'video');
   const layout = container === 'mov' ? await readMp4Layout(input) : null;
   const plan = planFilm(container, probed, layout);
+  if (plan?.video === 'encode') checkCost(container, video, probed.seconds);
   if (plan !== null) await convert({ input, output, container }, plan, probed);
   const film = plan === null ? input : output;
   const size = plan?.video === 'encode' ? encodedSize(shownSize(video)) : shownSize(video);

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { FileRefused } from './jobs.js';
-import { checkPictures, probe, shownSize } from './probe.js';
+import { checkCost, checkPictures, probe, shownSize } from './probe.js';
 import { openInput, runFfmpeg } from './run-ffmpeg.js';
 
 const CHANNELS = 4;
@@ -28,7 +28,9 @@ export async function readFrames(
   film: FilmOptions | null,
 ): Promise<Frames> {
   const { side = Infinity, fps, seconds } = film ?? {};
-  const video = checkPictures(await probe(input, container), film ? 'video' : 'picture');
+  const probed = await probe(input, container);
+  const video = checkPictures(probed, film ? 'video' : 'picture');
+  if (film) checkCost(container, video, Math.min(film.seconds, probed.seconds ?? Infinity));
   const shown = shownSize(video);
   const scale = Math.min(1, side / Math.max(shown.width, shown.height));
   const [width, height] = [shown.width, shown.height].map((length) =>

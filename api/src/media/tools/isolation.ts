@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSeccompFilter } from './seccomp.js';
@@ -68,6 +68,8 @@ export function buildIsolation(kind: IsolationKind, { isRoot, readable, filter }
 /** Each job has its own copy, which no cleaner of temporary files deletes before the job starts. */
 function writeFilter(filter: Buffer, folder: string): string {
   const file = join(folder, 'seccomp-filter');
+  // Nobody but root may write over the file of an interrupted run.
+  rmSync(file, { force: true });
   writeFileSync(file, filter, { mode: 0o444 });
   return file;
 }

@@ -1,4 +1,4 @@
-import { checkDuration, checkPictures, parseBanner, shownSize } from './probe.js';
+import { checkCost, checkDuration, checkPictures, parseBanner, shownSize } from './probe.js';
 
 const banner = (...streams: string[]) =>
   [
@@ -20,7 +20,7 @@ test('reads the streams of a film', () => {
     seconds: 62.5,
     video: {
       ...{ index: 0, codec: 'h264', profile: 'High', pixels: 'yuv420p', width: 320, height: 240 },
-      ...{ aspect: 1, rotation: 0, isHdr: false },
+      ...{ aspect: 1, rotation: 0, fps: 25, isHdr: false },
     },
     audio: { index: 1, codec: 'aac', rate: 44_100, channels: 2 },
     refusedSize: null,
@@ -83,4 +83,31 @@ test('names the limits', () => {
   expect(() => checkDuration(3 * 3_600 + 1, 'video')).toThrow('the video is longer than 3 hours');
   expect(() => checkDuration(3_600.4, 'voice')).not.toThrow();
   expect(() => checkDuration(null, 'voice')).not.toThrow();
+});
+
+const HOUR = 3_600;
+test.each<[string, string, number | null, string | null]>([
+  ['an hour of 1080p', 'mov 1920x1080 25 fps', HOUR, null],
+  ['three hours of 480p', 'matroska 854x480 30 fps', 3 * HOUR, null],
+  [
+    'three hours of 1080p',
+    'mov 1920x1080 25 fps',
+    3 * HOUR,
+    'video has 270000 pictures of 1920x1080 pixels, more than 300,000,000,000',
+  ],
+  ['a minute at a thousand pictures a second', 'avi 7000x7000 1k fps', 60 * 2, 'video has 120000 pictures'],
+  ['a film that states no time', 'mov 1920x1080 25 fps', null, null],
+  ['an animation of a screen', 'gif 1280x720 10 fps', 100, null],
+  [
+    'an animation of tiny frames',
+    'gif 5000x5000 10 fps',
+    2_000,
+    'animation has 20000 pictures of 5000x5000 pixels, more than 2,000,000,000',
+  ],
+])('bounds the stated cost of %s', (_, film, seconds, refusal) => {
+  const [container, size, fps] = film.split(' ') as [string, string, string];
+  const stream = VIDEO.replace('320x240', size).replace('25 fps', `${fps} fps`);
+  const check = () => checkCost(container, parseBanner(banner(stream)).video!, seconds);
+  if (refusal === null) expect(check).not.toThrow();
+  else expect(check).toThrow(refusal);
 });

@@ -16,6 +16,8 @@ export interface VideoStream {
   aspect: number;
   /** Degrees; phones record upright films lying on their side. */
   rotation: number;
+  /** Pictures a second, on average. Null: the container does not state it. */
+  fps: number | null;
   isHdr: boolean;
 }
 
@@ -94,10 +96,12 @@ function parseVideo(
   const { pixels, colours = '', width, height } = match(pattern, details);
   if (pixels === undefined) return null;
   const { wide = 1, high = 1 } = match(/\bSAR (?<wide>\d+):(?<high>\d+)/, details);
+  const { fps, thousands } = match(/, (?<fps>[\d.]+)(?<thousands>k?) fps\b/, details);
   const { rotation = 0 } = match(/display ?matrix: rotation of (?<rotation>-?[\d.]+) degrees/i, text);
   return {
     ...{ ...stream, pixels, width: Number(width), height: Number(height) },
     ...{ aspect: Number(wide) / Number(high) || 1, rotation: Number(rotation) },
+    fps: fps === undefined ? null : Number(fps) * (thousands ? 1_000 : 1),
     isHdr: /smpte2084|arib-std-b67/.test(colours),
   };
 }
@@ -144,6 +148,29 @@ export function checkPictures(
   }
   if (video !== null) return video;
   throw new FileRefused(kind === 'video' ? 'the file has no video' : 'the picture cannot be decoded');
+}
+
+/** A single processor decodes, scales and encodes about that much in the longest time of a conversion. */
+const MAX_COST = { gif: 2_000_000_000, film: 300_000_000_000 };
+
+/**
+ * Checks the cost that a film or an animation states, before it is decoded. The time limit of the process bounds the others.
+ * @param seconds of the film that are decoded; null: unknown
+ * @throws FileRefused
+ */
+export function checkCost(
+  container: string,
+  { width, height, fps }: VideoStream,
+  seconds: number | null,
+): void {
+  const pictures = Math.round((seconds ?? 0) * (fps ?? 0));
+  const [name, limit] =
+    container === 'gif' ? (['animation', MAX_COST.gif] as const) : (['video', MAX_COST.film] as const);
+  if (pictures * width * height <= limit) return;
+  const most = limit.toLocaleString('en-US');
+  throw new FileRefused(
+    `the ${name} has ${pictures} pictures of ${width}x${height} pixels, more than ${most}`,
+  );
 }
 
 /** @throws FileRefused if the file is longer than the limit of its kind */
