@@ -1,3 +1,4 @@
+import { AddressGuard } from '../platform/address-guard/guard.js';
 import type { ApiConfig } from './services.js';
 
 /** Public address of the console: its own, or that of the API. Cookies, links and allowed origins depend on it. */
@@ -8,12 +9,18 @@ export const findConsoleUrl = ({ consoleUrl, baseUrl }: Pick<ApiConfig, 'console
 export const makeConsoleUrl = (consoleUrl: string, page: string): URL =>
   new URL(`/console/${page}`, consoleUrl);
 
-/** Host (with a port that is not the usual one) that serves the console alone; null: it shares that of the API. */
-export function findConsoleHost({
-  consoleUrl,
-  baseUrl,
-}: Pick<ApiConfig, 'consoleUrl' | 'baseUrl'>): string | null {
-  if (consoleUrl === undefined) return null;
-  const { host } = new URL(consoleUrl);
-  return host === new URL(baseUrl).host ? null : host;
+/** Describes the address of the console to the listener that serves it. */
+export function readConsoleAddress(config: Pick<ApiConfig, 'consoleUrl' | 'baseUrl'>) {
+  const { protocol, host } = new URL(findConsoleUrl(config));
+  return {
+    /** Host (with a port that is not the usual one) that serves the console alone; null: it shares that of the API. */
+    ownHost: host === new URL(config.baseUrl).host ? null : host,
+    secure: protocol === 'https:',
+  };
+}
+
+/** Whether browsers of other networks send passwords and cookies to this address without encryption. */
+export function isPublicPlainHttp(url: string): boolean {
+  const guard = new AddressGuard({ loopback: false, forbiddenRanges: [], plainHttp: true });
+  return new URL(url).protocol === 'http:' && guard.checkUrl(url).ok;
 }

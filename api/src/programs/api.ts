@@ -10,7 +10,7 @@ import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
 import { openProvider } from '../console/oidc/provider.js';
 import { PasswordResets } from '../console/password-reset/resets.js';
 import { Passwords } from '../console/passwords.js';
-import { findConsoleUrl } from '../http/console-url.js';
+import { findConsoleUrl, isPublicPlainHttp } from '../http/console-url.js';
 import { Cursors } from '../http/cursor.js';
 import { startPublicListener } from '../public-api/listener.js';
 import type { ApiConfig, Services } from '../http/services.js';
@@ -54,6 +54,9 @@ export function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
+const PLAIN_HTTP =
+  'the public address is http: everybody on the way reads API keys, passwords and session cookies; set GWK_API_BASE_URL to https';
+
 export type RunningApi = Awaited<ReturnType<typeof startApi>>;
 
 /** @throws ConfigError, WrongEncryptionKey, TooFewConnections, and errors of the listeners */
@@ -61,6 +64,9 @@ export const startApi = (config: ApiConfig, log: Logger, signal: AbortSignal, cl
   startOnStores({ name: 'api', config, log, signal }, async (stores) => {
     const { db, sealer, redis, redisKeys, closers } = stores;
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
+    for (const url of new Set([config.baseUrl, findConsoleUrl(config)])) {
+      if (isPublicPlainHttp(url)) log.warn({ url }, PLAIN_HTTP);
+    }
     const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
     closers.defer(() => media.store.close());
     const services = await makeServices(config, stores, { log, media, clock });

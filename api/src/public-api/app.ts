@@ -4,7 +4,7 @@ import { Problem } from '@gwk/core/problems';
 import { createDownloadHandler } from '../media/download.js';
 import { LINK_PATH } from '../media/links.js';
 import { authenticate } from './authenticate.js';
-import { findConsoleHost } from '../http/console-url.js';
+import { readConsoleAddress } from '../http/console-url.js';
 import type { Exchange } from '../http/exchange.js';
 import type { InFlight } from '../http/in-flight.js';
 import type { Operation } from '../http/operation.js';
@@ -46,7 +46,7 @@ export function createApp(
     LINK_PATH,
     createDownloadHandler({ files, links, downloads: services.transfers.download }, observer),
   );
-  if (config.console) app.use(serveConsole(observer, findConsoleHost(config)));
+  if (config.console) app.use(serveConsole(observer, readConsoleAddress(config)));
   app.use(authenticate(services));
   app.use(rateLimit(limiter, config));
   addRoutes(app, operations, (operation) => createHandler(operation, services, observer));

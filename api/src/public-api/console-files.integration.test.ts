@@ -33,9 +33,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function listen(files: string): Promise<http.Server> {
+async function listen(files: string, secure = false): Promise<http.Server> {
   const app = express();
-  app.use(serveConsole({ answered: () => undefined, closing: false, clock: processClock }, null, files));
+  app.use(
+    serveConsole(
+      { answered: () => undefined, closing: false, clock: processClock },
+      { ownHost: null, secure },
+      files,
+    ),
+  );
   app.use((_request, response) => void response.status(418).end());
   const started = createServer({
     app,
@@ -121,4 +127,12 @@ test('without built files, every path passes on', async () => {
   const bare = await listen(join(folder, 'nothing'));
   expect((await fetch(at(bare.address() as AddressInfo, '/console'))).status).toBe(418);
   await new Promise((resolve) => bare.close(resolve));
+});
+
+test('over https, browsers shall use no other protocol; over http they are not asked to', async () => {
+  const secure = await listen(folder, true);
+  const { headers } = await fetch(at(secure.address() as AddressInfo, '/console'));
+  expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
+  await new Promise((resolve) => secure.close(resolve));
+  expect((await get('/console')).headers.get('strict-transport-security')).toBeNull();
 });

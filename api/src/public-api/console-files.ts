@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { Problem } from '@gwk/core/problems';
+import type { readConsoleAddress } from '../http/console-url.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { stripQuery, respond, type Answer, type Observer } from '../http/respond.js';
 
@@ -28,16 +29,16 @@ const ENCODINGS = [
 /**
  * Serves the web console: hashed files that browsers keep for a year, and for every other path its page, which shows the
  * screen of the address. Requests outside /console, and those of /console/api, pass on. So do all without built files.
- * @param ownHost host that serves the console alone: its `/` leads to the console
  */
 export function serveConsole(
   observer: Observer,
-  ownHost: string | null,
+  { ownHost, secure }: ReturnType<typeof readConsoleAddress>,
   folder: string = BUILT,
 ): RequestHandler {
   if (!existsSync(join(folder, 'index.html'))) return (_request, _response, next) => next();
   const page = readFileSync(join(folder, 'index.html'), 'utf8');
   const assets = readAssets(join(folder, 'assets'));
+  const finish = secure ? withHttpsOnly : (answer: Answer) => answer;
   return (request, response, next) => {
     const req = request as Exchange;
     const path = stripQuery(req.url);
@@ -49,9 +50,15 @@ export function serveConsole(
     const answer = path.startsWith(ASSETS)
       ? answerAsset(assets.get(path.slice(ASSETS.length)), req.headers['accept-encoding'] ?? '')
       : answerPage(page);
-    respond(req, response as Reply, answer, observer);
+    respond(req, response as Reply, finish(answer), observer);
   };
 }
+
+/** Subdomains may be of others. */
+const withHttpsOnly = (answer: Answer): Answer => ({
+  ...answer,
+  headers: [...(answer.headers ?? []), 'Strict-Transport-Security', 'max-age=31536000'],
+});
 
 const TO_CONSOLE: Answer = { status: 302, headers: ['Location', ROOT, 'Cache-Control', 'no-store'] };
 

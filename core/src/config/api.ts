@@ -82,7 +82,7 @@ export const apiSettings = {
   baseUrl: setting(
     'GWK_API_BASE_URL',
     types.url('http', 'https').default('http://127.0.0.1:8080'),
-    'Public base URL of this API.',
+    'Public base URL of this API. Use https: over http, networks read keys, passwords and cookies, and the API warns of it at its start.',
   ),
   console: setting(
     'GWK_API_CONSOLE',
