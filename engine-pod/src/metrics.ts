@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as client from 'prom-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
 import { withCollect, type Reading } from '@gwk/core/metrics/collect';
 import { counter, gauge, type Metric } from '@gwk/core/metrics/metric';
@@ -51,6 +52,10 @@ export class EngineMetrics {
   });
   readonly received = new Counter({ ...ENGINE_METRICS.received, registers: this.#registers });
   readonly ignored = new Counter({ ...ENGINE_METRICS.ignored, registers: this.#registers });
+  readonly #sessionRefusals = new Counter({
+    ...ENGINE_METRICS.sessionRefusals,
+    registers: this.#registers,
+  });
   readonly #storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers: this.#registers });
   readonly #notifySeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers: this.#registers });
 
@@ -87,7 +92,10 @@ export class EngineMetrics {
 
   async timeStore(write: Promise<unknown>): Promise<void> {
     const began = performance.now();
-    await write;
+    await write.catch((error: unknown) => {
+      if (error instanceof InternalApiRefusal) this.#sessionRefusals.inc();
+      throw error;
+    });
     this.#storeSeconds.observe((performance.now() - began) / 1000);
   }
 

@@ -1,8 +1,10 @@
 import {
   sharedInternalApi,
+  readRefusal,
   type InternalApiWorld,
   type TestEngine,
 } from '@gwk/test/support/api/internal-api';
+import { SessionBound } from './session-bound.js';
 
 let internalApi: InternalApiWorld;
 let engine: TestEngine;
@@ -100,4 +102,53 @@ test('stores session keys encrypted for their instance', async () => {
   await expect(other.call('session-read', { wanted: [{ type: 'creds', keys: null }] })).rejects.toThrow(
     /503/,
   );
+});
+
+const value = (size: number) => Buffer.alloc(size).toString('base64');
+const fill = (from: number, keys: number, size: number) =>
+  engine.call('session-write', {
+    entries: Array.from({ length: keys }, (_, i) => ({
+      type: 'session',
+      key: `k${from + i}`,
+      value: value(size),
+    })),
+  });
+/** Another replica, whose limit is 8 MB and 16,000 keys. */
+const useSmallLimit = async () => {
+  const url = await internalApi.addReplica({ maxSessionMb: 8 });
+  const client = internalApi.clientWith(engine.token, url);
+  engine = Object.assign(Object.create(engine) as TestEngine, { client });
+};
+
+describe('a session at its limit', () => {
+  beforeEach(useSmallLimit);
+
+  test('grows no further in bytes, and nothing of a refused write is stored', async () => {
+    await fill(0, 7, 1024 * 1024);
+    expect(await readRefusal(fill(7, 2, 1024 * 1024))).toBe('session-full');
+    expect(Object.keys(await read(['session', null]))).toHaveLength(7);
+  });
+
+  test('may replace its keys for ever, and remove them', async () => {
+    for (let i = 0; i < 12; i++) await fill(0, 3, 1024 * 1024);
+    await fill(3, 4, 1024 * 1024);
+    expect(await readRefusal(fill(7, 1, 1024 * 1024))).toBe('session-full');
+    await write(['session', 'k0', null], ['session', 'k1', null]);
+    await fill(7, 1, 1024 * 1024);
+  });
+
+  test('grows no further in keys', async () => {
+    for (let i = 0; i < 4; i++) await fill(4_000 * i, 4_000, 1);
+    expect(await readRefusal(fill(16_000, 1, 1))).toBe('session-full');
+  });
+});
+
+test('measures a session again only when the count since the last time exceeds the limit', async () => {
+  let measured = 0;
+  const bound = new SessionBound(
+    { $queryRaw: () => Promise.resolve([{ bytes: BigInt(1_000_000 * measured++), keys: 1n }]) } as never,
+    8,
+  );
+  for (let i = 0; i < 10; i++) await bound.count('i', { bytes: 1_000_000, keys: 1 });
+  expect(measured).toBe(2);
 });

@@ -2,6 +2,7 @@ import type { EngineRequest, EngineResponse, SessionEntry } from '@gwk/core/prot
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { Prisma } from '../generated/prisma/client.js';
 import { leaseArrays } from './fence.js';
+import type { SessionBound } from './session-bound.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /** Column of the credentials and Signal keys of a session, which are encrypted for its instance. */
@@ -41,9 +42,10 @@ export async function readSession(
 /**
  * Writes credentials and Signal keys in one transaction, durable when it is answered: an engine sends nothing that depends on
  * unstored keys.
+ * @throws RefusalError `session-full`, and those of the lease
  */
 export async function writeSession(
-  { database, sealer }: InternalDeps,
+  { database, sealer, bound }: Pick<InternalDeps, 'database' | 'sealer'> & { bound: SessionBound },
   { instanceId }: EngineCaller,
   request: EngineRequest<'session-write'>,
 ): Promise<void> {
@@ -56,6 +58,11 @@ export async function writeSession(
   const sealed = entries.map(({ value }) =>
     value === null ? null : sealer.seal(instanceId, COLUMN, Buffer.from(value, 'base64')),
   );
+  const kept = entries.flatMap(({ type, key }, at) => {
+    const value = sealed[at];
+    return value ? [value.length + Buffer.byteLength(type) + Buffer.byteLength(key)] : [];
+  });
+  await bound.count(instanceId, { bytes: kept.reduce((sum, bytes) => sum + bytes, 0), keys: kept.length });
   const [row] = await database.queryRows<{ refusal: LeaseRefusal }>(Prisma.sql`
     SELECT gwk_write_session(${instanceId}::uuid, ${request.epoch}::integer, ${request.holder}::uuid,
       ${request.number}::bigint, ${entries.map(({ type }) => type)}::text[], ${entries.map(({ key }) => key)}::text[], ${sealed}::bytea[])

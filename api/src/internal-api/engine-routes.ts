@@ -4,6 +4,7 @@ import { ClientVersionAnswers } from '../client-version/answer.js';
 import type { Leases } from '../engines/leases.js';
 import { recordPairing, recordUnlinked } from '../instances/pairing/engine-updates.js';
 import { readSession, writeSession } from '../engines/session.js';
+import { SessionBound } from '../engines/session-bound.js';
 import { readSent, BuiltMessages } from '../engines/built.js';
 import { Claims } from '../engines/claims.js';
 import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
@@ -42,6 +43,7 @@ export function engineHandlers(
   const built = new BuiltMessages(deps, known);
   const outcomes = new Outcomes(deps, known);
   const receiver = new Receiver(deps);
+  const bound = new SessionBound(deps.database, deps.config.maxSessionMb);
   const versions = new ClientVersionAnswers(deps.database);
   return {
     acquire: async (caller, request) => {
@@ -65,7 +67,7 @@ export function engineHandlers(
     unlinked: (caller, request) => recordUnlinked(deps, caller, request),
     'client-version': ({ instanceId }, request) => versions.answer(instanceId, request),
     'session-read': (caller, request) => readSession(deps, caller, request),
-    'session-write': (caller, request) => writeSession(deps, caller, request),
+    'session-write': (caller, request) => writeSession({ ...deps, bound }, caller, request),
     notices: (caller, { notices, ...lease }) => recordNotices(deps, caller, { notices, lease }),
     inbound: async ({ instanceId }, { epoch, holder, messages }) => {
       const lease = { epoch, holder };

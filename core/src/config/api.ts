@@ -63,6 +63,11 @@ export const apiSettings = {
     types.integer(10, 1_000_000).default(16_384),
     'Maximum connections to the internal listener per API process; an engine opens up to 11. At the limit it closes idle connections, and refuses new ones until one is free.',
   ),
+  maxSessionMb: setting(
+    'GWK_API_MAX_SESSION_MB',
+    types.integer(8, 10_000).default(128),
+    'Maximum session of an instance in Postgres (megabytes), and 2,000 keys for each. Each device of a contact needs about 1 kB. An engine whose session would exceed it logs `session-full`, disconnects and loads the stored session again.',
+  ),
   internalTlsCert: rotatingSetting(
     'GWK_API_INTERNAL_TLS_CERT',
     types.text().optional(),

@@ -28,6 +28,10 @@ export const ENGINE_METRICS = {
     'gwk_engine_rate_limit_pauses_total',
     'Pauses of all sends of an instance because the network limited their rate (429).',
   ),
+  sessionRefusals: counter(
+    'gwk_engine_session_refusals_total',
+    'Changes of the session that the API refused, for example because the session is larger than GWK_API_MAX_SESSION_MB. The engine then disconnects, and the network delivers again the messages that depend on them.',
+  ),
   claims: counter('gwk_engine_claims_total', 'Successful claim calls.'),
   activeConversations: gauge(
     'gwk_engine_active_conversations',

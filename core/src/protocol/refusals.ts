@@ -8,6 +8,8 @@ export const REFUSALS = {
   fenced: 409,
   /** The instance is deleted. */
   gone: 404,
+  /** Only for `session-write`: the session would exceed its limit. Nothing was written. */
+  'session-full': 409,
   invalid: 422,
   unavailable: 503,
 } as const;

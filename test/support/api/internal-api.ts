@@ -211,6 +211,7 @@ function configOf(world: World): ApiConfig {
     internalHost: '127.0.0.1',
     internalPort: 0,
     internalMaxConnections: 1_000,
+    maxSessionMb: 128,
     internalTlsCert: () => undefined,
     internalTlsKey: () => undefined,
     operatorToken: OPERATOR_TOKEN,
